@@ -1,27 +1,32 @@
 """What Coq accepts of wrong rules, which must be nothing.
 
-    python -m benchmarks.coq_wrong [--mutants 500] [--bare 200] [--ops log,softmax] [--jobs 2] [--limit 10]
+    python -m benchmarks.coq_wrong [--mutants 500] [--bare 200] [--ops log,softmax] [--jobs 2] [--limit 10] [--write]
 
-A mutant is a rule of the library with one equation changed, for which the ball evaluator finds a point that satisfies
-the certificate's hypotheses and at which a law fails. A bare theorem is that of a right rule with one hypothesis taken
-away; it is counted only together with the theorem that the programs are defined, since Coq's functions are total.
+The rules are those of ops of which Coq accepts all, by `reports/coq.md`. A mutant is a rule with one equation changed,
+for which the ball evaluator finds a point that satisfies the certificate's hypotheses and at which a law fails. A bare
+theorem is that of a right rule with one hypothesis taken away; it is counted only together with the theorem that the
+programs are defined, since Coq's functions are total.
+With `--write` what is found so far stands in `reports/coq_wrong.md`.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import msgspec
 
-from certgrad.coq import File, Kernel, Library
+from certgrad.coq import File, Kernel, Library, Result
 from certgrad.coq._errors import NotPrintedError
 from certgrad.coq._names import identifier
 from certgrad.coq._statements import Case, Section
@@ -36,17 +41,24 @@ from tests.mutation._points import broken, places
 from tests.mutation._sample import sample
 from tests.mutation._verdicts import _excludes, mutated
 
-CERTIFICATES = Path(__file__).parents[1] / "reports" / "certificates"
+REPORTS = Path(__file__).parents[1] / "reports"
+CERTIFICATES = REPORTS / "certificates"
 KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
 PROVED = ("proved", "proved under hypotheses")
 
 
 def ops(names: str) -> Iterator[tuple[Op, Certificate]]:
     """Ops with rules of their own, with their certificates; a composed op is broken where its parts are."""
-    for name in names.split(",") if names else registry.names():
+    for name in names.split(",") if names else sorted(accepted_ops()):
         op, path = registry.get(name), CERTIFICATES / f"{name}.json"
         if isinstance(op, Op) and not isinstance(op, Composed) and path.is_file():
             yield op, msgspec.json.decode(path.read_bytes(), type=Certificate)
+
+
+def accepted_ops() -> set[str]:
+    """The ops of which Coq accepts all, by the page."""
+    row = re.compile(r"^\| (\w+) \| (\d+) of \2 \| (\d+) of \3 \|  \|$", re.MULTILINE)
+    return {m[1] for m in row.finditer((REPORTS / "coq.md").read_text())} & set(registry.names())
 
 
 def mutants(op: Op, certificate: Certificate, count: int) -> Iterator[File]:
@@ -121,32 +133,75 @@ def main() -> int:
     parser.add_argument("--ops", default="")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=int, default=10)
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    started, wrong = time.perf_counter(), 0
+    started = time.perf_counter()
     kernel = Kernel(Library(Path(".certgrad_cache") / "coq"), options.limit, remember=False)
     known = list(ops(options.ops))
-    sets = {
-        "wrong rules": (spread([mutants(*one, options.per_op) for one in known], options.mutants), False),
-        "rules without a hypothesis": (spread([bare(*one) for one in known], options.bare), True),
-    }
-    for title, (files, together) in sets.items():
-        judged = accepted = 0
-        chunk: list[File] = []
-        for file in (*files, None):
-            if file is not None:
-                chunk.append(file)
-            if chunk and (file is None or len(chunk) == 4 * options.jobs):
-                for result in kernel.judge_all(chunk, options.jobs):
-                    judged += 1
-                    believed = all if together else any
-                    if believed(j.accepted for j in result.judged):
-                        accepted += 1
-                        print(f"ACCEPTED: {result.subject}", flush=True)
-                chunk = []
-                print(f"  {title}: {judged} judged, {accepted} accepted", file=sys.stderr, flush=True)
-        wrong += accepted
-        print(f"{title}: {accepted} of {judged} accepted ({time.perf_counter() - started:.0f} s)", flush=True)
-    return 1 if wrong else 0
+    found = [
+        Asked("wrong rules", spread([mutants(*one, options.per_op) for one in known], options.mutants), any),
+        Asked("right rules without a hypothesis", spread([bare(*one) for one in known], options.bare), all),
+    ]
+    for asked in found:
+        for chunk in chunks(asked.files, 4 * options.jobs):
+            for result in kernel.judge_all(chunk, options.jobs):
+                asked.count(result)
+            print(f"  {asked} ({time.perf_counter() - started:.0f} s)", file=sys.stderr, flush=True)
+            if options.write:
+                (REPORTS / "coq_wrong.md").write_text(page(found, options.limit, kernel.library.release))
+        print(f"{asked} ({time.perf_counter() - started:.0f} s)", flush=True)
+    return 1 if any(asked.accepted for asked in found) else 0
+
+
+@dataclass
+class Asked:
+    """One set of files, none of which ought to be accepted, and what came of those that were judged."""
+
+    title: str
+    files: Iterator[File]
+    believed: Callable[[Iterable[bool]], bool]
+    """Whether it counts as accepted if one theorem is, or if all are."""
+    judged: int = 0
+    accepted: list[str] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def count(self, result: Result) -> None:
+        self.judged += 1
+        if self.believed(j.accepted for j in result.judged):
+            self.accepted.append(result.subject)
+            print(f"ACCEPTED: {result.subject}", flush=True)
+        left = [j.reason for j in result.judged if not j.accepted]
+        self.reasons.update("no proof was found" if r.startswith("no proof was found:") else r for r in left[:1])
+
+    def __str__(self) -> str:
+        return f"{self.title}: {len(self.accepted)} of {self.judged} accepted"
+
+
+def chunks(files: Iterator[File], size: int) -> Iterator[list[File]]:
+    """So many at a time."""
+    while chunk := list(islice(files, size)):
+        yield chunk
+
+
+def page(found: Sequence[Asked], limit: int, version: str) -> str:
+    """Markdown, the same for the same results."""
+    lines = [
+        "# What Coq accepts of wrong rules",
+        "",
+        "Made by `python -m benchmarks.coq_wrong --write`: of ops of which Coq accepts all, rules with one equation",
+        "changed, each with a point inside the hypotheses at which a law fails; and theorems on right rules without",
+        "one of their hypotheses, together with that the programs are defined.",
+        f"A proof may take {limit} s. Coq {version}.",
+        "",
+        "| | accepted | of |",
+        "| --- | ---: | ---: |",
+        *(f"| {asked.title} | {len(asked.accepted)} | {asked.judged} |" for asked in found),
+    ]
+    for asked in found:
+        lines += ["", f"## {asked.title.capitalize()}", "", "| why not | files |", "| --- | ---: |"]
+        lines += [f"| {reason} | {count} |" for reason, count in asked.reasons.most_common()]
+        lines += [f"| **accepted**: {name} | 1 |" for name in asked.accepted]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
