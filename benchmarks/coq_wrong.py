@@ -142,14 +142,18 @@ def main() -> int:
         Asked("wrong rules", spread([mutants(*one, options.per_op) for one in known], options.mutants), any),
         Asked("right rules without a hypothesis", spread([bare(*one) for one in known], options.bare), all),
     ]
-    for asked in found:
-        for chunk in chunks(asked.files, 4 * options.jobs):
+    left = list(found)
+    while left:  # some of each in turn, so that a run that is cut short has seen both
+        for asked in list(left):
+            chunk = list(islice(asked.files, 4 * options.jobs))
+            if not chunk:
+                left.remove(asked)
             for result in kernel.judge_all(chunk, options.jobs):
                 asked.count(result)
             print(f"  {asked} ({time.perf_counter() - started:.0f} s)", file=sys.stderr, flush=True)
             if options.write:
                 (REPORTS / "coq_wrong.md").write_text(page(found, options.limit, kernel.library.release))
-        print(f"{asked} ({time.perf_counter() - started:.0f} s)", flush=True)
+    print("\n".join(map(str, found)), flush=True)
     return 1 if any(asked.accepted for asked in found) else 0
 
 
@@ -175,12 +179,6 @@ class Asked:
 
     def __str__(self) -> str:
         return f"{self.title}: {len(self.accepted)} of {self.judged} accepted"
-
-
-def chunks(files: Iterator[File], size: int) -> Iterator[list[File]]:
-    """So many at a time."""
-    while chunk := list(islice(files, size)):
-        yield chunk
 
 
 def page(found: Sequence[Asked], limit: int, version: str) -> str:
