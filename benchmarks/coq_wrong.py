@@ -4,8 +4,8 @@
 
 The rules are those of ops of which Coq accepts all, by `reports/coq.md`. A mutant is a rule with one equation changed,
 for which the ball evaluator finds a point that satisfies the certificate's hypotheses and at which a law fails. A bare
-theorem is that of a right rule with one hypothesis taken away; it is counted only together with the theorem that the
-programs are defined, since Coq's functions are total.
+theorem is that of a right rule with one hypothesis taken away. An obligation counts as accepted together with the
+theorem that its programs are defined, since Coq's functions are total.
 With `--write` what is found so far stands in `reports/coq_wrong.md`.
 """
 
@@ -17,7 +17,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -26,9 +26,10 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import msgspec
 
-from certgrad.coq import File, Kernel, Library, Result
+from certgrad.coq import DEFINED, File, Kernel, Library, Result
 from certgrad.coq._errors import NotPrintedError
 from certgrad.coq._names import identifier
+from certgrad.coq._programs import Function
 from certgrad.coq._statements import Case, Section
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import Certificate
@@ -82,12 +83,18 @@ def mutants(op: Op, certificate: Certificate, count: int) -> Iterator[File]:
             continue
         except Exception:  # a mutant may do anything, and one that fails in Python is no test of Coq
             continue
-        theorems = [read.theorem(c.kind, [h.tree for h in c.cases[at].hypotheses]) for c in claims]
-        theorems = [t for t in theorems if not t.reason]
+        trees = {c.kind: [h.tree for h in c.cases[at].hypotheses] for c in claims}
+        pairs = [[read.theorem(kind, of), read.theorem(kind, of, where=True)] for kind, of in trees.items()]
+        theorems = tuple(t for pair in pairs if not any(t.reason for t in pair) for t in pair)
         if theorems:
             count -= 1
-            title = f"{op.name} {mutation}".replace('"', "'")
-            yield File(f"{op.name}_{k}", title, (Section(f"{op.name}_{k}", read.definitions, tuple(theorems)),))
+            title, programs = f"{op.name} {mutation}".replace('"', "'"), _programs(read)
+            yield File(f"{op.name}_{k}", title, (Section(f"{op.name}_{k}", programs, theorems),))
+
+
+def _programs(read: Case) -> tuple[Function, ...]:
+    """The programs, and where they are defined: each once."""
+    return tuple(dict.fromkeys((*read.definitions, *read.defining)))
 
 
 def bare(op: Op, certificate: Certificate) -> Iterator[File]:
@@ -109,7 +116,7 @@ def bare(op: Op, certificate: Certificate) -> Iterator[File]:
                 name = f"{op.name}_{at}_{claim.kind}_without_{k}"
                 text = claim.cases[at].hypotheses[k].text.replace('"', "'")
                 named = tuple(replace(t, name=identifier(f"{t.name}_without_{k}")) for t in pair)
-                yield File(name, f"{name} ({text})", (Section(name, (*read.definitions, *read.defining), named),))
+                yield File(name, f"{name} ({text})", (Section(name, _programs(read), named),))
 
 
 def spread(of: list[Iterator[File]], count: int) -> Iterator[File]:
@@ -139,8 +146,8 @@ def main() -> int:
     kernel = Kernel(Library(Path(".certgrad_cache") / "coq"), options.limit, remember=False)
     known = list(ops(options.ops))
     found = [
-        Asked("wrong rules", spread([mutants(*one, options.per_op) for one in known], options.mutants), any),
-        Asked("right rules without a hypothesis", spread([bare(*one) for one in known], options.bare), all),
+        Asked("wrong rules", spread([mutants(*one, options.per_op) for one in known], options.mutants)),
+        Asked("right rules without a hypothesis", spread([bare(*one) for one in known], options.bare)),
     ]
     left = list(found)
     while left:  # some of each in turn, so that a run that is cut short has seen both
@@ -163,15 +170,16 @@ class Asked:
 
     title: str
     files: Iterator[File]
-    believed: Callable[[Iterable[bool]], bool]
-    """Whether it counts as accepted if one theorem is, or if all are."""
     judged: int = 0
     accepted: list[str] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
 
     def count(self, result: Result) -> None:
         self.judged += 1
-        if self.believed(j.accepted for j in result.judged):
+        kinds: dict[str, list[bool]] = {}
+        for judged in result.judged:
+            kinds.setdefault(judged.kind.removesuffix(DEFINED), []).append(judged.accepted)
+        if any(map(all, kinds.values())):
             self.accepted.append(result.subject)
             print(f"ACCEPTED: {result.subject}", flush=True)
         left = [j.reason for j in result.judged if not j.accepted]
@@ -188,7 +196,7 @@ def page(found: Sequence[Asked], limit: int, version: str) -> str:
         "",
         "Made by `python -m benchmarks.coq_wrong --write`: of ops of which Coq accepts all, rules with one equation",
         "changed, each with a point inside the hypotheses at which a law fails; and theorems on right rules without",
-        "one of their hypotheses, together with that the programs are defined.",
+        "one of their hypotheses. An obligation is accepted together with that its programs are defined.",
         f"A proof may take {limit} s. Coq {version}.",
         "",
         "| | accepted | of |",
