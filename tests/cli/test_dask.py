@@ -160,7 +160,7 @@ def test_ctrl_c_ends_it_and_leaves_no_process(tmp_path: Path) -> None:
     group = process.pid
     time.sleep(20)
     os.killpg(group, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=240)  # its workers still import what they need, on a machine that is busy
     assert process.returncode == 130
     assert errors.startswith("interrupted: the audit ends after ")
     assert "Traceback" not in errors
