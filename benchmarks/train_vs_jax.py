@@ -2,12 +2,12 @@
 
 An MLP, a CNN, a block of GPT-2 with its loss, and an LSTM, each at small and at large sizes, take steps of Adam whose
 hyperparameters are arguments, as for a schedule; neither side returns the gradients. The two sides run in turn, who
-goes first alternating; the ratio of steps is the median of the ratios of the rounds, with their quartiles. Compiling is
-timed as tracing, lowering and XLA's compilation of the step, the fastest of fresh ones in turn; the first step is what
-a user waits for: tracing, compiling and one step, with the certificate at hand. Peak memory is what XLA plans for the
-step, arguments and results among it; on a GPU each side also runs in a process of its own, and the peak of the device
-is compared. What does not depend on how busy the machine is: the operations of both compiled programs, and the bytes
-that they access, as XLA counts them.
+goes first alternating; the ratio of steps is the median of the ratios of the rounds, with their quartiles; beside it
+that of the processor's time, which other work on the machine disturbs less. Compiling is timed as tracing, lowering and
+XLA's compilation of the step, the fastest of fresh ones in turn; the first step is what a user waits for: tracing,
+compiling and one step, with the certificate at hand. Peak memory is what XLA plans for the step, arguments and results
+among it; on a GPU each side also runs in a process of its own, and the peak of the device is compared. The operations
+of both compiled programs, and the bytes that they access, are as XLA counts them: nothing disturbs that.
 
 Run from anywhere: `python benchmarks/train_vs_jax.py [--rounds 20] [--models mlp,lstm] [--output PATH]`
 
@@ -37,6 +37,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import certgrad
+from benchmarks.counted import Counted, counted
 from certgrad.training import ADAM, training_step
 from examples.mlp import loss as perceptron
 from examples.models.convolutions import batch_norm, conv
@@ -140,31 +141,6 @@ LARGER: dict[str, Sizes] = {
 
 
 @dataclass
-class Counted:
-    """What XLA counts of our program and of JAX's: bytes at the peak, operations, bytes that are accessed."""
-
-    memory: tuple[float, float]
-    operations: tuple[float, float]
-    accessed: tuple[float, float]
-
-    @property
-    def ratios(self) -> dict[str, float]:
-        """Of certgrad to JAX."""
-        return {what: a / b for what, (a, b) in asdict(self).items()}
-
-
-def counted(ours: Any, theirs: Any) -> Counted:
-    """Of two compiled programs."""
-    sides = [(bytes_of(c.memory_analysis()), *_costs(c.cost_analysis())) for c in (ours, theirs)]
-    return Counted(*zip(*sides, strict=True))
-
-
-def _costs(analysis: Any) -> tuple[float, float]:
-    found = analysis[0] if isinstance(analysis, list) else analysis
-    return float(found["flops"]), float(found["bytes accessed"])
-
-
-@dataclass
 class Row:
     """One model at one size. Times in seconds, memory in bytes; ratios are of certgrad to JAX."""
 
@@ -177,6 +153,8 @@ class Row:
     step_ratio: float
     quartiles: tuple[float, float]
     """Of the ratios of the rounds."""
+    processor: float
+    """The median ratio of the processor's time."""
     compile: tuple[float, float]
     compile_ratio: float
     first: tuple[float, float]
@@ -268,7 +246,7 @@ def measured(model: str, size: str, sizes: Sizes, rounds: int, times: int = 5) -
     compiling, programs = _compiling(ours, theirs, times)
     first = _timed(ours.take), _timed(theirs.take)
     apart = _apart(task[1], ours.context.parameters.values(), theirs.params)
-    step, ratios = _steps(ours.take, theirs.take, rounds)
+    step, ratios, processor = _steps(ours.take, theirs.take, rounds)
     return Row(
         model,
         size,
@@ -278,6 +256,7 @@ def measured(model: str, size: str, sizes: Sizes, rounds: int, times: int = 5) -
         step,
         statistics.median(ratios),
         _quartiles(ratios),
+        statistics.median(processor),
         compiling,
         compiling[0] / compiling[1],
         first,
@@ -307,12 +286,6 @@ def _compiling(ours: Certified, theirs: Plain, times: int) -> tuple[tuple[float,
     return (min(found[ours]), min(found[theirs])), (programs[ours], programs[theirs])
 
 
-def bytes_of(analysis: Any) -> int:
-    """What a program holds at its peak, as XLA plans it."""
-    held = analysis.argument_size_in_bytes + analysis.output_size_in_bytes + analysis.temp_size_in_bytes
-    return int(held - analysis.alias_size_in_bytes)
-
-
 def _timed(run: Callable[[], None]) -> float:
     begin = time.perf_counter()
     run()
@@ -321,16 +294,17 @@ def _timed(run: Callable[[], None]) -> float:
 
 def _steps(
     ours: Callable[[], None], theirs: Callable[[], None], rounds: int
-) -> tuple[tuple[float, float], list[float]]:
-    """Seconds a step on each side, and the ratio of each round."""
-    count = max(1, round(SECONDS / max(_mean(theirs, 3), 1e-6)))
-    times = []
+) -> tuple[tuple[float, float], list[float], list[float]]:
+    """Seconds a step on each side, and of each round the ratio, and that of the processor's time."""
+    count = max(1, round(SECONDS / max(_mean(theirs, 3)[0], 1e-6)))
+    times, processor = [], []
     for k in range(rounds):
         order = (ours, theirs) if k % 2 else (theirs, ours)
         found = {side: _mean(side, count) for side in order}
-        times.append((found[ours], found[theirs]))
+        times.append((found[ours][0], found[theirs][0]))
+        processor.append(found[ours][1] / found[theirs][1])
     medians = [statistics.median(t) for t in zip(*times, strict=True)]
-    return (medians[0], medians[1]), [a / b for a, b in times]
+    return (medians[0], medians[1]), [a / b for a, b in times], processor
 
 
 def _quartiles(ratios: list[float]) -> tuple[float, float]:
@@ -338,11 +312,12 @@ def _quartiles(ratios: list[float]) -> tuple[float, float]:
     return cuts[0], cuts[2]
 
 
-def _mean(side: Callable[[], None], count: int) -> float:
-    begin = time.perf_counter()
+def _mean(side: Callable[[], None], count: int) -> tuple[float, float]:
+    """Of so many steps: seconds by the clock, and by the processor."""
+    begin = time.perf_counter(), time.process_time()
     for _ in range(count):
         side()
-    return (time.perf_counter() - begin) / count
+    return (time.perf_counter() - begin[0]) / count, (time.process_time() - begin[1]) / count
 
 
 def peak(model: str, sizes: Sizes, side: str) -> int | None:
@@ -398,7 +373,7 @@ def measure_all(names: list[str], rounds: int, times: int = 5, largest: str = "l
 
 
 HEADER = (
-    f"{'model':12}{'size':7}{'step':>12}{'jax':>12}{'ratio':>7}{'quartiles':>12}{'compile':>9}{'jax':>8}{'ratio':>7}"
+    f"{'model':12}{'size':7}{'step':>12}{'jax':>12}{'ratio':>7}{'quartiles':>12}{'cpu':>6}{'compile':>9}{'jax':>8}{'ratio':>7}"
     f"{'memory':>8}{'operations':>12}{'accessed':>10}"
 )
 
@@ -407,22 +382,35 @@ def line(row: Row) -> str:
     step = f"{row.step[0] * 1e6:9.0f} µs{row.step[1] * 1e6:9.0f} µs{row.step_ratio:7.2f}"
     compiling = f"{row.compile[0]:7.2f} s{row.compile[1]:6.2f} s{row.compile_ratio:7.2f}"
     ratios = row.counted.ratios
+    spread = f"{row.quartiles[0]:7.2f}-{row.quartiles[1]:.2f}{row.processor:6.2f}"
     return (
-        f"{row.model:12}{row.size:7}{step}{row.quartiles[0]:7.2f}-{row.quartiles[1]:.2f}{compiling}{row.memory_ratio:8.2f}"
+        f"{row.model:12}{row.size:7}{step}{spread}{compiling}{row.memory_ratio:8.2f}"
         f"{ratios['operations']:12.4f}{ratios['accessed']:10.4f}"
     )
 
 
 def markdown(rows: list[Row]) -> list[str]:
     """The table, and what is above its limit."""
-    titles = ["model", "size", "certified s", "step µs", "jax µs", "ratio", "quartiles", "compile s", "jax s", "ratio"]
+    titles = [
+        "model",
+        "size",
+        "certified s",
+        "step µs",
+        "jax µs",
+        "ratio",
+        "quartiles",
+        "cpu",
+        "compile s",
+        "jax s",
+        "ratio",
+    ]
     titles += ["first step s", "jax s", "planned MiB", "jax MiB", "device's peak MiB", "jax MiB", "memory"]
     titles += ["operations", "bytes accessed", "apart"]
     lines = [f"| {' | '.join(titles)} |", "|---|---|" + "---:|" * (len(titles) - 2)]
     for r in rows:
         peak = [f"{x / 2**20:.1f}" for x in r.peak] if r.peak else ["", ""]
         cells = [r.model, r.size, f"{r.certified:.2f}", *(f"{x * 1e6:.0f}" for x in r.step), f"{r.step_ratio:.3f}"]
-        cells.append(f"{r.quartiles[0]:.3f} to {r.quartiles[1]:.3f}")
+        cells += [f"{r.quartiles[0]:.3f} to {r.quartiles[1]:.3f}", f"{r.processor:.3f}"]
         cells += [*(f"{x:.2f}" for x in r.compile), f"{r.compile_ratio:.2f}", *(f"{x:.2f}" for x in r.first)]
         cells += [*(f"{x / 2**20:.1f}" for x in r.counted.memory), *peak, f"{r.memory_ratio:.3f}"]
         cells += [*(f"{r.counted.ratios[what]:.4f}" for what in ("operations", "accessed")), f"{r.apart:.0e}"]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.train_vs_jax import LIMITS, MODELS, counted, programs
+from benchmarks.counted import counted
+from benchmarks.train_vs_jax import LIMITS, MODELS, programs
 
 QUICK = [("mlp", "small"), ("lstm", "small")]
 CASES = [
