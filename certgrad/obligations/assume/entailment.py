@@ -9,7 +9,7 @@ from certgrad.obligations.terms.polynomials import Poly, monomial
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.walk import deep_atoms
 
-from .conditions import Atomic, Clause, discharged
+from .conditions import Atomic, Clause, discharged, polys
 from .fact import Fact, match, unbound
 from .facts import Facts
 
@@ -32,10 +32,11 @@ def _instances(known: Clause, targets: list[Access]) -> list[Clause]:
     patterns = [
         a for x in known.alternatives for a in deep_atoms(x.poly) if isinstance(a, Access) and unbound(a) == known.free
     ]
+    level = max(p.level for p in polys(known))
     out = []
     for pattern in patterns:
         for target in targets:
-            mapping = match(pattern, target)
+            mapping = match(pattern, target, level)
             if mapping is not None:
                 out.append(known.rewritten(Rewriter(mapping)))
     return out

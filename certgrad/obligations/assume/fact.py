@@ -29,7 +29,7 @@ def instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:
     patterns = [a for a in deep_atoms(fact.poly) if isinstance(a, Access) and unbound(a) == fact.poly.free]
     for pattern in patterns:
         for target in accesses:
-            mapping = match(pattern, target)
+            mapping = match(pattern, target, fact.poly.level)
             if mapping is not None:
                 yield Fact(substitute(fact.poly, mapping), fact.signs, universal=False)
 
@@ -39,7 +39,12 @@ def unbound(a: Atom) -> frozenset[Var]:
     return frozenset(v for v in a.free if v[0] != "b")
 
 
-def match(pattern: Access, target: Access) -> dict[Var, Ix] | None:
+def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
+    """What the variables of a pattern are where it is the target; None where it cannot be.
+
+    The pattern stands in a statement whose binders go up to this level. A target may stand under binders too: variables
+    of theirs that binders of the statement could capture are not put into it.
+    """
     if pattern.tensor != target.tensor:
         return None
     mapping: dict[Var, Ix] = {}
@@ -48,6 +53,6 @@ def match(pattern: Access, target: Access) -> dict[Var, Ix] | None:
         if v is None or v[0] == "b":
             if p != t:
                 return None
-        elif mapping.setdefault(v, t) != t:
+        elif mapping.setdefault(v, t) != t or any(w[0] == "b" and w[1] <= level for w in t.free):
             return None
     return mapping

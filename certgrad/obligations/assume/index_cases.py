@@ -85,7 +85,7 @@ def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded
     if len(entries) != 1 or entries[0].tensor != entry.tensor or signs not in _CONDITIONS:
         return None
     if universal:
-        mapping = match(entries[0], Access(entry.tensor, entry.index))
+        mapping = match(entries[0], Access(entry.tensor, entry.index), poly.level)
     else:
         mapping = {} if entries[0].index == entry.index else None
     value = as_index(poly) if mapping is not None else None

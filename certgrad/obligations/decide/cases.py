@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from flint import fmpq
 
-from certgrad.obligations.assume.conditions import Atomic, Clause, polys
+from certgrad.obligations.assume.conditions import Atomic, Clause, of_solver, polys
 from certgrad.obligations.assume.decided import decided, predicates, rounded
 from certgrad.obligations.assume.fact import Fact, match, unbound
 from certgrad.obligations.assume.facts import Facts
@@ -217,11 +217,12 @@ def _at_entries_of(p: Poly, clause: Clause) -> list[Clause]:
     of p are.
     """
     out = {clause.key: clause}
+    level = max(q.level for q in polys(clause))
     targets = [a for a in deep_atoms(p) if isinstance(a, Access)]
     for pattern in (a for q in polys(clause) for a in deep_atoms(q) if isinstance(a, Access)):
         if clause.free and unbound(pattern) == clause.free:
             for target in sorted(targets, key=lambda a: a.key):
-                mapping = match(pattern, target)
+                mapping = match(pattern, target, level)
                 if mapping is not None:
                     instance = clause.substituted(mapping)
                     out.setdefault(instance.key, instance)
@@ -355,10 +356,11 @@ def facts_of(clauses: Iterable[Clause]) -> tuple[list[Fact], tuple[Clause, ...]]
     """Hypotheses as assumptions: signs where a clause is one unguarded relation, the others as they are.
 
     What is asked at the steps of a loop that ends by its values is not assumed: it says nothing beyond its last step.
+    Nor is the equation of a solver, which may be about a part of an argument's entries alone.
     """
     facts, rest = [], []
     for clause in clauses:
-        if clause.step is not None:
+        if clause.step is not None or of_solver(clause):
             continue
         signs = clause.alternatives[0].signs
         if len(clause.alternatives) == 1 and not clause.guards and signs is not None:

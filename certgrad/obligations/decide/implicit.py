@@ -9,7 +9,7 @@ from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.laws.matrices import at, matrix, opened
-from certgrad.obligations.laws.solutions import implicit, modulo
+from certgrad.obligations.laws.solutions import Shapes, implicit, modulo
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.law import Law, applied
@@ -22,7 +22,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 from .cases import Region, nonzero_part
 
 
-def solution_forms(difference: Poly, region: Region, inputs: Sequence[str]) -> Iterator[Poly]:
+def solution_forms(difference: Poly, region: Region, inputs: Shapes) -> Iterator[Poly]:
     """Terms that are equal to the difference wherever solvers return solutions of their equations."""
     if any(isinstance(a, Matrix) and a.name == "inverse" for a in deep_atoms(difference)):
         yield unified(difference, region)
@@ -49,7 +49,7 @@ def unified(poly: Poly, region: Region) -> Poly:
     return Rewriter(replace=other)(poly)
 
 
-def without_repeated(clauses: Sequence[Clause], region: Region, inputs: Sequence[str]) -> list[Clause]:
+def without_repeated(clauses: Sequence[Clause], region: Region, inputs: Shapes) -> list[Clause]:
     """The clauses but those that say of a determinant again that it is not 0, in other terms."""
     about = {c: a for c in clauses if (a := _determinant(c)) is not None}
     if len(about) < 2:
@@ -64,7 +64,7 @@ def without_repeated(clauses: Sequence[Clause], region: Region, inputs: Sequence
     return [c for c in clauses if c not in about or c in kept.values()]
 
 
-def _rewritten(a: Matrix, region: Region, inputs: Sequence[str]) -> Poly:
+def _rewritten(a: Matrix, region: Region, inputs: Shapes) -> Poly:
     row, column, body = opened(a)
     return matrix(a.name, modulo(body, region.facts, inputs), row, column, a.ranges[0], ())
 

@@ -212,6 +212,7 @@ class _Search:
         out: list[Clause] = []
         for clause in self.smooth:
             atoms = [a for q in polys(clause) for a in deep_atoms(q)]
+            level = max(q.level for q in polys(clause))
             choices = [a for a in atoms if isinstance(a, Pred)]
             shared = {b.tensor for a in choices for b in deep_atoms(a.poly) if isinstance(b, Access)} & tensors
             if not shared:
@@ -219,7 +220,7 @@ class _Search:
             if any(not bound_free(a) for a in choices):
                 return None
             mappings = [
-                m for a in atoms if isinstance(a, Access) for t in targets if (m := match(a, t)) is not None
+                m for a in atoms if isinstance(a, Access) for t in targets if (m := match(a, t, level)) is not None
             ]  # index variables that a mapping leaves alone stay arbitrary
             if not mappings:
                 return None

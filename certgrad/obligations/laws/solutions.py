@@ -13,11 +13,12 @@ J mixes the entries of z along one axis at most; what else z has is a batch of s
 An equation is also used to rewrite (`modulo`): what is proved for all θ and z that satisfy it may be proved with one of
 them eliminated: an input, or another solution, in which it is linear (E − e·sin E = M, for M), or z itself where it
 stands outside of functions (z = tanh(W·z + x)). Each is an equality at every point of the claim, and is used once.
+What is eliminated has the shape of z: of the entries of a larger array the equation speaks of a part alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from certgrad.obligations.assume.facts import Facts
@@ -39,6 +40,8 @@ from .matrices import matrix
 
 UNKNOWN = "unknown of an equation"
 """The tensor in which the linear part of an equation is written."""
+Shapes = Mapping[str, tuple[Poly, ...]]
+"""Of tensors, by name."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,10 @@ class Solution:
         return -self.jacobian.solved(change, self.shape)
 
 
+Call = tuple[Tensor, tuple[Poly, ...]]
+"""What a call returned, and the terms of its arguments."""
 _solutions: Memo[str, Solution] = Memo()
-_calls: Memo[tuple, Tensor] = Memo()
+_calls: Memo[tuple, Call] = Memo()
 _taken: Memo[str, None] = Memo()
 
 
@@ -99,15 +104,15 @@ def unused(name: str) -> str:
     return name
 
 
-def known_call(key: tuple) -> Tensor | None:
+def known_call(key: tuple) -> Call | None:
     """What the same program returned at the same arguments: programs are functions."""
     return _calls.table.get(key)
 
 
-def keep_call(key: tuple, value: Tensor, solution: Solution) -> Tensor:
+def keep_call(key: tuple, value: Tensor, arguments: tuple[Poly, ...], solution: Solution) -> Tensor:
     """Remember a call, for this proof."""
     _solutions.table[solution.name] = solution
-    _calls.table[key] = value
+    _calls.table[key] = value, arguments
     return value
 
 
@@ -124,9 +129,8 @@ def implicit() -> list[Solution]:
 # --- an equation as a rule for rewriting ---------------------------------------------------------------------------
 
 
-def modulo(poly: Poly, facts: Facts, inputs: Iterable[str]) -> Poly:
+def modulo(poly: Poly, facts: Facts, inputs: Shapes) -> Poly:
     """The term with each equation used to eliminate one thing, where it can be solved for it under the facts."""
-    inputs = list(inputs)
     known: list[Rewriter] = []
 
     def rewritten(p: Poly) -> Poly:
@@ -136,7 +140,8 @@ def modulo(poly: Poly, facts: Facts, inputs: Iterable[str]) -> Poly:
 
     for solution in implicit():
         residual = rewritten(solution.residual)
-        names = [*inputs, *(other.name for other in implicit() if other is not solution)]
+        shapes = {**inputs, **{other.name: other.shape for other in implicit() if other is not solution}}
+        names = [name for name, shape in shapes.items() if shape == solution.shape]
         ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, names))
         change = next(ways, None)
         if change is not None:

@@ -121,7 +121,7 @@ def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 def _by_equations(closing: Closing, difference: Poly) -> Iterator[Form]:
     """With the equations that solvers solve, and one inverse for equal matrices."""
-    for form in solution_forms(difference, closing.region, closing.problem.names):
+    for form in solution_forms(difference, closing.region, closing.problem.input_shapes):
         yield form, ()
 
 

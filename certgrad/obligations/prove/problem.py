@@ -194,15 +194,18 @@ class Problem:
     def differentiable(self) -> list[int]:
         return self.shapes.floats
 
+    @property
+    def input_shapes(self) -> dict[str, tuple[Poly, ...]]:
+        return {name: x.shape for name, x in zip(self.names, self.inputs, strict=True)}
+
     def smooth_as_it_is(self, out: Tensor) -> bool:
         """The output is a polynomial wherever the inputs are numbers: √(x² + y²)² needs no root to be differentiable.
 
         The derivative is one of the value, which is this term at every point, and the steps of the program have no part
         in it. What is not defined everywhere has an edge, at which it has a derivative on one side alone.
         """
-        inputs = {name: x.shape for name, x in zip(self.names, self.inputs, strict=True)}
         everywhere = not out.infinite and all(discharged(c, self.facts) for c in out.defined)
-        return everywhere and polynomial(out.body, inputs)
+        return everywhere and polynomial(out.body, self.input_shapes)
 
 
 def _unused(name: str, taken: set[str]) -> str:

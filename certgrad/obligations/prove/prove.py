@@ -114,10 +114,11 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             return Outcome(reason="a tangent or seed stands in an equation that is not linear in what solves it")
         more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
+        one_each = without_repeated(found, region, problem.input_shapes)
         hypotheses = [
             *domain,
             *solvers,
-            *minimal(_in_company(by_region(without_repeated(found, region, problem.names), facts), facts), facts),
+            *minimal(_in_company(by_region(one_each, facts), facts), facts),
         ]
         families = ([set(tangents)] if kind not in OF_VALUES else []) + ([set(seeds)] if adjoint else [])
         relations: dict[str, None] = {}

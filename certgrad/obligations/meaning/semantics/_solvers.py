@@ -7,6 +7,7 @@ a condition of the value.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from certgrad.obligations.assume.conditions import CONTINUOUS, SOLVER, Atomic, Clause, Clauses, condition, merged
@@ -20,6 +21,7 @@ from certgrad.obligations.terms.atoms import Access, Max, access
 from certgrad.obligations.terms.determined import CARRY
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ZERO, Poly
+from certgrad.obligations.terms.power import fn
 from certgrad.obligations.terms.predicates import Pred
 from certgrad.obligations.terms.rewriting import Rewriter, without_stops
 from certgrad.obligations.terms.variables import Var, fresh
@@ -45,7 +47,7 @@ def _solution(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | Non
 
 def written(x: Tensor) -> tuple:
     """What tells arguments of a solver apart."""
-    return x.kind, tuple(n.key for n in x.shape), without_stops(x.body).key
+    return x.kind, tuple(n.key for n in x.shape), without_stops(x.body).key, x.infinite, x.kept.key
 
 
 def not_in_a_loop(name: str, given: Sequence[Tensor]) -> None:
@@ -78,11 +80,36 @@ def defined_by(
 ) -> Tensor:
     """What the solver `called` returns at the arguments `given`, by its equation left(z) = 0.
 
-    Calls with the same key return the same value.
+    Calls with the same key return the same value, each where its own arguments are defined. Its derivative is that of
+    the call that was read first: where `stop_gradient` hides another part of the arguments, it is not known.
     """
-    known = known_call(key)
-    if known is not None:
-        return known
+    found = known_call(key)
+    if found is None:
+        return _newly_defined(called, key, shape, given, left)
+    known, read_of = found
+    defined, smooth = _of_arguments(given)
+    hidden = known.kind == "f" and _bodies(given) != read_of and any(without_stops(b) != b for b in _bodies(given))
+    return replace(
+        known,
+        body=fn("stop", known.body) if hidden else known.body,
+        defined=merged(known.defined, defined),
+        smooth=merged(known.smooth, smooth),
+    )
+
+
+def _bodies(given: Sequence[Tensor]) -> tuple[Poly, ...]:
+    return tuple(x.body for x in given)
+
+
+def _of_arguments(given: Sequence[Tensor]) -> tuple[Clauses, Clauses]:
+    """Where all entries of the arguments are defined, and where they are differentiable."""
+    defined = merged(*(everywhere(x.defined, list(range(x.rank))) for x in given))
+    return defined, merged(*(everywhere(x.smooth, list(range(x.rank))) for x in given))
+
+
+def _newly_defined(
+    called: str, key: tuple, shape: tuple[Poly, ...], given: Sequence[Tensor], left: Callable[[Tensor], Tensor]
+) -> Tensor:
     name = unused(called)
     determine(name, frozenset().union(*(tensors_in(a) for x in given for a in atoms_of(x.body))))
     unknown = Tensor(shape, access(name, own_index(shape)))
@@ -100,14 +127,15 @@ def defined_by(
     affine = not stands_in(name, change) and (residual - start - _renamed(change, UNKNOWN, name)).is_zero
     axes = list(range(len(shape)))
     stated = Clause((Atomic("= 0", residual),), origin=f"{SOLVER}{name}{'' if affine else CONTINUOUS}")
-    defined = merged(*(everywhere(x.defined, list(range(x.rank))) for x in given), everywhere(equation.defined, axes))
-    smooth = merged(*(everywhere(x.smooth, list(range(x.rank))) for x in given), everywhere(equation.smooth, axes))
+    defined, smooth = _of_arguments(given)
+    defined = merged(defined, everywhere(equation.defined, axes))
+    smooth = merged(smooth, everywhere(equation.smooth, axes))
     determined = everywhere(_solvable(jacobian, shape, name), axes)
     defined = merged(everywhere((stated,), axes), defined, determined if affine else ())
     smooth = merged(smooth, determined, _kinks(residual))
     body = jacobian.solved(-start, shape) if affine else unknown.body
     solution = Solution(name, shape, residual, change, jacobian, affine)
-    return keep_call(key, Tensor(shape, body, "f", defined, smooth, ANY), solution)
+    return keep_call(key, Tensor(shape, body, "f", defined, smooth, ANY), _bodies(given), solution)
 
 
 def _at_zero(poly: Poly, tensor: str) -> Poly:
