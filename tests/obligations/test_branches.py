@@ -169,3 +169,21 @@ def test_the_support_of_a_density_of_vectors(outside, factor, verdict):
     report = certgrad.check(density, "n -> ")
     assert report.verdict == verdict
     assert factor == 3 or any("≠" in h.text or "<" in h.text for c in report.claims for h in c.hypotheses)
+
+
+def at_the_half(value):
+    """cos(πx²/2) by way of the remainder of x²/2, and its own branch where that is ½: there x is no single number."""
+
+    def slope(x):
+        t = jnp.fmod(jnp.abs(x), 2.0)
+        r = jnp.fmod(t * (jnp.abs(x) - t / 2), 2.0)
+        return where(r == 0.5, value, jnp.cos(np.pi * r))
+
+    function = jax.custom_vjp(lambda x: jnp.sin(np.pi * x**2 / 2))
+    function.defvjp(lambda x: (function(x), x), lambda x, g: (np.pi * x * slope(x) * g,))
+    return certgrad.check(function, "n -> n").verdict
+
+
+def test_a_branch_where_a_remainder_has_one_value():
+    assert at_the_half(0.0) == "proved up to rounding"
+    assert at_the_half(1.0) == "refuted"

@@ -18,13 +18,14 @@ from certgrad.obligations.laws.monotone import compared_clauses, compared_facts,
 from certgrad.obligations.laws.range_products import collected, counted, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
 from certgrad.obligations.laws.roots import split_roots
-from certgrad.obligations.terms.atoms import Access, Sum
+from certgrad.obligations.terms.atoms import Access, Fn, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determinants import SMALL
+from certgrad.obligations.terms.functions import WHOLE
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import index_equal
 from certgrad.obligations.terms.law import Law, applied
-from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Poly, monomial, number
+from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Mono, Poly, monomial, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Side
@@ -255,19 +256,36 @@ def _on_side(poly: Poly, p: Poly, positive: bool) -> Poly:
 
 
 def eliminated(poly: Poly, equation: Poly) -> Poly:
-    """The term on the set where `equation` = 0: an entry that the equation determines is replaced.
+    """The term on the set where `equation` = 0: an entry that the equation determines is replaced, or its power.
 
-    A multiple of the equation is 0 there, even where it determines no entry.
+    A multiple of the equation is 0 there, even where it determines no entry. What is put in place of the entry may hold
+    it under a whole number, as in x = ½ + 2·⌊x/2⌋.
     """
     if len(poly) == len(equation) and not equation.is_zero:
         mono, c = next(iter(equation.items()))
         if poly == equation.scale(poly.coefficient(mono) / c):
             return NOTHING
     solved = solve(equation)
-    if solved is None:
-        return poly
-    atom, value = solved
-    return replaced(poly, lambda a: value if a is atom else None)
+    if solved is not None:
+        atom, value = solved
+        return replaced(poly, lambda a: value if a is atom else None)
+    return next((_Power(*found)(poly) for found in _powers(equation)), poly)
+
+
+class _Power(Rewriter):
+    """Puts a value in place of a power of an entry: x^(k·q + r) = xʳ·value^q."""
+
+    def __init__(self, atom: Atom, k: int, value: Poly) -> None:
+        super().__init__(replace=lambda a: None)
+        self.entry, self.k, self.value = atom, k, value
+
+    def mono(self, mono: Mono) -> Poly:
+        powers = dict(mono)
+        e = powers.get(self.entry, 0)
+        if not isinstance(e, int) or e < self.k:
+            return super().mono(mono)
+        powers[self.entry] = e % self.k
+        return super().mono(tuple((a, n) for a, n in powers.items() if n)) * power(self.value, e // self.k)
 
 
 def solve(equation: Poly) -> tuple[Atom, Poly] | None:
@@ -275,23 +293,47 @@ def solve(equation: Poly) -> tuple[Atom, Poly] | None:
 
     That is a factor that is never 0, or any factor where rest is a number other than 0: then c·a = −rest ≠ 0.
     """
-    for a in sorted(atoms_of(equation), key=lambda a: (len(a.free) == 0, a.key)):
-        if not isinstance(a, Access):
-            continue
-        coefficient, rest = NOTHING, NOTHING
-        for mono, c in equation.items():
-            powers = dict(mono)
-            if powers.pop(a, 0) == 1:
-                coefficient = coefficient + Poly({tuple(powers.items()): c})
-            else:
-                rest = rest + Poly({mono: c})
-        single = coefficient.single()
-        if single is None or a in deep_atoms(rest) or a in deep_atoms(coefficient):
-            continue
-        if not (rest.constant() or all(b.positive or e < 0 for b, e in single[0])):
-            continue
-        return a, -(rest * power(coefficient, -1))
-    return None
+    found = (
+        (a, value)
+        for a in _entries(equation)
+        if (value := _determined(equation, a, 1)) is not None and a not in deep_atoms(value)
+    )
+    return next(found, None)
+
+
+def _powers(equation: Poly) -> Iterator[tuple[Atom, int, Poly]]:
+    """Entries whose power the equation determines, where they stand else only under whole numbers."""
+    for a in _entries(equation):
+        k = max((e for mono in equation for b, e in mono if b is a and isinstance(e, int)), default=0)
+        value = _determined(equation, a, k) if k > 0 else None
+        if value is not None and not _stands_in(value, a):
+            yield a, k, value
+
+
+def _entries(equation: Poly) -> list[Access]:
+    return sorted((a for a in atoms_of(equation) if isinstance(a, Access)), key=lambda a: (len(a.free) == 0, a.key))
+
+
+def _determined(equation: Poly, a: Atom, k: int) -> Poly | None:
+    """What aᵏ is, as c·aᵏ + rest = 0; a can stand in it."""
+    coefficient, rest = NOTHING, NOTHING
+    for mono, c in equation.items():
+        powers = dict(mono)
+        if powers.pop(a, 0) == k:
+            coefficient = coefficient + Poly({tuple(powers.items()): c})
+        else:
+            rest = rest + Poly({mono: c})
+    single = coefficient.single()
+    if single is None or a in deep_atoms(coefficient):
+        return None
+    if not (rest.constant() or all(b.positive or e < 0 for b, e in single[0])):
+        return None
+    return -(rest * power(coefficient, -1))
+
+
+def _stands_in(poly: Poly, a: Atom) -> bool:
+    """The entry is there otherwise than under a whole number."""
+    return any(a in deep_atoms(poly_of(b)) for b in atoms_of(poly) if not (isinstance(b, Fn) and b.name in WHOLE))
 
 
 def by_summand(poly: Poly) -> tuple[Poly, list[tuple[Poly, list[tuple]]]]:
