@@ -10,6 +10,7 @@ from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
 from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.terms.walk import atoms_of
 
@@ -65,11 +66,11 @@ class Tensor:
 
     def conditions_over(self, axes: Sequence[int], kept: dict[Var, Ix]) -> tuple[Clauses, Clauses]:
         """The conditions after the axes are consumed: they must hold at every index along them."""
-        mapping = kept | _arbitrary(template(k) for k in axes)
+        mapping = kept | _arbitrary((template(k), self.shape[k]) for k in axes)
         return tuple(c.substituted(mapping) for c in self.defined), tuple(c.substituted(mapping) for c in self.smooth)
 
-    def conditions_for_all(self, variables: Iterable[Var]) -> tuple[Clauses, Clauses]:
-        """The conditions at every value of the variables."""
+    def conditions_for_all(self, variables: Iterable[tuple[Var, Poly | None]]) -> tuple[Clauses, Clauses]:
+        """The conditions at every value of the variables, each with its range where that is known."""
         variables = tuple(variables)
         return for_all(self.defined, variables), for_all(self.smooth, variables)
 
@@ -96,14 +97,25 @@ def _on_places(guard: Poly) -> bool:
     )
 
 
-def for_all(clauses: Clauses, variables: Iterable[Var]) -> Clauses:
+EXTENTS: Memo[Var, Poly] = Memo()
+"""How far variables run at whose every value a condition is asked, where that is known."""
+
+
+def for_all(clauses: Clauses, variables: Iterable[tuple[Var, Poly | None]]) -> Clauses:
     """The clauses at every value of the variables, which get names of their own."""
     names = _arbitrary(variables)
     return tuple(c.substituted(names) for c in clauses)
 
 
-def _arbitrary(variables: Iterable[Var]) -> dict[Var, Ix]:
-    return {v: of_var(fresh("q")) for v in variables}
+def _arbitrary(variables: Iterable[tuple[Var, Poly | None]]) -> dict[Var, Ix]:
+    names: dict[Var, Ix] = {}
+    for v, n in variables:
+        w = fresh("q")
+        names[v] = of_var(w)
+        known = EXTENTS.table.get(v) if n is None else n
+        if known is not None:
+            EXTENTS.table[w] = known
+    return names
 
 
 def axis_index(position: int, dim: Poly) -> Ix:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from certgrad._subject import OF_REFERENCE
+from certgrad.obligations.assume.by_place import beyond_axes, by_place
 from certgrad.obligations.assume.by_region import by_region
 from certgrad.obligations.assume.conditions import (
     IN_RANGE,
@@ -20,7 +21,7 @@ from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.simplify import simplified
-from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.assume.tensor import EXTENTS, Tensor
 from certgrad.obligations.certificate import OF_VALUES
 from certgrad.obligations.decide.cases import Region, facts_of
 from certgrad.obligations.decide.implicit import without_repeated
@@ -120,6 +121,16 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             *solvers,
             *minimal(_in_company(by_region(one_each, facts), facts), facts),
         ]
+        reach = _ranges(problem, kind) | _extents([*hypotheses, *needed])
+        whole, _, _ = by_place(hypotheses, reach)
+        if len(whole) < len(hypotheses):
+            # In those that others imply an index may run farther: their parts are asked for as well.
+            _, parts, further = by_place([*hypotheses, *needed], reach)
+            hypotheses = minimal([*whole, *(c for c in parts if not discharged(c, facts))], facts)
+            reach |= further
+        for clause in whole:
+            if any(_farther(other, clause, reach) for other in needed):
+                reach = {v: n for v, n in reach.items() if v not in beyond_axes(clause)}
         families = ([set(tangents)] if kind not in OF_VALUES else []) + ([set(seeds)] if adjoint else [])
         relations: dict[str, None] = {}
         for left, right, shape in obligation.pairs:
@@ -135,7 +146,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             relations |= dict.fromkeys(show_relation(*r) for r in closing.relations)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
-        return Outcome(hypotheses, relations=list(relations), ranges=_ranges(problem, kind), tests=problem.tests)
+        return Outcome(hypotheses, relations=list(relations), ranges=reach, tests=problem.tests)
     except UndefinedTermError as error:
         return Outcome(reason=f"a term is undefined at every input: {error}")
     except NoDerivativeError as error:
@@ -163,6 +174,18 @@ def _ranges(problem: Problem, kind: str) -> dict[Var, Poly]:
     for v, n in (pair for t in (*problem.forward, *pulled_back) for pair in t.variables):
         sizes.setdefault(v, set()).add(n)
     return {v: found.pop() for v, found in sizes.items() if len(found) == 1}
+
+
+def _extents(clauses: Iterable[Clause]) -> dict[Var, Poly]:
+    """How far indices run on which conditions are, where a clause is asked at all their values."""
+    return {v: n for c in clauses for v in beyond_axes(c) if (n := EXTENTS.table.get(v)) is not None}
+
+
+def _farther(other: Clause, clause: Clause, reach: Mapping[Var, Poly]) -> bool:
+    """An index of a clause that may be implied runs over another range than those of the clause that is listed."""
+    tensors, others = ({t for p in polys(c) for a in atoms_of(p) for t in tensors_in(a)} for c in (clause, other))
+    here, there = ({reach[v].key for v in beyond_axes(c) if v in reach} for c in (clause, other))
+    return bool(tensors & others) and bool(beyond_axes(clause)) and not there <= here
 
 
 def not_followed(problem: Problem, kind: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from certgrad.obligations.assume.by_place import at_all_places
 from certgrad.obligations.assume.by_region import off_flat_parts
 from certgrad.obligations.assume.conditions import (
     EXIT,
@@ -97,6 +98,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
     extra: list[Clause] = []
     once: list[Unique] = []
     for out in problem.forward:
+        before = len(extra)
         differentiate, derivative = _derivative(out.body, problem, Region(facts, clauses).over(dict(out.variables)))
         ranges = {**differentiate.ranges, **dict(out.variables)}
         extra += [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
@@ -130,7 +132,8 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
                 )
                 return Differentiated(failure=Outcome([], reason, part, surrogate=why == "stop_gradient"))
         derivatives.append(_without(derivative, set(arbitrary)))
-        conditions += [out.defined, smooth]
+        conditions += [at_all_places(out.defined, out.variables), at_all_places(smooth, out.variables)]
+        extra[before:] = at_all_places(extra[before:], out.variables)
     return Differentiated(derivatives, merged(*conditions, extra), tuple(once))
 
 
@@ -154,9 +157,7 @@ def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation
         (tangent.body, derivative, out.shape)
         for out, tangent, derivative in zip(problem.forward, problem.jvp, found.derivatives, strict=True)
     ]
-    return Obligation(
-        pairs, merged(found.conditions, *(t.defined for t in problem.jvp)), derivative=True, once=found.once
-    )
+    return Obligation(pairs, merged(found.conditions, *map(_defined, problem.jvp)), derivative=True, once=found.once)
 
 
 def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
@@ -231,7 +232,7 @@ def adjoint_obligation(problem: Problem) -> Obligation:
     total = ZERO
     for out, seed in zip(problem.jvp, problem.seeds, strict=True):
         total = total + inner_product(out.body, seed.body, out.shape)
-    defined = merged(*(t.defined for t in problem.jvp), *(t.defined for t in problem.vjp))
+    defined = merged(*map(_defined, problem.jvp), *map(_defined, problem.vjp))
     return Obligation([(total - _pulled_back(problem), ZERO, ())], defined)
 
 
@@ -243,7 +244,7 @@ def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) ->
     total = ZERO
     for derivative, out, seed in zip(found.derivatives, problem.forward, problem.seeds, strict=True):
         total = total + inner_product(derivative, seed.body, out.shape)
-    conditions = merged(found.conditions, *(t.defined for t in problem.vjp))
+    conditions = merged(found.conditions, *map(_defined, problem.vjp))
     return Obligation([(_pulled_back(problem), total, ())], conditions, derivative=True, once=found.once)
 
 
@@ -277,9 +278,15 @@ def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligati
     return Obligation(
         bodies,
         merged(
-            *(p.defined for p, _ in pairs), *(tuple(c.rewritten(without_stops) for c in f.defined) for _, f in pairs)
+            *(_defined(p) for p, _ in pairs),
+            *(tuple(c.rewritten(without_stops) for c in _defined(f)) for _, f in pairs),
         ),
     )
+
+
+def _defined(out: Tensor) -> Clauses:
+    """Where all entries are defined."""
+    return at_all_places(out.defined, out.variables)
 
 
 def settle(clauses: Iterable[Clause], facts: Facts) -> Clauses:

@@ -11,6 +11,7 @@ from flint import fmpq
 
 from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.canonical import canonical, letters, ordered
+from certgrad.obligations.assume.by_place import beyond_axes
 from certgrad.obligations.assume.conditions import (
     STEP,
     Atomic,
@@ -187,6 +188,8 @@ class Writer:
         axes = [(tensor, k) for tensor, index in places for k, ix in enumerate(index) if ix.variable() == v]
         mixed = any(v in ix.free and ix.variable() is None for _, index in places for ix in index)
         sizes = {self.axis(*a) for a in axes}
+        if v in beyond_axes(clause):  # where no array says how far it runs, nothing but its range does
+            return t.UNKNOWN if size is None else self.size(size, axes)
         if axes and not mixed and len(sizes) == 1 and (None not in sizes or size is None):
             return t.Axis(*min(axes))
         if size is not None:

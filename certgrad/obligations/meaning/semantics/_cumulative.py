@@ -34,6 +34,6 @@ def _cumprod(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> li
         return [x]
     index, dummies, where = up_to(shape, axis, params["reverse"])
     moved = x.indexed(index, shape)
-    defined, smooth = moved.conditions_for_all(v for v, _ in dummies)
+    defined, smooth = moved.conditions_for_all(dummies)
     body = product_over(moved.body, dummies, where)
     return [Tensor(shape, body, x.kind, defined, smooth, signs_of_product(x.signs))]

@@ -177,7 +177,7 @@ def _promised(
         difference = substitute(entry, {v: of_var(w)}) - entry
         later = index_condition(of_var(w).minus(of_var(v)).shifted(-ONE))
         clauses = condition(relation, difference, f"indices that are {promise}")
-        out = merged(out, for_all(tuple(c.guarded(later, True) for c in clauses), [v, w]))
+        out = merged(out, for_all(tuple(c.guarded(later, True) for c in clauses), [(v, None), (w, None)]))
     return out
 
 
@@ -365,7 +365,7 @@ def _hits(
     several = any(update.shape[k] != ONE for k in batch_axes)
     # No target at all: every index is outside of the array, and nothing is hit.
     twice = several and (len(targets) > 1 or any(_may_meet(t, position, dict(dummies)) for t in targets))
-    return out, twice, for_all(start.conditions, [v for v, _ in dummies])
+    return out, twice, for_all(start.conditions, dummies)
 
 
 def _may_meet(target: Sequence[Ix], position: Sequence[Ix], ranges: dict[Var, Poly]) -> bool:
@@ -378,5 +378,5 @@ def _may_meet(target: Sequence[Ix], position: Sequence[Ix], ranges: dict[Var, Po
 
 def _everywhere(hits: Sequence[Hit]) -> tuple[Clauses, Clauses]:
     """The updates' conditions, at every position."""
-    conditions = [entry.conditions_for_all(v for v, _ in dummies) for _, entry, dummies in hits]
+    conditions = [entry.conditions_for_all(dummies) for _, entry, dummies in hits]
     return merged(*(defined for defined, _ in conditions)), merged(*(smooth for _, smooth in conditions))

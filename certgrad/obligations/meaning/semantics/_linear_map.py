@@ -25,7 +25,7 @@ def within(body: Poly, shape: Shape, ranges: dict[Var, Poly]) -> Poly:
 
 def everywhere(clauses: Clauses, axes: list[int]) -> Clauses:
     """The conditions at every index along the axes."""
-    return for_all(clauses, [template(k) for k in axes])
+    return for_all(clauses, [(template(k), None) for k in axes])
 
 
 def diagonal(image: Poly, shape: Shape, unknown: str) -> Poly | None:

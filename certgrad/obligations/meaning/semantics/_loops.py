@@ -259,7 +259,7 @@ class _Body:
         """The clause for all values of its variables: they get names of their own."""
         if self.step is not None:
             clause = clause.substituted({self.s: of_var(self.step)})
-        return for_all((clause,), sorted(clause.free - {self.step}))[0]
+        return for_all((clause,), [(v, None) for v in sorted(clause.free - {self.step})])[0]
 
     def carry(self, k: int, time: Ix) -> Tensor:
         """A carry at a time, over the template variables."""

@@ -64,7 +64,7 @@ def _covered(x: Tensor, shape: tuple[Poly, ...], params: Params) -> tuple[list[I
 
 def _everywhere(x: Tensor, index: Sequence[Ix], dummies: Dummies, shape: tuple[Poly, ...]) -> tuple[Clauses, Clauses]:
     """The operand's conditions at every entry that a window may look at."""
-    return x.indexed(index, shape).conditions_for_all(v for v, _ in dummies)
+    return x.indexed(index, shape).conditions_for_all(dummies)
 
 
 def _reduce_window(sign: int) -> None:
@@ -264,7 +264,7 @@ def _select_and_scatter_add(ctx: Context, params: Params, shapes: Shapes, source
         hit = hit * index_equal(axis_index(k, shape[k]).minus(ix.subst(names)), ranges)
     body = sum_over(hit * substitute(source.body, names), windows)
     defined, smooth = _everywhere(x, index, dummies, source.shape)
-    places = [v for v, _ in source.variables]
+    places = source.variables
     conditions = [
         for_all(group, places)
         for group in (merged(defined, source.defined), merged(smooth, source.smooth, _steady(x, atom)))

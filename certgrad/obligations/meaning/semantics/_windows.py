@@ -168,7 +168,7 @@ def _pad(ctx: Context, params: Params, shapes: Shapes, x: Tensor, value: Tensor)
     entry = x.indexed(index, shape)
     body = sum_over(here * entry.body, dummies)
     covered = sum_over(here, dummies)
-    defined, smooth = entry.conditions_for_all(v for v, _ in dummies)
+    defined, smooth = entry.conditions_for_all(dummies)
     padding = guarded(value, ONE - covered)
     return [
         Tensor(
@@ -283,7 +283,7 @@ def _reduce_window_sum(ctx: Context, params: Params, shapes: Shapes, x: Tensor) 
         guard = guard * index_equal(start.plus(of_var(w).scaled(dilation)).minus(of_var(v).scaled(base)))
     moved = x.indexed(index, shape)
     body = sum_over(guard * moved.body, dummies)
-    defined, smooth = moved.conditions_for_all(v for v, _ in dummies)
+    defined, smooth = moved.conditions_for_all(dummies)
     signs = ANY if x.signs & 5 == 5 else x.signs | ZERO
     return [Tensor(shape, body, x.kind, defined, smooth, signs)]
 
@@ -331,7 +331,7 @@ def _convolution(ctx: Context, params: Params, shapes: Shapes, x: Tensor, y: Ten
     lhs, rhs = x.indexed(left, shape), y.indexed(right, shape)
     # The equations come first: each leaves one variable of a spatial axis, and the entries then depend on it alone.
     body = sum_over(guard * (lhs.body * rhs.body), dummies)
-    conditions = [t.conditions_for_all(v for v, _ in dummies) for t in (lhs, rhs)]
+    conditions = [t.conditions_for_all(dummies) for t in (lhs, rhs)]
     defined, smooth = [d for d, _ in conditions], [s for _, s in conditions]
     signs = ANY if times(x.signs, y.signs) & 5 == 5 or (x.signs | y.signs) & 1 else NONNEG
     if str(params.get("preferred_element_type") or "float64") not in ("float64", *map(str, ctx.dtypes)):
@@ -354,6 +354,6 @@ def cumsum(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tens
     guard = index_pred(order.scaled(-1) if params["reverse"] else order)
     index[axis] = of_var(v)
     moved = x.indexed(index, shape)
-    defined, smooth = moved.conditions_for_all([v])
+    defined, smooth = moved.conditions_for_all([(v, x.shape[axis])])
     signs = ANY if x.signs & 5 == 5 else x.signs  # the entry itself is among the terms
     return [Tensor(shape, sum_over(guard * moved.body, [(v, x.shape[axis])]), x.kind, defined, smooth, signs)]

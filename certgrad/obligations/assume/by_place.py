@@ -1,0 +1,120 @@
+"""Hypotheses on arrays that are put together, part by part: "x[i]·[i < n] + y[i − n]·[i ≥ n] > 0" is x > 0 and y > 0.
+
+A condition on each entry of a padded or joined array is one clause whose index runs beyond each of the arrays that it
+reads. As a statement it needs the range of that index; and where no array says what stands at a place (a padding with
+0), it may not be satisfiable, which is seen at these places alone. So a clause is taken apart where the conditions on
+its index change. Nothing but the wording changes: the places of the parts cover the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from certgrad.obligations.terms.atoms import Dim
+from certgrad.obligations.terms.index import of_const, of_var
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
+from certgrad.obligations.terms.predicates import IxEq, IxPred
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import deep_atoms
+
+from .conditions import Clause, Clauses, of_solver, polys
+from .index_cases import Indices, resolved
+from .tensor import for_all
+
+MOST = 8
+"""A clause that falls into more parts stays whole."""
+Ranges = Mapping[Var, Poly]
+_Part = tuple[Clause, dict[Var, Poly]]
+"""A clause, and the ranges of its indices."""
+
+
+def by_place(clauses: Iterable[Clause], ranges: Ranges) -> tuple[list[Clause], list[Clause], dict[Var, Poly]]:
+    """The clauses that stay whole, the parts of the others, and the ranges of the indices of the parts."""
+    whole: list[Clause] = []
+    parts: list[Clause] = []
+    known: dict[Var, Poly] = {}
+    for clause in clauses:
+        found = None if of_solver(clause) else taken_apart(clause, ranges)
+        if found is None:
+            whole.append(clause)
+        else:
+            parts += [part for part, _ in found]
+            for _, own in found:
+                known |= own
+    return whole, parts, known
+
+
+def taken_apart(clause: Clause, ranges: Ranges) -> list[_Part] | None:
+    """The parts of a clause with the ranges of their indices; None where it has none, or some of unknown extent."""
+    own = {v: ranges[v] for v in clause.free if v in ranges}
+    done: list[_Part] = []
+    left: list[_Part] = [(clause, own)]
+    while left:
+        part, here = left.pop()
+        where = next((b for b in _boundaries(part) if b[0] in here), None)
+        if where is None:
+            done.append((part, here))
+            continue
+        v, place = where
+        beyond = here[v] - place
+        if not _not_negative(beyond) or not _not_negative(place) or len(done) + len(left) >= MOST:
+            return None
+        for start, size in ((ZERO, place), (place, beyond)):
+            if not size.is_zero and (found := _moved(part, here, v, start, size)) is not None:
+                left.append(found)
+    return None if [part for part, _ in done] == [clause] else done
+
+
+def _moved(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _Part | None:
+    """The part of a clause at so many places of an index, from a start on; None where it asks nothing there."""
+    here = {u: n for u, n in ranges.items() if u != v}
+    place = of_const(start)
+    if size != ONE:
+        w = fresh("q")
+        here[w] = size
+        place = of_var(w).shifted(start)
+    indices = Indices(here)
+    found = clause.substituted({v: place}).rewritten(lambda p: resolved(p, indices))
+    guards = [(g.constant(), g, value) for g, value in found.guards]
+    if any(c is not None and (c != 0) != value for c, _, value in guards):
+        return None
+    return replace(found, guards=tuple((g, value) for c, g, value in guards if c is None)), here
+
+
+def _boundaries(clause: Clause) -> Iterator[tuple[Var, Poly]]:
+    """Places of single indices from which on, or up to which, a condition on places holds."""
+    for p in polys(clause):
+        for a in deep_atoms(p):
+            if isinstance(a, IxPred) and len(a.ix.terms) == 1:
+                ((v, c),) = a.ix.terms
+                if isinstance(v, tuple) and abs(c) == 1 and v[0] != "b":
+                    yield v, a.ix.const.scale(-1) if c == 1 else a.ix.const + ONE
+
+
+def _not_negative(size: Poly) -> bool:
+    """A number of places that no choice of sizes makes negative: they are at least 1."""
+    constant = size.constant()
+    if constant is not None:
+        return bool(constant >= 0)
+    items = size.sorted_items()
+    sizes = all(isinstance(a, Dim) and e >= 1 for mono, _ in items for a, e in mono)
+    return sizes and all(c >= 0 or not mono for mono, c in items) and bool(sum(c for _, c in items) >= 0)
+
+
+def beyond_axes(clause: Clause) -> set[Var]:
+    """The indices on which conditions are: they may run beyond the axes that they number."""
+    atoms = (a for p in polys(clause) for a in deep_atoms(p))
+    return {v for a in atoms if isinstance(a, (IxPred, IxEq)) for v in a.ix.free}
+
+
+def at_all_places(clauses: Iterable[Clause], variables: Sequence[tuple[Var, Poly]]) -> Clauses:
+    """The clauses of an array's entries, those with conditions on its places under names that tell how far these run.
+
+    The same names number the entries of other arrays, of other sizes.
+    """
+    names = {v for v, _ in variables}
+    return tuple(
+        for_all((c,), [(v, n) for v, n in variables if v in c.free])[0] if beyond_axes(c) & names else c
+        for c in clauses
+    )
