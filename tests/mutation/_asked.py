@@ -59,8 +59,8 @@ class Answer:
 
     `outcome`: `not made` (the change cannot be made there, or what it makes does not run), `equal` (no point was found
     where it breaks a law), and of those that break one at a point of the domain: `refuted`, `unproved`, `narrowed`
-    (proved under hypotheses that exclude every such point), `unread` (proved under a hypothesis that no evaluator of
-    statements reads), `proved`, which is certgrad's mistake, and `crash`, also one.
+    (proved under hypotheses that exclude every such point), `unread` (proved under hypotheses of which the evaluator of
+    statements cannot tell), `proved`, which is certgrad's mistake, and `crash`, also one.
     """
 
     outcome: str
@@ -172,18 +172,21 @@ def told(
 ) -> Answer:
     """What a certificate says of the laws that a mutant breaks; `more` points tell whether hypotheses exclude all."""
     claims = {claim.kind: claim for claim in certificate.claims}
-    wrong, narrowed, unread, refuted, reasons = [], [], [], False, []
+    wrong: list[str] = []
+    narrowed: list[str] = []
+    unread: list[str] = []
+    refuted, reasons = False, []
     for one in broken:
         claim = claims[one.law]
         if claim.verdict in PROVED:
             trees = [h.tree for h in claim.hypotheses]
             others = (other for other in more() if other.law == one.law) if trees else ()
-            left = next((b for b in (one, *others) if not _excluded(trees, b)), None)
-            text = f"{one.law} {claim.verdict} under {sorted(h.text for h in claim.hypotheses)}, {shown(left or one)}"
-            if left is not None and _excluded(trees, left) is None:
-                unread.append(text)
-            else:
-                (narrowed if left is None else wrong).append(text)
+            told_of = {_excluded(trees, point): point for point in (one, *others)}
+            where = next(k for k in (False, None, True) if k in told_of)
+            text = (
+                f"{one.law} {claim.verdict} under {sorted(h.text for h in claim.hypotheses)}, {shown(told_of[where])}"
+            )
+            {False: wrong, None: unread, True: narrowed}[where].append(text)
         else:
             refuted |= claim.verdict == "refuted"
             reasons += [case.reason for case in claim.cases if case.reason]
@@ -203,28 +206,19 @@ def shown(one: Break) -> str:
 
 
 def _excluded(statements: Sequence[Any], one: Break) -> bool | None:
-    """Whether one of the hypotheses is false, or undefined, at a point; None where only one that is not read may be."""
-    unread = False
-    for statement in statements:
-        try:
-            if _excludes(statement, one):
-                return True
-        except UnfitError:
-            unread = True
-    return None if unread else False
+    """Whether one of the hypotheses is false, or undefined, where the law was found to fail; None if that is not known.
 
-
-def _excludes(statement: Any, one: Break) -> bool:
-    """Whether a hypothesis is false, or undefined, where the law was found to fail.
-
-    Raises:
-        UnfitError: it is not read.
+    It is not where a hypothesis is not read by the evaluator, or nearer to its boundary than this can tell.
     """
     arrays = {i.name: x for i, x in zip(one.programs.inputs, one.point.inputs, strict=True)}
-    try:
-        return holds_at(statement, arrays, one.programs.dims.sizes) is not True
-    except Undecided:
-        return False
+    known = True
+    for statement in statements:
+        try:
+            if holds_at(statement, arrays, one.programs.dims.sizes) is not True:
+                return True
+        except (UnfitError, Undecided):
+            known = False
+    return False if known else None
 
 
 def breaks(right: Right, mutation: Mutation) -> list[Break]:

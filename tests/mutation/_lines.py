@@ -37,7 +37,8 @@ class Lines:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._mended(path)
-        self.known = [line for line in read(path) if line["code"] == code()]
+        self.all = list(read(path))
+        self.known = [line for line in self.all if line["code"] == code()]
         self.now = path.with_suffix(".now")
         """What is being done: if it ends the process, that is a result too."""
         self.file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import jax
 
@@ -24,7 +25,7 @@ OF_RULE = 30.0
 OF_MUTANT = 10.0
 MOST = 3
 """For one mutant that breaks a law so many are tried."""
-WHOLE = 20
+WHOLE = 40
 """Every so many-th mutant goes through the whole audit, whatever is found at the most general shapes."""
 
 
@@ -78,18 +79,32 @@ def run(subject: Subject, lines: Lines, wanted: int, seconds: float) -> None:
             continue
         what = {"kind": MUTANT, **about, "mutant": name, "program": mutation.role, "change": mutation.change}
         lines.begin({**what, "seconds": 0.0})
-        before = time.process_time()
-        answer = answered(right, mutation, OF_MUTANT, whole=k % WHOLE == 0)
-        tried[name] = line = {
-            **what,
-            "outcome": answer.outcome,
-            "laws": list(answer.laws),
-            "detail": answer.detail,
-            "seconds": round(time.process_time() - before, 2),
-        }
-        broken += bool(answer.laws)
+        tried[name] = line = {**what, **_told(right, mutation, whole=k % WHOLE == 0)}
+        broken += bool(line["laws"])
         spent += line["seconds"]
         lines.add(line)
+
+
+def _told(right: Right, mutation: Mutation, whole: bool) -> dict[str, Any]:
+    """What became of a mutant, as a line says it."""
+    before = time.process_time()
+    answer = answered(right, mutation, OF_MUTANT, whole)
+    found = {"outcome": answer.outcome, "laws": list(answer.laws), "detail": answer.detail}
+    return {**found, "seconds": round(time.process_time() - before, 2)}
+
+
+def again(subjects: Sequence[Subject], lines: Lines, outcomes: Collection[str]) -> None:
+    """Ask once more of the mutants whose last line says one of these outcomes, whatever code said it."""
+    by_key = {subject.key: subject for subject in subjects}
+    last = {(x["source"], x["rule"], x["at"], x["mutant"]): x for x in lines.all if x["kind"] == MUTANT}
+    for key, line in last.items():
+        subject = by_key.get(key[:3])
+        if subject is None or line["outcome"] not in outcomes:
+            continue
+        right, _, _ = _right(subject)
+        if right is not None:
+            mutation = next(m for m in right.mutations() if str(m) == line["mutant"])
+            lines.add({**line, **_told(right, mutation, whole=True)})
 
 
 def _right(subject: Subject) -> tuple[Right | None, str, float]:

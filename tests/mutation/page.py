@@ -38,7 +38,7 @@ tried), as is a change that cannot be made. Of those that **break a law**:
 
 - `refuted`, `unproved`: the verdict on that law. A mutant that takes more than 10 s of the processor counts as
   unproved (timed out). A mutant that is refuted at the most general shapes is not looked at further; all others, and
-  every twentieth, go through the whole audit, without a comparison with calls.
+  every fortieth, go through the whole audit, without a comparison with calls.
 - `narrowed`: proved under listed hypotheses that exclude every point found where the law fails.
 - `unread`: proved under a hypothesis of which the evaluator of statements cannot say whether it excludes these points.
 - **proved**: a wrong claim. There must be none.
@@ -180,6 +180,9 @@ def _commits(codes: Iterable[str], before: Mapping[str, str]) -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="files of results; without any the page is made anew")
+    parser.add_argument(
+        "--commit", action="append", default=[], metavar="DIGEST=COMMIT", help="of which commit a digest of code is"
+    )
     options = parser.parse_args()
     before = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"sources": {}, "commits": {}}
     results = before
@@ -188,7 +191,8 @@ def main() -> None:
 
         sources = gathered(line for path in options.files for line in read(path))
         codes = {c for one in sources.values() for c in one["code"]}
-        results = {"commits": _commits(codes, before["commits"]), "sources": sources}
+        said = {digest: f"commit {commit}" for digest, _, commit in (text.partition("=") for text in options.commit)}
+        results = {"commits": _commits(codes, before["commits"] | said), "sources": sources}
         RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
     PAGE.write_text(page(results), "utf-8")
 

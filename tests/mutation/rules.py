@@ -27,6 +27,9 @@ def main() -> int:
     parser.add_argument("--wanted", type=int, default=30, help="mutants that break a law, of each rule")
     parser.add_argument("--seconds", type=float, default=60.0, help="of the processor, for the mutants of one rule")
     parser.add_argument("--rule", default="", help="only rules with this in their names")
+    parser.add_argument(
+        "--again", action="append", help="ask once more of the mutants with this outcome, and no others"
+    )
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -42,13 +45,16 @@ def main() -> int:
 
 def _work(options: argparse.Namespace) -> None:
     from tests.mutation._lines import Lines
-    from tests.mutation._runs import run_all
+    from tests.mutation._runs import again, run_all
     from tests.mutation._sources import drawn
 
     lines = Lines(options.lines)
     for source in options.sources:
         subjects = [one for one in drawn(source) if options.rule in one.name]
-        run_all(subjects, lines, options.wanted, options.seconds)
+        if options.again:
+            again(subjects, lines, options.again)
+        else:
+            run_all(subjects, lines, options.wanted, options.seconds)
 
 
 if __name__ == "__main__":
