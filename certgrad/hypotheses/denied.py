@@ -18,7 +18,7 @@ def denied(where: t.Where) -> t.Statement | None:
     if not isinstance(asked, t.Compare) or not all(isinstance(side, t.Number) for side in (asked.left, asked.right)):
         return None
     left, right = (Fraction(side.value) for side in (asked.left, asked.right) if isinstance(side, t.Number))
-    parts = [_opposite(guard) for guard in where.guards]
+    parts = [opposite(guard) for guard in where.guards]
     if _HOLDS[asked.relation](left, right) or not parts:
         return None
     known = tuple(part for part in parts if part is not None)
@@ -27,10 +27,11 @@ def denied(where: t.Where) -> t.Statement | None:
     return known[0] if len(known) == 1 else t.Either(known)
 
 
-def _opposite(guard: t.Statement) -> t.Statement | None:
+def opposite(guard: t.Statement) -> t.Statement | None:
+    """What holds where the guard does not; None where it is no comparison."""
     if not isinstance(guard, t.Compare):
         return None
     inner = in_whole_numbers(guard.left.statement) if isinstance(guard.left, t.Truth) else None
     if inner is not None and guard.right == t.ZERO and guard.relation in ("=", "!="):
-        return inner if guard.relation == "=" else _opposite(inner)
+        return inner if guard.relation == "=" else opposite(inner)
     return t.Compare(_OPPOSITE[guard.relation], guard.left, guard.right)  # type: ignore[arg-type]

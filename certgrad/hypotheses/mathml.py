@@ -15,6 +15,7 @@ from certgrad.hypotheses import text as words
 from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.denied import denied
 from certgrad.hypotheses.forms import roots_together
+from certgrad.hypotheses.guards import plainly
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "epsilon": "ε", "lambda": "λ", "lambd": "λ",
@@ -103,8 +104,8 @@ class _Printer:
                 else fenced("<mn>0</mn><mo>,</mo><mn>−1</mn><mo>,</mo><mn>−2</mn><mo>,</mo><mo>…</mo>", "{", "}")
             )
             return row(self.term(s.term), operator("∉"), numbers)
-        if isinstance(s, t.Where) and (plainly := denied(s)) is not None:
-            return self.statement(plainly)
+        if isinstance(s, t.Where) and (unguarded := denied(s)) is not None:
+            return self.statement(unguarded)
         if isinstance(s, t.Where):
             guards = listed(map(self.guard, s.guards), said(" and "))
             return row(self.statement(s.then), said(" wherever "), guards)
@@ -114,8 +115,9 @@ class _Printer:
         return said(self.plain.statement(s))
 
     def guard(self, g: t.Statement) -> str:
-        if isinstance(g, t.Compare) and g.right == t.ZERO and g.relation == "!=" and isinstance(g.left, t.Truth):
-            return self.atom(g.left)
+        plain = plainly(g)
+        if plain != g and isinstance(plain, t.Compare) and not words.of_indices(plain):
+            return self.statement(plain)
         return said(self.plain.guard(g))
 
     # --- terms

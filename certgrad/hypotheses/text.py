@@ -5,7 +5,7 @@ A range is left out where it is the whole axis of an array that the variable num
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -13,7 +13,8 @@ from typing import Literal
 from certgrad.hypotheses import tree as t
 
 from .denied import denied
-from .forms import Summands, in_whole_numbers, roots_together, sum_of
+from .forms import Summands, roots_together, sum_of
+from .guards import plainly
 from .platform import platform_named
 
 Style = Literal["text", "latex"]
@@ -79,14 +80,14 @@ class Printer:
         if isinstance(s, t.Either):
             return (r" \;\text{or}\; " if self.latex else " or ").join(map(self.statement, s.parts))
         if isinstance(s, t.Both):
-            return (r" \;\text{and}\; " if self.latex else " and ").join(map(self.statement, s.parts))
+            return self.joined(map(self.statement, s.parts))
         if isinstance(s, t.NotIn):
             return self.not_in(s)
-        if isinstance(s, t.Where) and (plainly := denied(s)) is not None:
-            return self.statement(plainly)
+        if isinstance(s, t.Where) and (unguarded := denied(s)) is not None:
+            return self.statement(unguarded)
         if isinstance(s, t.Where):
-            guards = " and ".join(map(self.guard, s.guards))
-            return self.statement(s.then) + (rf" \;\text{{where}}\; {guards}" if self.latex else f" wherever {guards}")
+            where = r" \;\text{where}\; " if self.latex else " wherever "
+            return f"{self.statement(s.then)}{where}{self.joined(map(self.guard, s.guards))}"
         if isinstance(s, t.Unique):
             return self.unique(s)
         if isinstance(s, t.Distinct):
@@ -98,7 +99,7 @@ class Printer:
                 return rf"\text{{{s.solver} solves }} {inner}\text{{{end}}}"
             return f"{s.solver} solves {inner}{end}"
         if isinstance(s, t.AtSteps):
-            step, test = s.over[0].variable, self.term(s.test)
+            step, test = s.over[0].variable, self.guard(t.Compare("!=", s.test, t.ZERO))
             if self.latex:
                 return rf"{self.statement(s.holds)} \;\text{{at every step }} {step} \text{{ while }} {test}"
             return f"{self.statement(s.holds)} at every step {step} while {test}"
@@ -138,12 +139,16 @@ class Printer:
         return not self.ranges or all(_whole(r, *bodies) for r in ranges)
 
     def guard(self, g: t.Statement) -> str:
-        """A guard on a 0/1-valued term: the term, or that it is 0."""
-        if isinstance(g, t.Compare) and g.right == t.ZERO and isinstance(g.left, t.Truth):
-            return f"[{self.truth(in_whole_numbers(g.left.statement))}]" + ("" if g.relation == "!=" else " = 0")
+        """A guard: its condition, or that a 0/1-valued term is not 0, or that it is."""
+        plain = plainly(g)
+        if plain != g:
+            return self.joined(map(self.condition, plain.parts if isinstance(plain, t.Both) else [plain]))
         if isinstance(g, t.Compare) and g.right == t.ZERO:
             return self.term(g.left) + ("" if g.relation == "!=" else " = 0")
         return self.statement(g)
+
+    def joined(self, conditions: Iterable[str]) -> str:
+        return (r" \;\text{and}\; " if self.latex else " and ").join(conditions)
 
     def not_in(self, s: t.NotIn) -> str:
         inner = self.term(s.term)
@@ -330,7 +335,7 @@ class Printer:
 
     def truth(self, s: t.Statement) -> str:
         """Inside brackets, a condition on indices as it stands: `[j-i ≥ 0]`."""
-        if isinstance(s, t.Compare) and s.right == t.ZERO and s.relation != ">" and _of_indices(s):
+        if isinstance(s, t.Compare) and s.right == t.ZERO and s.relation != ">" and of_indices(s):
             return f"{self.compact(s.left)} {self.sign(SIGNS[s.relation])} 0"
         return self.statement(s)
 
@@ -367,13 +372,16 @@ class Printer:
         return f"({'Σ' if a.kind == 'sum' else 'Π'}{variables} {f'({body})' if several else body}{condition})"
 
     def condition(self, s: t.Statement) -> str:
-        """A condition on indices with what is negative on the other side: `i ≤ j` is j − i ≥ 0."""
-        if isinstance(s, t.Compare) and s.right == t.ZERO and _of_indices(s):
-            summands = t.linear(s.left)
-            left = sum_of((c, f) for c, f in summands if c > 0)
-            right = sum_of((-c, f) for c, f in summands if c < 0)
-            return f"{self.compact(left)} {self.sign(SIGNS[s.relation])} {self.compact(right)}"
-        return self.statement(s)
+        """What is negative on the other side, if it is of indices: `j ≥ i` is j − i ≥ 0, and `j > i` is j − i − 1 ≥ 0."""
+        if not (isinstance(s, t.Compare) and s.right == t.ZERO and of_indices(s)):
+            return self.statement(s)
+        relation, summands = s.relation, t.linear(s.left)
+        apart = [one for one in summands if one != (-1, ())]
+        if relation == ">=" and len(apart) < len(summands) and any(c < 0 for c, _ in apart):
+            relation, summands = ">", apart
+        left = sum_of((c, f) for c, f in summands if c > 0)
+        right = sum_of((-c, f) for c, f in summands if c < 0)
+        return f"{self.compact(left)} {self.sign(SIGNS[relation])} {self.compact(right)}"
 
     def matrix(self, a: t.Matrix) -> str:
         """`determinant(A)`, `inverse(A)[i,j]`."""
@@ -477,7 +485,7 @@ def _constant(summands: Summands) -> bool:
     return all(not factors for _, factors in summands)
 
 
-def _of_indices(s: t.Compare) -> bool:
+def of_indices(s: t.Compare) -> bool:
     """Of index variables, and integers that are used as such."""
     factors = [f for _, fs in t.linear(s.left) for f in fs]
     return any(isinstance(n, t.Index) for f in factors for n in t.walk(f)) and all(

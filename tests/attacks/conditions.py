@@ -172,7 +172,7 @@ ATTACKS = [
         RUNS,
         lambda x: where(x[::-1] != 0, x / x, 1.0),
         [0.0, 1.0],
-        excluded_by=("x[i] ≠ 0 wherever [x[-i+n - 1] < 0] + [x[-i+n - 1] > 0]",),
+        excluded_by=("x[i] ≠ 0 wherever x[-i+n - 1] ≠ 0",),
     ),
     row(
         "a_guard_by_a_weaker_comparison",
@@ -186,14 +186,14 @@ ATTACKS = [
         RUNS,
         lambda x: where(jnp.sum(x * x) > 0, x / x, 1.0),
         [0.0, 1.0],
-        excluded_by=("x[i] ≠ 0 wherever [(Σj x[j]^2) > 0]",),
+        excluded_by=("x[i] ≠ 0 wherever (Σj x[j]^2) > 0",),
     ),
     row(
         "a_guard_by_all_of_them",
         RUNS,
         lambda x: where(jnp.any(x != 0), x / x, 1.0),
         [0.0, 1.0],
-        excluded_by=("x[i] ≠ 0 wherever [(Σj [x[j] < 0]) + (Σj [x[j] > 0]) > 0]",),
+        excluded_by=("x[i] ≠ 0 wherever (Σj [x[j] < 0]) + (Σj [x[j] > 0]) > 0",),
     ),
     plain_vjp(
         "a_selection_between_powers",
@@ -251,14 +251,14 @@ ATTACKS = [
         FORGOTTEN,
         lambda x: lax.cond(jnp.sum(x) > 3, lambda x: x / x, jnp.ones_like, x),
         [0.0, 4.0],
-        excluded_by=("x[i] ≠ 0 wherever [(Σj x[j])/3 > 1]",),
+        excluded_by=("x[i] ≠ 0 wherever (Σj x[j])/3 > 1",),
     ),
     row(
         "a_division_in_a_switch",
         FORGOTTEN,
         lambda x: lax.switch(jnp.size(x) - 1, [jnp.ones_like, lambda x: x / x], x),
         [0.0, 4.0],
-        excluded_by=("x ≠ 0 wherever [n - 2 ≥ 0]",),
+        excluded_by=("x ≠ 0 wherever n ≥ 2",),
     ),
     row(
         "a_division_in_a_loop",

@@ -158,7 +158,7 @@ ATTACKS = [
         "in_branch",
         lambda x: lax.cond(x.shape[0] - jnp.arange(1)[0] > 5, lambda: ratio(size(x) - 7), lambda: 1.0 + 0 * size(x)),
         [1.0] * 7,
-        excluded_by=("n/7 ≠ 1 wherever [n - 6 ≥ 0]",),
+        excluded_by=("n/7 ≠ 1 wherever n ≥ 6",),
     ),
     factor(
         "in_where_both",

@@ -36,7 +36,7 @@ def test_the_largest_of_each_segment():
     found = check(rule(or_zero, to_the_largest), "n, n:int -> 3", domain=SEGMENTS)
     assert found.verdict == "proved under hypotheses"
     assert (
-        "argmax of x[j] over j where [i-seg[j] = 0] = 1 is unique wherever [(Σ{j<n} [i-seg[j] = 0]) > 0] for every i"
+        "argmax of x[j] over j where [i-seg[j] = 0] = 1 is unique wherever (Σ{j<n} [i-seg[j] = 0]) > 0 for every i"
         in ("\n".join(found.hypotheses))
     )
 

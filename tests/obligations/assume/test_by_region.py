@@ -25,7 +25,7 @@ def cast(x: Any) -> Any:
 
 def test_a_cast_after_a_clip_asks_nothing_where_the_clip_is_flat() -> None:
     right = rule(cast, lambda r, g: (g * jnp.clip(r[0], 0, 255).astype(jnp.int32),))
-    asked = ["x is not an integer wherever [x < 255] and [x > 0]", "x ≠ 0", "x ≠ 255"]
+    asked = ["x is not an integer wherever x < 255 and x > 0", "x ≠ 0", "x ≠ 255"]
     assert under(check(right, "n", conformance=False)) == asked
     wrong = rule(cast, lambda r, g: (g * jnp.clip(r[0], 0, 9).astype(jnp.int32),))
     assert check(wrong, "n", conformance=False).verdict == "refuted"
@@ -38,7 +38,7 @@ def test_a_flat_part_is_flat_in_what_moves() -> None:
         return jnp.round(jnp.where(x > 0, 2.0, y))
 
     zero = rule(value, lambda r, g: (jnp.zeros_like(g), jnp.zeros_like(g)))
-    assert "y − 1/2 is not an integer wherever [x < 0]" in under(check(zero, "n, n", conformance=False))
+    assert "y − 1/2 is not an integer wherever x < 0" in under(check(zero, "n, n", conformance=False))
     held = check(zero, "n, n", differentiable=["x"], conformance=False)
     assert under(held) == ["x ≠ 0"]
 

@@ -44,7 +44,7 @@ CASES = {
         uniform,
         "n, n, n",
         {},
-        {"l ≠ h", "x ≠ h", "x ≠ l", "l ≠ h wherever [x > h] = 0 and [x < l] = 0"},
+        {"l ≠ h", "x ≠ h", "x ≠ l", "l ≠ h wherever x ≤ h and x ≥ l"},
     ),
     "a square beside a sign": (lambda x: jnp.sqrt(x * x - 1) * jnp.log(x), "n", {}, {"x > 1"}),
     "poles beside one of them": (lambda x: digamma(x) / x, "n", {}, {"x is not 0, −1, −2, …"}),

@@ -1,0 +1,47 @@
+"""Guards as people say them: of terms that are 1 where a condition holds and else 0, the condition itself."""
+
+from __future__ import annotations
+
+from . import tree as t
+from .denied import opposite
+from .forms import in_whole_numbers, sum_of
+from .platform import platform_named
+
+
+def plainly(guard: t.Statement) -> t.Statement:
+    """`x ≥ 3` of `[x < 3] = 0`, `a ≠ 1` of `[a < 1] + [a > 1]`, `p and q` of `[p]·[q]`; else the guard as it is."""
+    if not isinstance(guard, t.Compare) or guard.right != t.ZERO or guard.relation not in ("=", "!="):
+        return guard
+    found = _of_number(guard.left, guard.relation == "!=")
+    return guard if found is None else found
+
+
+def _of_number(number: t.Term, holds: bool) -> t.Statement | None:
+    """That a number which is 0 or 1 is 1, or that it is 0."""
+    if isinstance(number, t.Truth):
+        condition = in_whole_numbers(number.statement)
+        if holds:
+            return condition
+        return None if isinstance(condition, t.Compare) and platform_named(condition) else opposite(condition)
+    if isinstance(number, t.Mul) and holds and all(isinstance(f, t.Truth) for f in number.factors):
+        return t.Both(tuple(in_whole_numbers(f.statement) for f in number.factors if isinstance(f, t.Truth)))
+    if not isinstance(number, t.Add) or len(number.terms) != 2:
+        return None
+    summands = t.linear(number)
+    constants = [c for c, factors in summands if not factors]
+    others = [(c, f) for c, f in summands if f]
+    if constants == [1] and len(others) == 1 and others[0][0] == -1 and len(others[0][1]) == 1:
+        return _of_number(others[0][1][0], not holds)
+    sides = [f[0].statement for c, f in others if c == 1 and len(f) == 1 and isinstance(f[0], t.Truth)]
+    if len(sides) != 2 or not all(isinstance(s, t.Compare) and s.right == t.ZERO for s in sides):
+        return None
+    one, other = (s for s in sides if isinstance(s, t.Compare))
+    if {one.relation, other.relation} <= {"<", ">"} and _opposed(one, other):
+        return in_whole_numbers(t.Compare("!=" if holds else "=", one.left, t.ZERO))
+    return None
+
+
+def _opposed(one: t.Compare, other: t.Compare) -> bool:
+    """One says that a term is above 0, and the other that it is below."""
+    same = one.relation == other.relation
+    return sum_of(t.linear(one.left)) == sum_of((-c if same else c, f) for c, f in t.linear(other.left))
