@@ -3,7 +3,8 @@
     python -m benchmarks.coq_wrong [--mutants 500] [--bare 200] [--ops log,softmax] [--jobs 2] [--limit 10] [--write]
 
 The rules are those of ops of which Coq accepts all, by `reports/coq.md`. A mutant is a rule with one equation changed,
-for which the ball evaluator finds a point that satisfies the certificate's hypotheses and at which a law fails. A bare
+for which the ball evaluator finds a point that satisfies the certificate's hypotheses and at which a law fails, at
+shapes that the theorem is about. A bare
 theorem is that of a right rule with one hypothesis taken away. An obligation counts as accepted together with the
 theorem that its programs are defined, since Coq's functions are total.
 With `--write` what is found so far stands in `reports/coq_wrong.md`.
@@ -38,7 +39,7 @@ from certgrad.ops import registry
 from certgrad.ops._composed import Composed
 from certgrad.ops._declare import Op
 from certgrad.specification.rule import UnreadableError
-from tests.mutation._points import broken, places
+from tests.mutation._points import Place, broken, places
 from tests.mutation._sample import sample
 from tests.mutation._verdicts import _excludes, mutated
 
@@ -73,7 +74,7 @@ def mutants(op: Op, certificate: Certificate, count: int) -> Iterator[File]:
         mutant, case = mutated(one, mutation), one.cases[0]
         at = cases.index(str(case))
         try:
-            found, _ = broken(mutant, mutation.role, places(one, case))
+            found, _ = broken(mutant, mutation.role, [p for p in places(one, case) if _is_meant(p, one)])
             if found is None:
                 continue
             claims = [c for c in certificate.claims if c.kind in found.gaps and c.cases[at].verdict in PROVED]
@@ -90,6 +91,14 @@ def mutants(op: Op, certificate: Certificate, count: int) -> Iterator[File]:
             count -= 1
             title, programs = f"{op.name} {mutation}".replace('"', "'"), _programs(read)
             yield File(f"{op.name}_{k}", title, (Section(f"{op.name}_{k}", programs, theorems),))
+
+
+def _is_meant(place: Place, op: Op) -> bool:
+    """Whether the theorem is about these shapes: star groups are one axis, operands that broadcast have one shape."""
+    if op.broadcast:
+        shapes = {one.dims for one in place.inputs if one.name in op.arg_names}
+        return len(shapes) == 1 and all(len(shape) == 1 for shape in shapes)
+    return all(len(group) == 1 for group in place.dims.stars.values())
 
 
 def _programs(read: Case) -> tuple[Function, ...]:
@@ -143,7 +152,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     started = time.perf_counter()
-    kernel = Kernel(Library(Path(".certgrad_cache") / "coq"), options.limit, remember=False)
+    kernel = Kernel(Library(Path(".certgrad_cache") / "coq"), options.limit)
     known = list(ops(options.ops))
     found = [
         Asked("wrong rules", spread([mutants(*one, options.per_op) for one in known], options.mutants)),

@@ -219,20 +219,23 @@ Ltac in_some_order leaf :=
   end.
 
 Ltac same_sum :=
+  change sum_done with sum_lt;
   first
     [ same_range; apply sum_ext; intros ? ?; cbv beta; solve [ring]
     | etransitivity; [prenex | symmetry; etransitivity; [prenex | symmetry]]; in_some_order ltac:(leaf_equal) ]
 with leaf_equal :=
   first [ reflexivity | ring | (progress unify_sums; first [reflexivity | ring | (unify_arguments exp; ring)]) | split_cases; solve [ring] ]
-with unify_sums :=
+with unify_sums := (* each with those that are left, once *)
   repeat match goal with
-  | |- context [sum_lt ?n ?f] => match goal with
-      | |- context [sum_lt ?m ?g] =>
-          tryif constr_eq f g then fail else
-            let E := fresh "E" in
-            assert (E : sum_lt m g = sum_lt n f) by same_sum; rewrite E; clear E
-      end
-  end.
+  | |- context [sum_lt ?n ?f] =>
+      repeat match goal with |- context [sum_lt ?m ?g] =>
+        tryif constr_eq f g then fail else
+          let E := fresh "E" in
+          assert (E : sum_lt m g = sum_lt n f) by same_sum; rewrite E; clear E
+      end;
+      change (sum_lt n f) with (sum_done n f)
+  end;
+  change sum_done with sum_lt.
 
 (** A sum of which an indicator leaves one term. *)
 Lemma ind_square : forall c, ind c ^ 2 = ind c.
@@ -242,14 +245,18 @@ Ltac one_term :=
   match goal with |- context [sum_lt ?n ?f] =>
     let place := constr:(fun at_term : Z => ltac:(
       let b := eval cbv beta in (f at_term) in
-      match b with context [ind (Z.eqb at_term ?l)] => exact l end)) in
+      match b with
+      | context [ind (Z.eqb at_term ?l)] => exact l
+      | context [ind (Z.eqb ?l at_term)] => exact l
+      end)) in
     lazymatch place with
     | fun _ => ?l =>
         let E := fresh "E" in
         assert (E : sum_lt n f = f l)
           by (apply (sum_single n l f); [hypotheses; lia
              | let j := fresh "j" in let N := fresh "N" in
-               intros j ? N; cbv beta; rewrite (proj2 (Z.eqb_neq j l) N); unfold ind; ring]);
+               intros j ? N; cbv beta; rewrite ?(proj2 (Z.eqb_neq j l) N), ?(proj2 (Z.eqb_neq l j) (not_eq_sym N));
+               unfold ind; ring]);
         cbv beta in E; rewrite E; clear E
     end
   end.

@@ -422,15 +422,3 @@ Ltac adjoint :=
 
 (** Two programs with one value: also where their sums run over axes in other ways. *)
 Ltac same_value := cbv beta; hypotheses; first [ solve [Laws.same_value] | solve [axes] ].
-
-(** A rule that has a VJP alone: the derivative along any line of the outputs under a seed. *)
-Ltac seeded :=
-  hypotheses; eapply dual_is_derive;
-  [ lazymatch goal with |- context [max_lt] => derive_held | |- _ => derive end | ];
-  cbv beta; lazymatch goal with |- context [0 * _] => repeat setoid_rewrite line_at_0 | |- _ => idtac end;
-  lazymatch goal with |- context [INR] => cbn [INR Init.Nat.pred] | |- _ => idtac end;
-  lazymatch goal with
-  | |- _ = _ :> R => first [solve [adjoint] | real_equation]
-  | |- 0 < _ => sign_of_sum
-  | |- _ => asked
-  end.

@@ -123,7 +123,8 @@ Ltac absurd_zero :=
   end.
 
 Ltac at_seam E :=
-  first [ solve [equation]
+  first [ solve [substituted E]
+        | solve [equation]
         | solve [split_cases; first [exfalso; absurd_zero | equation]]
         | rewrite ?E; zeros; values; solve [equation]
         | rewrite <- ?E; zeros; values; solve [equation]

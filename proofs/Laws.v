@@ -16,6 +16,12 @@ Proof. intros n f g H; apply maxN_ext; intros i _; apply H. Qed.
 Lemma exp_minus : forall a b, exp (a - b) = exp a * / exp b.
 Proof. intros; unfold Rminus; rewrite exp_plus, exp_Ropp; reflexivity. Qed.
 
+Lemma exp_minus_ln : forall a b, 0 < b -> exp (a - ln b) = exp a / b.
+Proof. intros a b H; rewrite exp_minus, exp_ln by exact H; reflexivity. Qed.
+
+Lemma if_not_below : forall (e a b : R), 0 <= e -> (if Rltb e 0 then a else b) = b.
+Proof. intros e a b H; rewrite (Rltb_false e 0) by exact H; reflexivity. Qed.
+
 (** * Sums merged: one sum over each range, and an equation of their terms *)
 
 Lemma sum_if : forall n (c : bool) f g,
@@ -231,7 +237,13 @@ Ltac logarithms :=
     | rewrite ln_mult by side
     | rewrite ln_Rinv by side ].
 
+(** Choices by the sign of what is above 0 by its form, as a sum of exponentials. *)
+Ltac no_choice_by_sign :=
+  lazymatch goal with |- context [Rltb (sum_lt _ _) 0] => idtac end;
+  repeat match goal with |- context [Rltb ?e 0] => rewrite (Rltb_false e 0) by (apply Rlt_le; above) end; cbv iota.
+
 Ltac without_shift :=
+  try no_choice_by_sign;
   rewrite ?exp_minus; repeat setoid_rewrite exp_minus; repeat setoid_rewrite sum_scal_r; logarithms;
   first [ring | field; repeat split; side].
 
@@ -257,11 +269,29 @@ Ltac hold_maximum :=
     | cbv beta ]
   end.
 
+(** A choice by the sign of a sum that moves, and is above 0 at all times by its form. *)
+Ltac decide_positive :=
+  lazymatch goal with |- dual ?f _ _ =>
+    lazymatch f with context [Rltb _ 0] => idtac end;
+    let c := constr:(fun t : R => ltac:(let b := eval cbv beta in (f t) in
+                           match b with context [Rltb (sum_lt ?n ?h) 0] => exact (Rltb (sum_lt n h) 0) end)) in
+    let F := constr:(fun t : R => ltac:(
+      let b := eval cbv beta in (f t) in let m := eval cbv beta in (c t) in
+      let p := eval pattern m in b in
+      lazymatch p with ?q _ => let r := eval cbv beta iota in (q false) in exact r end)) in
+    apply (dual_ext F);
+    [ let t := fresh in intro t; cbv beta;
+      match goal with |- context [Rltb (sum_lt ?n ?h) 0] =>
+        rewrite (Rltb_false (sum_lt n h) 0) by (apply Rlt_le; above) end;
+      reflexivity
+    | cbv beta ]
+  end.
+
 (** All that follows from the form, with maxima held where that is right. *)
 Ltac derive_held :=
   cbv beta;
   lazymatch goal with
-  | |- dual ?f _ _ => first [hold_maximum | dual_law]; derive_held
+  | |- dual ?f _ _ => first [decide_positive | hold_maximum | dual_law]; derive_held
   | |- steady _ _ => dual_step; derive_held
   | |- _ -> dual _ _ _ => intro; derive_held
   | |- (0 <= _ < _)%Z -> _ => intro; derive_held
@@ -269,12 +299,15 @@ Ltac derive_held :=
   | |- _ => idtac
   end.
 
-(** The derivative along any direction of what is printed as the forward. *)
-Ltac derivative :=
+Ltac derive_printed :=
   hypotheses; eapply dual_is_derive;
   [ lazymatch goal with |- context [max_lt] => derive_held | |- _ => derive end | ];
   cbv beta; lazymatch goal with |- context [0 * _] => repeat setoid_rewrite line_at_0 | |- _ => idtac end;
-  lazymatch goal with |- context [INR] => cbn [INR Init.Nat.pred] | |- _ => idtac end;
+  lazymatch goal with |- context [INR] => cbn [INR Init.Nat.pred] | |- _ => idtac end.
+
+(** The derivative along any direction of what is printed as the forward. *)
+Ltac derivative :=
+  derive_printed;
   lazymatch goal with
   | |- _ = _ :> R => real_equation
   | |- 0 < _ => sign_of_sum

@@ -69,6 +69,9 @@ Qed.
 Ltac decide_bool c :=
   lazymatch c with
   | context [if ?d then _ else _] => decide_bool d
+  | Rltb 0 (sqrt ?a) => first
+      [ rewrite (Rltb_true 0 (sqrt a)) by (apply sqrt_lt_R0; first [assumption | lra])
+      | destruct (Rltb_spec 0 (sqrt a)) ]
   | Rltb (?a / ?b) ?v => first
       [ rewrite (Rltb_div_l a b v) by first [assumption | lra]; destruct (Rltb_spec a (v * b))
       | destruct (Rltb_spec (a / b) v) ]
@@ -135,6 +138,16 @@ Proof. intros x H; rewrite <- exp_0; apply exp_increasing, H. Qed.
 Lemma square_above : forall x, x <> 0 -> 0 < x ^ 2.
 Proof. intros x H; assert (K := Rsqr_pos_lt x H); unfold Rsqr in K; simpl; lra. Qed.
 
+(** Sums with equal terms. *)
+Ltac alike :=
+  lazymatch goal with
+  | |- sum_lt ?n _ = sum_lt ?n _ => apply sum_ext; intros; alike
+  | |- _ => ring
+  end.
+
+Lemma above_if_not_0 : forall a b, a <> 0 -> a = b -> 0 <= b -> 0 < b.
+Proof. intros a b N -> H; destruct H; [assumption | congruence]. Qed.
+
 (** Goals [0 < e] and [0 <= e], by the form of [e]: one way down for each form, so that a failure comes soon. *)
 Ltac above :=
   cbv beta;
@@ -155,7 +168,10 @@ Ltac above :=
   | |- 0 < zpow _ _ => apply zpow_pos; above
   | |- 0 < rpow _ _ => apply rpow_pos; above
   | |- 0 < _ * _ => first [apply Rmult_lt_0_compat; above | assumption | lra]
-  | |- 0 < sum_lt _ _ => first [assumption | apply sum_pos; [index_fact | intros; hypotheses; above]]
+  | |- 0 < sum_lt _ _ => first
+      [ assumption
+      | match goal with H : sum_lt _ _ <> 0 |- _ => apply (above_if_not_0 _ _ H); [alike | not_below] end
+      | apply sum_pos; [index_fact | intros; hypotheses; above] ]
   | |- 0 < _ + _ => first [assumption | (apply Rplus_lt_le_0_compat; [above | not_below])
                           | (apply Rplus_le_lt_0_compat; [not_below | above]) | lra]
   | |- 0 < _ => first [assumption | lra]
@@ -236,12 +252,6 @@ Ltac know_roots :=
   end.
 
 (** Sums with equal terms, in hypotheses and in the goal. *)
-Ltac alike :=
-  lazymatch goal with
-  | |- sum_lt ?n _ = sum_lt ?n _ => apply sum_ext; intros; alike
-  | |- _ => ring
-  end.
-
 Ltac know_sums :=
   repeat match goal with
   | H : context [sum_lt ?n ?f] |- context [sum_lt ?n ?g] =>
@@ -368,11 +378,33 @@ Ltac pinched :=
                               | (is_var b; rewrite <- A; field; side) | (is_var a; rewrite A; field; side) ]
   end.
 
+(** An equation of numbers without an entry that it gives. *)
+Ltac substituted E :=
+  lazymatch type of E with ?a = ?b =>
+    match goal with |- context [?x ?i] =>
+      is_var x; lazymatch type of (x i) with R => idtac end;
+      lazymatch constr:((a, b)) with context [x i] => idtac end;
+      let U := fresh "U" in
+      first [assert (U : x i = x i - (a - b)) by lra | assert (U : x i = x i + (a - b)) by lra];
+      ring_simplify in U;
+      lazymatch type of U with _ = ?e => lazymatch e with context [x i] => fail | _ => idtac end end;
+      rewrite U; first [ring | (field; side) | lra]
+    end
+  end.
+
+(** What two bounds leave one value for, of an entry among others. *)
+Ltac pinned :=
+  match goal with
+  | H : ?a <= ?b |- _ => let E := fresh in assert (E : a = b) by lra; substituted E
+  | H : ~ ?a < ?b |- _ => let E := fresh in assert (E : a = b) by lra; substituted E
+  end.
+
 Ltac equation :=
   cbv beta; hypotheses; split_cases; values;
   first [ reflexivity
         | ring
         | lra
+        | pinned
         | field; side
         | pinched
         | field_with_roots
