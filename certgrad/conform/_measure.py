@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.conform._points import Call, Point, calls, exactly, hard, ordinary
+from certgrad.conform._points import Call, Point, calls, exactly, hard, ordinary, scattered
 from certgrad.conform._reasons import reason
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
@@ -198,6 +198,8 @@ class _Measuring:
             rest = [(u, c) for u, c, _ in found.values() if np.isfinite(u)]
             worst = max(rest, default=(0.0, 0.0), key=lambda uc: uc[0] / (1 + uc[1]))
             out.hard.setdefault(dtype, []).append(Hard(point.what, lost, nan, *worst, point.stated))
+        if dtype != "float64":
+            out.hard.setdefault(dtype, []).extend(self._searched(kept, dtype))
 
     def _at(self, point: Point, dtype: str, rng: Any) -> dict[str, tuple[float, float, bool]] | None:
         """By part, the worst entry in units, what moving the arguments does, and whether an entry is NaN; None where
@@ -231,11 +233,35 @@ class _Measuring:
             for part, wanted in exact.items()
         }
 
+    def _searched(self, start: Point, dtype: str) -> list[Hard]:
+        """Where a part is NaN although float64, which is wide enough to stand for the exact value, has a number there
+        that is one of the dtype."""
+        rng = np.random.default_rng(self.seed + 1)
+        kind = DTYPES[dtype]
+        most = float(jnp.finfo(kind).max)
+        nan: dict[tuple[str, bool], set[str]] = {}
+        for point in scattered(self.call, start, rng, kind):
+            directions = self._directions(kind, rng)
+            found = {p: xs for p, xs in self._computed(point, *directions, kind).items() if any(map(_any_nan, xs))}
+            if not found:
+                continue
+            wide = self._computed(point, *directions, jnp.float64)
+            for part, xs in found.items():
+                if any(
+                    bool((np.isnan(np.asarray(x, np.float64)) & (np.abs(np.asarray(y)) < most)).any())
+                    for x, y in zip(xs, wide[part], strict=True)
+                ):
+                    nan.setdefault((point.what, point.stated), set()).add(part)
+        return [
+            Hard(what, [p for p in PARTS if p in parts], [p for p in PARTS if p in parts], 0.0, 0.0, stated)
+            for (what, stated), parts in nan.items()
+        ]
+
     def _undefined(self, point: Point, dtype: str, rng: Any) -> list[str]:
         """The parts with an entry that is NaN, where the exact value is not known."""
         kind = DTYPES[dtype]
         found = self._computed(point, *self._directions(kind, rng), kind)
-        return [part for part, xs in found.items() if any(_real(x) and bool(jnp.isnan(x).any()) for x in xs)]
+        return [part for part, xs in found.items() if any(map(_any_nan, xs))]
 
     def _directions(self, kind: Any, rng: Any) -> tuple[list[Any], list[Any]]:
         """Tangents and seeds, numbers of the dtype in float64."""
@@ -268,6 +294,10 @@ class _Measuring:
 def _nan(found: Any, wanted: Any, dtype: Any) -> bool:
     """An entry is NaN where the exact value is a number of the dtype."""
     return bool((np.isnan(np.asarray(found, np.float64)) & (np.abs(wanted) < float(jnp.finfo(dtype).max))).any())
+
+
+def _any_nan(x: Any) -> bool:
+    return _real(x) and bool(np.isnan(np.asarray(x, np.float64)).any())
 
 
 def _real(x: Any) -> bool:

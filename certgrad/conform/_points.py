@@ -28,6 +28,10 @@ PARAMETERS = (0.5, 1.5, 0.25, 2.0, 0.75, 1.0, -0.5, 4.0)
 TRIES = 2000
 ENDS = 2
 """How often each kind of point at the ends of the stated magnitudes is drawn."""
+SCALES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 15 / 16)
+"""Of the exponents of the largest and of the smallest number: where NaN is searched for."""
+DRAWS = 6
+"""How often at each."""
 DOMINANT = 2.0
 """Added to the diagonal of square arguments, which solvers need and others do not mind."""
 
@@ -184,6 +188,25 @@ def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers
         finite = all(np.isfinite(x).all() for x in found)
         if finite and any(prod(x.shape) for x in found) and inside(call, found):
             yield Point(found, what, call.op.magnitudes.holds([found[k] for k in call.moving], dtype), end)
+
+
+def scattered(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
+    """Points of all magnitudes inside the domain, entries up to sixteen times apart, of the signs of an ordinary point
+    and of others in turn."""
+    info: Any = jnp.finfo(dtype)
+    for scale in SCALES:
+        for exponent in (int(scale * info.maxexp), int(scale * info.minexp)):
+            for k in range(DRAWS):
+                arrays = list(start.arrays)
+                for j in call.moving:
+                    x = start.arrays[j]
+                    negative = rng.uniform(size=x.shape) < 0.5 if k % 2 else x < 0
+                    sizes = 2.0 ** (exponent + rng.uniform(-2, 2, size=x.shape))
+                    arrays[j] = np.where(negative, -sizes, sizes)
+                found = rounded(arrays, dtype)
+                if all(np.isfinite(x).all() for x in found) and inside(call, found):
+                    stated = call.op.magnitudes.holds([found[j] for j in call.moving], dtype)
+                    yield Point(found, f"arguments near ±{2.0**exponent:.1g}", stated)
 
 
 def _ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[tuple[str, list[Any]]]:

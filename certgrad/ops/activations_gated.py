@@ -20,16 +20,21 @@ def _(x):
     return x * s, (x, s)
 
 
+def _quick_slope(x, s):
+    """The derivative. 1.702 * x alone may be no number of the dtype, where s or 1 - s is 0."""
+    return s + (1.702 * s * (1 - s)) * x
+
+
 @quick_gelu.jvp
 def _(residuals, dx):
     x, s = residuals
-    return s * (1 + 1.702 * x * (1 - s)) * dx
+    return _quick_slope(x, s) * dx
 
 
 @quick_gelu.vjp
 def _(residuals, seed):
     x, s = residuals
-    return s * (1 + 1.702 * x * (1 - s)) * seed
+    return _quick_slope(x, s) * seed
 
 
 @op("*s -> *s", torch="torch.nn.functional.tanhshrink", source="1 - tanh' = tanh²")

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._reduction import ELEMENTS, LABELS, ROWS, reduce, spread, spread_rows
 
 _EPS = "0 < eps < 0.5"
@@ -234,6 +235,7 @@ def _(x, target, var, seed, *, eps, reduction):
     params={"alpha": None},
     torch="torchvision.ops.sigmoid_focal_loss",
     source="Lin et al. 2017, with weight alpha for target 1 and 1 - alpha for target 0, and their exponent 2",
+    magnitudes=Magnitudes(most=1 / 8),
 )
 def focal(x, target, *, alpha=0.25, gamma=2, reduction="mean"):
     """Binary cross-entropy of logits x times (1 - p)^gamma, p being the probability of the target; gamma is 2."""

@@ -23,7 +23,7 @@ STATED = """\
 A product or a quotient of arguments may leave the numbers of a dtype on the way to a result that is one of them: then
 infinities meet, and the result is NaN. These ops state up to which magnitude of the entries of their arguments, or from
 which on, that does not happen. They are measured at both ends, and NaN within them, in any dtype, is a defect that no
-reason excuses."""
+reason excuses. The others are measured up to max^(15/16), max being the largest number of the dtype."""
 CONDITIONING = """\
 Where the arguments, moved by half a unit, move the exact value by *c* units, no program can be expected to do much
 better: that is the reason given up to 4·(1 + *c*) units. The others are written down in `certgrad/conform/`."""

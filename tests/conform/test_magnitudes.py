@@ -72,6 +72,24 @@ def test_the_ends() -> None:
     assert ANY.text(jnp.float16) == "any"
 
 
+def test_nan_is_searched_for_beside_the_points_whose_exact_value_is_known() -> None:
+    with stating("focal", ANY):
+        found = conform(registry.get("focal"), ["float32"])
+    assert "forward, jvp, vjp is NaN in float32 with arguments near ±1e+24" in found.problems()
+
+
+def test_a_product_in_another_order_is_no_nan() -> None:
+    """1.702 * x is no number of float16 where the logistic function is 0."""
+
+    def before(residuals, dx):
+        x, s = residuals
+        return s * (1 + 1.702 * x * (1 - s)) * dx
+
+    op = registry.get("quick_gelu")
+    assert conform(op, ["float16"]).problems() == []
+    assert "jvp, vjp is NaN" in conform(op.with_rules(jvp=before, vjp=before), ["float16"]).problems()[0]
+
+
 def test_large_scores_do_not_exceed_their_own_maximum() -> None:
     """A quotient after the product of queries and keys was fused into each of its uses, and rounded in two ways."""
     found = conform(registry.get("multi_head_attention"), ["float32"])
