@@ -42,17 +42,17 @@ class CannotMakeError(Exception):
 
 
 def sites(program: Any) -> list[Site]:
-    """Every equation of a closed program at any depth, inner ones first."""
+    """Every equation of a closed program at any depth that an output needs, inner ones first."""
     return list(_sites(jaxpr_of(program), Counter()))
 
 
-def _sites(jaxpr: Any, counts: Counter[str]) -> Iterator[Site]:
+def _sites(jaxpr: Any, counts: Counter[str], needed: bool = True) -> Iterator[Site]:
     pool = {v: ("in", k) for k, v in enumerate(jaxpr.invars)}
-    for equation in jaxpr.eqns:
+    for equation, used in zip(jaxpr.eqns, _used(jaxpr), strict=True):
         for inner in _inner(equation):
-            yield from _sites(jaxpr_of(inner), counts)
+            yield from _sites(jaxpr_of(inner), counts, needed and used)
         key = _next(equation, counts)
-        yield Site(
+        found = Site(
             key,
             tuple(_type(v) for v in equation.invars),
             tuple(is_literal(v) for v in equation.invars),
@@ -61,7 +61,20 @@ def _sites(jaxpr: Any, counts: Counter[str]) -> Iterator[Site]:
             tuple((name, _type(v)) for v, name in pool.items()),
             tuple(None if is_literal(v) else pool.get(v) for v in equation.invars),
         )
+        if needed and used:
+            yield found
         pool |= {v: (*key, j) for j, v in enumerate(equation.outvars) if not is_dropped(v)}
+
+
+def _used(jaxpr: Any) -> list[bool]:
+    """By equation: whether an output of the program needs it, or it writes somewhere."""
+    needed = {v for v in jaxpr.outvars if not is_literal(v)}
+    found = []
+    for equation in reversed(jaxpr.eqns):
+        found.append(bool(equation.effects) or any(v in needed for v in equation.outvars))
+        if found[-1]:
+            needed |= {v for v in equation.invars if not is_literal(v)}
+    return found[::-1]
 
 
 def changed(program: Any, mutation: Mutation) -> Any:
