@@ -39,14 +39,19 @@ def ordered(subject: Subject, mutations: Sequence[Mutation], salt: str = "") -> 
     return [q[k][1] for k in range(max(map(len, queues), default=0)) for q in queues if k < len(q)]
 
 
-def run(subject: Subject, lines: Lines, wanted: int, seconds: float) -> None:
-    """Mutants of one rule until so many break a law, at most `MOST` times as many, within so many seconds."""
+def run(subject: Subject, lines: Lines, wanted: int, seconds: float, changes: Collection[str] = ()) -> None:
+    """Mutants of one rule until so many break a law, at most `MOST` times as many, within so many seconds.
+
+    Of these `changes` alone, if there are any: what else was made does then not count.
+    """
     mine = [line for line in lines.known if (line["source"], line["rule"], line["at"]) == subject.key]
     about = dict(zip(("source", "rule", "at"), subject.key, strict=True))
     rule = next((line for line in mine if line["kind"] == RULE), None)
     if rule is not None and rule["verdict"] not in PROVED:
         return
-    tried = {line["mutant"]: line for line in mine if line["kind"] == MUTANT}
+    tried = {
+        line["mutant"]: line for line in mine if line["kind"] == MUTANT and (not changes or line["change"] in changes)
+    }
     broken = sum(bool(line["laws"]) for line in tried.values())
     spent = sum(line["seconds"] for line in tried.values())
     over = spent > seconds or any(line["kind"] == DONE for line in mine)
@@ -64,12 +69,13 @@ def run(subject: Subject, lines: Lines, wanted: int, seconds: float) -> None:
         return
     try:
         with limit(OF_RULE):
-            mutations = ordered(subject, right.mutations())
+            made = right.mutations()
+            mutations = ordered(subject, [m for m in made if not changes or m.change in changes])
             assert right.places
     except (OutOfTime, Exception) as error:
         lines.add({"kind": DONE, **about, "why": f"{type(error).__name__}: {error}"[:200]})
         return
-    if set(map(str, mutations)) <= set(tried):
+    if not changes and set(map(str, mutations)) <= set(tried):
         lines.add({"kind": DONE, **about, "why": "there are no more"})
     for k, mutation in enumerate(mutations):
         if broken >= wanted or len(tried) >= MOST * wanted or spent > seconds:
@@ -126,8 +132,10 @@ def _right(subject: Subject) -> tuple[Right | None, str, float]:
     return right, verdict, round(time.process_time() - before, 2)
 
 
-def run_all(subjects: Sequence[Subject], lines: Lines, wanted: int, seconds: float) -> None:
+def run_all(
+    subjects: Sequence[Subject], lines: Lines, wanted: int, seconds: float, changes: Collection[str] = ()
+) -> None:
     """A run over rules. What JAX keeps of the programs of one is of no use to the next."""
     for subject in subjects:
-        run(subject, lines, wanted, seconds)
+        run(subject, lines, wanted, seconds, changes)
         jax.clear_caches()

@@ -54,7 +54,7 @@ def _work(options: argparse.Namespace) -> None:
         if options.again:
             again(subjects, lines, options.again)
         else:
-            run_all(subjects, lines, options.wanted, options.seconds)
+            run_all(subjects, lines, options.wanted, options.seconds, options.change)
 
 
 if __name__ == "__main__":
