@@ -29,6 +29,31 @@ def _out(f: Frame) -> Any:
     return out
 
 
+# where a value is defined, at all entries of an operand
+
+
+def _arrays(site: Site) -> Sequence[Args]:
+    """The float operands with axes, where the output is one array of floats."""
+    if len(site.outputs) != 1 or not is_float(site.outputs[0]):
+        return []
+    return [(j,) for j, a in enumerate(site.operands) if is_float(a) and not site.literals[j] and a.shape]
+
+
+@change("plus 0 times a sum of logarithms", _arrays)
+def _(f: Frame, j: int) -> Outs:
+    return [_out(f) + 0.0 * jnp.sum(jnp.log(f.operands[j]))]
+
+
+@change("plus 0 times a sum of roots", _arrays)
+def _(f: Frame, j: int) -> Outs:
+    return [_out(f) + 0.0 * jnp.sum(jnp.sqrt(f.operands[j]))]
+
+
+@change("plus 0 over the output", lambda s: [()] if len(s.outputs) == 1 and is_float(s.outputs[0]) else [])
+def _(f: Frame) -> Outs:
+    return [_out(f) + 0.0 / _out(f)]
+
+
 # complex numbers
 
 

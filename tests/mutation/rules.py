@@ -27,6 +27,7 @@ def main() -> int:
     parser.add_argument("--wanted", type=int, default=30, help="mutants that break a law, of each rule")
     parser.add_argument("--seconds", type=float, default=60.0, help="of the processor, for the mutants of one rule")
     parser.add_argument("--rule", default="", help="only rules with this in their names")
+    parser.add_argument("--change", action="append", default=[], help="of this kind of change alone, or of several")
     parser.add_argument(
         "--again", action="append", help="ask once more of the mutants with this outcome, and no others"
     )
