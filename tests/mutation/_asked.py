@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from certgrad.errors import RuleError, TraceError
 from certgrad.hypotheses.arithmetic import UnfitError
@@ -26,6 +28,7 @@ from certgrad.obligations.balls import (
     find_witness,
 )
 from certgrad.obligations.balls import Programs as Evaluated
+from certgrad.obligations.balls._draw import draw_point, seeded
 from certgrad.obligations.balls._gaps import GAPS
 from certgrad.obligations.balls.statements import evaluate as holds_at
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate
@@ -46,6 +49,8 @@ LAWS = {
 }
 """The obligations that are about each program."""
 PROVED = (*PROOFS, AT_SIZES)
+DRAWN = 6
+"""So many points are drawn from the hypotheses of a proved mutant, at each shape."""
 NOT_MADE = (CannotMakeError, MalformedRule, RuleError, TraceError, Unsupported, NotImplementedError, TypeError)
 
 
@@ -164,7 +169,47 @@ def _verdict(
         if all(found[law].verdict == "refuted" and plainly_refuted(found[law].witness) for law in laws):
             return Answer("refuted", laws)
     certificate = audits.audit(subject)
-    return told(certificate, broken, laws, lambda: _failures(right, mutation))
+    found = told(certificate, broken, laws, lambda: _failures(right, mutation))
+    if found.outcome == "narrowed":
+        claims = {claim.kind: claim for claim in certificate.claims}
+        for law in laws:
+            trees = [h.tree for h in claims[law].hypotheses]
+            inside = _within(right, mutation, law, trees) if claims[law].verdict in PROVED else None
+            if inside is not None:
+                return Answer(
+                    "proved", laws, f"{law} under {[h.text for h in claims[law].hypotheses]}, {shown(inside)}"
+                )
+    return found
+
+
+def _within(right: Right, mutation: Mutation, law: str, trees: Sequence[Any]) -> Break | None:
+    """A point that satisfies the hypotheses, at which the law fails, among points drawn from these."""
+    rng = seeded(right.rule.name, str(mutation), "within")
+    for programs, _ in right.places:
+        mutant = right.evaluated(mutation, programs)
+
+        def holds(values: Mapping[str, Any], sizes: Mapping[str, int] = programs.dims.sizes) -> bool:
+            arrays = {name: _array(x) for name, x in values.items()}
+            try:
+                return right.inside(values) and all(holds_at(tree, arrays, sizes) is True for tree in trees)
+            except (UnfitError, Undecided):
+                return False
+
+        for k in range(DRAWN):
+            point = draw_point(mutant, law, k, rng, holds)
+            if point is None:
+                break
+            gap = _gap(law, mutant, point)
+            if gap is not None:
+                return Break(law, mutant, point, gap)
+    return None
+
+
+def _array(values: Any) -> np.ndarray:
+    """The array of nested lists: of objects where these are fractions."""
+    found = np.array(values, dtype=object)
+    kinds = {type(x) for x in found.flat}
+    return found.astype(bool) if kinds == {bool} else found.astype(np.int64) if kinds == {int} else found
 
 
 def told(

@@ -131,10 +131,8 @@ class Right:
             programs = self._evaluated(self.rule, dims)
             try:
                 numbers = programs.numbers(ADJOINT)
-                drawn = [draw_point(programs, ADJOINT, k, rng, self._inside) for k in STYLES]
-                drawn += [
-                    draw_point(programs, ADJOINT, k, rng, self._inside, beside=numbers) for k in (0, 4) if numbers
-                ]
+                drawn = [draw_point(programs, ADJOINT, k, rng, self.inside) for k in STYLES]
+                drawn += [draw_point(programs, ADJOINT, k, rng, self.inside, beside=numbers) for k in (0, 4) if numbers]
             except MalformedRule:
                 continue
             found.append((programs, [p for p in drawn if p is not None]))
@@ -147,7 +145,8 @@ class Right:
             self._values[place, k, role] = outputs(programs, role, points[k])
         return self._values[place, k, role]
 
-    def _inside(self, values: Any) -> bool:
+    def inside(self, values: Any) -> bool:
+        """A point lies in the rule's domain."""
         return inside_domain(self.rule, values)
 
     def _evaluated(self, rule: Subject, dims: Dims) -> Evaluated:

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from jax import lax
 
+from certgrad.obligations import audit
 from certgrad.rules._check import _examined
-from tests.mutation._asked import answered
+from tests.mutation._asked import _within, answered
 from tests.mutation._changes import Mutation
 from tests.mutation._lines import Lines, read
 from tests.mutation._rules_mutated import Right
@@ -92,6 +93,18 @@ def test_a_condition_that_excludes_where_it_breaks_is_told_apart():
     answer = answered(right, logged)
     assert answer.outcome == "narrowed"
     assert "x ≠ 0" in answer.detail  # the logarithm is that of 3·x²
+
+
+def test_points_are_drawn_from_the_hypotheses_of_what_is_proved():
+    right = Right(subject().make())
+    *_, logged = (m for m in right.mutations() if m.role == "vjp" and m.change == "plus 0 times a logarithm")
+    (claim,) = (c for c in audit(right.subject(logged)).claims if c.kind == "vjp_is_adjoint")
+    trees = [h.tree for h in claim.hypotheses]
+    assert trees and _within(right, logged, "vjp_is_adjoint", trees) is None
+    assert _within(right, logged, "vjp_is_adjoint", []) is not None
+    *_, doubled = (m for m in right.mutations() if m.role == "vjp" and m.change == "doubled")
+    inside = _within(right, doubled, "vjp_is_adjoint", trees)
+    assert inside is not None and all(x != 0 for x in inside.point.inputs[0].flat)
 
 
 def test_a_run_goes_on_where_it_was(tmp_path):
