@@ -97,16 +97,18 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
 
 
 def _is_near(rule: UserRule, statics: Mapping[str, Any]) -> bool:
-    """At values of the static arguments that nobody declared, the function is near its ideal at a drawn point.
+    """At values of the static arguments that nobody declared, the function is near its ideal at all drawn points.
 
-    A table that is right for one order alone is near nothing at another.
+    A table that is right for one order alone is near nothing at another; one that is right in a part of the domain is
+    for the author to declare with that domain.
     """
     value, of_ideal = copy(rule), copy(rule)
     value.ideal = None
     for one in (value, of_ideal):
         one.ideals = ()
         one.cases = (replace(rule.cases[0], statics=dict(statics)),)
-    return apart(value, of_ideal, family(value, value.cases[0]).prove[0]).near > 0
+    found = apart(value, of_ideal, family(value, value.cases[0]).prove[0])
+    return found.near > 0 and not (found.far or found.undefined)
 
 
 def _beside(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import UNKNOWN
 
 NEAR = 1e-3
-"""A part of a value: an approximation is nearer than that somewhere."""
+"""A part of a value: an approximation is nearer than that."""
 SHAPES = 6
 POINTS = 3 * len(SCHEDULE)
 SECONDS = 10.0
@@ -36,6 +36,8 @@ class Distance:
     """Of how many more only one of the two functions had a finite value."""
     near: int = 0
     """How many entries are within `NEAR` of the second function's value, which is not 0."""
+    far: int = 0
+    """How many are not."""
     absolute: arb = field(default_factory=arb)
     relative: arb = field(default_factory=arb)
     """To the second function's value."""
@@ -100,5 +102,6 @@ def compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[st
                 found.absolute, found.inputs = apart, here
             if not s.ball(b).contains(0):
                 relative = (apart / abs(s.ball(b))).upper()
-                found.near += bool(relative < NEAR)
+                near = bool(relative < NEAR)
+                found.near, found.far = found.near + near, found.far + (not near)
                 found.relative = found.relative.max(relative)

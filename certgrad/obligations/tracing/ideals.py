@@ -40,7 +40,7 @@ class Ideal:
     within: Callable[[Sequence[Any], Any], Any] | None = None
     """Of the arrays of a call and a dtype: a zero that is defined where the one approximates the other."""
     near: Callable[[], bool] | None = None
-    """Whether the one is anywhere near the other, measured where it is called; None where that is said elsewhere."""
+    """Whether the one is near the other, measured where it is called; None where that is said elsewhere."""
     _calls: dict[tuple[str, ...], _Call | None] = field(default_factory=dict)
     _near: bool | None = None
 
