@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._stacks import matmul_stacks, swap
 
 
@@ -37,6 +38,7 @@ def _(x, y, seed):
     "*b n d, *b m d -> *b n m",
     torch="torch.cdist",
     source="torch.cdist with p = 2; where two rows are equal the rules return 0, as PyTorch",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def cdist(x, y):
     """Euclidean distances ‖x[i] - y[j]‖ of all pairs of rows."""
