@@ -219,14 +219,14 @@ def gaussian_nll(x, target, var, *, eps=1e-6, reduction="mean"):
 @gaussian_nll.jvp
 def _(x, target, var, dx, dtarget, dvar, *, eps, reduction):
     v, d = jnp.maximum(var, eps), x - target
-    slope = jnp.where(var > eps, (1 - d * d / v) / (2 * v), 0)
+    slope = jnp.where(var > eps, (1 - d * (d / v)) / v / 2, 0)
     return reduce(d / v * (dx - dtarget) + slope * dvar, reduction)
 
 
 @gaussian_nll.vjp
 def _(x, target, var, seed, *, eps, reduction):
     v, d, ct = jnp.maximum(var, eps), x - target, spread(seed, x, reduction)
-    slope = jnp.where(var > eps, (1 - d * d / v) / (2 * v), 0)
+    slope = jnp.where(var > eps, (1 - d * (d / v)) / v / 2, 0)
     return d / v * ct, -d / v * ct, slope * ct
 
 
