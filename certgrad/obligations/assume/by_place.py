@@ -83,9 +83,12 @@ def _moved(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _
 
 
 def _boundaries(clause: Clause) -> Iterator[tuple[Var, Poly]]:
-    """Places of single indices from which on, or up to which, a condition on places holds."""
-    for p in polys(clause):
-        for a in deep_atoms(p):
+    """Places of single indices from which on, or up to which, a condition on places in a term holds.
+
+    As a guard such a condition says itself where the clause is asked.
+    """
+    for term in clause.alternatives:
+        for a in deep_atoms(term.poly):
             if isinstance(a, IxPred) and len(a.ix.terms) == 1:
                 ((v, c),) = a.ix.terms
                 if isinstance(v, tuple) and abs(c) == 1 and v[0] != "b":
