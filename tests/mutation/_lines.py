@@ -34,11 +34,12 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 class Lines:
     """A file of results to which lines are added."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, any_code: bool = False) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._mended(path)
         self.all = list(read(path))
-        self.known = [line for line in self.all if line["code"] == code()]
+        self.known = [line for line in self.all if any_code or line["code"] == code()]
+        """What is done already, by this code, or by any."""
         self.now = path.with_suffix(".now")
         """What is being done: if it ends the process, that is a result too."""
         self.file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

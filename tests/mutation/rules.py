@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument(
         "--again", action="append", help="ask once more of the mutants with this outcome, and no others"
     )
+    parser.add_argument("--any-code", action="store_true", help="what other code was asked is not asked again")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -49,7 +50,7 @@ def _work(options: argparse.Namespace) -> None:
     from tests.mutation._runs import again, run_all
     from tests.mutation._sources import drawn
 
-    lines = Lines(options.lines)
+    lines = Lines(options.lines, options.any_code)
     for source in options.sources:
         subjects = [one for one in drawn(source) if options.rule in one.name]
         if options.again:
