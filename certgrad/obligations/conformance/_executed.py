@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
 from threading import get_ident
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import jax
@@ -38,6 +38,10 @@ Ran = dict[CodeType, set[int]]
 WAY = "the way through the code"
 OUT_OF_PROGRAMS = (callback.__file__, compiler.__file__, monitoring.__file__)
 """Where JAX calls what is no part of the program that it traces: callbacks, caches of what it compiled, listeners."""
+OF_THREADS = ("_thread", "_queue")
+"""Whose functions and objects are how threads start, wait and tell each other: locks above all."""
+THROUGH = frozenset({"threading", "queue", "concurrent", "multiprocessing"})
+"""What Python makes of them, for its callers."""
 MOST = 2_000_000
 """So many instructions are watched in one trace, or in the calls at one place: about a second."""
 
@@ -56,7 +60,7 @@ def executed(subject: Compared, places: Sequence[Sizes], dtype: str, calls: bool
         _forget(subject)
         found = _beyond_traces(subject, places, dtype, calls)
     if subject.in_threads:
-        text = f"it runs code in a thread of its own ({min(subject.in_threads)}): what one does is not watched"
+        text = f"it has to do with other threads ({min(subject.in_threads)}): what those do is not watched"
         return Difference((), text, {})
     return found
 
@@ -131,6 +135,9 @@ class Seen:
 def watched(subject: Compared, traced: Ran | None = None) -> Iterator[Seen]:
     """The instructions of users' code that this thread runs. A debugger sees nothing of them.
 
+    Other threads are not watched, unless they start here and are Python's own. So what the code does to start one, to
+    wait for one or to tell it something is noted.
+
     In calls, `traced` is what ran in traces: of what JAX calls back, that alone is looked at.
     """
     seen, thread = Seen(left=MOST), get_ident()
@@ -178,16 +185,36 @@ def watched(subject: Compared, traced: Ran | None = None) -> Iterator[Seen]:
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return local
 
-    before, of_threads = sys.gettrace(), threading.gettrace()
+    def called(frame: FrameType | None, event: str, what: Any) -> None:
+        if event != "c_call" or _owner(what) not in OF_THREADS:
+            return
+        while frame is not None and _module(frame) in THROUGH:
+            frame = frame.f_back
+        if frame is not None and frame.f_code.co_filename in subject.files:
+            subject.in_threads.add(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}")
+
+    before, of_threads, of_calls = sys.gettrace(), threading.gettrace(), sys.getprofile()
+    sys.setprofile(called)
     sys.settrace(entered)
     threading.settrace(entered)  # of those that start from now on
     try:
         yield seen
     finally:
+        sys.setprofile(of_calls)
         sys.settrace(before)
         threading.settrace(of_threads)
         if seen.left <= 0:
             subject.unseen[f"{WAY} (more than {MOST:,} instructions)"] = None
+
+
+def _owner(builtin: Any) -> str:
+    """The module whose function a builtin one is, or whose object's method."""
+    owner = getattr(builtin, "__self__", None)
+    return str(owner.__name__ if isinstance(owner, ModuleType) else type(owner).__module__)
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
 
 
 def _called_back(frame: FrameType, outer: FrameType) -> str:

@@ -14,8 +14,18 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from functools import _lru_cache_wrapper, partial
-from types import BuiltinMethodType, FunctionType, GeneratorType, MethodType, MethodWrapperType, ModuleType
+from functools import _lru_cache_wrapper, cached_property, partial
+from types import (
+    BuiltinMethodType,
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any
 
 import jax
@@ -30,6 +40,8 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None), range, slice)
 _FIXED = (*_PLAIN, ModuleType, jax.Array)
 _TABLES = (dict, list, set, tuple, np.ndarray)
 _WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
+_CODE = (FunctionType, MethodType, BuiltinMethodType, MethodWrapperType, ModuleType)
+_OF_CLASSES = (property, classmethod, staticmethod, cached_property, MemberDescriptorType, GetSetDescriptorType)
 _OF_PYTHON = "__warningregistry__"
 """In a module: which warnings were shown, as Python notes them."""
 _LIBRARIES = frozenset("jax jaxlib numpy equinox flax certgrad functools builtins".split())
@@ -83,12 +95,29 @@ def _reached(value: Any) -> list[Any]:
     """What a value reaches that may outlive a call, itself code or data."""
     found: list[Any] = []
     with suppress(Exception):  # an object may refuse to be looked at
-        found += parts(value)
+        found += [*parts(value), *_attributes(value)]
         if is_users(value):
             found += values_in(value)
         elif isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
             found.append(value.__self__)
     return [v for v in found if not isinstance(v, _FIXED)]
+
+
+def _attributes(value: Any) -> Iterator[Any]:
+    """What an object, or a class, outside the libraries holds under names."""
+    if isinstance(value, type):
+        own = () if _of_python_or_library(value) else vars(value).items()
+        yield from (v for k, v in own if not (k.startswith("__") or isinstance(v, (*_CODE, *_OF_CLASSES))))
+    elif isinstance(value, SimpleNamespace) or not (isinstance(value, _CODE) or _of_python_or_library(type(value))):
+        yield from getattr(value, "__dict__", {}).values()
+        for name in (n for kind in type(value).__mro__ for n in _slots(kind)):
+            with suppress(AttributeError):
+                yield getattr(value, name)
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    found = vars(kind).get("__slots__", ())
+    return (found,) if isinstance(found, str) else tuple(found)
 
 
 def _named(function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -118,12 +147,14 @@ def _living(table: Any) -> Living:
 def _outlives(table: Any, then: Living, functions: Sequence[FunctionType]) -> bool:
     """A weak table holds more than it did, or something else, for what lives longer than a call.
 
-    What refers to itself lives until the collector comes, and counts where code does more with the table than to look
-    for what it has in hand: the number of entries tells of earlier calls.
+    What refers to itself lives until the collector comes, and counts unless all that code does with the table is to
+    look for what it has in hand: the number of entries tells of earlier calls. Only of a table that functions name
+    themselves is that seen.
     """
     if not _differs(table, then):
         return False
-    if any(_looks_through(f, table) for f in functions):
+    naming = [f for f in functions if any(value is table for _, value in _named(f))]
+    if not naming or any(_looks_through(f, table) for f in naming):
         return True
     gc.collect()
     return _differs(table, then)
@@ -195,6 +226,10 @@ def _read(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
         yield repr(value)
     elif isinstance(value, np.ndarray):
         yield hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()
+        if value.dtype.hasobject and depth:
+            yield from _read(value.ravel().tolist(), depth - 1, seen | {id(value)})
+    elif isinstance(value, memoryview):
+        yield hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()
     elif depth == 0 and type(value) in (dict, list, tuple):  # reading may have made it: its id says nothing
         yield str(len(value))
     elif depth == 0 or id(value) in seen or isinstance(value, (ModuleType, jax.Array)):
@@ -210,9 +245,9 @@ def _parts(value: Any) -> Iterable[Any]:
     if type(value) in _WEAK:  # they are looked at by themselves
         return []
     if isinstance(value, dict):
-        return [len(value), *list(value.items())[:ENTRIES]]
+        return [len(value), *_entries(list(value.items()))]
     if isinstance(value, (list, tuple)):
-        return [len(value), *value[:ENTRIES]]
+        return [len(value), *_entries(value)]
     if isinstance(value, (set, frozenset)):
         return sorted(map(repr, value))
     if isinstance(value, GeneratorType):
@@ -232,6 +267,18 @@ def _parts(value: Any) -> Iterable[Any]:
     if _of_library(type(value)) and not hasattr(value, "__next__") and not _of_random(value):
         return []
     return [*_saved(value), type(value)]
+
+
+def _entries(values: Sequence[Any]) -> Iterator[Any]:
+    """All entries; of many, the numbers and texts together."""
+    yield from values[:ENTRIES]
+    plain = hashlib.blake2b(digest_size=16)
+    for value in values[ENTRIES:]:
+        if all(isinstance(one, _PLAIN) for one in (value if type(value) is tuple else (value,))):
+            plain.update(repr(value).encode(errors="replace") + b"\0")
+        else:
+            yield value
+    yield plain.hexdigest()
 
 
 def _saved(value: Any) -> Iterator[Any]:

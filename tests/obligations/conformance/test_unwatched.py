@@ -116,3 +116,27 @@ def test_a_sine_that_a_callback_stands_beside():
     f = jax.custom_vjp(told)
     f.defvjp(lambda x: (told(x), x), lambda x, g: (g * jnp.cos(x),))
     assert certgrad.check(f, "n -> n").verdict == "proved"
+
+
+class Holder:
+    """An object that is not called."""
+
+    def __init__(self, **own):
+        self.__dict__.update(own)
+
+
+def held(**own):
+    """x², by a rule that reads what an object holds."""
+    holder = Holder(**own)
+
+    @jax.custom_vjp
+    def f(x):
+        return x * x
+
+    f.defvjp(lambda x: (x * x, x), lambda x, g: (2 * x * g + 0 * len(holder.table),))
+    return f
+
+
+@pytest.mark.parametrize("table", [weakref.WeakSet(), {}, [0] * 1000, np.array([[1], [2]], dtype=object)], ids=str)
+def test_what_an_object_holds_and_nobody_changes(table):
+    assert certgrad.check(held(table=table), "n -> n").verdict == "proved"
