@@ -249,7 +249,8 @@ class Induction:
                 verdict, reason = "unproved", "it is undefined at every input: NaN, infinity or a division by 0"
             sizes = {mine: sized(size) for mine, size in judgement.instance.sizes.items()}
             result = [sized(d) for d in judgement.operation.equation.eqn.outvars[0].aval.shape]
-            asked = Asked(clause, tree, arguments, sizes, self.place, result, judgement.instance.sizes)
+            extents = proof.reads.ranges
+            asked = Asked(clause, tree, arguments, sizes, self.place, result, judgement.instance.sizes, extents)
             read = [key[1] for key in asked.keys().values()]
             if read and all(k in self.fixed for k in read) and holds_for_constants(self.traced, asked):
                 because = "the values depend on no input, and were computed"

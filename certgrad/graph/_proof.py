@@ -31,7 +31,8 @@ from certgrad.obligations.prove.problem import Problem, Programs, build
 from certgrad.obligations.prove.prove import minimal, prove
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.budget import BudgetError, limited
-from certgrad.obligations.terms.variables import template
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.tracing.jax_internals import (
     dim_poly,
     equations_of,
@@ -335,13 +336,14 @@ def _judged_as_read(
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
         return Proof(_lemma(operation, shapes, programs, names, results, {}, []), names, programs)
-    reads = _reads(operation, programs)
+    reads, extents = _reads(operation, programs), dict[Var, Poly]()
     for kind in kinds:
         if kind == "vjp_is_adjoint" and rule_is_reverse(operation.equation):
             # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
             problem.domain = [*problem.domain, *clauses.values()]
         outcome = _attempt(problem, kind)
         found = [] if outcome.proved else [failure_of(operation, shapes, programs, names, kind, outcome)]
+        extents |= outcome.ranges
         here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
         for clause in outcome.hypotheses if outcome.proved else []:
             clauses.setdefault(here(clause), clause)
@@ -350,6 +352,7 @@ def _judged_as_read(
     ordered = in_order(clauses)
     kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts)}
     stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
+    reads = replace(reads, ranges={**extents, **reads.ranges})
     return Proof(_lemma(operation, shapes, programs, names, results, stated, notes), names, programs, stated, reads)
 
 

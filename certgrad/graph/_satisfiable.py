@@ -74,6 +74,8 @@ class Asked:
     """The shape of the operation's result: what its index variables run over that stand only inside expressions."""
     own_sizes: Mapping[str, Any] = field(default_factory=dict)
     """The lemma's dimensions, each as the node has it."""
+    extents: Mapping[Var, Poly] = field(default_factory=dict)
+    """How far indices run of which the lemma says so, in its dimensions."""
 
     def keys(self) -> dict[str, Key]:
         """The values that it speaks of."""
@@ -285,12 +287,13 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
     if not steps:
         return True
     ranges = _ranges(clause, {n: e.shape[len(steps[0]) :] for n, e in entries.items()})
-    ranges = {template(k): size(sizes) for k, size in enumerate(asked.result)} | ranges
+    known = {v: _whole(n, dims) for v, n in asked.extents.items() if v in clause.free and v not in ranges}
+    ranges = known | {template(k): size(sizes) for k, size in enumerate(asked.result)} | ranges
     variables = sorted(clause.free)
     points = product(steps, product(*(range(ranges[v]) for v in variables)))
     once, different = sole_maximum(clause), different_entries(clause)
     plain = _plain_reads(clause) if not clause.guards and once is None and different is None else None
-    known: dict[Any, bool] = {}
+    seen: dict[Any, bool] = {}
     for step, point in points if rigorous else islice(points, ENTRIES):
 
         def value(tensor: str, index: tuple[int, ...], step: tuple[int, ...] = step) -> arb:
@@ -301,9 +304,9 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
         if plain is not None:  # what is true of some numbers is true wherever these are read
             read = tuple([entries[t][(*step, *(k if v is None else env[v] for v, k in ix))] for t, ix in plain])
             if all(isinstance(x, int | np.integer) for x in read):
-                if read not in known:
-                    known[read] = any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives)
-                if not known[read]:
+                if read not in seen:
+                    seen[read] = any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives)
+                if not seen[read]:
                     return False
                 continue
         if clause.guards and any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
@@ -317,6 +320,15 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
         if not holds:
             return False
     return True
+
+
+def _whole(size: Poly, dims: Mapping[str, int]) -> int:
+    """A size at dimensions. Raises KeyError where it speaks of anything else."""
+
+    def nothing(tensor: str, index: tuple[int, ...]) -> arb:
+        raise KeyError(tensor)
+
+    return int(evaluate(size, dims, nothing, {}).unique_fmpz())
 
 
 def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
