@@ -50,7 +50,14 @@ def _(a, b, seed):
     return seed * b, seed * a
 
 
-@op("*b n, *b n -> *b", integers=True, like="jax.numpy.linalg.vecdot", torch="torch.linalg.vecdot", source="numpy 2.0")
+@op(
+    "*b n, *b n -> *b",
+    integers=True,
+    like="jax.numpy.linalg.vecdot",
+    torch="torch.linalg.vecdot",
+    source="numpy 2.0",
+    magnitudes=Magnitudes(most=1 / 4),
+)
 def vecdot(x1, x2):
     """Inner products of the vectors along the last axis, one by one."""
     return jnp.sum(x1 * x2, axis=-1)

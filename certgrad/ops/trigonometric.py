@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._shapes import sum_to
 
 
@@ -136,6 +137,7 @@ def _(x, seed):
     aliases=("arctan2",),
     convention={"x = y = 0": "nan"},
     source="d atan2(y, x) = (x dy - y dx)/(x² + y²)",
+    magnitudes=Magnitudes(least=1 / 4),
 )
 def atan2(y, x):
     """Angle of the point (x, y), of arrays that broadcast. It jumps on the half-line y = 0, x < 0."""
