@@ -76,3 +76,12 @@ def test_a_seam_in_an_array_that_is_joined():
     wrong = jax.custom_vjp(f)
     wrong.defvjp(lambda x, y: (f(x, y), (x, y)), lambda r, g: (g * jnp.sign(r[0]), g * jnp.ones_like(r[1])))
     assert check(wrong, "n, m -> ", conformance=False).verdict == "refuted"
+
+
+def test_a_condition_on_the_factors_of_a_small_matrix():
+    """A point for hypotheses is looked for at sizes at which the matrix has fewer rows."""
+
+    def made(a):
+        return lax.linalg.lu(a)[0]
+
+    assert asked_of(made, "2 2 -> ")[0] in ("proved under hypotheses", "unproved", "refuted")

@@ -92,7 +92,7 @@ def satisfiable(
             without_root += 1
             if without_root == ROOTLESS:
                 return False
-        except (UndecidedError, ZeroDivisionError, KeyError, ValueError):
+        except (UndecidedError, ZeroDivisionError, KeyError, ValueError, IndexError):  # no such row of a matrix, say
             continue
     return False
 
