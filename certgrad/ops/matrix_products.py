@@ -259,6 +259,7 @@ def _(x1, weight, x2, seed):
 @op(
     "*b n, n n -> *b",
     source="d xᵀAx = dxᵀ (A + Aᵀ) x + xᵀ dA x; A need not be symmetric",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def quadratic_form(x, a):
     """xᵀ a x for every vector x along the last axis."""
