@@ -372,7 +372,7 @@ class Printer:
         return f"({'Σ' if a.kind == 'sum' else 'Π'}{variables} {f'({body})' if several else body}{condition})"
 
     def condition(self, s: t.Statement) -> str:
-        """What is negative on the other side, if it is of indices: `j ≥ i` is j − i ≥ 0, and `j > i` is j − i − 1 ≥ 0."""
+        """Of indices with negative terms on the other side: `j ≥ i` is j − i ≥ 0, and `j > i` is j − i − 1 ≥ 0."""
         if not (isinstance(s, t.Compare) and s.right == t.ZERO and of_indices(s)):
             return self.statement(s)
         relation, summands = s.relation, t.linear(s.left)
