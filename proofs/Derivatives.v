@@ -120,6 +120,7 @@ Ltac absurd_zero :=
   match goal with
   | H : ?a <> ?b |- False => apply H; lra
   | H : / ?a = 0 |- False => revert H; apply Rinv_neq_0_compat; apart
+  | H : _ * _ = 0 |- False => destruct (Rmult_integral _ _ H); clear H; absurd_zero
   end.
 
 Ltac at_seam E :=
@@ -257,9 +258,18 @@ Ltac derive :=
 (** What is 0 is whole. *)
 Ltac at_whole := match goal with H : ?b <> IZR (floor ?b) |- False => apply H, (whole b 0); lra end.
 
+(** What leaves nothing is a whole multiple. *)
+Lemma whole_multiple : forall a b z, b <> 0 -> a - b * IZR z = 0 -> a / b = IZR z.
+Proof. intros a b z N E; replace a with (b * IZR z) by lra; field; exact N. Qed.
+
+Ltac at_multiple :=
+  match goal with E : ?a - ?b * IZR ?z = 0, N : ?b <> 0, H : ?c <> IZR (floor ?c) |- _ =>
+    apply H, (whole c z); rewrite <- (whole_multiple a b z N E); field; exact N
+  end.
+
 Ltac seam :=
   let E := fresh "E" in intros E; cbv beta in *; rewrite ?Z.add_0_r in *; hypotheses; split_or;
-  first [ exfalso; solve [contradiction | congruence | lra | absurd_zero | (know_sums; absurd_zero) | nra | at_whole | side]
+  first [ exfalso; solve [contradiction | congruence | lra | absurd_zero | (know_sums; absurd_zero) | at_multiple | nra | at_whole | side]
         | split; at_seam E
         | at_seam E ].
 

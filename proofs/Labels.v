@@ -82,14 +82,91 @@ Ltac in_order_of leaf :=
   | |- _ => solve [leaf]
   end.
 
+(** Labels outside their range add nothing: comparisons of what no sum binds are decided first. *)
+Ltac decide_closed :=
+  repeat (match goal with
+          | |- context [(?a <? ?b)%Z] => destruct (Z.ltb_spec a b)
+          | |- context [(?a <=? ?b)%Z] => destruct (Z.leb_spec a b)
+          end; reduce; try absurd_index).
+
+Ltac nothing := transitivity 0; [ring | symmetry; no_term].
+
+Ltac scattered := first [solve [only_terms] | decide_closed; first [solve [only_terms] | solve [nothing]]].
+
+Ltac read_at_labels :=
+  both_merged; first [solve [in_order_of scattered] | solve [symmetry; in_order_of scattered]].
+
+(** Goal [t = ?e]: sums of sums and differences as sums and differences of sums. *)
+Ltac terms_apart :=
+  cbv beta;
+  lazymatch goal with
+  | |- sum_lt _ _ = _ =>
+      eapply sum_same; [intros ? ?; terms_apart | first [apply sum_plus | apply sum_minus | reflexivity]]
+  | |- _ =>
+      apply equal_by_all; let P := fresh "P" in let K := fresh "K" in intros P K;
+      rewrite ?Rmult_minus_distr_l, ?Rmult_plus_distr_l, ?Rmult_minus_distr_r, ?Rmult_plus_distr_r; exact K
+  end.
+
 Ltac labels :=
   both_tidied;
-  first [ solve [both_merged; first [solve [in_order_of only_terms] | solve [symmetry; in_order_of only_terms]]]
+  first [ solve [read_at_labels]
         | solve [Laws.adjoint]
-        | solve [under_axes] ].
+        | solve [under_axes]
+        | (etransitivity; [terms_apart |]; apply f_equal2; [solve [reflexivity] | solve [read_at_labels]]) ].
+
+(** * Axes in parts, which both sides take apart, and terms that each move on their own *)
+
+Lemma sum_triple : forall n f, (0 <= n)%Z -> sum_lt (3 * n) f = sum_lt n (fun i => f i + f (n + i)%Z + f (n + n + i)%Z).
+Proof.
+  intros n f H; replace (3 * n)%Z with (n + n + n)%Z by lia; rewrite !sum_split, <- !sum_plus by lia; reflexivity.
+Qed.
+
+(** Choices by indices alone. *)
+Ltac split_places :=
+  repeat (match goal with |- context [if ?c then _ else _] =>
+            lazymatch c with context [Z.ltb] => idtac | context [Z.leb] => idtac | context [Z.eqb] => idtac end; decide_bool c
+          end; reduce; try absurd_index).
+
+Ltac part_entry :=
+  rewrite <- ?sum_plus, <- ?sum_minus; repeat (same_range; apply sum_ext; intros ? ?; cbv beta);
+  split_places; rewrite ?cos_neg, ?sin_neg;
+  first [ring | (unify_entries; first [ring | (field; side) | (split_cases; first [ring | lra | pinned])])].
+
+Ltac crosswise := rewrite Rplus_comm; apply f_equal2; apply sum_ext; intros ? ?; cbv beta; part_entry.
+
+Ltac in_parts :=
+  cbv beta;
+  lazymatch goal with
+  | |- sum_lt (2 * _) _ = sum_lt (2 * _) _ =>
+      rewrite !sum_double by lia; apply sum_ext; intros ? ?; cbv beta; solve [part_entry]
+  | |- sum_lt ?n _ = sum_lt (2 * ?n) _ => rewrite sum_double by lia; apply sum_ext; intros ? ?; cbv beta; solve [part_entry]
+  | |- sum_lt (2 * ?n) _ = sum_lt ?n _ => rewrite sum_double by lia; apply sum_ext; intros ? ?; cbv beta; solve [part_entry]
+  | |- sum_lt (3 * _) _ = sum_lt (3 * _) _ =>
+      rewrite !sum_triple by lia; apply sum_ext; intros ? ?; cbv beta; solve [part_entry]
+  | |- sum_lt (?n + ?m) ?f = sum_lt (?n + ?m) ?g =>
+      first
+        [ rewrite (sum_split n m g), (sum_range (n + m) (m + n) f), (sum_split m n f) by lia; solve [crosswise]
+        | rewrite (sum_split n m f), (sum_range (n + m) (m + n) g), (sum_split m n g) by lia; solve [crosswise] ]
+  end.
+
+Ltac parts :=
+  cbv beta;
+  first
+    [ solve [in_parts]
+    | (lazymatch goal with |- sum_lt ?n _ = sum_lt ?n _ => apply sum_ext; intros ? ? end; solve [parts])
+    | (etransitivity; [terms_apart | symmetry; etransitivity; [terms_apart | symmetry]];
+       lazymatch goal with
+       | |- sum_lt _ _ - sum_lt _ _ = sum_lt _ _ - sum_lt _ _ => idtac
+       | |- sum_lt _ _ + sum_lt _ _ = sum_lt _ _ + sum_lt _ _ => idtac
+       end; apply f_equal2; solve [axis_law]) ].
 
 (** The adjoint law. *)
-Ltac adjoint := cbv beta; first [ solve [Axes.adjoint] | solve [hypotheses; labels] ].
+Ltac adjoint :=
+  cbv beta;
+  first [ (lazymatch goal with |- context [Z.ltb] => idtac end; solve [parts])
+        | solve [Axes.adjoint]
+        | solve [hypotheses; labels]
+        | solve [parts] ].
 
 (** Sums side by side under one, and an equation of entries. *)
 Ltac entrywise :=

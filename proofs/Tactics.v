@@ -282,6 +282,7 @@ Ltac side :=
         | split_unequal; first [lra | nra | positive]
         | (progress know_sums); first [lra | multiple | (split_unequal; lra) | positive]
         | know_exponentials; first [lra | nra]
+        | split_unequal; know_exponentials; first [lra | (apply Rgt_not_eq; lra) | (apply Rlt_not_eq; lra)]
         | know_roots; nra
         | nra ].
 
@@ -315,6 +316,21 @@ Ltac relate_exponentials :=
                 | rewrite (exp_twice a b) by (first [ring | (field; side)])
                 | rewrite (exp_opposite_twice a b) by (first [ring | (field; side)]) ]
       end
+  end.
+
+(** Sines and cosines of twice an argument that stands beside it. *)
+Lemma sin_twice : forall a b, b = 2 * a -> sin b = 2 * sin a * cos a.
+Proof. intros a b ->; apply sin_2a. Qed.
+
+Lemma cos_twice : forall a b, b = 2 * a -> cos b = cos a * cos a - sin a * sin a.
+Proof. intros a b ->; apply cos_2a. Qed.
+
+Ltac relate_angles :=
+  match goal with
+  | |- context [sin ?b] => match goal with
+      | |- context [sin ?a] => tryif constr_eq a b then fail else rewrite (sin_twice a b) by (first [ring | (field; side)]) end
+  | |- context [cos ?b] => match goal with
+      | |- context [cos ?a] => tryif constr_eq a b then fail else rewrite (cos_twice a b) by (first [ring | (field; side)]) end
   end.
 
 (** Squares of roots. *)
@@ -378,11 +394,13 @@ Ltac pinched :=
                               | (is_var b; rewrite <- A; field; side) | (is_var a; rewrite A; field; side) ]
   end.
 
+Ltac is_entry x := lazymatch x with ?y _ => is_entry y | _ => is_var x end.
+
 (** An equation of numbers without an entry that it gives. *)
 Ltac substituted E :=
   lazymatch type of E with ?a = ?b =>
     match goal with |- context [?x ?i] =>
-      is_var x; lazymatch type of (x i) with R => idtac end;
+      is_entry x; lazymatch type of (x i) with R => idtac end;
       lazymatch constr:((a, b)) with context [x i] => idtac end;
       let U := fresh "U" in
       first [assert (U : x i = x i - (a - b)) by lra | assert (U : x i = x i + (a - b)) by lra];
@@ -413,6 +431,7 @@ Ltac equation :=
         | (unify_arguments ln; first [ring | (field; side) | field_with_roots])
         | (unfold tanh, sinh, cosh; unify_arguments exp; relate_exponentials; field; side)
         | (normalise_exponentials; unify_arguments exp; field; side)
+        | (relate_angles; first [ring | (field; side)])
         | (split_roots; first [ring | (field; side) | field_with_roots])
         | field_with_cubes
         | (rewrite !rpow_less_1 by side; field; side)

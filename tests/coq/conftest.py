@@ -11,4 +11,4 @@ from certgrad.coq import INSTALL, Kernel, Library
 def kernel(tmp_path_factory):
     if shutil.which("coqc") is None:
         pytest.skip(f"coqc is not installed: {INSTALL}")
-    return Kernel(Library(tmp_path_factory.mktemp("coq")), limit=10, remember=False)
+    return Kernel(Library(tmp_path_factory.mktemp("coq")), limit=30, remember=False)
