@@ -39,6 +39,8 @@ POINTS = 2
 NEAR = 6
 """Numbers near which arguments are drawn."""
 BITS = 256
+NOTHING = 2.0**-200
+"""A ball around 0 that is no larger is 0."""
 
 
 @dataclass
@@ -318,7 +320,9 @@ def _float(value: Any) -> float:
         return np.nan
     if isinstance(value, s.fmpq):
         return _ratio(int(value.p), int(value.q))
-    if not value.is_finite() or (value.rad() > 0 and value.rel_accuracy_bits() < 60 and abs(float(value.mid())) > 0):
+    if not value.is_finite() or (value.rad() > 0 and value.rel_accuracy_bits() < 60 and value.mid() != 0):
+        return np.nan
+    if value.mid() == 0 and value.rad() > NOTHING:
         return np.nan
     return float(value.mid())
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._stacks import matmul_stacks, swap
 
 
@@ -45,6 +46,7 @@ def takes_stacks(op):
     like="jax.numpy.linalg.solve",
     torch="torch.linalg.solve",
     source="Giles 2008: a dx = db - da x; the cotangents are g = a⁻ᵀ seed and -g xᵀ",
+    magnitudes=Magnitudes(most=1 / 2),
 )
 def solve(a, b):
     """The x with a x = b, for square matrices a that have an inverse; b a matrix, or a vector."""
@@ -185,6 +187,7 @@ def _(y, seed):
     torch="torch.linalg.solve_triangular",
     aliases=("solve_triangular",),
     source="As solve; only the triangle that is read has a cotangent",
+    magnitudes=Magnitudes(least=1 / 4),
 )
 def triangular_solve(a, b, *, trans=0, lower=False, unit_diagonal=False):
     """The x with a x = b (trans=0) or aᵀ x = b (trans=1), where a is the upper or lower triangle of a matrix."""

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import axis_of, case, op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._reduce import OVER_AXES, count, spread, takes_any_axes
 
 
@@ -78,6 +79,7 @@ def _(slope, seed, *, axis):
     case("*s, *s -> ", axis=None),
     like="jax.numpy.average",
     source="The quotient rule; the sum of the weights must not be 0",
+    magnitudes=Magnitudes(most=1 / 4, least=1 / 4),
 )
 def average(x, weights, *, axis=None):
     """Weighted mean sum(weights * x) / sum(weights): along one axis with a vector of weights, or over all entries."""

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import axis_of, case, op
+from certgrad.ops._magnitudes import Magnitudes
 
 _ALONG = case("*a n *c -> *a n *c", axis=axis_of("n"))
 
@@ -40,7 +41,12 @@ def _(y, seed, *, axis):
     return -_slope(y, seed, axis)
 
 
-@op(_ALONG, params={"temperature": "temperature != 0"}, source="Hinton, Vinyals and Dean 2015")
+@op(
+    _ALONG,
+    params={"temperature": "temperature != 0"},
+    source="Hinton, Vinyals and Dean 2015",
+    magnitudes=Magnitudes(most=1 / 2),
+)
 def softmax_with_temperature(x, *, temperature, axis=-1):
     """Softmax of x / temperature along one axis."""
     return _softmax(x / temperature, axis)

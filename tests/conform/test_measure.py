@@ -4,9 +4,10 @@ not."""
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flint import arb
 
 from certgrad.conform import PARTS, bounded, conform, devices, explained
-from certgrad.conform._measure import apart
+from certgrad.conform._measure import _float, apart
 from certgrad.ops import registry
 
 
@@ -49,6 +50,13 @@ def test_a_rule_that_cancels_is_told_from_an_op_that_is_ill_conditioned() -> Non
     assert lgamma.ulps > 1000
     assert lgamma.conditioned > 1000
     assert explained(lgamma.ulps, lgamma.conditioned)
+
+
+def test_a_ball_around_zero_is_zero_only_if_it_is_small() -> None:
+    assert np.isnan(_float(arb(10) ** arb(10) ** 25))
+    assert np.isnan(_float(arb(0, 1e-9)))
+    assert _float(arb(0, 1e-70)) == 0
+    assert _float(arb(3) / 2) == 1.5
 
 
 def test_what_has_no_kernel_is_said() -> None:
