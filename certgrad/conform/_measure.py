@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.conform._points import Call, Point, calls, exactly, hard, ordinary, scattered
+from certgrad.conform._points import Call, Point, calls, ends, exactly, hard, ordinary, scattered
 from certgrad.conform._reasons import reason
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
@@ -192,8 +192,6 @@ class _Measuring:
         for point in hard(self.call, kept, rng, DTYPES[dtype], self.numbers):
             found = self._at(point, dtype, rng)
             if found is None:
-                if point.end and (nan := self._undefined(point, dtype, rng)):
-                    out.hard.setdefault(dtype, []).append(Hard(point.what, nan, nan, 0.0, 0.0, point.stated))
                 continue
             lost = [part for part, (ulps, _, _) in found.items() if not np.isfinite(ulps)]
             nan = [part for part, (_, _, nan) in found.items() if nan]
@@ -242,7 +240,7 @@ class _Measuring:
         kind = DTYPES[dtype]
         most = float(jnp.finfo(kind).max)
         nan: dict[tuple[str, bool], set[str]] = {}
-        for point in scattered(self.call, start, rng, kind):
+        for point in itertools.chain(scattered(self.call, start, rng, kind), ends(self.call, start, rng, kind)):
             directions = self._directions(kind, rng)
             found = {p: xs for p, xs in self._computed(point, *directions, kind).items() if any(map(_any_nan, xs))}
             if not found:
@@ -258,12 +256,6 @@ class _Measuring:
             Hard(what, [p for p in PARTS if p in parts], [p for p in PARTS if p in parts], 0.0, 0.0, stated)
             for (what, stated), parts in nan.items()
         ]
-
-    def _undefined(self, point: Point, dtype: str, rng: Any) -> list[str]:
-        """The parts with an entry that is NaN, where the exact value is not known."""
-        kind = DTYPES[dtype]
-        found = self._computed(point, *self._directions(kind, rng), kind)
-        return [part for part, xs in found.items() if any(map(_any_nan, xs))]
 
     def _directions(self, kind: Any, rng: Any) -> tuple[list[Any], list[Any]]:
         """Tangents and seeds, numbers of the dtype in float64."""

@@ -62,8 +62,6 @@ class Point:
     what: str = ""
     stated: bool = True
     """Whether they are within the op's stated magnitudes."""
-    end: bool = False
-    """Whether they are at an end of them."""
 
 
 def calls(op: Op, rng: np.random.Generator) -> Iterator[Call]:
@@ -163,10 +161,10 @@ def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers
     def scaled(by: float) -> list[Any]:
         return [x * by if k in call.moving else x for k, x in enumerate(start.arrays)]
 
-    made: list[tuple[str, list[Any], bool]] = []
+    made: list[tuple[str, list[Any]]] = []
     for power in (1 / 16, 1 / 8, 1 / 4, 1 / 2, 15 / 16):
-        made.append((f"arguments near ±{most**power:.1g}", scaled(most**power), False))
-        made.append((f"arguments near ±{least**power:.1g}", scaled(least**power), False))
+        made.append((f"arguments near ±{most**power:.1g}", scaled(most**power)))
+        made.append((f"arguments near ±{least**power:.1g}", scaled(least**power)))
     for number in numbers:
         for apart in (2.0**-4, 4 * eps):
             wobble = [
@@ -175,19 +173,19 @@ def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers
                 else x
                 for k, x in enumerate(start.arrays)
             ]
-            made.append((f"arguments within {apart:.1g} of {number:g}", wobble, False))
+            made.append((f"arguments within {apart:.1g} of {number:g}", wobble))
     for centre in (1.0, 1000.0):
         close = [
             centre * (1 + 4 * eps * rng.integers(-3, 4, size=x.shape)) if k in call.moving else x
             for k, x in enumerate(start.arrays)
         ]
-        made.append((f"arguments equal to {centre:g} but for a few units", close, False))
-    made += [(what, arrays, True) for what, arrays in _ends(call, start, rng, dtype)]
-    for what, arrays, end in made:
+        made.append((f"arguments equal to {centre:g} but for a few units", close))
+    for what, arrays in made:
         found = rounded(arrays, dtype)
         finite = all(np.isfinite(x).all() for x in found)
         if finite and any(prod(x.shape) for x in found) and inside(call, found):
-            yield Point(found, what, call.op.magnitudes.holds([found[k] for k in call.moving], dtype), end)
+            yield Point(found, what, call.op.magnitudes.holds([found[k] for k in call.moving], dtype))
+    yield from ends(call, start, rng, dtype)
 
 
 def scattered(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
@@ -209,7 +207,7 @@ def scattered(call: Call, start: Point, rng: np.random.Generator, dtype: Any) ->
                     yield Point(found, f"arguments near ±{2.0**exponent:.1g}", stated)
 
 
-def _ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[tuple[str, list[Any]]]:
+def ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
     """Arguments whose smallest entry is the least that the op states, or whose largest is the most: all of that size,
     then up to four times apart; with the signs of the ordinary ones, then with others."""
     low, high = call.op.magnitudes.ends(dtype)
@@ -220,11 +218,16 @@ def _ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Ite
                     np.where((x < 0) if same else rng.uniform(size=x.shape) < 0.5, -1.0, 1.0) for x in start.arrays
                 ]
                 sizes = [2.0 ** (spread * rng.uniform(0, 2, size=x.shape)) for x in start.arrays]
+                made = []
                 if low > 0:
-                    yield f"arguments of the least stated, {low:.2g}", _moved(call, start, signs, sizes, low)
+                    made.append((f"arguments of the least stated, {low:.2g}", low, sizes))
                 if high < np.inf:
-                    sizes = [1 / x for x in sizes]
-                    yield f"arguments of the most stated, {high:.2g}", _moved(call, start, signs, sizes, high)
+                    made.append((f"arguments of the most stated, {high:.2g}", high, [1 / x for x in sizes]))
+                for what, end, scales in made:
+                    arrays = rounded(_moved(call, start, signs, scales, end), dtype)
+                    if inside(call, arrays):
+                        stated = call.op.magnitudes.holds([arrays[k] for k in call.moving], dtype)
+                        yield Point(arrays, what, stated)
 
 
 def _moved(call: Call, start: Point, signs: list[Any], sizes: list[Any], by: float) -> list[Any]:
