@@ -162,6 +162,8 @@ class Right:
         def run(*given: Any) -> list[Any]:
             if key not in self._concrete:
                 self._concrete[key] = traced(getattr(rules, mutation.role), given)
+            if _keys(self._concrete[key]) != _keys(self.originals[mutation.role]):
+                raise CannotMakeError("it is another program at numbers, of which this would be another change")
             return evaluated(self._concrete[key], mutation, given)
 
         mutant.__dict__["rules"] = lambda statics: replace(rules, both=None, **{mutation.role: run})
@@ -180,6 +182,11 @@ def outputs(programs: Evaluated, role: str, point: Point) -> Any:
         return evaluate(getattr(programs, role), [*point.inputs, *more], precision=BITS).values
     except (Undecided, NotDifferentiable):
         return None
+
+
+def _keys(program: Any) -> list[Any]:
+    """The equations of a closed program that an output needs."""
+    return [site.key for site in sites(program)]
 
 
 def traced(function: Callable[..., Any], given: Any) -> Any:
