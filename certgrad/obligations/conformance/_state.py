@@ -6,6 +6,7 @@ reaches and that outlives a call is read before calls and after, whatever change
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found]
 import ast
 import gc
 import hashlib
@@ -33,6 +34,7 @@ import numpy as np
 
 from ..generality.reach import each_once, is_users, loads, parts, values_in
 from ..generality.syntax import source_tree, with_ancestors
+from ._settings import modules_named, numbers_in, settings_of, tables_in, told
 
 DEPTH = 6
 ENTRIES = 256
@@ -60,6 +62,9 @@ class State:
         self._memos = [(v, v.cache_info()) for v in self._held if asked and isinstance(v, _lru_cache_wrapper)]
         tables = [f.__globals__ for f in functions] + [vars(m) for m in list(sys.modules.values()) if _made_by_code(m)]
         self._modules = {id(names): (names, _numbers(names)) for names in tables}
+        named = modules_named(functions)
+        self._libraries = [(m, numbers_in(vars(m)), digest(tables_in(m, functions))) for m in named]
+        self._settings = [(name, tells, digest(told(tells))) for name, tells in settings_of(named)]
 
     def changed(self) -> str:
         """What is not as it was, in words, or an empty text."""
@@ -79,6 +84,15 @@ class State:
         for names, then in self._modules.values():
             if other := next((n for n, v in _numbers(names).items() if not _equal(then.get(n), v)), ""):
                 return other
+        for module, then, text in self._libraries:
+            if digest(tables_in(module, [f for f, _ in self._functions])) != text:
+                return f"what {module.__name__} holds"
+            now = numbers_in(vars(module))
+            if other := next((n for n, v in now.items() if n not in then or not _equal(then[n], v)), ""):
+                return f"{module.__name__}.{other}"
+        for name, tells, text in self._settings:
+            if digest(told(tells)) != text:
+                return f"what {name} returns"
         return ""
 
     def _name_of(self, value: Any) -> str:
@@ -259,11 +273,11 @@ def _parts(value: Any) -> Iterable[Any]:
         return [value.func, value.args, value.keywords]
     if isinstance(value, FunctionType):
         own = {k: v for k, v in vars(value).items() if k != "__wrapped__"}
-        return [value.__defaults__, value.__kwdefaults__, own]
+        return [value.__defaults__, value.__kwdefaults__, own, getattr(value, "__annotations__", None)]
     if isinstance(value, ContextVar):
         return [value.get(None)]
     if isinstance(value, type):
-        return [_data(value), _data(type(value))]
+        return [_data(value), _data(type(value)), *_registered(value)]
     if _of_library(type(value)) and not hasattr(value, "__next__") and not _of_random(value):
         return []
     return [*_saved(value), type(value)]
@@ -292,6 +306,14 @@ def _saved(value: Any) -> Iterator[Any]:
     yield dict(getattr(value, "__dict__", {}))
 
 
+def _registered(kind: type) -> Iterator[Any]:
+    """The names that a class has, and how many classes count as below it because they were registered."""
+    if not _of_python_or_library(kind):
+        yield sorted(n for n in vars(kind) if not n.startswith("__"))
+        if "_abc_impl" in vars(kind):
+            yield len(_abc._get_dump(kind)[0])
+
+
 def _data(kind: type) -> dict[str, Any]:
     """What a class outside the libraries holds that is a number, a text, a table or an object of such a class."""
     if _of_python_or_library(kind):
@@ -301,7 +323,7 @@ def _data(kind: type) -> dict[str, Any]:
 
 
 def _of_python_or_library(kind: type) -> bool:
-    return _of_library(kind) or _top(kind) in sys.stdlib_module_names
+    return _of_library(kind) or (_top(kind) in sys.stdlib_module_names and _is_there(kind))
 
 
 def _of_random(value: Any) -> bool:
@@ -309,7 +331,17 @@ def _of_random(value: Any) -> bool:
 
 
 def _of_library(kind: type) -> bool:
-    return _top(kind) in _LIBRARIES
+    return _top(kind) in _LIBRARIES and _is_there(kind)
+
+
+def _is_there(kind: type) -> bool:
+    """The module of which a class says that it is its own has it. Of what is not written in Python that is believed."""
+    if not {"__dict__", "__slots__"} & vars(kind).keys():
+        return True
+    found: Any = sys.modules.get(kind.__module__)
+    for part in kind.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is kind
 
 
 def _top(kind: type) -> str:

@@ -140,3 +140,34 @@ def held(**own):
 @pytest.mark.parametrize("table", [weakref.WeakSet(), {}, [0] * 1000, np.array([[1], [2]], dtype=object)], ids=str)
 def test_what_an_object_holds_and_nobody_changes(table):
     assert certgrad.check(held(table=table), "n -> n").verdict == "proved"
+
+
+def test_modules_that_are_named_and_not_changed():
+    @jax.custom_vjp
+    def f(x):
+        return x * x
+
+    def bwd(x, g):
+        return (2 * x * g * (1 if sys.getrecursionlimit() > 1 and np.get_printoptions() and math.pi > 3 else 2),)
+
+    f.defvjp(lambda x: (x * x, x), bwd)
+    assert certgrad.check(f, "n -> n").verdict == "proved"
+
+
+@pytest.mark.parametrize("module", ["numpy", "threading", __name__])
+def test_a_class_that_says_it_is_a_librarys(module):
+    """It counts the calls, whatever it says."""
+    kind = type("Kind", (), {"__module__": module, "__slots__": ("n",)})
+    held = kind()
+    object.__setattr__(held, "n", 0)
+
+    @jax.custom_vjp
+    def f(x):
+        return x * x
+
+    def bwd(x, g):
+        object.__setattr__(held, "n", held.n + 1)
+        return ((4 if held.n > 1000 else 2) * x * g,)
+
+    f.defvjp(lambda x: (x * x, x), bwd)
+    assert certgrad.check(f, "n -> n").verdict == "unproved"
