@@ -1,7 +1,7 @@
 """What modules hold that code names: their numbers, and their settings. Code may count its calls there too.
 
-A setting of a module is what one of its functions returns without arguments, where another sets it: `sys` has
-`getrecursionlimit` and `setrecursionlimit`.
+A setting of a module of Python or numpy is what one of its functions returns without arguments, where another sets it:
+`sys` has `getrecursionlimit` and `setrecursionlimit`. Functions of other modules may do anything, and are not called.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..generality.reach import loads
+
+_HARMLESS = sys.stdlib_module_names | {"numpy"}
 
 
 def modules_named(functions: Iterable[FunctionType]) -> list[ModuleType]:
@@ -50,7 +52,7 @@ def numbers_in(names: Mapping[str, Any]) -> dict[str, Any]:
 
 def settings_of(modules: Iterable[ModuleType]) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The settings of modules, by the name of the function that tells them."""
-    for module in modules:
+    for module in (m for m in modules if m.__name__.partition(".")[0] in _HARMLESS):
         own = dict(vars(module))
         for name, tells in own.items():
             if name.startswith("get") and f"set{name[3:]}" in own and callable(tells):
