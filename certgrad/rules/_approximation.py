@@ -10,6 +10,7 @@ from typing import Any
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.auditing.witnesses import apart
+from certgrad.obligations.balls import Distance
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.reach import each_once, is_own, named_in, parts
 from certgrad.obligations.tracing.ideals import Ideal
@@ -23,6 +24,8 @@ Declared = tuple[Callable, Declaration]
 """A function, and what is said of it elsewhere than on itself."""
 
 DIGITS = 3
+ALIKE = 10
+"""An order beside the declared one may be so many times as far from its ideal."""
 LONGEST = 60
 """A point that takes more characters is not shown."""
 
@@ -97,18 +100,25 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
 
 
 def _is_near(rule: UserRule, statics: Mapping[str, Any]) -> bool:
-    """At values of the static arguments that nobody declared, the function is near its ideal at all drawn points.
+    """At values of the static arguments that nobody declared, the function is near its ideal at all drawn points, or
+    about as far from it as at those that are declared.
 
     A table that is right for one order alone is near nothing at another; one that is right in a part of the domain is
     for the author to declare with that domain.
     """
+    found = _measured(rule, statics)
+    if not found.near or found.undefined:
+        return False
+    return not found.far or bool(found.relative <= ALIKE * _measured(rule, rule.choices[0]).relative)
+
+
+def _measured(rule: UserRule, statics: Mapping[str, Any]) -> Distance:
     value, of_ideal = copy(rule), copy(rule)
     value.ideal = None
     for one in (value, of_ideal):
         one.ideals = ()
         one.cases = (replace(rule.cases[0], statics=dict(statics)),)
-    found = apart(value, of_ideal, family(value, value.cases[0]).prove[0])
-    return found.near > 0 and not (found.far or found.undefined)
+    return apart(value, of_ideal, family(value, value.cases[0]).prove[0])
 
 
 def _beside(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
