@@ -136,6 +136,7 @@ def _density(a, x):
     like="jax.scipy.special.gammainc",
     torch="torch.special.gammainc",
     source="The derivative in x is the gamma density; in a it is lax.igamma_grad_a",
+    magnitudes=Magnitudes(most=1 / 2),
 )
 def gammainc(a, x):
     """Regularised lower incomplete gamma function P(a, x), of arrays that broadcast."""
@@ -159,6 +160,7 @@ def _(a, x, seed):
     like="jax.scipy.special.gammaincc",
     torch="torch.special.gammaincc",
     source="1 - P(a, x): the derivatives of gammainc with the other sign",
+    magnitudes=Magnitudes(most=1 / 2),
 )
 def gammaincc(a, x):
     """Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x), of arrays that broadcast."""
