@@ -24,8 +24,8 @@ def lost(found: Conformity) -> list[str]:
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in STATED])
 def test_no_nan_at_the_ends_and_nan_beyond_them(name: str) -> None:
     found = conform(registry.get(name))
-    assert not found.without
-    assert {*found.magnitudes} == {*found.parts} == {"float64", "float32", "bfloat16", "float16"}
+    assert {*found.magnitudes} == {"float64", "float32", "bfloat16", "float16"}
+    assert {*found.parts} == {*found.magnitudes} - {*found.without}  # solvers have no kernel in the narrow ones
     assert found.problems() == []
     beyond = [h for hard in found.hard.values() for h in hard if not h.stated]
     assert any(h.nan for h in beyond), "it states magnitudes that it does not need"
