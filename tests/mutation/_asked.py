@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
@@ -169,12 +169,13 @@ def _verdict(
         if all(found[law].verdict == "refuted" and plainly_refuted(found[law].witness) for law in laws):
             return Answer("refuted", laws)
     certificate = audits.audit(subject)
-    found = told(certificate, broken, laws, lambda: _failures(right, mutation))
+    found = told(certificate, broken, laws, lambda: _while_made(_failures(right, mutation)))
     if found.outcome == "narrowed":
         claims = {claim.kind: claim for claim in certificate.claims}
         for law in laws:
             trees = [h.tree for h in claims[law].hypotheses]
-            inside = _within(right, mutation, law, trees) if claims[law].verdict in PROVED else None
+            points = _while_made(_within(right, mutation, law, trees)) if claims[law].verdict in PROVED else iter(())
+            inside = next(points, None)
             if inside is not None:
                 return Answer(
                     "proved", laws, f"{law} under {[h.text for h in claims[law].hypotheses]}, {shown(inside)}"
@@ -182,8 +183,8 @@ def _verdict(
     return found
 
 
-def _within(right: Right, mutation: Mutation, law: str, trees: Sequence[Any]) -> Break | None:
-    """A point that satisfies the hypotheses, at which the law fails, among points drawn from these."""
+def _within(right: Right, mutation: Mutation, law: str, trees: Sequence[Any]) -> Iterator[Break]:
+    """Points that satisfy the hypotheses, at which the law fails, among points drawn from these."""
     rng = seeded(right.rule.name, str(mutation), "within")
     for programs, _ in right.places:
         mutant = right.evaluated(mutation, programs)
@@ -201,8 +202,13 @@ def _within(right: Right, mutation: Mutation, law: str, trees: Sequence[Any]) ->
                 break
             gap = _gap(law, mutant, point)
             if gap is not None:
-                return Break(law, mutant, point, gap)
-    return None
+                yield Break(law, mutant, point, gap)
+
+
+def _while_made(points: Iterator[Break]) -> Iterator[Break]:
+    """The points up to a shape at which the change is not made."""
+    with suppress(MalformedRule):
+        yield from points
 
 
 def _array(values: Any) -> np.ndarray:
