@@ -11,6 +11,8 @@ import numpy as np
 from jax import numpy as jnp
 
 from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.evaluate import question as asked_by
+from certgrad.hypotheses.floats import RoundedFloats
 from certgrad.hypotheses.parse import parse
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Undecided
@@ -95,11 +97,14 @@ def _parameters(op: Op, rng: np.random.Generator) -> tuple[float, ...]:
     raise UnfitError(f"no parameters of {op.name} were found that satisfy its constraints")
 
 
-def inside(call: Call, arrays: Sequence[Any]) -> bool:
-    """Whether the arguments are in the op's declared domain."""
+def inside(call: Call, arrays: Sequence[Any], dtype: Any) -> bool:
+    """Whether the arguments are in the op's declared domain: exactly, and as the dtype computes what the domain says.
+
+    For a + b not in {0, −1, …} the sum is rounded: where it is a whole number then, the op's own sum is one too.
+    """
     values = dict(zip(call.op.arg_names, arrays, strict=True))
     values |= {n: np.asarray(v) for n, v in zip(call.op.params, call.parameters, strict=True)}
-    return _holds(call.op.domain, values)
+    return _holds(call.op.domain, values) and _holds_rounded(call.op.domain, values, dtype)
 
 
 def _holds(texts: Sequence[str], values: dict[str, Any]) -> bool:
@@ -108,6 +113,12 @@ def _holds(texts: Sequence[str], values: dict[str, Any]) -> bool:
         return all(question(parse(text, tuple(values))).holds(exact, {}) for text in texts)
     except Undecided:
         return False
+
+
+def _holds_rounded(texts: Sequence[str], values: dict[str, Any], dtype: Any) -> bool:
+    arithmetic = RoundedFloats(np.dtype(dtype))
+    with np.errstate(all="ignore"):
+        return all(asked_by(parse(text, tuple(values)), arithmetic).holds(values, {}) for text in texts)
 
 
 def exactly(x: Any) -> Any:
@@ -121,11 +132,12 @@ def exactly(x: Any) -> Any:
 
 
 def rounded(arrays: Sequence[Any], dtype: Any) -> list[Any]:
-    """Floats as the dtype has them, in float64."""
-    return [
-        np.asarray(jnp.asarray(x, dtype), np.float64) if np.asarray(x).dtype.kind == "f" else np.asarray(x)
-        for x in arrays
-    ]
+    """Floats as the dtype has them, in float64: infinite where they are beyond it."""
+    with np.errstate(over="ignore"):
+        return [
+            np.asarray(jnp.asarray(x, dtype), np.float64) if np.asarray(x).dtype.kind == "f" else np.asarray(x)
+            for x in arrays
+        ]
 
 
 def ordinary(call: Call, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
@@ -133,7 +145,7 @@ def ordinary(call: Call, rng: np.random.Generator, dtype: Any) -> Iterator[Point
     for attempt in range(TRIES):
         low, high = RANGES[attempt % len(RANGES)]
         arrays = rounded([_drawn(call, k, rng, low, high) for k in range(len(call.kinds))], dtype)
-        if inside(call, arrays):
+        if inside(call, arrays, dtype):
             yield Point(arrays)
 
 
@@ -183,7 +195,7 @@ def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers
     for what, arrays in made:
         found = rounded(arrays, dtype)
         finite = all(np.isfinite(x).all() for x in found)
-        if finite and any(prod(x.shape) for x in found) and inside(call, found):
+        if finite and any(prod(x.shape) for x in found) and inside(call, found, dtype):
             yield Point(found, what, call.op.magnitudes.holds([found[k] for k in call.moving], dtype))
     yield from ends(call, start, rng, dtype)
 
@@ -202,7 +214,7 @@ def scattered(call: Call, start: Point, rng: np.random.Generator, dtype: Any) ->
                     sizes = 2.0 ** (exponent + rng.uniform(-2, 2, size=x.shape))
                     arrays[j] = np.where(negative, -sizes, sizes)
                 found = rounded(arrays, dtype)
-                if all(np.isfinite(x).all() for x in found) and inside(call, found):
+                if all(np.isfinite(x).all() for x in found) and inside(call, found, dtype):
                     stated = call.op.magnitudes.holds([found[j] for j in call.moving], dtype)
                     yield Point(found, f"arguments near ±{2.0**exponent:.1g}", stated)
 
@@ -225,7 +237,7 @@ def ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iter
                     made.append((f"arguments of the most stated, {high:.2g}", high, [1 / x for x in sizes]))
                 for what, end, scales in made:
                     arrays = rounded(_moved(call, start, signs, scales, end), dtype)
-                    if inside(call, arrays):
+                    if inside(call, arrays, dtype):
                         stated = call.op.magnitudes.holds([arrays[k] for k in call.moving], dtype)
                         yield Point(arrays, what, stated)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .arithmetic import UnfitError
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
@@ -63,3 +65,31 @@ class Floats:
 
     def index(self, a: float) -> int:
         return int(a)
+
+
+@dataclass(frozen=True)
+class RoundedFloats(Floats):
+    """The numbers of a dtype: what is computed is rounded to it each time."""
+
+    dtype: Any
+
+    def number(self, value: int | Fraction) -> float:
+        return self._rounded(super().number(value))
+
+    def entry(self, value: Any) -> float:
+        return self._rounded(super().entry(value))
+
+    def add(self, a: float, b: float) -> float:
+        return self._rounded(super().add(a, b))
+
+    def mul(self, a: float, b: float) -> float:
+        return self._rounded(super().mul(a, b))
+
+    def power(self, a: float, e: Fraction) -> float:
+        return self._rounded(super().power(a, e))
+
+    def apply(self, function: str, arguments: Sequence[float]) -> float:
+        return self._rounded(super().apply(function, arguments))
+
+    def _rounded(self, value: float) -> float:
+        return float(np.asarray(value, np.float64).astype(self.dtype))

@@ -8,6 +8,7 @@ from flint import arb
 
 from certgrad.conform import PARTS, bounded, conform, devices, explained
 from certgrad.conform._measure import _float, apart
+from certgrad.conform._points import calls, inside
 from certgrad.ops import registry
 
 
@@ -35,6 +36,17 @@ def test_ops_that_are_accurate(name: str) -> None:
     assert {*found.parts["float32"]} == {*PARTS}
     assert all(m.ulps <= 4 for m in found.parts["float32"].values())
     assert not found.problems()
+
+
+def test_the_domain_is_also_what_the_dtype_makes_of_it() -> None:
+    """a + b is no pole, but in float16 it is rounded to one: there the op's own sum is that pole."""
+    betaln = registry.get("betaln")
+    (call, *_) = calls(betaln, np.random.default_rng(0))
+    near = [np.full(shape, x) for shape, x in zip(call.shapes, (-4.25, 0.25 + 2.0**-12), strict=True)]
+    assert inside(call, near, np.float64)
+    assert not inside(call, near, np.float16)
+    assert not inside(call, near, jnp.bfloat16)
+    assert inside(call, [near[0], near[1] + 0.25], np.float16)
 
 
 def test_hard_arguments_name_an_overflow() -> None:
