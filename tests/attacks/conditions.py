@@ -179,7 +179,7 @@ ATTACKS = [
         RUNS,
         lambda x: where(x >= 0, jnp.sqrt(x) * lax.rsqrt(x), 1.0),
         [0.0],
-        excluded_by=("x > 0 wherever 1 − [x < 0]",),
+        excluded_by=("x > 0 wherever x ≥ 0",),
     ),
     row(
         "a_guard_by_the_sum",

@@ -102,7 +102,7 @@ EXCLUDED = {
     "running_sums_backward": ("(Σ{j<n} x[-j+n-1]) > (Σ{j<n} x[-j+n-1]·[-i+j-1 ≥ 0]) for every i",),
     "total_or_running_sums": ("(Σj x[j]) > (Σj x[j]·[-i+j-1 ≥ 0]) for every i",),
     "nodes_wheres": (
-        "x[i]·[i-2 ≥ 0] − [i-2 ≥ 0] wherever 1 − [i-2 ≥ 0]",
+        "x[i]·[i-2 ≥ 0] − [i-2 ≥ 0] wherever i < 2",
         "where(iota() < 2, x0, 1)` > 0",
     ),
 }

@@ -192,7 +192,7 @@ ATTACKS = [
         smooth,
         lambda x, g: g * jnp.where(x >= 0, 2 * jnp.exp(jnp.log(x)), 0.0) * jnp.where(x == 0, jnp.log(x) * 0 + 1, 1.0),
         [0.0],
-        excluded_by=(*NONZERO, "x > 0 wherever 1 − [x < 0]"),
+        excluded_by=(*NONZERO, "x > 0 wherever x ≥ 0"),
     ),
     wrong(
         "seam_value",
