@@ -18,7 +18,10 @@ QUICK = ("attention", "triplet_margin", "weight_norm")
 
 
 def lost(found: Conformity) -> list[str]:
-    return [f"{part} in {dtype}, {h.what}" for dtype, hard in found.hard.items() for h in hard for part in h.nan]
+    """Where it is NaN at the magnitudes that it states."""
+    return [
+        f"{part} in {dtype}, {h.what}" for dtype, hard in found.hard.items() for h in hard if h.stated for part in h.nan
+    ]
 
 
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in STATED])
@@ -50,7 +53,7 @@ def test_an_op_that_states_too_much_is_found_at_the_end() -> None:
 def test_a_written_reason_excuses_no_nan() -> None:
     with stating("attention", ANY):
         found = conform(registry.get("attention"), ["float16"])
-    assert "is NaN in float16 with arguments equal to 1000" in "; ".join(found.problems())
+    assert "is NaN in float16 with arguments near ±1e+03" in "; ".join(found.problems())
     assert "is NaN" in "; ".join(dataclasses.replace(found, reason="written").problems())
     assert "## Without a reason" in floats.as_markdown([found], "")
     assert not found.magnitudes
