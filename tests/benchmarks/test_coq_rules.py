@@ -21,6 +21,7 @@ def parts() -> tuple[str, dict[str, tuple[str, str]], dict[str, tuple[str, str]]
     return head, *({m[1]: (m[2], m[3]) for m in ROW.finditer(one)} for one in (right, wrong))
 
 
+@pytest.mark.slow
 def test_it_states_what_the_examples_state() -> None:
     head, right, wrong = parts()
     if f"JAX {jax.__version__}," not in head:

@@ -106,6 +106,7 @@ def test_comparisons_with_infinities_are_not_printed(files: dict[str, File]) -> 
     assert not any("infinite" in d.text for s in files["log_softmax"].sections for d in s.definitions)
 
 
+@pytest.mark.slow
 def test_the_commands(kernel, tmp_path: Path) -> None:
     from tests.cli.test_process import run
 

@@ -60,6 +60,7 @@ def cube(a):
     return lax.fori_loop(0, 20, lambda _, z: z - (z**3 + z - a) / (3 * z**2 + 1), jnp.zeros_like(a))
 
 
+@pytest.mark.slow
 def test_an_elementwise_equation_at_any_rank():
     right = rule(cube, lambda r, g: (g / (3 * r[1] ** 2 + 1),))
     verdict, found, reasons = proof(right, "*s -> *s")

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from certgrad.report.wording import without_implied
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +25,7 @@ UNDER = {
 }
 
 
+@pytest.mark.slow
 def test_every_rule_is_proved() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "certgrad", "audit", "examples/ordinary", "--format", "json"],
