@@ -8,12 +8,11 @@ reads; that of an output is the program's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from fractions import Fraction
-from typing import Any
 
 from certgrad.specification import expression as e
 from certgrad.specification.definedness import defined
+from certgrad.specification.pruned import with_parts
 from certgrad.specification.sorts import sort
 
 from ._errors import NotPrintedError
@@ -97,14 +96,7 @@ def _undefined_at_infinity(x: e.Expression) -> e.Expression:
     """The expression with what is defined nowhere in place of infinities."""
     if isinstance(x, e.Infinity):
         return e.Given(e.Truth(False), e.Number(Fraction(0)))
-    changed: dict[str, Any] = {}
-    for f in fields(x):  # type: ignore[arg-type]
-        value = getattr(x, f.name)
-        if isinstance(value, e.Expression):
-            changed[f.name] = _undefined_at_infinity(value)
-        elif isinstance(value, tuple) and value and isinstance(value[0], e.Expression):
-            changed[f.name] = tuple(map(_undefined_at_infinity, value))
-    return replace(x, **changed) if changed else x  # type: ignore[type-var]
+    return with_parts(x, _undefined_at_infinity)
 
 
 def _inside(indices: Sequence[e.Expression], tensor: e.Tensor) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
@@ -17,6 +17,18 @@ def parts(node: Any) -> Iterator[Expression]:
             yield value
         elif isinstance(value, tuple):
             yield from (x for x in value if isinstance(x, Expression))
+
+
+def with_parts(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The node with each expression that it is made of changed."""
+    changed: dict[str, Any] = {}
+    for f in fields(node):  # type: ignore[arg-type]
+        value = getattr(node, f.name)
+        if isinstance(value, Expression):
+            changed[f.name] = change(value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Expression):
+            changed[f.name] = tuple(map(change, value))
+    return replace(node, **changed) if changed else node  # type: ignore[type-var]
 
 
 def read_by(expression: Expression) -> Iterator[str]:

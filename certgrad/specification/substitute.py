@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from .expression import ArgMax, Exists, Expression, ForAll, Index, Least, Maximum, Minimum, Product, Sum
+from .pruned import parts, with_parts
 
 BINDERS = (Sum, Product, Maximum, Minimum, ArgMax, Least, ForAll, Exists)
 
@@ -29,26 +30,14 @@ def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expr
         if isinstance(expression, (Maximum, Minimum, ArgMax)):
             changed["where"] = substitute(expression.where, inner)
         return replace(expression, **changed)
-    changed = {}
-    for f in fields(expression):  # type: ignore[arg-type]
-        value = getattr(expression, f.name)
-        if isinstance(value, Expression):
-            changed[f.name] = substitute(value, values)
-        elif isinstance(value, tuple) and value and isinstance(value[0], Expression):
-            changed[f.name] = tuple(substitute(x, values) for x in value)
-    return replace(expression, **changed) if changed else expression  # type: ignore[type-var]
+    return with_parts(expression, lambda x: substitute(x, values))
 
 
 def variables(expression: Expression) -> Iterator[str]:
     """The names of all index variables that stand in an expression."""
-    stack: list[Any] = [expression]
+    stack = [expression]
     while stack:
         node = stack.pop()
         if isinstance(node, Index):
             yield node.name
-        for f in fields(node):
-            value = getattr(node, f.name)
-            if isinstance(value, Expression):
-                stack.append(value)
-            elif isinstance(value, tuple):
-                stack.extend(x for x in value if isinstance(x, Expression))
+        stack.extend(parts(node))
