@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import pi
+from math import pi, sqrt
 from typing import Any
 
 import jax
@@ -107,7 +107,7 @@ _moves(_jv_p, None, lambda v, x: (_jv_p.bind(v - 1, x) - _jv_p.bind(v + 1, x)) /
 _moves(_yv_p, None, lambda v, x: (_yv_p.bind(v - 1, x) - _yv_p.bind(v + 1, x)) / 2)
 _moves(_iv_p, None, lambda v, x: (_iv_p.bind(v - 1, x) + _iv_p.bind(v + 1, x)) / 2)
 _moves(_kv_p, None, lambda v, x: -(_kv_p.bind(v - 1, x) + _kv_p.bind(v + 1, x)) / 2)
-_moves(_erfi_p, lambda x: 2 / np.sqrt(pi) * jnp.exp(x * x))
+_moves(_erfi_p, lambda x: 2 / sqrt(pi) * jnp.exp(x * x))
 _moves(_expi_p, lambda x: jnp.exp(x) / x)
 _moves(_si_p, lambda x: jnp.where(x == 0, 1, jnp.sin(x) / jnp.where(x == 0, 1, x)))
 _moves(_ci_p, lambda x: jnp.cos(x) / x)
@@ -117,7 +117,7 @@ _moves(_spence_p, lambda x: jnp.where(x == 1, -1, jnp.log(x) / jnp.where(x == 1,
 _moves(_lambertw_p, lambda x: jnp.exp(-_lambertw_p.bind(x)) / (1 + _lambertw_p.bind(x)))
 _moves(
     _owens_t_p,
-    lambda h, a: -jnp.exp(-h * h / 2) * lax.erf(a * h / np.sqrt(2)) / (2 * np.sqrt(2 * pi)),
+    lambda h, a: -jnp.exp(-h * h / 2) * lax.erf(a * h / sqrt(2)) / (2 * sqrt(2 * pi)),
     lambda h, a: jnp.exp(-h * h * (1 + a * a) / 2) / (2 * pi * (1 + a * a)),
 )
 _moves(_hyp1f1_p, None, None, lambda a, b, x: a / b * _hyp1f1_p.bind(a + 1, b + 1, x))
@@ -151,7 +151,7 @@ def erfi(x: Any) -> jax.Array:
 
 def dawsn(x: Any) -> jax.Array:
     """Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt. DLMF 7.2."""
-    return jnp.asarray(np.sqrt(pi) / 2, jnp.result_type(x, jnp.float32)) * jnp.exp(-x * x) * erfi(x)
+    return sqrt(pi) / 2 * jnp.exp(-x * x) * erfi(x)
 
 
 def erfcx(x: Any) -> jax.Array:
