@@ -33,13 +33,14 @@ def _factored(poly: Poly) -> Factors:
         return None
     if any(not 0 <= e <= LARGEST_POWER for m in rest for _, e in m):
         return None
-    atoms = sorted(atoms_of(rest), key=lambda a: a.key)
+    whole = rest if taken else poly
+    atoms = sorted(atoms_of(whole), key=lambda a: a.key)
     if not atoms:
         return None
     ctx = fmpq_mpoly_ctx.get([f"x{k}" for k in range(len(atoms))], "deglex")
     place = {a: k for k, a in enumerate(atoms)}
     terms = {}
-    for m, c in poly.scale(1).items() if not taken else rest.items():
+    for m, c in whole.items():
         powers = [0] * len(atoms)
         for a, e in m:
             powers[place[a]] = int(e)

@@ -8,7 +8,8 @@ from certgrad.obligations.assume.signs import POS
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import current, number
-from certgrad.obligations.terms.power import log_of, power, pred
+from certgrad.obligations.terms.power import content, log_of, power, pred
+from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.session import clear_caches, session
 from certgrad.obligations.terms.sums import sum_over
@@ -48,6 +49,16 @@ def test_they_add_up_and_multiply():
     assert (new + number(1) - old) == number(1)
     assert old * new == power(new, 2)
     assert all(a.mark is session.mark for m in old * new for a, _ in m)
+
+
+def test_what_was_worked_out_about_an_older_one_serves_a_newer_one():
+    old = entry() - number(1)
+    clear_caches()
+    content(old)
+    new = entry() - number(1)
+    found = factored(new)
+    assert found is not None
+    assert [(f, k) for f, k in found[1]] == [(new, 1)]
 
 
 def test_what_is_made_anew_is_of_this_session():
