@@ -83,13 +83,18 @@ def prove_all(
 ) -> tuple[dict[str, Result], dict[str, Outcome]]:
     """What came of each obligation, and of the attempt to prove it; of the `settled` ones nothing more is asked.
 
-    Those that are `stuck` are not proved at other shapes: here they could only be refuted, and are worth no long proof.
+    Those that are `stuck` are not proved at other shapes: here they could only be refuted, and nothing else is tried.
     """
     op = traces.op
     results: dict[str, Result] = {}
     outcomes: dict[str, Outcome] = {kind: Outcome(reason="refuted at other shapes") for kind in settled}
-    asked = [kind for kind in op.kinds if kind not in settled]
-    short = all(kind in stuck for kind in asked)
+    for kind in op.kinds:
+        if kind in stuck and kind not in settled:
+            outcomes[kind] = Outcome(reason="unproved at other shapes")
+            results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes)
+    asked = [kind for kind in op.kinds if kind not in outcomes]
+    if not asked:
+        return results, outcomes
     if asked == [VALUE] == [*op.kinds] and same_value(programs):
         record.relations.setdefault(OWN_OPERATIONS)
         outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
@@ -101,8 +106,6 @@ def prove_all(
             with limited(min(FIRST_STEPS, steps), seconds):
                 problem = build(*given)
         except BudgetError as error:
-            if short:
-                raise
             decided = _without_terms(traces, instance, shapes, programs, record, asked, settled, str(error))
             outcomes |= {kind: outcome for kind, (outcome, _) in decided.items()}
             results |= {kind: result for kind, (_, result) in decided.items()}
@@ -122,7 +125,7 @@ def prove_all(
         kept.update(dict.fromkeys(found))
     record.laws.update(applied_laws())
     for kind in asked:
-        outcome, result = _attempt(problem, traces, instance, kind, record, programs, kind in stuck)
+        outcome, result = _attempt(problem, traces, instance, kind, record, programs)
         record.relations.update(dict.fromkeys(outcome.relations))
         if outcome.proved:
             record.laws.update(applied_laws())
@@ -185,9 +188,9 @@ def _limits(op: Subject) -> tuple[int, float]:
 
 
 def _attempt(
-    problem: Problem, traces: Traces, instance: Instance, kind: str, record: Record, programs: Programs, short: bool
+    problem: Problem, traces: Traces, instance: Instance, kind: str, record: Record, programs: Programs
 ) -> tuple[Outcome, Result]:
-    """A `short` attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
+    """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
 
     What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
     """
@@ -199,7 +202,7 @@ def _attempt(
         witness = None if record.reading.gives_up else _witness(traces, instance, kind, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
-        if short or (record.reading.trial and record.reading.approximated):  # as the ideal functions it may be short
+        if record.reading.trial and record.reading.approximated:  # as the ideal functions it may be short
             return Outcome(reason=str(error)), Result("unproved", [], str(error))
         try:
             with limited(steps, seconds):
@@ -210,7 +213,7 @@ def _attempt(
         outcome = Outcome(reason=str(error))
     shapes = problem.shapes
     result = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
-    if not short and (result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses)))):
+    if result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
         alike = _alike(traces, kind, shapes, programs, record)
         if alike is not None:
             return alike, judged(traces, instance, kind, alike, record, shapes)

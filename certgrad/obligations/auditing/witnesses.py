@@ -30,8 +30,9 @@ from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point,
 from certgrad.obligations.balls._witness import SECONDS
 from certgrad.obligations.balls.statements import told
 from certgrad.obligations.certificate import Ball, Witness
+from certgrad.obligations.conformance import compute
 from certgrad.obligations.generality.instances import Instance
-from certgrad.obligations.tracing.jax_internals import wide_floats
+from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
 ROUNDING = Fraction(1, 10**12)
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
@@ -119,7 +120,7 @@ def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = Tr
 
 def _all_finite(rule: Rule, kind: str, point: Point, exact: Sequence[str]) -> bool:
     """The programs of an obligation return finite numbers at a point, in the dtypes that a signature names."""
-    with wide_floats(rule.wide):
+    with wide_floats(rule.wide), computed_by(compute):
         xs, tangents, seeds = ([array(x) for x in arrays] for arrays in (point.inputs, point.tangents, point.seeds))
         for k, dtype in enumerate(exact):
             xs[k] = xs[k].astype(dtype) if dtype else xs[k]

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 Fixed = dict[str, str]
 """Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
 MAX_CASES = 40
+FEW_CASES = 2
+"""Looked at further where there are more than can be: nothing is proved there, but something may be wrong."""
 CONCRETE = (2, 3, 5, 4, 7)
 
 
@@ -67,8 +69,11 @@ def contrary_cases(
     queue = contrary(programs, {}, everything)
     if suspicious or (everything and general):  # take apart what was set together
         queue += [{n: "1"} for n in names] + [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
-    count = 0
+    count, most = 0, MAX_CASES
     while queue:
+        if most == MAX_CASES and count + len(_unseen(queue, instance, visited)) > MAX_CASES:
+            most = min(count + FEW_CASES, MAX_CASES)
+            yield {}, TraceError("too many undecided comparisons of dimensions")
         candidate = queue.pop(0)
         if isinstance(candidate, str):
             question = "tracing decided a question about dimensions that has no contrary case to trace"
@@ -80,8 +85,7 @@ def contrary_cases(
             continue
         visited.add(key)
         count += 1
-        if count > MAX_CASES:
-            yield fixed, TraceError("too many undecided comparisons of dimensions")
+        if count > most:
             return
         other = _traced(traces, instance, fixed)
         if isinstance(other, CertgradError):
@@ -90,6 +94,10 @@ def contrary_cases(
         queue += contrary(other.programs, fixed, everything)
         if _differs(programs, other.programs, fixed):
             yield fixed, other
+
+
+def _unseen(queue: list[Fixed | str], instance: Instance, visited: set[str]) -> set[str]:
+    return {shapes_text(instance, fixed) for fixed in queue if not isinstance(fixed, str)} - visited
 
 
 def shapes_text(instance: Instance, fixed: Fixed) -> str:
