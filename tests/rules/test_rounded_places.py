@@ -168,3 +168,69 @@ def test_points_that_are_spread_over_a_grid():
 @pytest.mark.parametrize("wrong", [{"off": 1}, {"weight": -1.0}])
 def test_points_that_are_spread_over_another_grid(wrong):
     assert certgrad.check(spread(**wrong), "m, m -> 6").verdict == "refuted"
+
+
+def around(x, size, taps=2):
+    """The places around x on a ring, and how far they are from it."""
+    first = jnp.ceil(x - taps / 2).astype(jnp.int32)
+    places = first[:, None] + jnp.arange(taps)[None, :]
+    return places % size, places.astype(x.dtype) - x[:, None]
+
+
+def spread_on_a_ring(x, a):
+    places, z = around(x, 4)
+    return jax.ops.segment_sum((a[:, None] * z * z).ravel(), places.ravel(), num_segments=4)
+
+
+def gathered_from_a_ring(x, a, seed, slope=lambda z: -2 * z, size=4):
+    places, z = around(x, size)
+    seen = seed[places.ravel()].reshape(places.shape)
+    return a * jnp.sum(seen * slope(z), -1), jnp.sum(seen * z * z, -1)
+
+
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        ({}, "proved under hypotheses"),
+        ({"slope": lambda z: 2 * z}, "refuted"),
+        ({"size": 3}, "refuted"),
+    ],
+)
+def test_places_wrapped_around(parts, verdict):
+    """k mod 4 of a rounded k is a whole number from 0 to 3, of negative k too."""
+    backward = rule(spread_on_a_ring, lambda *args: gathered_from_a_ring(*args, **parts))
+    report = certgrad.check(backward, "n, n -> 4")
+    assert report.verdict == verdict, report
+
+
+def test_remainders_towards_zero_are_others():
+    """lax.rem of a negative number is no place on the ring."""
+    table = lambda remainder: lambda x, t: t[remainder(whole(x), 4)]
+
+    def backward(x, t, seed, remainder=jnp.remainder):
+        return jnp.zeros_like(x), jnp.zeros_like(t).at[remainder(whole(x), 4)].add(seed)
+
+    assert certgrad.check(rule(table(jnp.remainder), backward), "n, 4 -> n").proved
+    wrong = rule(table(jnp.remainder), lambda *args: backward(*args, remainder=lambda k, m: jnp.abs(lax.rem(k, m))))
+    assert certgrad.check(wrong, "n, 4 -> n").verdict == "refuted"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("turned", "verdict"), [(False, "proved under hypotheses"), (True, "refuted")])
+def test_spreading_on_a_torus(turned, verdict):
+    """4·j + i = 4·l + k says j = l and i = k, of remainders of rounded numbers too."""
+
+    def value(x, y, a):
+        (i, z), (j, w) = around(x, 4), around(y, 4)
+        weights = (a[:, None] * w)[:, :, None] * z[:, None, :]
+        at = j[:, :, None] * 4 + i[:, None, :]
+        return jax.ops.segment_sum(weights.ravel(), at.ravel(), num_segments=16).reshape(4, 4)
+
+    def backward(x, y, a, seed):
+        (i, z), (j, w) = around(x, 4), around(y, 4)
+        at = j[:, :, None] * 4 + i[:, None, :]
+        seen = (seed.T if turned else seed).ravel()[at.ravel()].reshape(at.shape)
+        of_x, of_y = jnp.sum(seen * w[:, :, None], -2), jnp.sum(seen * z[:, None, :], -1)
+        return -a * jnp.sum(of_x, -1), -a * jnp.sum(of_y, -1), jnp.sum(of_x * z, -1)
+
+    assert certgrad.check(rule(value, backward), "n, n, n -> 4 4").verdict == verdict

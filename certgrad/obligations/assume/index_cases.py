@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from certgrad.obligations.terms.atoms import Access, IndexNumber, Sum, access
 from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, of_var
 from certgrad.obligations.terms.index_terms import as_index, divided, index_condition, index_equal, index_number
-from certgrad.obligations.terms.integers import Entry, Rounded, row_major
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
+from certgrad.obligations.terms.integers import Entry, Quotient, Rounded, by_entries, row_major
+from certgrad.obligations.terms.law import Law, applied
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, poly_of
 from certgrad.obligations.terms.power import pred
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
@@ -19,6 +20,7 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .conditions import Clause
+from .digits import digits
 from .fact import match
 from .facts import Facts
 from .isl import Condition, feasible
@@ -177,10 +179,30 @@ class _Deciding(Rewriter):
         super().__init__(names, replace=self._decide)
         self.context = indices
 
+    def mono(self, mono: Mono) -> Poly:
+        """Equations that stand beside an inequality may decide it, where what they are about is nowhere bounded."""
+        equations = [a for a, _ in mono if isinstance(a, IxEq) and by_entries(a.ix)]
+        if not equations:
+            return super().mono(mono)
+        there = self.context
+        for a in equations:
+            there = there.where((a.ix.subst(self.indices), "="))
+        kept = []
+        for a, e in mono:
+            if isinstance(a, IxPred) and by_entries(a.ix):
+                value = there.decide(IxPred(a.ix.subst(self.indices)))
+                if value is not None and value.is_zero:
+                    return ZERO
+                if value is not None:
+                    continue
+            kept.append((a, e))
+        return super().mono(tuple(kept))
+
     def _decide(self, a: Atom) -> Poly | None:
         if isinstance(a, (IxPred, IxEq)):
             moved = type(a)(a.ix.subst(self.indices))
-            return self.context.decide(moved)
+            known = self.context.decide(moved)
+            return known if known is not None or isinstance(a, IxPred) else self._by_digits(moved.ix)
         if isinstance(a, Pred) and a.structured:
             made = pred(self(a.poly))
             counted = made.atom()
@@ -189,6 +211,17 @@ class _Deciding(Rewriter):
         if not a.structured and not a.free & self.indices.keys():
             return poly_of(a)
         return None
+
+    def _by_digits(self, ix: Ix) -> Poly | None:
+        """[e = 0] as a product of equations, where e is a place in row-major order less another."""
+        found = digits(ix, self.context.feasible) if any(isinstance(t, Quotient) for t in ix.atoms) else [ix]
+        if len(found) == 1:
+            return None
+        applied(Law.ROW_MAJOR)
+        out = ONE
+        for one in found:
+            out = out * index_equal(one)
+        return out
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
         inside = _Deciding(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})

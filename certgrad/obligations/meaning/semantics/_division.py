@@ -9,27 +9,48 @@ from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
 from certgrad.obligations.terms.index import Ix
-from certgrad.obligations.terms.index_terms import as_index, index_number
-from certgrad.obligations.terms.integers import quotient, remainder
+from certgrad.obligations.terms.index_terms import as_index, index_equal, index_number, index_pred
+from certgrad.obligations.terms.integers import Rounded, quotient, remainder
+from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
-from certgrad.obligations.terms.polynomials import Poly, number
 from certgrad.obligations.terms.power import fn, power
+from certgrad.obligations.terms.rounded import as_rounded_index
 
 from ._elementwise import common, rests_on_exp, settle
 from ._registry import Context, Params, rule
 
 
 def whole_quotient(x: Tensor, y: Tensor) -> Poly:
-    """The quotient towards 0: of an index by a size, an index again."""
+    """The quotient towards 0: of an index by a size, an index again where it is not negative."""
     ix = _by_size(x, y)
-    return truncated(x.body * power(y.body, -1)) if ix is None else index_number(quotient(ix, y.body))
+    if ix is None:
+        return truncated(x.body * power(y.body, -1))
+    return index_number(quotient(ix, y.body)) + _up(x, ix, y.body)
+
+
+def _whole_remainder(x: Tensor, y: Tensor) -> Poly:
+    """What the quotient towards 0 leaves."""
+    ix = _by_size(x, y)
+    if ix is None:
+        return x.body - y.body * truncated(x.body * power(y.body, -1))
+    return index_number(remainder(ix, y.body)) - y.body * _up(x, ix, y.body)
 
 
 def _by_size(x: Tensor, y: Tensor) -> Ix | None:
-    """The dividend as an index that is not negative, where the divisor is a size."""
-    if x.signs & NEG or y.signs != POS or not y.body.positive or y.body.free:
+    """The dividend as an index, where the divisor is a size. Of those that may be negative: rounded numbers alone."""
+    if y.signs != POS or not y.body.positive or y.body.free:
         return None
-    return as_index(x.body)
+    if not x.signs & NEG:
+        return as_index(x.body)
+    ix = as_rounded_index(x.body)
+    return ix if ix is not None and any(isinstance(a, Rounded) for a in ix.atoms) else None
+
+
+def _up(x: Tensor, ix: Ix, divisor: Poly) -> Poly:
+    """By how much the quotient towards 0 is more than ⌊x / m⌋: 1 where x < 0 and m does not divide it, else 0."""
+    if not x.signs & NEG:
+        return NOTHING
+    return (ONE - index_pred(ix)) * (ONE - index_equal(remainder(ix, divisor)))
 
 
 def floored(x: Tensor, divisor: int) -> Poly:
@@ -63,9 +84,7 @@ def _rem(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
     own = settle(condition("!= 0", y.body, "remainder"), ctx.facts, y.signs)
     signs = x.signs | ZERO
     if x.kind == "i":
-        ix = _by_size(x, y)
-        body = x.body - y.body * whole_quotient(x, y) if ix is None else index_number(remainder(ix, y.body))
-        return [Tensor(shape, body, "i", merged(defined, own), merged(smooth, own), signs)]
+        return [Tensor(shape, _whole_remainder(x, y), "i", merged(defined, own), merged(smooth, own), signs)]
     ratio = x.body * power(y.body, -1)
     whole = settle(whole_or_zero(ratio, "remainder"), ctx.facts)
     body = x.body - y.body * truncated(ratio)

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from certgrad.obligations.assume.conditions import UNDEFINED, Clause, Clauses, condition, discharged, merged
 from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.index_cases import Indices, resolved
+from certgrad.obligations.assume.isl import Condition
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, plus, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS
@@ -18,7 +20,8 @@ from certgrad.obligations.terms.index_terms import index_equal, index_pred
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power, pred
-from certgrad.obligations.terms.walk import deep_atoms
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 from certgrad.obligations.tracing.jax_internals import is_sign_bit
 
 from ._index_numbers import index_cases
@@ -267,8 +270,14 @@ def _whole_equal(difference: Poly) -> Poly:
 def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
     total = NOTHING
     for case in index_cases(difference, quotients=False):
-        total = total + case.guard * relation(case.ix)
+        total = total + case.guard * _where(case.conditions, relation(case.ix))
     return total
+
+
+def _where(conditions: tuple[Condition, ...], holds: Poly) -> Poly:
+    """A condition on indices where others hold, which may decide it: of x − m·⌊x/m⌋, that it is less than m."""
+    on_atoms = any(a.ix.atoms for a in atoms_of(holds) if isinstance(a, INDEX_PREDICATES))
+    return resolved(holds, Indices(conditions=conditions)) if on_atoms else holds
 
 
 def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
