@@ -182,20 +182,16 @@ class _Deciding(Rewriter):
     def mono(self, mono: Mono) -> Poly:
         """Equations that stand beside an inequality may decide it, where what they are about is nowhere bounded."""
         equations = [a for a, _ in mono if isinstance(a, IxEq) and by_entries(a.ix)]
-        if not equations:
+        open_ones = [a for a, _ in mono if isinstance(a, IxPred) and by_entries(a.ix)]
+        if not equations or not open_ones:
             return super().mono(mono)
         there = self.context
-        for a in equations:
-            there = there.where((a.ix.subst(self.indices), "="))
-        kept = []
-        for a, e in mono:
-            if isinstance(a, IxPred) and by_entries(a.ix):
-                value = there.decide(IxPred(a.ix.subst(self.indices)))
-                if value is not None and value.is_zero:
-                    return ZERO
-                if value is not None:
-                    continue
-            kept.append((a, e))
+        for equation in equations:
+            there = there.where((equation.ix.subst(self.indices), "="))
+        values = {a: there.decide(IxPred(a.ix.subst(self.indices))) for a in open_ones}
+        if any(value is not None and value.is_zero for value in values.values()):
+            return ZERO
+        kept = [(a, e) for a, e in mono if not isinstance(a, IxPred) or values.get(a) is None]
         return super().mono(tuple(kept))
 
     def _decide(self, a: Atom) -> Poly | None:
