@@ -177,6 +177,18 @@ def kept_twice(x):
     return 1.0 if len(LIVING) < 1000 else 2.0
 
 
+def on_a_gpu():
+    try:
+        return bool(jax.devices("gpu"))
+    except RuntimeError:
+        return False
+
+
+def on_the_processor(x):
+    with jax.default_device(jax.devices("cpu")[0]):
+        return jnp.ones(())
+
+
 STATE = {
     "a weak table with a number beside": counted_beside,
     "two weak keys of one value": kept_twice,
@@ -191,6 +203,7 @@ STATE = {
     "environment": lambda x: 2.0 if os.environ.get("FAST") else 1.0,
     "environment by getenv": lambda x: 2.0 if os.getenv("FAST") == "1" else 1.0,
     "platform": lambda x: 2.0 if jax.default_backend() == "tpu" else 1.0,
+    "platform by name": lambda x: 2.0 if on_a_gpu() else 1.0,
 }
 
 
@@ -258,6 +271,7 @@ def fast_path(x):
 
 RIGHT = {
     "platform": lambda x: jnp.ones(()) if jax.default_backend() == "tpu" else 1.0,
+    "processor": on_the_processor,
     "trace": lambda x: x.shape[0] / x.shape[0] if hasattr(x, "unsafe_buffer_pointer") else 1.0,
 }
 

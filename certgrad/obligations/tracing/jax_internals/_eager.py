@@ -139,24 +139,29 @@ def typed(value: np.ndarray, weak: bool = False) -> Any:
     return array_of(value, ShapedArray(value.shape, value.dtype, weak_type=weak))
 
 
+_PLATFORM_OF = {"cuda": "gpu", "rocm": "gpu"}
+
+
 @one_at_a_time
 def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[list[str]]:
     """Let code outside the libraries find that JAX runs on another platform; an empty name leaves it as it is.
 
-    The list receives the questions that such code asked.
+    The list receives the questions that such code asked, but for those about the processor, which is there beside any.
     """
     own, thread = _bridge.get_backend, threading.get_ident()
     asked: list[str] = []
 
-    def get_backend(*args: Any, **kwargs: Any) -> Any:
+    def get_backend(platform: Any = None) -> Any:
         question = sys._getframe(1)
-        backend = own(*args, **kwargs)
-        if threading.get_ident() != thread:
-            return backend
-        if question.f_globals.get("__name__") == _bridge.__name__ and asked_by_rule(question.f_back):
-            asked.append(question.f_code.co_name)
-            return _Elsewhere(backend, name) if name else backend
-        return backend
+        by_rule = question.f_globals.get("__name__") == _bridge.__name__ and asked_by_rule(question.f_back)
+        if threading.get_ident() != thread or not by_rule or platform == "cpu":  # every machine has a processor
+            return own(platform)
+        asked.append(question.f_code.co_name)
+        if not name or platform is None:
+            return _Elsewhere(own(), name) if name else own(platform)
+        if _PLATFORM_OF.get(platform, platform) == name:
+            return _Elsewhere(own(), name)
+        raise RuntimeError(f"Unknown backend {platform}. Available backends are ['{name}', 'cpu']")
 
     try:
         _bridge.get_backend = get_backend
