@@ -85,3 +85,36 @@ def test_a_while_that_ends_at_a_size(first, verdict):
 
     f.defvjp(lambda x: (x * x, x), backward)
     assert check(f, "n -> n").verdict == verdict
+
+
+def exponential(of):
+    """Five terms of a series, each made of the one before by a division by `of` the step's number."""
+    return lambda x: lax.fori_loop(
+        0, 5, lambda k, c: (c[0] * x / of(k), c[1] + c[0]), (jnp.ones_like(x), jnp.zeros_like(x))
+    )[1]
+
+
+def by_its_own_derivative(f):
+    rule = jax.custom_jvp(f)
+    rule.defjvp(lambda x, dx: (f(*x), jax.jvp(f, x, dx)[1]))
+    return rule
+
+
+@pytest.mark.parametrize(
+    ("of", "verdict"),
+    [
+        (lambda k: k + 1.0, "proved"),
+        (lambda k: (k + 1.0) * (2 * k + 3.0), "proved"),
+        (lambda k: k, "unproved"),
+        (lambda k: k - 2.0, "unproved"),
+    ],
+)
+def test_a_loop_that_divides_by_the_number_of_its_step(of, verdict):
+    assert check(by_its_own_derivative(exponential(of)), "n -> n").verdict == verdict
+
+
+def test_a_wrong_rule_of_a_loop_that_divides_by_the_number_of_its_step():
+    f = exponential(lambda k: k + 1.0)
+    rule = jax.custom_jvp(f)
+    rule.defjvp(lambda x, dx: (f(*x), jax.jvp(exponential(lambda k: k + 2.0), x, dx)[1]))
+    assert check(rule, "n -> n").verdict == "refuted"

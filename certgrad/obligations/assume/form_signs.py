@@ -9,7 +9,7 @@ from itertools import product
 
 from flint import fmpq
 
-from certgrad.obligations.terms.atoms import Base, Fn, Max, Product, Sum
+from certgrad.obligations.terms.atoms import Base, Fn, IndexNumber, Max, Product, Sum
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index import of_const, of_var
@@ -19,7 +19,7 @@ from certgrad.obligations.terms.power import content
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred, Side
 from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
-from certgrad.obligations.terms.variables import fresh
+from certgrad.obligations.terms.variables import fresh, is_index
 
 from .signs import ANY, NEG, NONNEG, NONZERO, POS, ZERO, plus, signs_of_product, times
 
@@ -154,6 +154,8 @@ class FormSigns(ABC):
             return ZERO if inside == NEG or (isinstance(a, Pred) and not inside & POS) else NONNEG
         if isinstance(a, INDEX_PREDICATES):
             return NONNEG
+        if isinstance(a, IndexNumber) and is_index(a.var):
+            return NONNEG & (self.by_match(poly_of(a)) & self.by_bounds(a))
         if isinstance(a, Sum):
             body = self.mono_signs(a.body)
             if body & POS and body & NEG:

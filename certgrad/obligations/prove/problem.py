@@ -248,6 +248,7 @@ def build(
     stopped = Context(facts, stop=True, reading=reading, opaque=values)
     plain = Context(facts, reading=reading, opaque=values)
     plain.known, plain.untouched, plain.wrapped = stopped.known, stopped.untouched, stopped.wrapped
+    plain.integers = stopped.integers
 
     def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
         context.untouched |= {id(x): x for x in args}

@@ -19,6 +19,11 @@ def template(position: int) -> Var:
     return ("t", position, 0)
 
 
+def is_index(v: object) -> bool:
+    """A variable that numbers the entries of an axis, the terms of a sum or the steps of a loop: it is not negative."""
+    return isinstance(v, tuple) and v[0] in "tfbuq"
+
+
 def fresh(kind: str = "f") -> Var:
     """A variable that is used nowhere else in this proof: only these have the minor number 1."""
     session.fresh += 1

@@ -46,6 +46,7 @@ from ..literals import Reading
 from ..semantics_inputs import argument
 from ._fits import noted, used
 from ._infinite import MOVES, finite, known_after, looked_at
+from ._known_integers import Constant, Known, is_constant, keep, known_results
 from ._opaque import opaque
 from ._refused import REFUSED
 from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
@@ -138,6 +139,7 @@ def _run(
             env[v] = _constant(ctx, c)
             ctx.untouched[id(env[v])] = env[v]
             ctx.arrays[id(env[v])] = env[v], c
+            is_constant(ctx, env[v], c, v.aval)
     held = dict(zip(jaxpr.constvars, program.consts, strict=True))
     for eqn, use in equations:
         budget.spend(10)
@@ -253,6 +255,11 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         _refuse_wrapping(v.aval, name)
     if rule is None:
         raise UnprovedError(f"primitive {name}")
+    integers = known_results(ctx, eqn, values)
+    if integers and integers[0].listed and (listed := _listed(ctx, integers)) is not None:
+        if key is not None:
+            ctx.known[key] = values, listed
+        return listed
     ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
     inputs = looked_at(name, values)
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
@@ -262,8 +269,22 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     if name.startswith(POSITIONED):
         outs = [_at_steady_positions(x, inputs) for x in outs]
     outs = noted(ctx, eqn, inputs, outs)
+    keep(ctx, outs, integers)
     if key is not None:
         ctx.known[key] = values, outs
+    return outs
+
+
+def _listed(ctx: Context, integers: Sequence[Known]) -> list[Tensor] | None:
+    """Integers that are known, as constants; None where they are not computed or too many to be written out."""
+    arrays = [x.array for x in integers]
+    try:
+        outs = [constant(x, ctx.reading) for x in arrays if x is not None]
+    except UnprovedError:
+        return None
+    if len(outs) < len(arrays):
+        return None
+    keep(ctx, outs, [Constant(x) for x in arrays if x is not None])
     return outs
 
 

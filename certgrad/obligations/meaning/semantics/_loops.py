@@ -23,6 +23,7 @@ from certgrad.obligations.terms.walk import deep_atoms, indices_of, mentions
 from certgrad.obligations.tracing.jax_internals import (
     Program,
     ScanLoop,
+    WhileLoop,
     counted_steps,
     dim_poly,
     kind_of,
@@ -259,7 +260,11 @@ class _Body:
         """The clause for all values of its variables: they get names of their own."""
         if self.step is not None:
             clause = clause.substituted({self.s: of_var(self.step)})
-        return for_all((clause,), [(v, None) for v in sorted(clause.free - {self.step})])[0]
+        return for_all((clause,), [(v, self._extent(v)) for v in sorted(clause.free - {self.step})])[0]
+
+    def _extent(self, v: Var) -> Poly | None:
+        """How far the variable that numbers the steps runs, where that is known."""
+        return self.ctx.ranges.get(v) if v == self.s else None
 
     def carry(self, k: int, time: Ix) -> Tensor:
         """A carry at a time, over the template variables."""
@@ -338,9 +343,14 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
         return [x if wanted else None for x, wanted in zip(initial, use, strict=True)]
     body = _Body(ctx, s, loop.body, initial)
     if counted is not None:
-        ctx.ranges[s] = number(counted)
-        body.run([*consts, *body.carries], loop.live_outputs(use))
-        return [body.carry(k, of_const(number(counted))) if wanted else None for k, wanted in enumerate(use)]
+        try:
+            ctx.ranges[s] = number(counted)
+            body.run([*consts, *body.carries], loop.live_outputs(use))
+            return [body.carry(k, of_const(number(counted))) if wanted else None for k, wanted in enumerate(use)]
+        except UnprovedError:
+            if counted > MOST_STEPS:
+                raise
+        return _stepped(ctx, loop, counted, use, consts, initial)
     at_s = body.counted([*consts, *body.carries])
     (goes_on,) = interpret(ctx, loop.test, [*tested, *at_s[loop.body_consts :]], [True])
     assert goes_on is not None
@@ -360,6 +370,21 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
         x = body.carry(k, of_const(exit_time)) if wanted else None
         out.append(x and replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth)))
     return out
+
+
+def _stepped(
+    ctx: Context,
+    loop: WhileLoop,
+    steps: int,
+    use: list[bool],
+    consts: Sequence[Tensor | None],
+    carried: Sequence[Tensor | None],
+) -> list[Tensor | None]:
+    """What is carried at the end of a loop of a known number of steps, one step after another."""
+    live = loop.live_outputs(use)
+    for _ in range(steps):
+        carried = interpret(ctx, loop.body, [*consts, *carried], live)
+    return [x if wanted else None for x, wanted in zip(carried, use, strict=True)]
 
 
 def _integer(x: Tensor | None) -> int | None:

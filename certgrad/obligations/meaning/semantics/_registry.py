@@ -61,6 +61,8 @@ class Context:
         """Inputs, constants and what has their entries elsewhere, by object: the floats are those of the term."""
         self.arrays: dict[int, tuple[Tensor, Any]] = {}
         """Constant arrays of programs, by the objects that they are as tensors, with these."""
+        self.integers: dict[int, tuple[Tensor, Any]] = {}
+        """Integers whose values are known, by the objects that they are as tensors, with these (`_known_integers`)."""
         self.tests: dict[Var, Poly] = {}
         """For each loop that ends by its values, the variable that numbers its steps, and its test as 0 or 1."""
         self.ranges: dict[Var, Poly] = {}

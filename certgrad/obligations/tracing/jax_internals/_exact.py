@@ -1,0 +1,65 @@
+"""Equations of integers and booleans that are known, computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ._values import kind_of
+
+COMPUTED = frozenset(
+    "abs add and argmax argmin broadcast_in_dim clamp concatenate convert_element_type copy copy_p cummax cummin "
+    "cumsum div dynamic_slice eq expand_dims ge gt iota le lt max min mul ne neg not or reduce_and reduce_max "
+    "reduce_min reduce_or reduce_prod reduce_sum rem reshape rev select_n sign slice split squeeze stack sub "
+    "transpose unstack xor".split()
+)
+"""Primitives whose integers are those of whole numbers wherever they fit, and whose indices are never out of range."""
+LARGEST = 2**31 - 1
+"""What fits integers of 32 bits, which those of 64 are where JAX is not told otherwise."""
+MOST_ENTRIES = 1 << 10
+
+
+def integers(x: Any, like: Any) -> np.ndarray | None:
+    """An array as one of an abstract value's shape and dtype; None if it is none of few integers that fit 32 bits."""
+    if kind_of(like.dtype) not in "ib" or not _few(like.shape):
+        return None
+    array = np.asarray(x)
+    if array.shape != tuple(like.shape) or array.dtype.kind not in "biu":
+        return None
+    found = array.astype(like.dtype)
+    return found if (found == array).all() and all(abs(int(n)) <= LARGEST for n in found.flat) else None
+
+
+def integers_throughout(value: int, like: Any) -> np.ndarray | None:
+    """As `integers`, of an array that has one value everywhere."""
+    return integers(np.full(like.shape, value), like) if _few(like.shape) else None
+
+
+def _few(shape: Sequence[Any]) -> bool:
+    """The shape is of numbers, and of few entries."""
+    return all(isinstance(n, int) for n in shape) and math.prod(shape) <= MOST_ENTRIES
+
+
+def is_computed(eqn: Any) -> bool:
+    """What the equation gives is integers and booleans, and known where its operands are."""
+    avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
+    return eqn.primitive.name in COMPUTED and all(kind_of(a.dtype) in "ib" and _few(a.shape) for a in avals)
+
+
+def computed(eqn: Any, operands: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+    """What an equation makes of integers and booleans, in its own dtypes; None where it is not the same in others.
+
+    Where the results fit 32 bits, the same equation in 32 bits has them too: the arithmetic is that of whole numbers,
+    modulo a power of 2.
+    """
+    if eqn.primitive.name in ("div", "rem") and not operands[1].all():
+        return None
+    with jax.enable_x64(True):
+        found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+    outs = list(found) if eqn.primitive.multiple_results else [found]
+    arrays = [integers(x, v.aval) for x, v in zip(outs, eqn.outvars, strict=True)]
+    return None if any(x is None for x in arrays) else [x for x in arrays if x is not None]
