@@ -605,6 +605,20 @@ _ideal(
 _say("copulax._src.special:_log_kv_pos", ", ")
 _say("copulax._src.special:stdtr", ", ")
 
+# Zernike polynomials: the mode numbers are integers, those of a basis
+
+_say(
+    "zernipax.zernike:_jacobi",
+    "n -> n",
+    static={"n": certgrad.each(0, 1, 2, 3), "alpha": certgrad.each(0, 1, 2), "beta": 0, "dx": certgrad.each(0, 1)},
+)
+for _rule in (
+    "zernike:zernike_radial_cpu",
+    "zernike:zernike_radial_unique",
+    "backend:custom_jvp_with_jit.<locals>.dummy",
+):
+    _say(f"zernipax.{_rule}", "n -> n 2", static={"l": np.array([2, 3]), "m": np.array([0, 1]), "dr": 0})
+
 # chemistry and molecules
 
 _say("dftax.grid.becke:_cell_prod", "n k -> n", domain="s > 0")
