@@ -30,6 +30,7 @@ from certgrad.obligations.balls import (
 from certgrad.obligations.balls import Programs as Evaluated
 from certgrad.obligations.balls._draw import draw_point, seeded
 from certgrad.obligations.balls._gaps import GAPS
+from certgrad.obligations.balls._scalars import ball
 from certgrad.obligations.balls.statements import evaluate as holds_at
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate
 from certgrad.obligations.generality.traces import Traces
@@ -49,6 +50,7 @@ LAWS = {
 }
 """The obligations that are about each program."""
 PROVED = (*PROOFS, AT_SIZES)
+ROUNDED = 1e-14
 DRAWN = 6
 """So many points are drawn from the hypotheses of a proved mutant, at each shape."""
 NOT_MADE = (CannotMakeError, MalformedRule, RuleError, TraceError, Unsupported, NotImplementedError, TypeError)
@@ -302,9 +304,14 @@ def _failures(right: Right, mutation: Mutation) -> Iterator[Break]:
 
 
 def _gap(law: str, programs: Evaluated, point: Point) -> Gap | None:
-    """The gap in one law at a point, beyond what rounding of constants explains; None where the point says nothing."""
+    """The gap in one law at a point, beyond what rounding of constants explains; None where the point says nothing.
+
+    Where one side is 0, a gap that is small beside 1 is such rounding as well: sin(π) with π in floats.
+    """
     try:
         found = GAPS[law](programs, point, BITS)
     except (Undecided, NotDifferentiable):
         return None
-    return found if found is not None and found.reaches(witnesses.ROUNDING) else None
+    if found is None or not found.reaches(witnesses.ROUNDING):
+        return None
+    return found if found.undefined or abs(ball(found.lhs) - ball(found.rhs)) > ROUNDED else None
