@@ -17,6 +17,7 @@ from certgrad.obligations.decide.induction import by_induction, oriented
 from certgrad.obligations.decide.matrix_forms import vanishes_in_another_form
 from certgrad.obligations.decide.off_zero import off_zero
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
+from certgrad.obligations.laws.places import at_places
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.roots_of_unity import carried_out
 from certgrad.obligations.laws.sum_ends import with_ends
@@ -65,7 +66,12 @@ class Closing:
                 if left is None:
                     self.relations += rests_on
                     break
-        return left
+        return left if left is None or not self._vanishes_at_places(difference) else None
+
+    def _vanishes_at_places(self, difference: Poly) -> bool:
+        """It vanishes with the entries of short axes that are in order looked at place by place."""
+        region, forms = self.region, list(at_places(difference, self.region.indices.ranges))
+        return bool(forms) and all(nonzero_part(form, region.where(*order)) is None for form, order in forms)
 
     def left(self, difference: Poly) -> Residue | None:
         """None where every coefficient of the tangents' and seeds' entries vanishes; else one that is left."""

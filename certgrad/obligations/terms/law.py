@@ -57,6 +57,7 @@ class Law(Enum):
     )
 
     # indices
+    BY_PLACES = "entries by their places in an order", "Σ_i f(i) = Σ_t f(σ(t)), and x[σ(t)] ≤ x[σ(t + 1)]", ""
     ROW_MAJOR = "row-major places", "⌊(i·m + j)/m⌋ = i, and (i·m + j) mod m = j", "0 ≤ j < m"
     PERMUTATION_UNDONE = "a permutation and its inverse", "σ(σ⁻¹(i)) = i", "0 ≤ i < n"
     EQUAL_PLACES = "equal places of a permutation", "[σ(s) = σ(t)] = [s = t]", "0 ≤ s < n, 0 ≤ t < n"

@@ -10,6 +10,7 @@ from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, merg
 from certgrad.obligations.assume.isl import inhabited
 from certgrad.obligations.assume.signs import ANY, NONNEG, POS, ZERO, signs_of_product
 from certgrad.obligations.assume.tensor import Tensor, axis_index
+from certgrad.obligations.laws.places import by_places, orders
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.maxima import max_over
@@ -64,7 +65,10 @@ def _reduce_sum(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list
         wanted = _some_kept(support, dummies, shapes[0])
         if wanted is None or any(c.key == wanted.key for c in defined):
             signs = POS
-    return [Tensor(shapes[0], sum_over(body, dummies), x.kind, defined, smooth, signs)]
+    total = sum_over(body, dummies)
+    if x.kind == "i" and total.piecewise:  # a count, along a short axis that is in order
+        total = by_places(total, orders(total))
+    return [Tensor(shapes[0], total, x.kind, defined, smooth, signs)]
 
 
 @rule("reduce_prod")

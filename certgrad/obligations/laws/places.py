@@ -1,0 +1,107 @@
+"""Entries of a short axis by their places in an order: Σ_i f(i) = Σ_t f(σ(t)), as σ is a permutation of the axis.
+
+At the place t, the rank of the entry is t, and of two entries at places that follow each other the first is no more
+than the second: what compares entries with sums of the greatest is then decided by linear arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.signs import NONNEG
+from certgrad.obligations.terms.atoms import Sum
+from certgrad.obligations.terms.index import Ix, of_const, whole_number
+from certgrad.obligations.terms.integers import ORDER, RANK, Chosen, Comparison, chosen
+from certgrad.obligations.terms.law import Law, applied
+from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly, number
+from certgrad.obligations.terms.rewriting import replaced, substitute
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import indices_of
+
+FEW = 6
+"""An axis with so many entries is looked at place by place."""
+
+
+def orders(poly: Poly) -> list[Comparison]:
+    """The orders of short axes in the term that depend on no index."""
+    found: dict[str, Comparison] = {}
+    for a in (t for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)):
+        count = whole_number(a.room)
+        if a.comparison.kind in (ORDER, RANK) and len(a.arguments) == 1 and count is not None and count <= FEW:
+            rule = a.comparison if a.comparison.kind == ORDER else a.comparison.inverse()
+            found.setdefault(rule.key, rule)
+    return [found[k] for k in sorted(found)]
+
+
+def places(rule: Comparison) -> list[Ix]:
+    """The indices of the entries, from the least on."""
+    count = whole_number(rule.ranges[0]) or 0
+    return [chosen(rule, 0, (of_const(number(t)),)) for t in range(count)]
+
+
+def in_order(rule: Comparison) -> list[Fact]:
+    """No entry is more than the one at the next place."""
+    (v,) = rule.variables
+    first = [substitute(rule.bodies[0], {v: ix}) for ix in places(rule)]
+    return [Fact(b - a, NONNEG, universal=False) for a, b in pairwise(first)]
+
+
+def by_places(poly: Poly, rules: Sequence[Comparison]) -> Poly:
+    """The term with sums over the ordered axes written out by place."""
+
+    def replace(a: Atom) -> Poly | None:
+        return _written_out(a, rules) if isinstance(a, Sum) else None
+
+    return replaced(poly, replace) if rules else poly
+
+
+def _written_out(a: Sum, rules: Sequence[Comparison]) -> Poly | None:
+    if not any(rule.ranges[0] == n for rule in rules for n in a.ranges):
+        return None
+    dummies, body = open_sum(a)
+    for v, n in dummies:
+        rule = _rule_of(v, n, body, rules)
+        if rule is not None:
+            applied(Law.BY_PLACES)
+            rest = [(w, m) for w, m in dummies if w != v]
+            total = ZERO
+            for ix in places(rule):
+                total = total + sum_over(substitute(body, {v: ix}), rest)
+            return by_places(total, rules)
+    return None
+
+
+def _rule_of(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> Comparison | None:
+    """An order of the axis that the variable runs over: the one in which it is ranked, if there is one."""
+    here = [rule for rule in rules if rule.ranges[0] == n]
+    ranked = {
+        a.comparison.data
+        for ix in indices_of(body)
+        for a in ix.atoms
+        if isinstance(a, Chosen) and a.comparison.kind == RANK and v in a.free
+    }
+    return next((rule for rule in here if rule.data in ranked), here[0] if here else None)
+
+
+def at_places(poly: Poly, ranges: Mapping[Var, Poly]) -> Iterator[tuple[Poly, list[Fact]]]:
+    """The term with its free indices at each place, and sums over ordered axes written out, with the order as facts.
+
+    Nothing where it has no order of a short axis. A term that vanishes at all places vanishes everywhere.
+    """
+    rules = orders(poly)
+    if rules:
+        facts = [f for rule in rules for f in in_order(rule)]
+        yield from ((form, facts) for form in _at_places(poly, ranges, rules))
+
+
+def _at_places(poly: Poly, ranges: Mapping[Var, Poly], rules: Sequence[Comparison]) -> Iterator[Poly]:
+    for v in sorted(poly.free & ranges.keys()):
+        rule = _rule_of(v, ranges[v], poly, rules)
+        if rule is not None:
+            for ix in places(rule):
+                yield from _at_places(substitute(poly, {v: ix}), ranges, rules)
+            return
+    yield by_places(poly, rules)
