@@ -59,31 +59,35 @@ def by_places(poly: Poly, rules: Sequence[Comparison]) -> Poly:
 
 
 def _written_out(a: Sum, rules: Sequence[Comparison]) -> Poly | None:
-    if not any(rule.ranges[0] == n for rule in rules for n in a.ranges):
-        return None
     dummies, body = open_sum(a)
     for v, n in dummies:
-        rule = _rule_of(v, n, body, rules)
-        if rule is not None:
+        values = _values(v, n, body, rules)
+        if values:
             applied(Law.BY_PLACES)
             rest = [(w, m) for w, m in dummies if w != v]
             total = ZERO
-            for ix in places(rule):
+            for ix in values:
                 total = total + sum_over(substitute(body, {v: ix}), rest)
             return by_places(total, rules)
     return None
 
 
-def _rule_of(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> Comparison | None:
-    """An order of the axis that the variable runs over: the one in which it is ranked, if there is one."""
-    here = [rule for rule in rules if rule.ranges[0] == n]
-    ranked = {
-        a.comparison.data
-        for ix in indices_of(body)
-        for a in ix.atoms
-        if isinstance(a, Chosen) and a.comparison.kind == RANK and v in a.free
-    }
-    return next((rule for rule in here if rule.data in ranked), here[0] if here else None)
+def _values(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> list[Ix]:
+    """All values of a variable, if it runs over a short axis: itself of places, else the entries at those of an order.
+
+    That is the order in which it is ranked, if there is one.
+    """
+    count = whole_number(n)
+    if count is None or count > FEW:
+        return []
+    kinds: dict[str, set[str]] = {ORDER: set(), RANK: set()}
+    for a in (t for ix in indices_of(body) for t in ix.atoms if isinstance(t, Chosen)):
+        if a.comparison.kind in kinds and v in a.arguments[0].free:
+            kinds[a.comparison.kind].add(a.comparison.data)
+    if any(rule.data in kinds[ORDER] for rule in rules):
+        return [of_const(number(t)) for t in range(count)]
+    here = sorted((rule for rule in rules if rule.ranges[0] == n), key=lambda rule: rule.data not in kinds[RANK])
+    return places(here[0]) if here else []
 
 
 def at_places(poly: Poly, ranges: Mapping[Var, Poly]) -> Iterator[tuple[Poly, list[Fact]]]:
@@ -99,9 +103,8 @@ def at_places(poly: Poly, ranges: Mapping[Var, Poly]) -> Iterator[tuple[Poly, li
 
 def _at_places(poly: Poly, ranges: Mapping[Var, Poly], rules: Sequence[Comparison]) -> Iterator[Poly]:
     for v in sorted(poly.free & ranges.keys()):
-        rule = _rule_of(v, ranges[v], poly, rules)
-        if rule is not None:
-            for ix in places(rule):
+        if values := _values(v, ranges[v], poly, rules):
+            for ix in values:
                 yield from _at_places(substitute(poly, {v: ix}), ranges, rules)
             return
     yield by_places(poly, rules)
