@@ -11,6 +11,7 @@ import numpy as np
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._logic import as_real
 from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
 from certgrad.obligations.balls._tangents import Tangent
@@ -58,11 +59,13 @@ def _table(pair: Callable[[Any, Any], Any], left: Array, right: Array) -> Array:
 @primitive("dot_general")
 def _dot_general(ctx: Context, params: Params, x: Value, y: Value) -> Value:
     (x_contract, y_contract), (x_batch, y_batch) = params["dimension_numbers"]
+    if x.real != y.real:  # of numbers, and conditions that are 0 or 1
+        x, y = as_real(x), as_real(y)
     left, x_free = _matrices(x.primal, x_batch, x_contract)
     right, y_free = _matrices(y.primal, y_batch, y_contract)
     shape = (*(x.primal.shape[axis] for axis in x_batch), *x_free, *y_free)
-    if not x.real or not y.real:
-        if x.tangent is not None or y.tangent is not None or x.real != y.real:
+    if not x.real:
+        if x.tangent is not None or y.tangent is not None:
             raise Unsupported("dot_general of integers that jump")
         return Value(np.einsum("bik,bjk->bij", left, right).reshape(shape))
     out = _table(inner, left, right).reshape(shape)

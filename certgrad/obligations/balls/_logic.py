@@ -147,7 +147,7 @@ def _to_real(n: Any) -> Real:
 def _convert(ctx: Context, params: Params, x: Value) -> Value:
     dtype = params["new_dtype"]
     if is_float(dtype):
-        return x if x.real else Value(lifted(_to_real, 1)(x.primal), x.tangent)
+        return as_real(x)
     kind = np.dtype(dtype).kind
     if kind not in "iub":
         raise Unsupported(f"conversion to {np.dtype(dtype)}")
@@ -158,6 +158,11 @@ def _convert(ctx: Context, params: Params, x: Value) -> Value:
     if x.tangent is None:
         return Value(primal)
     return Value(primal, tangent_or_none(lifted(_bool_mark if to_bool else _int_mark, 2)(x.primal, x.tangent)))
+
+
+def as_real(x: Value) -> Value:
+    """The value as real numbers: of booleans 0 and 1."""
+    return x if x.real else Value(lifted(_to_real, 1)(x.primal), x.tangent)
 
 
 def _is_nonzero(x: Real) -> bool:
