@@ -84,7 +84,9 @@ def _parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
         if getattr(value.dtype, "kind", "") in "iu" and getattr(value, "size", ENTRIES + 1) <= ENTRIES:
             parts += np.asarray(value).ravel().tolist()
     elif hasattr(value, "__dict__"):
-        parts = list(islice(vars(value).values(), ENTRIES))
+        # As little as of a plain function are the annotations looked at that one was given from what it wraps.
+        wraps = "__wrapped__" in vars(value)
+        parts = [v for n, v in islice(vars(value).items(), ENTRIES) if not (wraps and n == "__annotations__")]
     else:
         return
     if isinstance(value, (dict, tuple, list, set, frozenset)):

@@ -57,10 +57,14 @@ class Law(Enum):
     )
 
     # indices
-    BY_PLACES = "entries by their places in an order", "Σ_i f(i) = Σ_t f(σ(t)), and x[σ(t)] ≤ x[σ(t + 1)]", ""
     ROW_MAJOR = "row-major places", "⌊(i·m + j)/m⌋ = i, and (i·m + j) mod m = j", "0 ≤ j < m"
     PERMUTATION_UNDONE = "a permutation and its inverse", "σ(σ⁻¹(i)) = i", "0 ≤ i < n"
     EQUAL_PLACES = "equal places of a permutation", "[σ(s) = σ(t)] = [s = t]", "0 ≤ s < n, 0 ≤ t < n"
+    BY_PLACES = (
+        "entries by their places in an order",
+        "Σ_{i<n} f(i) = f(σ(0)) + … + f(σ(n − 1)), and x[σ(t)] ≤ x[σ(t + 1)]",
+        "σ is the order of x",
+    )
 
     # sums, maxima, products
     SUM_OF_PRODUCT = "sums over separate indices", "Σ_ij a(i)·b(j) = Σ_i a(i)·Σ_j b(j)", ""

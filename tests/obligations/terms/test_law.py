@@ -257,6 +257,14 @@ def _(draw: Draw) -> Sides:
     yield holds(order[s] == order[t]), holds(s == t)
 
 
+@of(Law.BY_PLACES)
+def _(draw: Draw) -> Sides:
+    x = draw.integers(0, 5, size=6)
+    order = np.argsort(x, stable=True)
+    yield x.sum(), sum(x[order[t]] for t in range(6))
+    yield holds(x[order[:-1]] <= x[order[1:]]), np.ones(5)
+
+
 # --- sums, maxima, products -----------------------------------------------------------------------------------------
 
 
