@@ -26,7 +26,7 @@ from certgrad.obligations.terms.atoms import Access, Dim, IndexNumber, Max, Sum
 from certgrad.obligations.terms.determined import CARRY
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
 from certgrad.obligations.terms.index_terms import as_index, index_pred
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, RowMajor, by_entries
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.predicates import PREDICATES
 from certgrad.obligations.terms.variables import Var
@@ -112,14 +112,9 @@ def unbounded(ctx: Context, name: str, body: Poly) -> None:
     """Record that integers made of what the caller gives are in range. Raises UnprovedError where nothing is given."""
     atoms = deep_atoms(body)
     given = any(isinstance(a, Access) and not a.tensor.startswith(CARRY) for a in atoms)
-    if not given and not any(_reads(ix) for a in atoms for ix in own_indices(a)):
+    if not given and not any(by_entries(ix) for a in atoms for ix in own_indices(a)):
         raise UnprovedError(f"{name} of integers made of constants and sizes, of which nothing shows that they fit")
     ctx.note(IN_RANGE)
-
-
-def _reads(ix: Ix) -> bool:
-    """An entry of an integer tensor stands in the index expression."""
-    return any(isinstance(t, Entry) or any(map(_reads, t.parts())) for t in ix.atoms)
 
 
 def used(ctx: Context, inputs: Sequence[Tensor | None], name: str = "") -> None:
