@@ -612,12 +612,13 @@ _say(
     "n -> n",
     static={"n": certgrad.each(0, 1, 2, 3), "alpha": certgrad.each(0, 1, 2), "beta": 0, "dx": certgrad.each(0, 1)},
 )
-for _rule in (
-    "zernike:zernike_radial_cpu",
-    "zernike:zernike_radial_unique",
-    "backend:custom_jvp_with_jit.<locals>.dummy",
-):
-    _say(f"zernipax.{_rule}", "n -> n 2", static={"l": np.array([2, 3]), "m": np.array([0, 1]), "dr": 0})
+for _rule, _modes in {
+    "zernike:zernike_radial_cpu": ([2, 3], [0, 1]),
+    "zernike:zernike_radial_unique": ([2, 3], [0, 1]),
+    "backend:custom_jvp_with_jit.<locals>.dummy": ([2], [0]),
+}.items():
+    _static = {"l": np.array(_modes[0]), "m": np.array(_modes[1]), "dr": 0}
+    _say(f"zernipax.{_rule}", f"n -> n {len(_modes[0])}", static=_static)
 
 # chemistry and molecules
 
