@@ -555,6 +555,24 @@ _ideal(f"{_LSQ}._bessel:j1", "n -> n", lambda x: special.jv(1, x))
 for _rule, _what in (("jv", special.jv), ("kv", special.kv), ("iv", special.iv)):
     _ideal(f"{_LSQ}._bessel:{_rule}", "n -> n", lambda z, v, f=_what: f(v, z), static={"v": 2}, domain="z > 0")
 _ideal(f"{_LSQ}._expint:ci", "n -> n", lambda x: special.sici(x)[1], domain="x > 0")
+
+
+def _expn_imag(x: Any, n: int) -> Any:
+    """Eₙ(−ix) of a positive x; DLMF 6.5.5 and 8.19.12."""
+    si, ci = special.sici(x)
+    e = -ci + 1j * (jnp.pi / 2 - si)
+    for k in range(1, n):
+        e = (jnp.exp(1j * x) + 1j * x * e) / k
+    return e
+
+
+_ideal(
+    f"{_LSQ}._expint:expn_imag",
+    "n -> n:complex",
+    _expn_imag,
+    static={"n": certgrad.each(2, 3)},
+    domain="x > 0",
+)
 _ideal(
     f"{_LSQ}._bessel:kvmodx2",
     "n -> n",
