@@ -655,6 +655,9 @@ _say("jaxnnls.diff_qp:solve_nnls_primal", "2 2, 2 -> 2", static={"target_kappa":
 _say("vmex.core.stability:_top_eigenvalue", "b n+1, b n -> b")
 _say("dynamiqs.integrators.core.low_rank_integrator:_cholesky_solve_cached", "n m, m n, n k -> m k")
 _say("dynamiqs.integrators.core.low_rank_integrator:_qr_solve_cached", ("n m", ("n m", "m m"), "n k"))
+_say("sparsax:solve.<locals>._solve_a", "4, 3 -> 3")
+_say("sparsax:lu_solve.<locals>._lu", "4, 3 -> 3")
+_say("sparsax:logdet.<locals>._logdet_a", "4 -> ")
 _FAKE = '"Note, that this is meant to take gradients t=0; the forward pass is, in fact, just the identity."'
 _say("bijx.lie:_local_curve.<locals>.fake_expm", "", surrogate=_FAKE)
 _say("piquasso._math.jax.utils:eig", "n n", static={"eps": 1e-6})
