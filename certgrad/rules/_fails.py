@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,12 +29,13 @@ _OF_PLATFORM = ("pallas", "mlir.py", "jaxlib", "triton")
 
 @dataclass(frozen=True)
 class Failure:
-    """A call under which a rule fails, and how."""
+    """A call under which a rule fails, and how. `jitted`: under `jit` alone, where the function runs too."""
 
     case: int
     arrays: dict[str, np.ndarray]
     numbers: dict[str, float]
     error: str
+    jitted: bool
 
 
 def runs(rule: UserRule) -> bool:
@@ -53,13 +54,13 @@ def failure(rule: UserRule) -> Failure | None:
         instance = family(rule, case).prove[0]
         found = _failing(rule, instance)
         if found is not None:
-            arrays, scalars, error = found
+            arrays, scalars, error, jitted = found
             named = dict(zip(rule.arg_names, arrays, strict=True))
-            return Failure(k, named, dict(zip(rule.params, scalars, strict=True)), error)
+            return Failure(k, named, dict(zip(rule.params, scalars, strict=True)), error, jitted)
     return None
 
 
-def _failing(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float], str] | None:
+def _failing(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float], str, bool] | None:
     called = _called(rule, instance)
     if called is None:
         return None
@@ -68,12 +69,20 @@ def _failing(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list
     with wide_floats(False):
         given = list(map(_given, arrays))
         if rule.kind in REVERSE:
-            error = _error(programs.vjp, given, [jnp.ones_like(y) for y in outs], scalars)
+            run, more = programs.vjp, [jnp.ones_like(y) for y in outs]
         else:
-            moving = [x for x, n in zip(given, rule.arg_names, strict=True) if n in rule.moving]
             assert programs.jvp is not None
-            error = _error(programs.jvp, given, [jnp.ones_like(x) for x in moving], scalars)
-    return (arrays, scalars, error) if error else None
+            run, more = programs.jvp, [jnp.ones_like(x) for x, n in _named(rule, given) if n in rule.moving]
+        if error := _error(lambda: run(given, more, list(scalars))):
+            return arrays, scalars, error, False
+        if _error(lambda: jax.eval_shape(lambda xs: programs.forward(xs, list(scalars)), given)):
+            return None  # under `jit` the function does not run either
+        error = _error(lambda: jax.eval_shape(lambda xs, ys: run(xs, ys, list(scalars)), given, more))
+    return (arrays, scalars, error, True) if error else None
+
+
+def _named(rule: UserRule, arrays: Sequence[Any]) -> Iterator[tuple[Any, str]]:
+    return zip(arrays, rule.arg_names, strict=True)
 
 
 def _called(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float], list[Any]] | None:
@@ -117,9 +126,9 @@ def _given(x: np.ndarray) -> Any:
     return x if kind_of(x.dtype) == "k" else jnp.asarray(x)
 
 
-def _error(run: Callable[..., Any], arrays: Sequence[Any], more: Sequence[Any], scalars: Sequence[float]) -> str:
+def _error(run: Callable[[], Any]) -> str:
     try:
-        run(list(arrays), list(more), list(scalars))
+        run()
     except (jax.errors.JaxRuntimeError, MemoryError):
         return ""
     except Exception as error:
@@ -139,7 +148,8 @@ def refuted(rule: UserRule, found: Failure) -> Certificate:
     for claim in certificate.claims:
         if claim.kind == kind:
             cases = list(claim.cases)
-            reason = f"the function runs and its rule fails: {found.error}"
+            where = " under jit" if found.jitted else ""
+            reason = f"the function runs{where} and its rule fails: {found.error}"
             cases[found.case] = msgspec.structs.replace(cases[found.case], verdict="refuted", reason=reason)
             claim = msgspec.structs.replace(claim, cases=cases, verdict="refuted")
         claims.append(claim)

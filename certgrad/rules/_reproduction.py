@@ -40,12 +40,15 @@ def of_failure(rule: UserRule, found: Failure) -> str:
     lines = ["import jax, jax.numpy as jnp, numpy as np", *_import("«function»", *_place(rule)), ""]
     lines += [f"{name} = {_floats(value)}" for name, value in found.arrays.items()]
     lines += ["", *_of_floats("«f»", points, f"«function»({_call(rule, statics)})", rule.complex_outputs)]
-    lines += [f"«outs» = «f»({points})", "print('the function returns', [y.shape for y in «outs»])"]
+    lines.append(f"«outs» = jax.jit(«f»)({points})" if found.jitted else f"«outs» = «f»({points})")
+    lines.append("print('the function returns', [y.shape for y in «outs»])")
     if rule.kind in REVERSE:
-        lines.append(f"jax.vjp(«f», {points})[1]([jnp.ones_like(y) for y in «outs»])  # {found.error}")
+        derivative = f"jax.vjp(«f», {points})[1]([jnp.ones_like(y) for y in «outs»])"
     else:
         ones = ", ".join(f"jnp.ones_like({n})" for n in moving)
-        lines.append(f"jax.jvp(«f», [{points}], [{ones}])  # {found.error}")
+        derivative = f"jax.jvp(«f», [{points}], [{ones}])"
+    lines.append(f"jax.jit(lambda {points}: {derivative})({points})" if found.jitted else derivative)
+    lines[-1] += f"  # {found.error}"
     return _written(lines, rule.arg_names)
 
 
