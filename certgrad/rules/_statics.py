@@ -19,6 +19,8 @@ from certgrad._closures import captured
 from certgrad.errors import UsageError
 
 MAX_CASES = 64
+MAX_SHOWN = 16
+"""An array of so many integers is shown by its entries."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ def text_of(value: Any) -> str:
     if callable(value):
         return _function(value)
     if hasattr(value, "shape") and hasattr(value, "tobytes"):
+        if value.dtype.kind in "biu" and 0 < value.size <= MAX_SHOWN:
+            return f"array of {value.dtype} {value.tolist()}"
         data = hashlib.blake2b(value.tobytes(), digest_size=4).hexdigest()
         return f"array of {value.dtype}{list(value.shape)} #{data}"
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

@@ -60,6 +60,7 @@ def test_static_arrays_of_integers(order, verdict):
 
     report = check(f, "n -> n 3", static={"orders": ORDERS})
     assert report.verdict == verdict, report
+    assert "orders=array of int64 [0, 2, 3]" in report.certificate.signature[0]
 
 
 def scaled(factor):
