@@ -234,3 +234,27 @@ def test_spreading_on_a_torus(turned, verdict):
         return -a * jnp.sum(of_x, -1), -a * jnp.sum(of_y, -1), jnp.sum(of_x * z, -1)
 
     assert certgrad.check(rule(value, backward), "n, n, n -> 4 4").verdict == verdict
+
+
+def quotient_of_rounded(divided):
+    return rule(
+        lambda x, y: y * divided(x).astype(y.dtype),
+        lambda x, y, seed: (jnp.zeros_like(x), seed * jnp.floor(jnp.floor(x) / 4)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("divided", "domain", "verdict"),
+    [
+        (lambda x: whole(x) // 4, None, "proved under hypotheses"),
+        (lambda x: whole(x) >> 2, None, "proved under hypotheses"),
+        (lambda x: (whole(x) - whole(x) % 4) // 4, None, "proved under hypotheses"),
+        (lambda x: lax.div(whole(x), jnp.int32(4)), None, "refuted"),
+        (lambda x: lax.div(whole(x), jnp.int32(4)), "x > 0", "proved under hypotheses"),
+    ],
+)
+def test_quotients_of_rounded_numbers(divided, domain, verdict):
+    """⌊⌊x⌋/4⌋, of negative x too; lax.div rounds towards 0."""
+    options = {"domain": domain} if domain else {}
+    report = certgrad.check(quotient_of_rounded(divided), "n, n -> n", **options)
+    assert report.verdict == verdict, report

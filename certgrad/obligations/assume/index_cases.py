@@ -53,6 +53,11 @@ class Indices:
             group = [_said(a.poly, a.signs, True, entry) for a in clause.alternatives]
             if all(c is not None for c in group):
                 out.append(tuple(c for c in group if c is not None))
+        if isinstance(entry, Rounded) and self.facts.facts:  # what is known of ⌊x⌋ may follow from what is of x
+            found = _CONDITIONS.get(self.facts.signs(index_number(of_atom(entry))))
+            if found is not None:
+                factor, shift, relation = found
+                out.append(((of_atom(entry).scaled(factor).shifted(shift), relation),))
         return out
 
     def feasible(self, *more: Condition) -> bool:

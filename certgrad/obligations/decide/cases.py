@@ -24,6 +24,7 @@ from certgrad.obligations.terms.determinants import SMALL
 from certgrad.obligations.terms.functions import WHOLE
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.integers import Rounded
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Mono, Poly, monomial, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
@@ -114,7 +115,9 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             return _nonzero_part(form, region, depth + 1)
     seams = predicates(poly)
     if not seams:
-        return None if vanishes_by_laws(reduced, region.facts) else (reduced, region.facts.facts)
+        if vanishes_by_laws(reduced, region.facts) or _nowhere(region):
+            return None
+        return reduced, region.facts.facts
     p = seams[0].poly
     applied(Law.SIGN_REGIONS)
     for sign in (POS, NEG, ZERO):
@@ -123,6 +126,13 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             if left is not None:
                 return left
     return None
+
+
+def _nowhere(region: Region) -> bool:
+    """The conditions on rounded numbers that cases were split by contradict the signs that were assumed after that."""
+    if not any(isinstance(t, Rounded) for ix, _ in region.indices.conditions for t in ix.atoms):
+        return False
+    return not replace(region.indices, facts=region.facts, clauses=region.clauses).feasible()
 
 
 def _compared(poly: Poly, region: Region) -> tuple[Poly, Region]:

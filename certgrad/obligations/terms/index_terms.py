@@ -11,7 +11,7 @@ from math import gcd
 from flint import fmpq
 
 from .atoms import Access, Dim, IndexNumber, access
-from .index import IntegerAtom, Ix, combine, of_atom, of_const, of_term
+from .index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, whole_number
 from .integers import Chosen, Entry, Quotient, Remainder, Rounded, RowMajor, where_equal
 from .polynomials import ONE, ZERO, Poly, monomial, poly_of
 from .predicates import IxEq, IxPred
@@ -25,11 +25,15 @@ NO_RANGES: Ranges = {}
 
 def index_number(ix: Ix) -> Poly:
     """An index expression as a number."""
+    from .power import fn
     from .rewriting import substitute  # which is made of index terms
 
     total = ix.const
     for v, c in ix.terms:
-        if isinstance(v, Rounded):
+        m = whole_number(v.divisor) if isinstance(v, Quotient) else None
+        if isinstance(v, Quotient) and m is not None and any(isinstance(t, Rounded) for t in v.ix.atoms):
+            value = fn("floor", index_number(v.ix).scale(fmpq(1, m)))  # of real numbers, as it is written elsewhere
+        elif isinstance(v, Rounded):
             value = substitute(v.body, {("p", k, 0): inner for k, inner in enumerate(v.arguments)})
         else:
             value = access(v.tensor, v.index) if isinstance(v, Entry) else poly_of(intern(IndexNumber(v)))

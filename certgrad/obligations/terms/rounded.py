@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import lcm
+
 from .atoms import Access, Fn, IndexNumber, access
 from .determined import CARRY
 from .functions import WHOLE
-from .index import Ix, of_var
+from .index import Ix, combine, of_var
 from .index_terms import as_index
-from .integers import Rounded
-from .polynomials import Accumulator, Atom, Poly, poly_of
+from .integers import Rounded, quotient
+from .polynomials import Accumulator, Atom, Poly, number, poly_of
 from .rewriting import placed, replaced, without_stops
 from .session import intern
 from .variables import Var, fresh
@@ -27,15 +29,32 @@ def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
     plain = without_stops(poly)
     if any(name.startswith(("#", CARRY)) for a in atoms_of(plain) for name in tensors_in(a)):
         return None
-    total = Accumulator()
+    total, parts = Accumulator(), []
     for mono, c in plain.items():
-        if not quotients and any(_is_rounded(a) and _has_fractions(a) for a, _ in mono):
+        single = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+        place = _quotient(single) if single is not None and c.q == 1 else None
+        if place is not None:
+            parts.append((int(c.p), place))
+        elif not quotients and any(_is_rounded(a) and _has_fractions(a) for a, _ in mono):
             return None
-        if len(mono) == 1 and mono[0][1] == 1 and _is_rounded(mono[0][0]):
-            total.add_poly(_number(mono[0][0]), c)
+        elif single is not None and _is_rounded(single):
+            total.add_poly(_number(single), c)
         else:
             total.add(mono, c)
-    return as_index(total.poly())
+    rest = as_index(total.poly())
+    return combine([(1, rest), *parts]) if rest is not None else None
+
+
+def _quotient(a: Atom) -> Ix | None:
+    """⌊k/m⌋ for an index k that is made of rounded numbers."""
+    if not (isinstance(a, Fn) and a.name == "floor" and _has_fractions(a)):
+        return None
+    (p,) = a.args
+    m = lcm(*(int(c.q) for _, c in p.items()))
+    inner = as_rounded_index(p.scale(m))
+    return (
+        quotient(inner, number(m)) if inner is not None and any(isinstance(t, Rounded) for t in inner.atoms) else None
+    )
 
 
 def _is_rounded(a: Atom) -> bool:

@@ -8,7 +8,7 @@ from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
-from certgrad.obligations.terms.index import Ix
+from certgrad.obligations.terms.index import Ix, whole_number
 from certgrad.obligations.terms.index_terms import as_index, index_equal, index_number, index_pred
 from certgrad.obligations.terms.integers import Rounded, quotient, remainder
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
@@ -42,6 +42,8 @@ def _by_size(x: Tensor, y: Tensor) -> Ix | None:
         return None
     if not x.signs & NEG:
         return as_index(x.body)
+    if whole_number(y.body) is None:
+        return None
     ix = as_rounded_index(x.body)
     return ix if ix is not None and any(isinstance(a, Rounded) for a in ix.atoms) else None
 
