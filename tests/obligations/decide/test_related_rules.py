@@ -111,7 +111,7 @@ RIGHT = {
     "acosh": (
         valued(jnp.arccosh, lambda x: jnp.log(x + jnp.sqrt(x * x - 1)), lambda x: 1 / jnp.sqrt(x * x - 1)),
         {},
-        {"x > 1", "x ≥ 1"},
+        {"x > 1"},
     ),
     "atan2 for x > 0": (of_two(angle, jnp.arctan2, angle_slopes), {"domain": "y > 0"}, {"y > 0"}),
     "asin of a double angle": (
