@@ -115,7 +115,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             return _nonzero_part(form, region, depth + 1)
     seams = predicates(poly)
     if not seams:
-        if vanishes_by_laws(reduced, region.facts) or _nowhere(region):
+        if vanishes_by_laws(reduced, region.facts) or _assumed_zero(reduced, region.facts) or _nowhere(region):
             return None
         return reduced, region.facts.facts
     p = seams[0].poly
@@ -126,6 +126,11 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             if left is not None:
                 return left
     return None
+
+
+def _assumed_zero(poly: Poly, facts: Facts) -> bool:
+    """It is 0 by an equation that no entry was eliminated by: one of degree 2 in each, say."""
+    return any(f.signs == ZERO for f in facts.facts) and facts.signs(poly) == ZERO
 
 
 def _nowhere(region: Region) -> bool:
