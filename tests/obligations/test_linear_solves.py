@@ -250,7 +250,7 @@ def sylvester_rule(of_b, solved=sylvester, forward=sylvester):
 SYLVESTER = "n n, m m, n m -> n m"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_the_equation_of_sylvester():
     found = certgrad.check(sylvester_rule(lambda x, y: -x.T @ y), SYLVESTER)
     assert found.verdict == "proved under hypotheses"

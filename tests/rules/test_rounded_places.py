@@ -128,6 +128,7 @@ def walked(late):
     return value
 
 
+@pytest.mark.slow
 def test_places_that_a_loop_carries_are_told_apart():
     """Which step's place it is stands in no index, so that nothing is proved of these."""
     for late in (False, True):

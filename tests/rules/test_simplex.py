@@ -64,6 +64,7 @@ def test_at_numbers_where_sizes_are_open():
     assert [claim.verdict for claim in report.claims] == ["proved at sizes"] * 3
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("parts", WRONG.values(), ids=WRONG.keys())
 @pytest.mark.parametrize("forward", [projected, projected_to_few])
 def test_wrong_derivatives(forward, parts):
