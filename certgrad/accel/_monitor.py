@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 NOT_FINITE = "not finite"
+MOST_WAITING = 256
+"""Calls whose numbers stay on the device: those of a long training would fill it."""
 
 
 class Monitor:
-    """Fills as the program runs, once a call. The numbers are fetched from the device when they are asked for."""
+    """Fills as the program runs, once a call. The numbers leave the device many at a time, or when asked for."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
@@ -21,6 +24,13 @@ class Monitor:
     def add(self, times: Any, finite: Any) -> None:
         """What one call found."""
         self._waiting.append((times, finite))
+        if len(self._waiting) >= MOST_WAITING:
+            self._fetch()
+
+    def _fetch(self) -> None:
+        for times, finite in jax.device_get(self._waiting):
+            self._rows.append([*np.asarray(times).tolist(), int(not finite)])
+        self._waiting.clear()
 
     @property
     def columns(self) -> list[str]:
@@ -30,9 +40,7 @@ class Monitor:
     @property
     def rows(self) -> list[list[int]]:
         """For each call, how often each hypothesis failed; last, whether an output was not finite."""
-        for times, finite in self._waiting:
-            self._rows.append([*np.asarray(times).tolist(), int(not finite)])
-        self._waiting.clear()
+        self._fetch()
         return self._rows
 
     def series(self, name: str) -> list[int]:
