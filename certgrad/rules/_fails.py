@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,17 +72,14 @@ def _failing(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list
             run, more = programs.vjp, [jnp.ones_like(y) for y in outs]
         else:
             assert programs.jvp is not None
-            run, more = programs.jvp, [jnp.ones_like(x) for x, n in _named(rule, given) if n in rule.moving]
+            moving = [x for x, n in zip(given, rule.arg_names, strict=True) if n in rule.moving]
+            run, more = programs.jvp, list(map(jnp.ones_like, moving))
         if error := _error(lambda: run(given, more, list(scalars))):
             return arrays, scalars, error, False
         if _error(lambda: jax.eval_shape(lambda xs: programs.forward(xs, list(scalars)), given)):
             return None  # under `jit` the function does not run either
         error = _error(lambda: jax.eval_shape(lambda xs, ys: run(xs, ys, list(scalars)), given, more))
     return (arrays, scalars, error, True) if error else None
-
-
-def _named(rule: UserRule, arrays: Sequence[Any]) -> Iterator[tuple[Any, str]]:
-    return zip(arrays, rule.arg_names, strict=True)
 
 
 def _called(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float], list[Any]] | None:

@@ -11,7 +11,7 @@ another program, that one is proved as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -66,38 +66,41 @@ def contrary_cases(
         if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
             suspicious = True
             yield fixed, other
-    queue = contrary(programs, {}, everything)
+    questions: list[str] = []
+    waiting: dict[str, Fixed] = {}
+
+    def wait(found: Iterable[Fixed | str]) -> None:
+        for one in found:
+            if isinstance(one, str):
+                questions.append(one)
+            elif (key := shapes_text(instance, one)) not in visited:
+                waiting.setdefault(key, one)
+
+    wait(contrary(programs, {}, everything))
     if suspicious or (everything and general):  # take apart what was set together
-        queue += [{n: "1"} for n in names] + [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
+        wait([{n: "1"} for n in names] + [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]])
     count, most = 0, MAX_CASES
-    while queue:
-        if most == MAX_CASES and count + len(_unseen(queue, instance, visited)) > MAX_CASES:
+    while questions or waiting:
+        for question in questions:
+            text = "tracing decided a question about dimensions that has no contrary case to trace"
+            yield {}, TraceError(f"{text}: {question}")
+        questions.clear()
+        if most == MAX_CASES and count + len(waiting) > MAX_CASES:
             most = min(count + FEW_CASES, MAX_CASES)
             yield {}, TraceError("too many undecided comparisons of dimensions")
-        candidate = queue.pop(0)
-        if isinstance(candidate, str):
-            question = "tracing decided a question about dimensions that has no contrary case to trace"
-            yield {}, TraceError(f"{question}: {candidate}")
-            continue
-        fixed = candidate
-        key = shapes_text(instance, fixed)
-        if key in visited:
-            continue
+        if not waiting or count == most:
+            return
+        key = next(iter(waiting))
+        fixed = waiting.pop(key)
         visited.add(key)
         count += 1
-        if count > most:
-            return
         other = _traced(traces, instance, fixed)
         if isinstance(other, CertgradError):
             yield fixed, other
             continue
-        queue += contrary(other.programs, fixed, everything)
+        wait(contrary(other.programs, fixed, everything))
         if _differs(programs, other.programs, fixed):
             yield fixed, other
-
-
-def _unseen(queue: list[Fixed | str], instance: Instance, visited: set[str]) -> set[str]:
-    return {shapes_text(instance, fixed) for fixed in queue if not isinstance(fixed, str)} - visited
 
 
 def shapes_text(instance: Instance, fixed: Fixed) -> str:
