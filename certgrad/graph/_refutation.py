@@ -10,8 +10,9 @@ from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._numbers import IDEAL
 from certgrad.graph._rules import ActiveShapes
 from certgrad.graph.certificate import ObligationResult
+from certgrad.obligations import balls
 from certgrad.obligations.auditing.witnesses import as_data
-from certgrad.obligations.balls import BallError, Input, Rule, find_witness
+from certgrad.obligations.balls import BallError, Dims, Input, Rule, find_witness
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import VerdictName
 from certgrad.obligations.generality.decisions import Fixed, _solution
@@ -77,16 +78,17 @@ def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, nam
         for i, (n, s, k) in enumerate(zip(operation.names, shapes.inputs, shapes.dtypes, strict=True))
     ]
 
-    def at(dims: Any) -> Rule:
+    def at(dims: Dims) -> balls.Programs:
         def run(program: Any, *groups: Sequence[Any]) -> list[Any]:
             return _jaxpr.evaluate(program, [x for g in groups for x in g], dims.sizes, IDEAL)
 
-        return Rule(
+        rule = Rule(
             forward=lambda xs: run(programs.forward, xs),
             jvp=None if rule_is_reverse(operation.equation) else lambda xs, dxs: run(programs.jvp, xs, dxs),
             vjp=lambda xs, seeds: run(programs.vjp, xs, seeds),
             primal=(lambda xs: run(programs.primal, xs)) if programs.primal else None,
         )
+        return balls.Programs(rule, inputs, dims)
 
     def as_traced(dims: Any) -> bool:
         return broken_decision(programs, dims.sizes) is None  # else another program runs at these sizes

@@ -13,16 +13,17 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from jax.extend.core import jaxpr_as_fun
 
 from certgrad._subject import Subject
-from certgrad.obligations.balls import BallError, Dims, Point, Programs, Rule, witness_at
+from certgrad.obligations.balls import BallError, Dims, Point, Programs, witness_at
 from certgrad.obligations.balls._draw import draw_dims, draw_point, seeded
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.conformance import compute
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
-from .witnesses import ROUNDING, array, as_data, inputs_of, inside_domain, rule_of
+from .witnesses import ROUNDING, array, as_data, inside_domain, programs_at
 
 SHAPES, POINTS = 3, 4
 SECONDS = 20.0
@@ -55,17 +56,16 @@ class Numeric:
 
 def numeric(op: Subject, instance: Instance, kind: str) -> Numeric:
     """Check an obligation at points of the domain, at some shapes of a family."""
-    inputs, rng = inputs_of(op, instance), seeded(op.name, kind, "numeric")
+    made, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
     agreed, until = 0, time.process_time() + SECONDS
-    for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), SHAPES):
+    for dims in islice(draw_dims(made.inputs, rng, lambda dims: True, instance.names), SHAPES):
         try:
-            rule = rule_of(op, instance.keywords(dims.sizes), True)
-            programs = Programs(rule, inputs, dims)
+            programs = made(dims)
             for k in range(POINTS):
                 if time.process_time() > until:
                     return Numeric(agreed)
                 point = draw_point(programs, kind, k, rng, lambda values: inside_domain(op, values))
-                sides = _sides(rule, kind, point, programs.moving) if point is not None else None
+                sides = _sides(programs, kind, point) if point is not None else None
                 if point is None or sides is None:
                     continue
                 left, right, error = sides
@@ -88,8 +88,9 @@ def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, 
     return as_data(found, instance) if found is not None and not found.undefined else None
 
 
-def _sides(rule: Rule, kind: str, point: Point, moving: Sequence[int]) -> tuple[float, float, float] | None:
+def _sides(programs: Programs, kind: str, point: Point) -> tuple[float, float, float] | None:
     """Both sides of an obligation as numbers, and the error of the difference quotient; None where one is none."""
+    rule, moving = programs.rule, programs.moving
     with wide_floats(True), computed_by(compute):  # a loop without end is an error there
         xs = [np.asarray(array(x)) for x in point.inputs]
         tangents = [np.asarray(array(x)) for x in point.tangents]
@@ -99,7 +100,8 @@ def _sides(rule: Rule, kind: str, point: Point, moving: Sequence[int]) -> tuple[
             moved = list(xs)
             for i, dx in zip(moving, tangents, strict=True):
                 moved[i] = xs[i] + step * dx
-            return [np.asarray(y, float) for y in rule.forward([array(x) for x in moved])]
+            values = _run(programs.forward, moved)
+            return [values[k] for k in programs.floats]
 
         def slopes(h: float) -> float:
             return _dot([(a - b) / (2 * h) for a, b in zip(at(h), at(-h), strict=True)], weights)
@@ -110,20 +112,29 @@ def _sides(rule: Rule, kind: str, point: Point, moving: Sequence[int]) -> tuple[
         if kind == "rule_runs_forward":
             if rule.primal is None:
                 return None
-            left, right = _dot(rule.primal(xs), weights), _dot(values, weights)
+            primal = _run(programs.primal, xs)
+            left, right = _dot([primal[k] for k in programs.floats], weights), _dot(values, weights)
         else:
             coarse, fine = slopes(STEP), slopes(STEP / 2)
             slope = (4 * fine - coarse) / 3
             error = abs(slope - fine) + 1e-10 * max(1.0, abs(slope))
             if kind == "jvp_is_derivative":
                 assert rule.jvp is not None
-                left, right = _dot(rule.jvp(xs, tangents), weights), slope
+                left, right = _dot(_run(programs.jvp, [*xs, *tangents]), weights), slope
             else:
-                assert rule.vjp is not None
-                moved = _dot(rule.jvp(xs, tangents), weights) if rule.jvp is not None else slope
-                left, right = moved, _dot(rule.vjp(xs, weights), tangents)
+                moved = _dot(_run(programs.jvp, [*xs, *tangents]), weights) if rule.jvp is not None else slope
+                cotangents = _run(programs.vjp, [*xs, *weights])
+                kept = [dx for i, dx in zip(moving, tangents, strict=True) if i not in programs.missing]
+                left, right = moved, _dot(cotangents, kept)
                 error = error if rule.jvp is None else 0.0
     return (left, right, error) if np.isfinite([left, right, error]).all() else None
+
+
+def _run(program: Any, args: Sequence[Any]) -> list[np.ndarray]:
+    """The outputs of a program, an operation at a time."""
+    types = [v.aval.dtype for v in program.jaxpr.invars]
+    given = [array(x).astype(t) if isinstance(t, np.dtype) else x for x, t in zip(args, types, strict=True)]
+    return [np.asarray(y, float) for y in jaxpr_as_fun(program)(*given)]
 
 
 def _dot(left: Sequence[Any], right: Sequence[Any]) -> float:

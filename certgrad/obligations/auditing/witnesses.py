@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice, repeat
 from typing import Any
 
@@ -14,6 +16,7 @@ from flint import arb
 from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.obligations.balls import (
     BallError,
+    Dims,
     Distance,
     Input,
     Point,
@@ -60,7 +63,7 @@ def search(
     try:
         found = find_witness(
             kind,
-            lambda dims: rule_of(op, instance.keywords(dims.sizes), wide, of_reference),
+            programs_at(op, instance, wide, of_reference),
             inputs_of(op, instance),
             further=instance.names,
             domain=lambda values: inside_domain(op, values),
@@ -92,7 +95,7 @@ def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) 
     kind, of_reference = _of_values(kind)
     return agrees_somewhere(
         kind,
-        lambda dims: rule_of(op, instance.keywords(dims.sizes), wide, of_reference),
+        programs_at(op, instance, wide, of_reference),
         inputs_of(op, instance),
         further=instance.names,
         domain=lambda values: inside_domain(op, values),
@@ -106,12 +109,11 @@ def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = Tr
     inputs = inputs_of(op, instance)
     kind, of_reference = _of_values(kind)
     for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
-        rule = rule_of(op, instance.keywords(dims.sizes), wide, of_reference)
-        programs = Programs(rule, inputs, dims)
+        programs = programs_at(op, instance, wide, of_reference)(dims)
         for k in range(10):
             try:
                 point = draw_point(programs, kind, k, rng, lambda values: inside_domain(op, values))
-                if point is not None and _all_finite(rule, kind, point, instance.exact):
+                if point is not None and _all_finite(programs.rule, kind, point, instance.exact):
                     return True
             except Exception:  # a rule may refuse a point in its own way
                 continue
@@ -215,6 +217,46 @@ def rule_of(op: Subject, statics: Mapping[str, Any], wide: bool, of_reference: b
         primal=None if primal is None else lambda xs: primal(xs[:count], xs[count:]),
         wide=wide,
     )
+
+
+class ProgramsAt:
+    """The op's programs at a family's sizes, traced once at each: all searches of an audit begin at the same sizes."""
+
+    def __init__(self, op: Subject, instance: Instance, wide: bool, of_reference: bool) -> None:
+        self.op, self.instance, self.wide, self.of_reference = op, instance, wide, of_reference
+        self.inputs = inputs_of(op, instance)
+        self._made: dict[Any, Programs] = {}
+
+    def __call__(self, dims: Dims) -> Programs:
+        key = *dims.sizes.items(), *dims.stars.items()
+        found = self._made.get(key)
+        if found is None:
+            rule = rule_of(self.op, self.instance.keywords(dims.sizes), self.wide, self.of_reference)
+            found = self._made[key] = Programs(rule, self.inputs, dims)
+        return found
+
+
+def programs_at(op: Subject, instance: Instance, wide: bool = True, of_reference: bool = False) -> ProgramsAt:
+    """The programs at the sizes of a family, kept for the searches that come next."""
+    return _programs_at(_Itself(op), _Itself(instance), wide, of_reference)
+
+
+@dataclass(frozen=True, eq=False)
+class _Itself:
+    """An object as a key that only it has."""
+
+    it: Any
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.it is other.it
+
+
+@lru_cache(maxsize=16)
+def _programs_at(op: _Itself, instance: _Itself, wide: bool, of_reference: bool) -> ProgramsAt:
+    return ProgramsAt(op.it, instance.it, wide, of_reference)
 
 
 def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:

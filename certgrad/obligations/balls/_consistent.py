@@ -12,7 +12,7 @@ import numpy as np
 from certgrad.obligations.balls._draw import Domain, draw_dims, draw_direction, draw_input, filled_by, nested, seeded
 from certgrad.obligations.balls._errors import BallError
 from certgrad.obligations.balls._gaps import GAPS, Point
-from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
+from certgrad.obligations.balls._rule import Dims, Input, Programs
 from certgrad.obligations.balls._values import Array
 
 SHAPES = 2
@@ -25,7 +25,7 @@ PRECISION = 256
 
 def agrees_somewhere(
     kind: str,
-    rule: Callable[[Dims], Rule],
+    programs_at: Callable[[Dims], Programs],
     inputs: Sequence[Input],
     *,
     further: Sequence[str],
@@ -41,7 +41,7 @@ def agrees_somewhere(
     found = 0
     smallest = 2 ** min(max((len(one.dims) for one in inputs), default=0), MOST_AXES)  # of all axes 2
     for dims in islice(draw_dims(inputs, rng, _two_or_more, further, smallest), SHAPES):
-        programs = Programs(rule(dims), inputs, dims)
+        programs = programs_at(dims)
         for point in islice(_points(programs, kind, rng, domain), POINTS):
             try:
                 found += GAPS[kind](programs, point, PRECISION, False) is None

@@ -22,7 +22,7 @@ from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import Real
 from certgrad.obligations.balls._values import Array
 
-RuleAt = Callable[[Dims], Rule]
+ProgramsAt = Callable[[Dims], Programs]
 SHRINK_EVALUATIONS = 120
 SECONDS = 60.0
 """For one search: a backstop, so high that it decides nothing but where one point takes seconds."""
@@ -88,7 +88,7 @@ class _Found:
 @dataclass(frozen=True)
 class _Search:
     kind: str
-    rule: RuleAt
+    programs: ProgramsAt
     inputs: Sequence[Input]
     name: str
     domain: Domain | None
@@ -98,9 +98,6 @@ class _Search:
     generic: bool = False
     loose: bool = False
     deadline: float = float("inf")
-
-    def programs(self, dims: Dims) -> Programs:
-        return Programs(self.rule(dims), self.inputs, dims)
 
     def gap(self, programs: Programs, point: Point) -> Gap | None:
         return _gap(self.kind, programs, point, self.precision, self.at_least, self.loose)
@@ -143,7 +140,7 @@ class _Search:
 
 def find_witness(
     kind: str,
-    rule: Rule | RuleAt,
+    rule: Rule | ProgramsAt,
     inputs: Sequence[Input],
     *,
     domain: Domain | None = None,
@@ -162,7 +159,7 @@ def find_witness(
 ) -> WitnessPoint | None:
     """Search for a point inside the domain where the two sides of the obligation `kind` do not overlap.
 
-    `rule` is a Rule, or a function of the concrete dims that makes one (for an axis that depends on the rank).
+    `rule` is a Rule, or a function of the concrete dims that gives its programs (for an axis that depends on the rank).
     `fits` says which dims are allowed; `further` names dims of the rule that no input has. `name` seeds the draws:
     the same call finds the same witness. A point where the forward has no derivative is no witness. With `undefined`,
     a side that is nan where the forward is smooth is one, if nothing better is found, and it is so beside the point as
@@ -175,7 +172,7 @@ def find_witness(
         MalformedRule: the rule does not trace, or returns wrong shapes, at dims that fit (and no witness is elsewhere).
         Unsupported: a primitive without semantics here.
     """
-    at = (lambda dims: rule) if isinstance(rule, Rule) else rule
+    at = (lambda dims: Programs(rule, inputs, dims)) if isinstance(rule, Rule) else rule
     deadline = time.thread_time() + seconds
     search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic, loose, deadline)
     rng = seeded(name, kind)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from certgrad.obligations.balls import Dims, Input, MalformedRule, Rule, WitnessPoint, find_witness
+from certgrad.obligations.balls import Dims, Input, MalformedRule, Programs, Rule, WitnessPoint, find_witness
 
 JVP, VJP, FORWARD = "jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"
 X = [Input("x", ("*s",))]
@@ -258,11 +258,13 @@ def test_params_and_integers_have_no_tangent() -> None:
 
 
 def test_rule_may_depend_on_dims() -> None:
-    def at(dims: Dims) -> Rule:
-        axis = len(dims.stars["a"])
-        return rule_of(lambda x: x.sum(axis), lambda x, dx: dx.sum(axis) * 1.5)
+    inputs = [Input.parse("x", "*a n *c")]
 
-    found = find_witness(JVP, at, [Input.parse("x", "*a n *c")])
+    def at(dims: Dims) -> Programs:
+        axis = len(dims.stars["a"])
+        return Programs(rule_of(lambda x: x.sum(axis), lambda x, dx: dx.sum(axis) * 1.5), inputs, dims)
+
+    found = find_witness(JVP, at, inputs)
     assert found is not None
     assert found.dims.shape(("*a", "n", "*c")) == (1,)
 
