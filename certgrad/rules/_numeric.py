@@ -74,7 +74,8 @@ def checked_numerically(report: Report, rule: UserRule) -> Report:
     def case(claim: Claim, k: int, one: CaseClaim) -> tuple[CaseClaim, Numeric]:
         if one.verdict != "unproved" or k >= len(rule.cases):
             return one, Numeric()
-        found = numeric(rule, family(rule, rule.cases[k]).prove[0], claim.kind)
+        open_cases = sum(c.verdict == "unproved" for c in claim.cases)
+        found = numeric(rule, family(rule, rule.cases[k]).prove[0], claim.kind, open_cases)
         if found.witness is not None:
             reason = f"{DIFFERS}\n{one.reason}" if one.reason else DIFFERS
             return msgspec.structs.replace(one, verdict="refuted", reason=reason, witness=found.witness), found

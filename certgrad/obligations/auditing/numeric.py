@@ -19,13 +19,16 @@ from certgrad._subject import Subject
 from certgrad.obligations.balls import BallError, Dims, Point, Programs, witness_at
 from certgrad.obligations.balls._draw import draw_dims, draw_point, seeded
 from certgrad.obligations.certificate import Witness
-from certgrad.obligations.conformance import compute
+from certgrad.obligations.conformance import NoValueError, Setting, compute, evaluated
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
 from .witnesses import ROUNDING, array, as_data, inside_domain, programs_at
 
 SHAPES, POINTS = 3, 4
+FEW = 2, 2
+"""At how many shapes, and points of each, the check looks; and where a claim has many cases that are open."""
+MANY = 4
 SECONDS = 20.0
 """A backstop, so high that what is said does not depend on the machine."""
 STEP = 1e-3
@@ -54,14 +57,15 @@ class Numeric:
         )
 
 
-def numeric(op: Subject, instance: Instance, kind: str) -> Numeric:
-    """Check an obligation at points of the domain, at some shapes of a family."""
+def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
+    """Check an obligation at points of the domain, at some shapes of a family, which is one of so many."""
+    shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     made, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
     agreed, until = 0, time.process_time() + SECONDS
-    for dims in islice(draw_dims(made.inputs, rng, lambda dims: True, instance.names), SHAPES):
+    for dims in islice(draw_dims(made.inputs, rng, lambda dims: True, instance.names), shapes):
         try:
             programs = made(dims)
-            for k in range(POINTS):
+            for k in range(points):
                 if time.process_time() > until:
                     return Numeric(agreed)
                 point = draw_point(programs, kind, k, rng, lambda values: inside_domain(op, values))
@@ -92,9 +96,7 @@ def _sides(programs: Programs, kind: str, point: Point) -> tuple[float, float, f
     """Both sides of an obligation as numbers, and the error of the difference quotient; None where one is none."""
     rule, moving = programs.rule, programs.moving
     with wide_floats(True), computed_by(compute):  # a loop without end is an error there
-        xs = [np.asarray(array(x)) for x in point.inputs]
-        tangents = [np.asarray(array(x)) for x in point.tangents]
-        seeds = [np.asarray(array(x)) for x in point.seeds]
+        xs, tangents, seeds = ([np.asarray(array(x)) for x in xs] for xs in (point.inputs, point.tangents, point.seeds))
 
         def at(step: float) -> list[np.ndarray]:
             moved = list(xs)
@@ -131,10 +133,14 @@ def _sides(programs: Programs, kind: str, point: Point) -> tuple[float, float, f
 
 
 def _run(program: Any, args: Sequence[Any]) -> list[np.ndarray]:
-    """The outputs of a program, an operation at a time."""
+    """The outputs of a program, an operation at a time; by JAX where one has no value here."""
     types = [v.aval.dtype for v in program.jaxpr.invars]
-    given = [array(x).astype(t) if isinstance(t, np.dtype) else x for x, t in zip(args, types, strict=True)]
-    return [np.asarray(y, float) for y in jaxpr_as_fun(program)(*given)]
+    given = [np.asarray(x).astype(t) if isinstance(t, np.dtype) else x for x, t in zip(args, types, strict=True)]
+    try:
+        found = evaluated(program, given, Setting())
+    except NoValueError:
+        found = jaxpr_as_fun(program)(*map(array, given))
+    return [np.asarray(y, float) for y in found]
 
 
 def _dot(left: Sequence[Any], right: Sequence[Any]) -> float:

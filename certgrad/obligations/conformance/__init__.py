@@ -21,7 +21,7 @@ from ._numbers import assignments, in_code
 from ._outside import watched_outside
 from ._points import sized
 from ._surroundings import elsewhere, under_x64
-from ._values import Setting, applied, compute
+from ._values import NoValueError, Setting, applied, compute
 from ._values import run as evaluated
 
 WIDTHS = ("float64", "float32")
