@@ -11,16 +11,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from certgrad.specification import expression as e
-from certgrad.specification.definedness import defined
+from certgrad.specification.definedness import all_of, defined
 from certgrad.specification.pruned import with_parts
-from certgrad.specification.sorts import sort
 
-from ._errors import NotPrintedError
-from ._expressions import printed
 from ._names import identifier
-from ._programs import Function, assumed_by, by_output, head, let, plain
-
-_SIGNS = {"=": "=", "<": "<", "≤": "<="}
+from ._programs import Function, assumed_by, by_output, equations, head, kind, let, plain
+from ._propositions import inside, proposition, that_it_is_defined
 
 
 def conditions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Function]:
@@ -31,65 +27,71 @@ def conditions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Func
 def _condition(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
     inputs = {t.name: t for t in program.inputs}
     lines = []
-    for definition in map(plain, program.definitions):
+    for definition in program.definitions:
+        if isinstance(definition, e.Determined):
+            lines += _determined(definition, inputs)
+            continue
+        definition = plain(definition)
         tensor = definition.tensor
         variables = tuple(f"i{k}" for k in range(len(tensor.shape)))
         formula: e.Expression = e.Truth(True)
         if isinstance(definition, e.Defined):
             variables, formula = definition.variables, defined(_undefined_at_infinity(definition.entry))
-        body = _both(_inside([e.Index(v) for v in variables], tensor), proposition(formula, inputs))
+        body = _both(inside([e.Index(v) for v in variables], tensor), proposition(formula, inputs))
         binder = f"fun ({' '.join(variables)} : Z) => " if variables else ""
-        lines += [let(definition, typed=True), f"  let {_of(tensor.name)} := {binder}{body} in"]
+        lines += [let(definition, typed=True), f"  let {that_it_is_defined(tensor.name)} := {binder}{body} in"]
     (output,) = program.outputs
     assumed = assumed_by(program)
     binders, arguments = head(program, assumed, sizes)
     result = "Z -> " * len(output.shape) + "Prop"
-    own = _of(output.name)
+    own = that_it_is_defined(output.name)
     if output.name in inputs:
         variables = tuple(f"i{k}" for k in range(len(output.shape)))
-        inside = _inside([e.Index(v) for v in variables], output)
-        own = f"fun ({' '.join(variables)} : Z) => {inside}" if variables else inside
+        held = inside([e.Index(v) for v in variables], output)
+        own = f"fun ({' '.join(variables)} : Z) => {held}" if variables else held
+    if any(isinstance(d, e.Determined) for d in program.definitions):
+        axes = " ".join(f"i{k}" for k in range(len(output.shape)))
+        lines = [f"  fun ({axes} : Z) =>" if axes else "", *lines]
+        own = f"{own} {axes}"
     text = "\n".join([f"Definition {name} {' '.join(binders)} : {result} :=", *lines, f"  {own}."])
     return Function(name, arguments, text, output, assumed)
 
 
-def _of(tensor: str) -> str:
-    return f"{identifier(tensor)}_is_defined"
+def _determined(definition: e.Determined, inputs: Mapping[str, e.Tensor]) -> list[str]:
+    """There are such arrays, all alike inside their shapes, and with any that are such all is defined."""
+    tensors = definition.tensors
+    names = [identifier(t.name) for t in tensors]
+    says = f"{names[0]}_is_determined"
+    found = " ".join(f"({n} : {kind(t)})" for n, t in zip(names, tensors, strict=True))
+    others = " ".join(f"({n}_other : {kind(t)})" for n, t in zip(names, tensors, strict=True))
+    these, those = " ".join(names), " ".join(f"{n}_other" for n in names)
+    alike = []
+    lines = []
+    for name, t in zip(names, tensors, strict=True):
+        axes = [f"i{k}" for k in range(len(t.shape))]
+        at = " ".join(["", *axes])
+        held = inside([e.Index(v) for v in axes], t)
+        alike.append(f"(forall{at} : Z, {held} -> {name}{at} = {name}_other{at})" if axes else f"{name} = {name}_other")
+        binder = f"fun ({' '.join(axes)} : Z) => " if axes else ""
+        lines.append(f"  let {that_it_is_defined(t.name)} := {binder}{held} in")
+    same = " /\\ ".join(alike)
+    return [
+        f"  let {says} := fun {found} => {equations(definition)} in",
+        f"  (exists {found}, {says} {these}) /\\",
+        f"  (forall {found} {others}, {says} {these} -> {says} {those} -> {same}) /\\",
+        f"  forall {found}, {says} {these} ->",
+        *lines,
+        f"  {proposition(_where(definition), inputs)} /\\",
+    ]
 
 
-def proposition(x: e.Expression, inputs: Mapping[str, e.Tensor]) -> str:
-    """A formula as a proposition. Raises NotPrintedError."""
-
-    def said(part: e.Expression) -> str:
-        return proposition(part, inputs)
-
-    match x:
-        case e.Truth(value):
-            return "True" if value else "False"
-        case e.Compare(relation, left, right):
-            scope = "%Z" if sort(left) == "integer" else ""
-            return f"({printed(left)} {_SIGNS[relation]} {printed(right)}){scope}"
-        case e.Not(part):
-            return f"(~ {said(part)})"
-        case e.And(parts):
-            return "(" + " /\\ ".join(map(said, parts)) + ")" if parts else "True"
-        case e.Or(parts):
-            return "(" + " \\/ ".join(map(said, parts)) + ")" if parts else "False"
-        case e.If(condition, then, otherwise):
-            return f"(if {printed(condition)} then {said(then)} else {said(otherwise)})"
-        case e.ForAll(variable, count, body) if count is not None:
-            v = identifier(variable)
-            return f"(forall {v} : Z, (0 <= {v} < {printed(count)})%Z -> {said(body)})"
-        case e.Exists(variable, count, body) if count is not None:
-            v = identifier(variable)
-            return f"(exists {v} : Z, (0 <= {v} < {printed(count)})%Z /\\ {said(body)})"
-        case e.IsDefined(entry):
-            if entry.tensor in inputs:
-                return _inside(list(entry.indices), inputs[entry.tensor])
-            return f"({' '.join([_of(entry.tensor), *map(printed, entry.indices)])})"
-        case e.Entry() if x.sort == "boolean":
-            return f"({printed(x)} = true)"
-    raise NotPrintedError(f"a condition '{type(x).__name__}'")
+def _where(definition: e.Determined) -> e.Expression:
+    """Where what the equations say is defined."""
+    ranges = list(zip(definition.variables, definition.tensors[0].shape, strict=False))
+    formula = all_of(definition.condition, *map(defined, definition.equations))
+    for variable, count in reversed(ranges):
+        formula = e.ForAll(variable, count, formula)
+    return formula
 
 
 def _undefined_at_infinity(x: e.Expression) -> e.Expression:
@@ -97,11 +99,6 @@ def _undefined_at_infinity(x: e.Expression) -> e.Expression:
     if isinstance(x, e.Infinity):
         return e.Given(e.Truth(False), e.Number(Fraction(0)))
     return with_parts(x, _undefined_at_infinity)
-
-
-def _inside(indices: Sequence[e.Expression], tensor: e.Tensor) -> str:
-    ranges = [f"(0 <= {printed(i)} < {printed(n)})%Z" for i, n in zip(indices, tensor.shape, strict=True)]
-    return "(" + " /\\ ".join(ranges) + ")" if ranges else "True"
 
 
 def _both(left: str, right: str) -> str:

@@ -77,9 +77,23 @@ class Hypotheses:
 
     def _compared(self, s: h.Compare) -> str:
         relation = _RELATIONS[s.relation]
+        if isinstance(s.left, h.Matrix):
+            return self._of_matrix(s, s.left)
         if self._whole(s.left) and self._whole(s.right):
             return f"({self.integer(s.left)} {relation} {self.integer(s.right)})%Z"
         return f"({self.real(s.left)} {relation} {self.real(s.right)})"
+
+    def _of_matrix(self, s: h.Compare, matrix: h.Matrix) -> str:
+        """What a matrix is: a determinant that is not 0 is said as that there is an inverse."""
+        rows, columns = matrix.over
+        if matrix.index or s.right != h.Number("0") or self.integer(rows.size) != self.integer(columns.size):
+            raise NotPrintedError("a hypothesis on a matrix")
+        words = {("determinant", "!="): "invertible", ("smallest minor", ">"): "positive_definite"}
+        if (matrix.kind, s.relation) not in words:
+            raise NotPrintedError(f"a hypothesis on the {matrix.kind} of a matrix")
+        names = f"{identifier(rows.variable)} {identifier(columns.variable)}"
+        word = words[matrix.kind, s.relation]
+        return f"({word} {self.integer(rows.size)} (fun {names} => {self.real(matrix.body)}))"
 
     def _decided(self, s: h.Compare) -> str:
         """A comparison as a boolean."""

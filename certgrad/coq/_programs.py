@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from certgrad.specification import expression as e
@@ -12,24 +12,50 @@ from certgrad.specification.pruned import parts, pruned
 from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, TYPES, function_type, number, printed
 from ._names import identifier
+from ._propositions import proposition
 
 MAX_TABLE = 64
 """Entries of the largest constant array that is printed."""
 
 
+EQUATIONS = "_equations"
+"""Ends the name of the proposition that arrays satisfy the equations by which a program determines them."""
+
+
 @dataclass(frozen=True)
 class Function:
-    """An output as a function in Coq: its name, what it is applied to before the indices, its text, what it assumes."""
+    """An output as a function in Coq: its name, what it is applied to before the indices, its text, what it assumes.
+
+    Arrays that equations determine, as the solution of a linear system, are arguments of it, of which a theorem says
+    for all that satisfy the equations; at each time near 0 where the inputs move.
+    """
 
     name: str
     arguments: tuple[str, ...]
     text: str
     output: e.Tensor
     assumed: tuple[str, ...]
+    solved: tuple[e.Tensor, ...] = ()
 
     def at(self, indices: Sequence[str], **given: str) -> str:
         """Applied to its arguments, some of which are given otherwise, and to indices."""
-        return " ".join(["(" + self.name, *(given.get(a, a) for a in self.arguments), *indices]) + ")"
+        return self._applied(self.name, given, indices)
+
+    def solutions(self, **given: str) -> str:
+        """What a theorem begins with that is about all arrays which satisfy the equations."""
+        if not self.solved:
+            return ""
+        over = "R -> " if given else ""
+        lines = [f"  forall ({self._solution(t)} : {over}{kind(t)}),\n" for t in self.solved]
+        holds = self._applied(f"{self.name}{EQUATIONS}", given)
+        return "".join([*lines, f"  locally 0 (fun t => {holds}) ->\n" if given else f"  {holds} ->\n"])
+
+    def _solution(self, tensor: e.Tensor) -> str:
+        return f"{self.name}_{identifier(tensor.name)}"
+
+    def _applied(self, name: str, given: Mapping[str, str], indices: Sequence[str] = ()) -> str:
+        found = [f"({self._solution(t)} t)" if given else self._solution(t) for t in self.solved]
+        return " ".join(["(" + name, *(given.get(a, a) for a in self.arguments), *found, *indices]) + ")"
 
 
 def functions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Function]:
@@ -47,14 +73,32 @@ def by_output(name: str, program: e.Program) -> Iterator[tuple[str, e.Program]]:
 
 
 def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
-    lines = [let(d) for d in map(plain, program.definitions)]
     (output,) = program.outputs
     assumed = assumed_by(program)
     binders, arguments = head(program, assumed, sizes)
-    text = "\n".join(
-        [f"Definition {name} {' '.join(binders)} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."]
-    )
-    return Function(name, arguments, text, output, assumed)
+    solved = [d for d in program.definitions if isinstance(d, e.Determined)]
+    tensors = tuple(t for d in solved for t in d.tensors)
+    given = " ".join([*binders, *(f"({identifier(t.name)} : {kind(t)})" for t in tensors)])
+    others = pruned(replace(program, definitions=tuple(d for d in program.definitions if d not in solved)))
+    lines = [let(plain(d)) for d in others.definitions]
+    text = "\n".join([f"Definition {name} {given} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."])
+    if solved:
+        before = program.definitions[: program.definitions.index(solved[-1])]
+        lines = [f"  {equations(d)} /\\" if isinstance(d, e.Determined) else let(plain(d)) for d in before]
+        says = "\n".join([f"Definition {name}{EQUATIONS} {given} : Prop :=", *lines, f"  {equations(solved[-1])}."])
+        text = f"{says}\n\n{text}"
+    return Function(name, arguments, text, output, assumed, tensors)
+
+
+def equations(definition: e.Determined) -> str:
+    """That the tensors satisfy the equations that determine them, as a proposition. Raises NotPrintedError."""
+    if any(t.times for t in definition.tensors):
+        raise NotPrintedError("what an equation determines in a loop")
+    counts = definition.tensors[0].shape
+    ranges = [f"(0 <= {v} < {printed(n)})%Z -> " for v, n in zip(definition.variables, counts, strict=False)]
+    start = f"forall {' '.join(definition.variables)} : Z, {''.join(ranges)}" if ranges else ""
+    says = " /\\ ".join(proposition(equation, {}) for equation in definition.equations)
+    return f"({start}{says})"
 
 
 def let(definition: e.Defined | e.Table, typed: bool = False) -> str:

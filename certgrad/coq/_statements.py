@@ -27,7 +27,7 @@ from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, function_type, printed
 from ._hypotheses import Hypotheses
 from ._names import identifier
-from ._programs import Function, functions
+from ._programs import EQUATIONS, Function, functions
 from ._programs import kind as type_of
 
 _GENERATED = re.compile(r"(?:[vikt]|out)\d+")
@@ -235,6 +235,8 @@ class Case:
         own = list(dict.fromkeys(f"({speaking.statement(s)})" for s in (*constraints, *hypotheses)))
         lines += [f"  {text} ->" for text in (*given, *own)]
         names = ", ".join(f.name for f in used)
+        if solved := ", ".join(f"{f.name}{EQUATIONS}" for f in used if f.solved):
+            script = f"unfold {solved} in *; cbv beta zeta in *; solutions {script}"
         return Theorem(
             name,
             kind,
@@ -258,7 +260,9 @@ class Case:
             indices, ranges = _indices(f.output)
             body = f"is_derive (fun t => {f.at(indices, **moved)}) 0 {g.at(indices)}"
             parts.append(f"{ranges}{body}")
-        return _together(parts), [*self.inputs, *self.tangents], [*forward, *_all(jvp)], "derivative"
+        solved = "".join([*(f.solutions(**moved) for f in forward), *(g.solutions() for g in _all(jvp))])
+        conclusion = f"{solved}{_together(parts)}"
+        return conclusion, [*self.inputs, *self.tangents], [*forward, *_all(jvp)], "derivative"
 
     def _moved(self) -> dict[str, str]:
         """The moving inputs, at the time t along their tangents."""
@@ -277,7 +281,8 @@ class Case:
         left = [_summed(f.output, f.at, partial(_at, s)) for f, s in zip(jvp, self.seeds, strict=True)]
         right = [_summed(g.output, partial(_at, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
         tensors = [*self.inputs, *self.tangents, *self.seeds]
-        return f"  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], "adjoint"
+        solved = "".join(f.solutions() for f in (*jvp, *vjp))
+        return f"{solved}  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], "adjoint"
 
     def _seeded(self) -> tuple[str, list[e.Tensor], list[Function], str]:
         """Of a rule that has a VJP alone: the derivative of the seeded outputs along a line is what the VJP says."""
@@ -287,7 +292,8 @@ class Case:
         ]
         right = [_summed(g.output, partial(_at, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
         tensors = [*self.inputs, *self.tangents, *self.seeds]
-        conclusion = f"  is_derive (fun t => {' + '.join(left)}) 0\n  ({' + '.join(right)})"
+        solved = "".join([*(f.solutions(**moved) for f in forward), *(g.solutions() for g in vjp)])
+        conclusion = f"{solved}  is_derive (fun t => {' + '.join(left)}) 0\n  ({' + '.join(right)})"
         return conclusion, tensors, [*forward, *vjp], "seeded"
 
     def _primal(self) -> tuple[str, list[e.Tensor], list[Function], str]:
@@ -299,7 +305,8 @@ class Case:
         for f, g in zip(forward, primal, strict=True):
             indices, ranges = _indices(f.output)
             parts.append(f"{ranges}{g.at(indices)} = {f.at(indices)}")
-        return _together(parts), [*self.inputs], [*forward, *primal], "same_value"
+        solved = "".join(f.solutions() for f in (*forward, *primal))
+        return f"{solved}{_together(parts)}", [*self.inputs], [*forward, *primal], "same_value"
 
     def _and_defined(
         self, kind: str, conclusion: str, tensors: list[e.Tensor], used: list[Function], script: str
@@ -326,7 +333,7 @@ class Case:
             *(self.tangents if "jvp" in programs else []),
             *(self.seeds if "vjp" in programs else []),
         ]
-        return _together(parts), tensors, used, "defined_everywhere"
+        return _together(parts), tensors, used, "defined_and_determined"
 
 
 def _all(group: list[Function] | NotPrintedError) -> list[Function]:

@@ -15,6 +15,7 @@ OPS = (
     *("log", "relu", "tanh", "elu", "softplus", "logsumexp", "softmax", "transpose"),
     *("acosh", "entr", "celu", "logaddexp", "atan2", "flip", "slice", "concatenate", "glu", "pow"),
     *("hinge", "mae", "smooth_l1", "max", "i1", "polygamma", "fmod", "integer_pow", "where", "cumsum", "repeat"),
+    *("solve", "inverse", "triangular_solve"),
 )
 
 
@@ -39,6 +40,10 @@ WRONG = [
     ("elu", "elu_jvp", "(exp (v4 i0))", "(exp (- (v4 i0)))"),
     ("softplus", "softplus_jvp", "(exp (- (x i0)))", "(exp (x i0))"),
     ("softmax", "softmax_vjp", "((seed i0 i1 i2) - ", "((seed i0 i1 i2) + "),
+    ("solve", "solve_jvp", "(db_ i0 i1 i2) - ", "(db_ i0 i1 i2) + "),
+    ("solve", "solve_vjp_0", "((v9 j0 j1 k0) * (a j0 k0 j2))", "((v9 j0 j1 k0) * (a j0 j2 k0))"),
+    ("inverse", "inverse_jvp", "(- (v15 i0 i1 i2))", "(v15 i0 i1 i2)"),
+    ("inverse", "inverse_vjp", "(v14 i0 i1 k0)", "(v13 i0 i1 k0)"),
 ]
 
 
@@ -50,7 +55,7 @@ def wrong(name: str, program: str, right: str, other: str) -> File:
         replace(d, text=d.text.replace(right, other)) if d.name == program else d for d in section.definitions
     ]
     assert [d.text for d in definitions] != [d.text for d in section.definitions], "the mistake is not in the program"
-    kinds = ("vjp_is_adjoint",) if program.endswith("vjp") else ("jvp_is_derivative",)
+    kinds = ("vjp_is_adjoint",) if "_vjp" in program else ("jvp_is_derivative",)
     theorems = tuple(t for t in section.theorems if t.kind in kinds)
     return replace(file, sections=(replace(section, definitions=tuple(definitions), theorems=theorems),))
 
@@ -62,8 +67,9 @@ def test_a_wrong_rule_is_not_accepted(kernel, name, program, right, other):
     assert judged.reason.startswith("no proof was found")
 
 
-def test_a_hypothesis_that_is_needed_is_missed(kernel):
-    file = printed("log")
+@pytest.mark.parametrize("name", ["log", "solve"])
+def test_a_hypothesis_that_is_needed_is_missed(kernel, name):
+    file = printed(name)
     section, _ = file.sections
     theorem = next(t for t in section.theorems if t.kind == "jvp_is_derivative")
     bare = theorem.statement.replace(f"  {theorem.hypotheses} ->\n", "")

@@ -53,6 +53,23 @@ def test_where_programs_are_defined_is_a_theorem_of_its_own():
     assert any("(~ ((x i0) = 0))" in t for t in texts)
 
 
+def test_what_an_equation_determines_is_any_array_that_satisfies_it():
+    derivative, *_ = file_of("solve").theorems
+    assert "forall (solve_forward_v6 : R -> Z -> Z -> Z -> R)," in derivative.statement
+    near_0 = "locally 0 (fun t => (solve_forward_equations b n m (fun i0 i1 i2 => a i0 i1 i2 + t *"
+    assert near_0 in derivative.statement
+    assert "(invertible n (fun j k => (a i j k)))" in derivative.statement
+    equation = "(sum_lt n (fun k0 => ((a j0 j2 k0) * (v6 j0 j1 k0)))) = (v5 j0 j1 j2)"
+    assert equation in file_of("solve").sections[0].definitions[0].text
+
+
+def test_that_an_equation_determines_one_array_is_part_of_where_it_is_defined():
+    text = file_of("solve").sections[1].definitions[0].text
+    assert "(exists (v6 : Z -> Z -> Z -> R), v6_is_determined v6) /\\" in text
+    assert "v6_is_determined v6 -> v6_is_determined v6_other ->" in text
+    assert "v6 i0 i1 i2 = v6_other i0 i1 i2" in text
+
+
 def test_sizes_that_only_a_program_mentions_are_named():
     first = file_of("pad").sections[0]
     assert "(a n c q p : Z)" in first.definitions[0].text
