@@ -136,3 +136,125 @@ Proof.
   assert (R := argmax_range n f ltac:(lia)).
   assert (L := H _ R N); rewrite argmax_max in L; assert (M := max_le n f k Hk); lra.
 Qed.
+
+(** One of the places where [P] holds is where [f] is greater than at any other of them. *)
+Definition unique_at {A : Type} (P : A -> Prop) (f : A -> R) : Prop :=
+  exists k, P k /\ forall i, P i -> i <> k -> f i < f k.
+
+(** * Of the entries for which a condition holds. Where it holds for none, there is no meaning in what they are. *)
+
+Fixpoint argmax_whereN (n : nat) (p : nat -> bool) (f : nat -> R) : option nat :=
+  match n with
+  | O => None
+  | S m => match argmax_whereN m p f with
+           | None => if p m then Some m else None
+           | Some k => if p m then if Rltb (f k) (f m) then Some m else Some k else Some k
+           end
+  end.
+
+Definition argmax_where (n : Z) (p : Z -> bool) (f : Z -> R) : Z :=
+  match argmax_whereN (Z.to_nat n) (fun i => p (Z.of_nat i)) (fun i => f (Z.of_nat i)) with
+  | Some k => Z.of_nat k
+  | None => 0%Z
+  end.
+
+Definition max_where (n : Z) (p : Z -> bool) (f : Z -> R) : R := f (argmax_where n p f).
+Definition min_where (n : Z) (p : Z -> bool) (f : Z -> R) : R := - max_where n p (fun i => - f i).
+
+Lemma argmax_whereN_is : forall n p f, match argmax_whereN n p f with
+  | Some k => (k < n)%nat /\ p k = true /\ forall i, (i < n)%nat -> p i = true -> f i <= f k
+  | None => forall i, (i < n)%nat -> p i = false
+  end.
+Proof.
+  intros n p f; induction n as [|n IH]; cbn [argmax_whereN]; [intros; lia|].
+  destruct (argmax_whereN n p f) as [k|].
+  - destruct IH as [Hk [Pk L]].
+    destruct (p n) eqn:E; [destruct (Rltb_spec (f k) (f n))|]; (split; [lia|]); (split; [assumption|]);
+      intros i Hi Pi; (destruct (Nat.eq_dec i n) as [->|N]; [try lra; congruence|]); specialize (L i ltac:(lia) Pi); lra.
+  - destruct (p n) eqn:E.
+    + split; [lia|split; [exact E|]]; intros i Hi Pi; destruct (Nat.eq_dec i n) as [->|N]; [lra|].
+      rewrite IH in Pi by lia; discriminate.
+    + intros i Hi; destruct (Nat.eq_dec i n) as [->|N]; [exact E|apply IH; lia].
+Qed.
+
+Lemma argmax_where_is : forall n p f, (exists k, (0 <= k < n)%Z /\ p k = true) ->
+  (0 <= argmax_where n p f < n)%Z /\ p (argmax_where n p f) = true /\
+  forall i, (0 <= i < n)%Z -> p i = true -> f i <= f (argmax_where n p f).
+Proof.
+  intros n p f [k [Hk Pk]]; unfold argmax_where.
+  assert (A := argmax_whereN_is (Z.to_nat n) (fun i => p (Z.of_nat i)) (fun i => f (Z.of_nat i))).
+  destruct (argmax_whereN _ _ _) as [j|].
+  - destruct A as [Hj [Pj L]]; split; [lia|split; [exact Pj|]].
+    intros i Hi Pi; specialize (L (Z.to_nat i) ltac:(lia)); cbv beta in L; rewrite Z2Nat.id in L by lia; apply L, Pi.
+  - specialize (A (Z.to_nat k) ltac:(lia)); cbv beta in A; rewrite Z2Nat.id in A by lia; congruence.
+Qed.
+
+Lemma argmax_where_unique : forall n p f k, (0 <= k < n)%Z -> p k = true ->
+  (forall i, (0 <= i < n)%Z -> p i = true -> i <> k -> f i < f k) -> argmax_where n p f = k.
+Proof.
+  intros n p f k Hk Pk U; destruct (argmax_where_is n p f (ex_intro _ k (conj Hk Pk))) as [Hj [Pj L]].
+  destruct (Z.eq_dec (argmax_where n p f) k) as [E|N]; [exact E|].
+  specialize (U _ Hj Pj N); specialize (L k Hk Pk); lra.
+Qed.
+
+Lemma near_each : forall n (P : nat -> R -> Prop), (forall i, (i < n)%nat -> locally 0 (P i)) ->
+  locally 0 (fun t => forall i, (i < n)%nat -> P i t).
+Proof.
+  intros n P; induction n as [|n IH]; intro H; [apply filter_forall; intros; lia|].
+  assert (A := IH ltac:(intros; apply H; lia)); assert (B := H n ltac:(lia)); generalize (filter_and _ _ A B).
+  apply filter_imp; intros t [K L] i Hi; destruct (Nat.eq_dec i n) as [->|]; [exact L|apply K; lia].
+Qed.
+
+(** Where the greatest entry is attained once, the maximum moves as the entry at its place. *)
+Lemma max_where_moves : forall n p (f : R -> Z -> R) v d k, (0 <= k < n)%Z -> p k = true ->
+  (forall i, (0 <= i < n)%Z -> p i = true -> dual (fun t => f t i) (v i) (d i)) ->
+  (forall i, (0 <= i < n)%Z -> p i = true -> i <> k -> v i < v k) ->
+  dual (fun t => max_where n p (f t)) (max_where n p v) (d (argmax_where n p v)).
+Proof.
+  intros n p f v d k Hk Pk D U.
+  assert (V := argmax_where_unique n p v k Hk Pk U); unfold max_where; rewrite V.
+  apply (dual_local (fun t => f t k)); [|apply D; assumption].
+  assert (L : locally 0 (fun t => forall i, (i < Z.to_nat n)%nat -> p (Z.of_nat i) = true -> Z.of_nat i <> k -> f t (Z.of_nat i) < f t k)).
+  { apply near_each; intros i Hi; destruct (p (Z.of_nat i)) eqn:E; [|apply filter_forall; intros; discriminate].
+    destruct (Z.eq_dec (Z.of_nat i) k) as [->|N]; [apply filter_forall; intros; congruence|].
+    generalize (dual_lt _ _ _ _ _ _ (D (Z.of_nat i) ltac:(lia) E) (D k Hk Pk) (U (Z.of_nat i) ltac:(lia) E N)).
+    apply filter_imp; intros t K _ _; exact K. }
+  revert L; apply filter_imp; intros t L.
+  rewrite (argmax_where_unique n p (f t) k Hk Pk); [reflexivity|].
+  intros i Hi Pi N; specialize (L (Z.to_nat i) ltac:(lia)); rewrite Z2Nat.id in L by lia; apply L; assumption.
+Qed.
+
+(** The same of maxima of maxima. *)
+Lemma max2_is : forall n m (f : Z -> Z -> R) k l, (0 <= k < n)%Z -> (0 <= l < m)%Z ->
+  (forall i j, (0 <= i < n)%Z -> (0 <= j < m)%Z -> (i, j) <> (k, l) -> f i j < f k l) ->
+  max_lt n (fun i => max_lt m (f i)) = f k l.
+Proof.
+  intros n m f k l Hk Hl U; apply Rle_antisym.
+  - destruct (max_attained n (fun i => max_lt m (f i)) ltac:(lia)) as [i [Hi ->]].
+    destruct (max_attained m (f i) ltac:(lia)) as [j [Hj ->]].
+    destruct (Z.eq_dec i k) as [->|N]; [destruct (Z.eq_dec j l) as [->|N]; [lra|]|];
+      apply Rlt_le, U; try assumption; intro E; inversion E; contradiction.
+  - apply Rle_trans with (max_lt m (f k)); [apply max_le; exact Hl|apply (max_le n (fun i => max_lt m (f i))); exact Hk].
+Qed.
+
+Lemma dual_max2 : forall n m (f : R -> Z -> Z -> R) v d k l, (0 <= k < n)%Z -> (0 <= l < m)%Z ->
+  (forall i j, (0 <= i < n)%Z -> (0 <= j < m)%Z -> dual (fun t => f t i j) (v i j) (d i j)) ->
+  (forall i j, (0 <= i < n)%Z -> (0 <= j < m)%Z -> (i, j) <> (k, l) -> v i j < v k l) ->
+  dual (fun t => max_lt n (fun i => max_lt m (f t i))) (v k l) (d k l).
+Proof.
+  intros n m f v d k l Hk Hl D U; apply (dual_local (fun t => f t k l)); [|apply D; assumption].
+  assert (L : locally 0 (fun t => forall i, (i < Z.to_nat n)%nat -> forall j, (j < Z.to_nat m)%nat ->
+                                  (Z.of_nat i, Z.of_nat j) <> (k, l) -> f t (Z.of_nat i) (Z.of_nat j) < f t k l)).
+  { apply near_each; intros i Hi; apply near_each; intros j Hj.
+    destruct (Z.eq_dec (Z.of_nat i) k) as [E|N]; [destruct (Z.eq_dec (Z.of_nat j) l) as [E'|N]|].
+    - apply filter_forall; intros t K; subst; congruence.
+    - generalize (dual_lt _ _ _ _ _ _ (D (Z.of_nat i) (Z.of_nat j) ltac:(lia) ltac:(lia)) (D k l Hk Hl)
+        (U (Z.of_nat i) (Z.of_nat j) ltac:(lia) ltac:(lia) ltac:(congruence))).
+      apply filter_imp; intros t K _; exact K.
+    - generalize (dual_lt _ _ _ _ _ _ (D (Z.of_nat i) (Z.of_nat j) ltac:(lia) ltac:(lia)) (D k l Hk Hl)
+        (U (Z.of_nat i) (Z.of_nat j) ltac:(lia) ltac:(lia) ltac:(congruence))).
+      apply filter_imp; intros t K _; exact K. }
+  revert L; apply filter_imp; intros t L; symmetry; apply max2_is; [exact Hk|exact Hl|].
+  intros i j Hi Hj N; specialize (L (Z.to_nat i) ltac:(lia) (Z.to_nat j) ltac:(lia)).
+  rewrite !Z2Nat.id in L by lia; apply L, N.
+Qed.

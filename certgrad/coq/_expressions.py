@@ -7,6 +7,7 @@ so that no precedence of Coq's matters.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from certgrad.specification import expression as e
 from certgrad.specification.sorts import sort
@@ -164,8 +165,15 @@ _BINDERS: dict[tuple[type, str], str] = {
 }
 
 
-def _bound(x: e.Expression) -> str:
-    word = _BINDERS.get((type(x), sort(x.body)))  # type: ignore[attr-defined]
-    if word is None or getattr(x, "where", e.Truth(True)) != e.Truth(True):
-        raise NotPrintedError(f"{type(x).__name__} of {sort(x.body)} entries under a condition")  # type: ignore[attr-defined]
-    return f"({word} {printed(x.count)} (fun {identifier(x.variable)} => {printed(x.body)}))"  # type: ignore[attr-defined]
+_BINDERS_WHERE = {e.Maximum: "max_where", e.Minimum: "min_where", e.ArgMax: "argmax_where"}
+"""Of real entries for which a condition holds."""
+
+
+def _bound(x: Any) -> str:
+    where = getattr(x, "where", e.Truth(True))
+    word = _BINDERS.get((type(x), sort(x.body))) if where == e.Truth(True) else _BINDERS_WHERE[type(x)]
+    if word is None or (where != e.Truth(True) and sort(x.body) != "real"):
+        raise NotPrintedError(f"{type(x).__name__} of {sort(x.body)} entries")
+    over = f"fun {identifier(x.variable)} =>"
+    kept = "" if where == e.Truth(True) else f" ({over} {printed(where)})"
+    return f"({word} {printed(x.count)}{kept} ({over} {printed(x.body)}))"

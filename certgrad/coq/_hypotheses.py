@@ -68,7 +68,17 @@ class Hypotheses:
                 (over,) = s.over
                 body = f"(fun {identifier(over.variable)} => {self.real(s.body)})"
                 return f"(unique_max {self.integer(over.size)} {body})"
+            case h.Unique():
+                return self._unique(s)
         raise NotPrintedError(f"a hypothesis '{type(s).__name__}'")
+
+    def _unique(self, s: h.Unique) -> str:
+        """Of the places where all conditions hold, one at which the body is greater than at any other."""
+        names = [identifier(r.variable) for r in s.over]
+        place = f"'({', '.join(names)})" if len(names) > 1 else names[0]
+        ranges = [f"(0 <= {n} < {self.integer(r.size)})%Z" for n, r in zip(names, s.over, strict=True)]
+        kept = " /\\ ".join([*ranges, *map(self._says, s.where)])
+        return f"(unique_at (fun {place} => {kept}) (fun {place} => {self.real(s.body)}))"
 
     def _over(self, over: Sequence[h.Range]) -> str:
         names = " ".join(identifier(r.variable) for r in over)

@@ -237,6 +237,8 @@ class Case:
         names = ", ".join(f.name for f in used)
         if solved := ", ".join(f"{f.name}{EQUATIONS}" for f in used if f.solved):
             script = f"unfold {solved} in *; cbv beta zeta in *; solutions {script}"
+        if any("max_where" in f.text for f in used):
+            script = f"windows {script}"
         return Theorem(
             name,
             kind,

@@ -15,7 +15,7 @@ OPS = (
     *("log", "relu", "tanh", "elu", "softplus", "logsumexp", "softmax", "transpose"),
     *("acosh", "entr", "celu", "logaddexp", "atan2", "flip", "slice", "concatenate", "glu", "pow"),
     *("hinge", "mae", "smooth_l1", "max", "i1", "polygamma", "fmod", "integer_pow", "where", "cumsum", "repeat"),
-    *("solve", "inverse", "triangular_solve"),
+    *("solve", "inverse", "triangular_solve", "max_pool1d", "max_pool2d"),
 )
 
 
@@ -42,6 +42,7 @@ WRONG = [
     ("softmax", "softmax_vjp", "((seed i0 i1 i2) - ", "((seed i0 i1 i2) + "),
     ("solve", "solve_jvp", "(db_ i0 i1 i2) - ", "(db_ i0 i1 i2) + "),
     ("solve", "solve_vjp_0", "((v9 j0 j1 k0) * (a j0 k0 j2))", "((v9 j0 j1 k0) * (a j0 j2 k0))"),
+    ("amax", "amax_jvp", "((v8 i0 k0 i1 k1 i2))", "((v4 i0 k0 i1 k1 i2))"),
     ("inverse", "inverse_jvp", "(- (v15 i0 i1 i2))", "(v15 i0 i1 i2)"),
     ("inverse", "inverse_vjp", "(v14 i0 i1 k0)", "(v13 i0 i1 k0)"),
 ]
