@@ -1,4 +1,5 @@
-(** Maxima over windows of arrays, as pooling takes them: a place in a window is one number, its rows after each other. *)
+(** Maxima over windows of arrays, as pooling takes them: a place in a window is one number, its rows after each other;
+    and maxima over two axes, where the greatest entry is the only one. *)
 
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coquelicot Require Import Coquelicot.
@@ -245,10 +246,125 @@ Ltac windows_defined :=
   | |- exists k, (0 <= k < _)%Z /\ _ => let K := fresh "K" in standing K; repeat split; lia
   end.
 
+(** * Maxima over two axes *)
+
+Lemma min2_as_max2 : forall n m f, (0 < n)%Z ->
+  min_lt n (fun i => min_lt m (f i)) = - max_lt n (fun i => max_lt m (fun j => - f i j)).
+Proof.
+  intros n m f H; unfold min_lt; f_equal; apply max_ext; [exact H|]; intros; apply Ropp_involutive.
+Qed.
+
+Lemma sum2_at : forall n m k l f, (0 <= k < n)%Z -> (0 <= l < m)%Z ->
+  (forall i j, (0 <= i < n)%Z -> (0 <= j < m)%Z -> (i, j) <> (k, l) -> f i j = 0) ->
+  sum_lt n (fun i => sum_lt m (f i)) = f k l.
+Proof.
+  intros n m k l f Hk Hl Z; rewrite (sum_single n k); [apply (sum_single m l); [exact Hl|]|exact Hk|].
+  - intros j Hj N; apply Z; try assumption; congruence.
+  - intros i Hi N; apply sum_all_zero; intros j Hj; apply Z; try assumption; congruence.
+Qed.
+
+(** The greatest entry is among the entries. *)
+Lemma max2_attained : forall n m f, (0 < n)%Z -> (0 < m)%Z -> exists k l, (0 <= k < n)%Z /\ (0 <= l < m)%Z /\
+  max_lt n (fun i => max_lt m (f i)) = f k l.
+Proof.
+  intros n m f Hn Hm; destruct (max_attained n (fun i => max_lt m (f i)) Hn) as [k [Hk ->]].
+  destruct (max_attained m (f k) Hm) as [l [Hl ->]]; exists k, l; repeat split; lia.
+Qed.
+
+(** How many entries are greatest: not 0. *)
+Lemma count_of_max2 : forall n m f, (0 < n)%Z -> (0 < m)%Z ->
+  sum_lt n (fun i => sum_lt m (fun j => if Reqb (f i j) (max_lt n (fun i => max_lt m (f i))) then 1 else 0)) <> 0.
+Proof.
+  intros n m f Hn Hm; destruct (max2_attained n m f Hn Hm) as [k [l [Hk [Hl ->]]]].
+  apply Rgt_not_eq; apply (sum_pos_one n k); [exact Hk| |].
+  - intros i Hi; apply sum_nonneg; intros j Hj; destruct (Reqb _ _); lra.
+  - apply (sum_pos_one m l); [exact Hl| |].
+    + intros j Hj; destruct (Reqb _ _); lra.
+    + destruct (Reqb_spec (f k l) (f k l)); [lra|contradiction].
+Qed.
+
+(** The single greatest entries at these indices, one for each hypothesis. *)
+Ltac uniques :=
+  repeat match goal with
+  | H : forall i j k, (0 <= i < _)%Z -> (0 <= j < _)%Z -> (0 <= k < _)%Z -> unique_at _ _,
+    I : (0 <= ?i < _)%Z, J : (0 <= ?j < _)%Z, K : (0 <= ?k < _)%Z |- _ =>
+      let P := fresh "P" in destruct (H i j k I J K) as [[? ?] [[? ?] P]]; cbv beta iota in P; clear H
+  end.
+
+Ltac by_value := first [reflexivity | ring | (split_cases; first [reflexivity | ring | lra])].
+
+Ltac below_greatest :=
+  intros; hypotheses; cbv beta;
+  match goal with
+  | U : forall i : Z * Z, _ -> i <> (?k, ?l) -> _, N : (?i, ?j) <> (?k, ?l) |- _ =>
+      eapply lt_as; [apply (U (i, j)); [split; assumption | exact N] | cbv beta iota; by_value | cbv beta iota; by_value]
+  end.
+
+Ltac entries_of_maximum_move := intros; cbv beta; derive; asked.
+
+Ltac greatest_law :=
+  lazymatch goal with
+  | |- dual (fun t => max_lt ?n (fun i => max_lt ?m (@?f t i))) _ _ =>
+      match goal with U : forall i : Z * Z, _ -> i <> (?k, ?l) -> _ |- _ =>
+        eapply (dual_max2 n m f _ _ k l); [assumption | assumption | entries_of_maximum_move | solve [below_greatest]] end
+  | |- dual (fun t => min_lt ?n (fun i => min_lt ?m (@?f t i))) _ _ =>
+      apply (dual_ext (fun t => - max_lt n (fun i => max_lt m (fun j => - f t i j))));
+      [ intro; symmetry; apply min2_as_max2; lia | eapply dual_opp; greatest_law ]
+  | |- dual (fun t => @?f t - @?g t) _ _ => eapply (dual_minus f g); greatest_law
+  end.
+
+(** Each maximum as the entry where it is. *)
+Ltac maxima_at :=
+  repeat match goal with |- context [min_lt ?n (fun i => min_lt ?m (fun j => @?f i j))] =>
+    rewrite (min2_as_max2 n m f) by lia; cbv beta end;
+  repeat match goal with |- context [max_lt ?n (fun i => max_lt ?m (fun j => @?f i j))] =>
+    match goal with U : forall i : Z * Z, _ -> i <> (?k, ?l) -> _ |- _ =>
+      rewrite (max2_is n m f k l) by (first [assumption | solve [below_greatest]]); cbv beta end end.
+
+Ltac not_there :=
+  intros; hypotheses; cbv beta;
+  match goal with |- context [Reqb ?a ?b] =>
+    rewrite (Reqb_false a b); [unfold Rdiv; ring|];
+    first [ apply Rlt_not_eq; solve [below_greatest]
+          | let E := fresh in intro E; apply (Rlt_irrefl b); rewrite <- E at 1; solve [below_greatest]
+          | let E := fresh in intro E; apply (Rlt_irrefl (- b)); rewrite <- E at 1; solve [below_greatest] ]
+  end.
+
+(** Sums over all entries of what is 0 everywhere but at a greatest one. *)
+Ltac only_there :=
+  repeat match goal with |- context [sum_lt ?n (fun i => sum_lt ?m (fun j => @?f i j))] =>
+    match goal with U : forall i : Z * Z, _ -> i <> (?k, ?l) -> _ |- _ =>
+      rewrite (sum2_at n m k l f) by (first [assumption | solve [not_there]]); cbv beta end end.
+
+Ltac greatest_moves :=
+  uniques; cbv beta; eapply dual_is_derive; [greatest_law|]; cbv beta;
+  maxima_at; repeat setoid_rewrite Rmult_minus_distr_r; repeat setoid_rewrite sum_minus; only_there;
+  hypotheses; rewrite ?Reqb_true by ring; split_cases; first [field | lra].
+
+(** A division by how many entries are greatest. *)
+Ltac counted_everywhere :=
+  cbv beta;
+  lazymatch goal with
+  | |- forall _, _ => intro; counted_everywhere
+  | |- _ /\ _ => split; counted_everywhere
+  | |- if true then _ else _ => cbv iota; counted_everywhere
+  | |- ~ (sum_lt ?n (fun i => sum_lt ?m (fun j => if Reqb _ (max_lt _ (fun i => max_lt _ (fun j => @?f i j))) then _ else _)) = 0) =>
+      apply (count_of_max2 n m f); lia
+  | |- ~ (sum_lt ?n (fun i => sum_lt ?m (fun j => if Reqb (@?g i j) (min_lt _ (fun i => min_lt _ (fun j => @?f i j))) then _ else _)) = 0) =>
+      rewrite (min2_as_max2 n m f) by lia;
+      let E := fresh in
+      assert (E := count_of_max2 n m (fun i j => - f i j) ltac:(lia) ltac:(lia)); cbv beta in E;
+      intro; apply E; etransitivity; [|eassumption];
+      apply sum_ext; intros; apply sum_ext; intros;
+      match goal with |- (if Reqb (- ?a) ?b then _ else _) = (if Reqb ?a (- ?b) then _ else _) =>
+        destruct (Reqb_spec (- a) b), (Reqb_spec a (- b)); reflexivity || (exfalso; lra) end
+  | |- _ => defined_everywhere
+  end.
+
 (** A printed theorem about maxima over windows. *)
 Ltac windows law :=
   lazymatch goal with
-  | |- is_derive _ _ _ => first [window_moves | law]
+  | |- is_derive _ _ _ => first [window_moves | greatest_moves | law]
   | |- sum_lt _ _ = _ => first [windows_given_back | law]
-  | |- _ => first [windows_defined | law]
+  | |- _ => first [windows_defined | counted_everywhere | law]
   end.

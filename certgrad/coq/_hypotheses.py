@@ -28,6 +28,7 @@ class Hypotheses:
     def __init__(self, tensors: Sequence[e.Tensor], sizes: Sequence[str]) -> None:
         self.tensors: Mapping[str, e.Tensor] = {t.name: t for t in tensors}
         self.sizes = frozenset(sizes)
+        self._taken = {identifier(n) for n in (*sizes, *(t.name for t in tensors))}
         self.whole: tuple[str, ...] = ()
         """The indices at which whole arrays are read."""
 
@@ -42,6 +43,12 @@ class Hypotheses:
         self.whole = tuple(f"i{k}" for k in range(len(shape)))
         ranges = "".join(f"(0 <= {i} < {printed(n)})%Z -> " for i, n in zip(self.whole, shape, strict=True))
         return f"forall {' '.join(self.whole)} : Z, {ranges}{self._says(statement)}"
+
+    def _index(self, name: str) -> str:
+        """The name of an index, which hides no size and no tensor."""
+        while identifier(name) in self._taken:
+            name = f"{name}_"
+        return identifier(name)
 
     def _tensor(self, name: str) -> e.Tensor:
         if name not in self.tensors:
@@ -66,7 +73,7 @@ class Hypotheses:
                 return f"({self._over(s.over)}{self._says(s.holds)})"
             case h.Unique() if len(s.over) == 1 and not s.where:
                 (over,) = s.over
-                body = f"(fun {identifier(over.variable)} => {self.real(s.body)})"
+                body = f"(fun {self._index(over.variable)} => {self.real(s.body)})"
                 return f"(unique_max {self.integer(over.size)} {body})"
             case h.Unique():
                 return self._unique(s)
@@ -74,15 +81,15 @@ class Hypotheses:
 
     def _unique(self, s: h.Unique) -> str:
         """Of the places where all conditions hold, one at which the body is greater than at any other."""
-        names = [identifier(r.variable) for r in s.over]
+        names = [self._index(r.variable) for r in s.over]
         place = f"'({', '.join(names)})" if len(names) > 1 else names[0]
         ranges = [f"(0 <= {n} < {self.integer(r.size)})%Z" for n, r in zip(names, s.over, strict=True)]
         kept = " /\\ ".join([*ranges, *map(self._says, s.where)])
         return f"(unique_at (fun {place} => {kept}) (fun {place} => {self.real(s.body)}))"
 
     def _over(self, over: Sequence[h.Range]) -> str:
-        names = " ".join(identifier(r.variable) for r in over)
-        ranges = "".join(f"(0 <= {identifier(r.variable)} < {self.integer(r.size)})%Z -> " for r in over)
+        names = " ".join(self._index(r.variable) for r in over)
+        ranges = "".join(f"(0 <= {self._index(r.variable)} < {self.integer(r.size)})%Z -> " for r in over)
         return f"forall {names} : Z, {ranges}"
 
     def _compared(self, s: h.Compare) -> str:
@@ -101,7 +108,7 @@ class Hypotheses:
         words = {("determinant", "!="): "invertible", ("smallest minor", ">"): "positive_definite"}
         if (matrix.kind, s.relation) not in words:
             raise NotPrintedError(f"a hypothesis on the {matrix.kind} of a matrix")
-        names = f"{identifier(rows.variable)} {identifier(columns.variable)}"
+        names = f"{self._index(rows.variable)} {self._index(columns.variable)}"
         word = words[matrix.kind, s.relation]
         return f"({word} {self.integer(rows.size)} (fun {names} => {self.real(matrix.body)}))"
 
@@ -152,7 +159,7 @@ class Hypotheses:
             case h.Axis():
                 return printed(self._tensor(x.array).shape[x.position])
             case h.Index():
-                return identifier(x.name)
+                return self._index(x.name)
             case h.Array() | h.Entry() if self._tensor(x.name).sort == "integer":
                 return self._entry(x)
             case h.Add():
@@ -199,6 +206,6 @@ class Hypotheses:
                 text = self.real(x.body)
                 for over in reversed(x.over):
                     word = "sum_lt" if x.kind == "sum" else "max_lt"
-                    text = f"({word} {self.integer(over.size)} (fun {identifier(over.variable)} => {text}))"
+                    text = f"({word} {self.integer(over.size)} (fun {self._index(over.variable)} => {text}))"
                 return text
         raise NotPrintedError(f"a hypothesis with '{type(x).__name__}'")

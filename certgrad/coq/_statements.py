@@ -237,7 +237,7 @@ class Case:
         names = ", ".join(f.name for f in used)
         if solved := ", ".join(f"{f.name}{EQUATIONS}" for f in used if f.solved):
             script = f"unfold {solved} in *; cbv beta zeta in *; solutions {script}"
-        if any("max_where" in f.text for f in used):
+        if any(word in f.text for f in used for word in ("max_where", "max_lt", "min_lt")):
             script = f"windows {script}"
         return Theorem(
             name,

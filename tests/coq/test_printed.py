@@ -70,6 +70,13 @@ def test_that_an_equation_determines_one_array_is_part_of_where_it_is_defined():
     assert "v6 i0 i1 i2 = v6_other i0 i1 i2" in text
 
 
+def test_an_index_of_a_hypothesis_hides_no_size():
+    derivative, *_ = file_of("amax").theorems
+    assert "(unique_at (fun '(l, a_) => (0 <= l < n)%Z /\\ (0 <= a_ < m)%Z) (fun '(l, a_) => (x i l j a_ k)))" in (
+        derivative.statement
+    )
+
+
 def test_sizes_that_only_a_program_mentions_are_named():
     first = file_of("pad").sections[0]
     assert "(a n c q p : Z)" in first.definitions[0].text
