@@ -14,10 +14,10 @@ INTRODUCTION = """# Suites, recorded
 
 Made by `python -m benchmarks.suites`. Each suite is run plain, `python -m pytest FILES`, and recorded,
 `certgrad run -m pytest FILES`: what every test says, the exit code and the output are compared, without times and
-addresses. The suites are cut down to tests that come to derivative rules, so that they are short. A rule that is met
-was called, or is in a module of the checkout that was run and was not called. Seconds are of the processor, of the
-plain run and of what recording and the audit add to it (starting certgrad too); those of the audit are by the
-clock, on a machine that other programs used. A row is as it was last found."""
+addresses. Of a suite those files are run that come to derivative rules, of some those tests. A rule that is met was
+called, or is in a module of the checkout that was run and was not called. Seconds are of the processor, of the plain
+run and of what recording and the audit add to it (starting certgrad too); those of the audit are by the clock, on a
+machine that other programs used. A row is as it was last found."""
 
 VERDICTS = ("proved", "proved under hypotheses", "unproved", "refuted")
 
