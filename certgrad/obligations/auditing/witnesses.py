@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, repeat
+from random import Random
 from typing import Any
 
 import jax.numpy as jnp
@@ -105,19 +106,8 @@ def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) 
 
 def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = True) -> bool:
     """At some drawn point both programs of an obligation, as they run, return finite numbers."""
-    rng = seeded(op.name, kind, "finite")
-    inputs = inputs_of(op, instance)
     kind, of_reference = _of_values(kind)
-    for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
-        programs = programs_at(op, instance, wide, of_reference)(dims)
-        for k in range(10):
-            try:
-                point = draw_point(programs, kind, k, rng, lambda values: inside_domain(op, values))
-                if point is not None and _all_finite(programs.rule, kind, point, instance.exact):
-                    return True
-            except Exception:  # a rule may refuse a point in its own way
-                continue
-    return False
+    return programs_at(op, instance, wide, of_reference).finite_somewhere(kind)
 
 
 def _all_finite(rule: Rule, kind: str, point: Point, exact: Sequence[str]) -> bool:
@@ -226,6 +216,7 @@ class ProgramsAt:
         self.op, self.instance, self.wide, self.of_reference = op, instance, wide, of_reference
         self.inputs = inputs_of(op, instance)
         self._made: dict[Any, Programs] = {}
+        self._finite: dict[str, bool] = {}
 
     def __call__(self, dims: Dims) -> Programs:
         key = *dims.sizes.items(), *dims.stars.items()
@@ -234,6 +225,28 @@ class ProgramsAt:
             rule = rule_of(self.op, self.instance.keywords(dims.sizes), self.wide, self.of_reference)
             found = self._made[key] = Programs(rule, self.inputs, dims)
         return found
+
+    def finite_somewhere(self, kind: str) -> bool:
+        """At some drawn point both programs of an obligation, as they run, return finite numbers."""
+        if kind not in self._finite:
+            self._finite[kind] = any(self._finite_at(dims, kind, rng) for dims, rng in self._drawn(kind))
+        return self._finite[kind]
+
+    def _drawn(self, kind: str) -> Iterator[tuple[Dims, Random]]:
+        rng = seeded(self.op.name, kind, "finite")
+        for dims in islice(draw_dims(self.inputs, rng, lambda dims: True, self.instance.names), 2):
+            yield dims, rng
+
+    def _finite_at(self, dims: Dims, kind: str, rng: Random) -> bool:
+        programs = self(dims)
+        for k in range(10):
+            try:
+                point = draw_point(programs, kind, k, rng, lambda values: inside_domain(self.op, values))
+                if point is not None and _all_finite(programs.rule, kind, point, self.instance.exact):
+                    return True
+            except Exception:  # a rule may refuse a point in its own way
+                continue
+        return False
 
 
 def programs_at(op: Subject, instance: Instance, wide: bool = True, of_reference: bool = False) -> ProgramsAt:

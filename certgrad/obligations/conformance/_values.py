@@ -397,6 +397,15 @@ _OF_COMPLEX: dict[str, Callable[..., Any]] = {
     "real": np.real,
 }
 """What numpy does to complex numbers as JAX does."""
+
+
+def _digamma(params: dict[str, Any], x: Array) -> Array:
+    """At its poles, zero among them, JAX says nan."""
+    from scipy.special import psi  # which takes a third of a second, and few programs have one
+
+    return np.where(x == 0, np.nan, psi(x))
+
+
 _OWN: dict[str, Callable[..., Any]] = {
     "argmax": _extreme(np.argmax),
     "argmin": _extreme(np.argmin),
@@ -406,6 +415,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "cummin": _cumulative(np.minimum.accumulate),
     "cumprod": _cumulative(np.cumprod),
     "cumsum": _cumulative(np.cumsum),
+    "digamma": _digamma,
     "div": _divided,
     "dot_general": _dot_general,
     "erf": _by_entry(math.erf),
