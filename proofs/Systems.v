@@ -93,8 +93,10 @@ Ltac inside leaf :=
   | |- ?a * ?b = _ => etransitivity; [apply f_equal2; inside leaf | reflexivity]
   | |- ?a / ?b = _ => etransitivity; [apply f_equal2; inside leaf | reflexivity]
   | |- - ?a = _ => etransitivity; [apply f_equal; inside leaf | reflexivity]
+  | |- tanh ?a = _ => etransitivity; [apply f_equal; inside leaf | reflexivity]
+  | |- exp ?a = _ => etransitivity; [apply f_equal; inside leaf | reflexivity]
   | |- (if ?c then ?a else ?b) = _ =>
-      etransitivity; [apply (f_equal2 (fun y z => if c then y else z)); inside leaf | reflexivity]
+      first [leaf | etransitivity; [apply (f_equal2 (fun y z => if c then y else z)); inside leaf | reflexivity]]
   | |- _ => first [leaf | reflexivity]
   end.
 

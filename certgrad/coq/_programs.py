@@ -76,29 +76,68 @@ def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
     (output,) = program.outputs
     assumed = assumed_by(program)
     binders, arguments = head(program, assumed, sizes)
-    solved = [d for d in program.definitions if isinstance(d, e.Determined)]
-    tensors = tuple(t for d in solved for t in d.tensors)
+    flat = _flat(program)
+    solved = [d for d in flat if isinstance(d, (e.Determined, e.Loop))]
+    tensors = tuple(t for d in solved for t in _unknown(d))
     given = " ".join([*binders, *(f"({identifier(t.name)} : {kind(t)})" for t in tensors)])
-    others = pruned(replace(program, definitions=tuple(d for d in program.definitions if d not in solved)))
+    others = pruned(replace(program, definitions=tuple(d for d in flat if d not in solved)))
     lines = [let(plain(d)) for d in others.definitions]
     text = "\n".join([f"Definition {name} {given} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."])
     if solved:
-        before = program.definitions[: program.definitions.index(solved[-1])]
-        lines = [f"  {equations(d)} /\\" if isinstance(d, e.Determined) else let(plain(d)) for d in before]
+        before = flat[: flat.index(solved[-1])]
+        lines = [f"  {equations(d)} /\\" if isinstance(d, (e.Determined, e.Loop)) else let(plain(d)) for d in before]
         says = "\n".join([f"Definition {name}{EQUATIONS} {given} : Prop :=", *lines, f"  {equations(solved[-1])}."])
         text = f"{says}\n\n{text}"
     return Function(name, arguments, text, output, assumed, tensors)
 
 
-def equations(definition: e.Determined) -> str:
+def _flat(program: e.Program) -> list[e.Definition]:
+    """The definitions, those of the steps of a loop before it. Raises NotPrintedError for a loop in a loop."""
+    flat: list[e.Definition] = []
+    for definition in program.definitions:
+        if isinstance(definition, e.Loop):
+            if definition.length is None or not all(isinstance(d, (e.Defined, e.Table)) for d in definition.body):
+                raise NotPrintedError("a loop in a loop, or without a length")
+            flat += definition.body
+        flat.append(definition)
+    return flat
+
+
+def _unknown(definition: e.Determined | e.Loop) -> list[e.Tensor]:
+    """What its equations determine: of a loop what is carried."""
+    return [c.tensor for c in definition.carries] if isinstance(definition, e.Loop) else list(definition.tensors)
+
+
+def equations(definition: e.Determined | e.Loop) -> str:
     """That the tensors satisfy the equations that determine them, as a proposition. Raises NotPrintedError."""
+    if isinstance(definition, e.Loop):
+        return _recurrence(definition)
     if any(t.times for t in definition.tensors):
         raise NotPrintedError("what an equation determines in a loop")
-    counts = definition.tensors[0].shape
-    ranges = [f"(0 <= {v} < {printed(n)})%Z -> " for v, n in zip(definition.variables, counts, strict=False)]
-    start = f"forall {' '.join(definition.variables)} : Z, {''.join(ranges)}" if ranges else ""
+    ranges = _ranges(definition.variables, definition.tensors[0].shape)
     says = " /\\ ".join(proposition(equation, {}) for equation in definition.equations)
-    return f"({start}{says})"
+    return f"({ranges}{says})"
+
+
+def _recurrence(loop: e.Loop) -> str:
+    """What is carried at time 0, and at each later time by what it was before."""
+    says = []
+    for carry in loop.carries:
+        name, shape, axes = identifier(carry.tensor.name), carry.tensor.shape, carry.variables
+        at = " ".join(["", *axes])
+        ranges = _ranges(axes, shape)
+        says.append(f"({ranges}{name} 0%Z{at} = {printed(carry.start)})")
+        assert loop.length is not None
+        later = _ranges((loop.time, *axes), (loop.length, *shape))
+        says.append(f"({later}{name} ({loop.time} + 1)%Z{at} = {printed(carry.step)})")
+    every = " /\\ ".join(says)
+    return f"({every})"
+
+
+def _ranges(variables: Sequence[str], counts: Sequence[e.Expression]) -> str:
+    """The beginning of a proposition about all values of these variables that are in range."""
+    ranges = [f"(0 <= {v} < {printed(n)})%Z -> " for v, n in zip(variables, counts, strict=False)]
+    return f"forall {' '.join(variables)} : Z, {''.join(ranges)}" if ranges else ""
 
 
 def let(definition: e.Defined | e.Table, typed: bool = False) -> str:
@@ -121,10 +160,10 @@ def head(program: e.Program, assumed: Sequence[str], sizes: Sequence[str]) -> tu
 
 
 def kind(tensor: e.Tensor) -> str:
-    """The type of a tensor: a function of its indices."""
+    """The type of a tensor: a function of its indices, before them the times of the loops that it is in."""
     if tensor.sort not in TYPES:
         raise NotPrintedError(f"entries of sort {tensor.sort}")
-    return "Z -> " * len(tensor.shape) + TYPES[tensor.sort]
+    return "Z -> " * (len(tensor.times) + len(tensor.shape)) + TYPES[tensor.sort]
 
 
 def plain(definition: e.Definition) -> e.Defined | e.Table:
@@ -138,8 +177,6 @@ def plain(definition: e.Definition) -> e.Defined | e.Table:
 def _defined(definition: e.Defined | e.Table) -> str:
     if isinstance(definition, e.Table):
         return _table(definition)
-    if definition.tensor.times:
-        raise NotPrintedError("a loop")
     entry = printed(definition.entry)
     return f"fun {' '.join(definition.variables)} => {entry}" if definition.variables else entry
 

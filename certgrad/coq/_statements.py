@@ -236,7 +236,8 @@ class Case:
         lines += [f"  {text} ->" for text in (*given, *own)]
         names = ", ".join(f.name for f in used)
         if solved := ", ".join(f"{f.name}{EQUATIONS}" for f in used if f.solved):
-            script = f"unfold {solved} in *; cbv beta zeta in *; solutions {script}"
+            word = "loops" if any(t.times for f in used for t in f.solved) else "solutions"
+            script = f"unfold {solved} in *; cbv beta zeta in *; {word} {script}"
         if any(word in f.text for f in used for word in ("max_where", "max_lt", "min_lt")):
             script = f"windows {script}"
         return Theorem(

@@ -32,6 +32,13 @@ def test_right_rules_are_accepted(kernel, names):
     assert left == {}
 
 
+def test_what_loops_carry_moves_and_is_carried_back(kernel):
+    results = list(kernel.judge_all([printed("selective_scan"), printed("elman")], 1))
+    left = {j.name: j.reason for r in results for j in r.judged if j.stated and not j.accepted}
+    assert set(left.values()) == {"not printed: a loop"}
+    assert all(name.endswith("where_defined") for name in left)
+
+
 WRONG = [
     ("log", "log_jvp", "((dx i0) / (x i0))", "((dx i0) * (x i0))"),
     ("log", "log_jvp", "((dx i0) / (x i0))", "((dx i0) / ((x i0) + (1 / 1000000)))"),
@@ -45,6 +52,8 @@ WRONG = [
     ("amax", "amax_jvp", "((v7 i0 i1 i2 i3 i4) *", "((v4 i0 i1 i2 i3 i4) / 2 *"),
     ("amax", "amax_vjp", "((v7 i0 i1 i2 i3 i4) *", "((v4 i0 i1 i2 i3 i4) / 2 *"),
     ("max_pool1d", "max_pool1d_case_1_jvp", "(dx ((", "(x (("),
+    ("selective_scan", "selective_scan_jvp", "(v8 i0 i1) + (db i0 i1)", "(v8 i0 i1) - (db i0 i1)"),
+    ("selective_scan", "selective_scan_vjp_0", "((a ((t_ - 1%Z)%Z - t2)%Z i0) * ", "((a t2 i0) * "),
     ("inverse", "inverse_jvp", "(- (v15 i0 i1 i2))", "(v15 i0 i1 i2)"),
     ("inverse", "inverse_vjp", "(v14 i0 i1 k0)", "(v13 i0 i1 k0)"),
 ]

@@ -70,6 +70,14 @@ def test_that_an_equation_determines_one_array_is_part_of_where_it_is_defined():
     assert "v6 i0 i1 i2 = v6_other i0 i1 i2" in text
 
 
+def test_a_loop_is_what_it_carries():
+    text = file_of("selective_scan").sections[0].definitions[0].text
+    assert "(forall i0 : Z, (0 <= i0 < c)%Z -> v1 0%Z i0 = (h i0))" in text
+    assert "(forall t1 i0 : Z, (0 <= t1 < t_)%Z -> (0 <= i0 < c)%Z -> v1 (t1 + 1)%Z i0 = (v3 t1 i0))" in text
+    where = file_of("selective_scan").sections[1].theorems
+    assert {t.reason for t in where} == {"not printed: a loop"}
+
+
 def test_an_index_of_a_hypothesis_hides_no_size():
     derivative, *_ = file_of("amax").theorems
     assert "(unique_at (fun '(l, a_) => (0 <= l < n)%Z /\\ (0 <= a_ < m)%Z) (fun '(l, a_) => (x i l j a_ k)))" in (
