@@ -282,6 +282,17 @@ Ltac carried_again :=
   | B : forall s i, _ -> _ -> ?v (s + 1)%Z i = tanh _ |- tanh _ = _ => symmetry; apply B; in_time
   end.
 
+(** The slope of a tangent as a number at each time, of which no more is known. *)
+Ltac hold_slopes :=
+  match goal with
+  | B : forall s i, _ -> _ -> ?v (s + 1)%Z i = tanh _ |- context [?v] =>
+      let q := fresh "q" in
+      pose (q := fun s i => 1 - v (s + 1)%Z i * v (s + 1)%Z i);
+      inside_both ltac:(idtac; lazymatch goal with |- 1 - v (?s + 1)%Z ?i * v (?s + 1)%Z ?i = ?e =>
+        change (q s i = e); reflexivity end);
+      cbv beta; clearbody q
+  end.
+
 Ltac step_by_step :=
   first
     [ solve [ rewrite <- ?sum_plus, <- ?sum_minus; apply sum_ext; intros; rewrite <- ?sum_plus, <- ?sum_minus; apply sum_ext;
@@ -293,7 +304,7 @@ Ltac loop_adjoint :=
   recurrences; carries_alike; met_at_each_time;
   inside_both ltac:(stepped); cbv beta; inside_both ltac:(plain_time); cbv beta;
   inside_both ltac:(as_carried); cbv beta; one_of_each;
-  try (inside_both ltac:(carried_again); cbv beta); step_by_step.
+  try (inside_both ltac:(carried_again); cbv beta); try hold_slopes; step_by_step.
 
 (** A printed theorem about what loops carry. *)
 Ltac loops law :=

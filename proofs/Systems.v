@@ -89,12 +89,13 @@ Ltac inside leaf :=
   lazymatch goal with
   | |- sum_lt _ _ = _ => eapply sum_same; [intros ? ?; inside leaf | reflexivity]
   | |- ?a + ?b = _ => etransitivity; [apply f_equal2; inside leaf | reflexivity]
+  | |- 1 - ?b = _ => first [leaf | etransitivity; [apply f_equal; inside leaf | reflexivity]]
   | |- ?a - ?b = _ => etransitivity; [apply f_equal2; inside leaf | reflexivity]
   | |- ?a * ?b = _ => etransitivity; [apply f_equal2; inside leaf | reflexivity]
   | |- ?a / ?b = _ => etransitivity; [apply f_equal2; inside leaf | reflexivity]
   | |- - ?a = _ => etransitivity; [apply f_equal; inside leaf | reflexivity]
-  | |- tanh ?a = _ => etransitivity; [apply f_equal; inside leaf | reflexivity]
-  | |- exp ?a = _ => etransitivity; [apply f_equal; inside leaf | reflexivity]
+  | |- tanh ?a = _ => first [leaf | etransitivity; [apply f_equal; inside leaf | reflexivity]]
+  | |- exp ?a = _ => first [leaf | etransitivity; [apply f_equal; inside leaf | reflexivity]]
   | |- (if ?c then ?a else ?b) = _ =>
       first [leaf | etransitivity; [apply (f_equal2 (fun y z => if c then y else z)); inside leaf | reflexivity]]
   | |- _ => first [leaf | reflexivity]
