@@ -1,3 +1,3 @@
 (** All of the library: what printed files require. *)
 
-From Certgrad Require Export Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra Laws Axes Labels Defined Matrices Systems Windows Recurrences.
+From Certgrad Require Export Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra Laws Axes Labels Defined Matrices Systems Windows Recurrences Order.

@@ -258,3 +258,72 @@ Proof.
   intros i j Hi Hj N; specialize (L (Z.to_nat i) ltac:(lia) (Z.to_nat j) ltac:(lia)).
   rewrite !Z2Nat.id in L by lia; apply L, N.
 Qed.
+
+(** * The first place where a condition holds; entries that all differ *)
+
+Definition least_lt (n : Z) (p : Z -> bool) : Z := argmax_where n p (fun _ => 0).
+
+Definition distinct_lt (n : Z) (f : Z -> R) : Prop :=
+  forall i j, (0 <= i < n)%Z -> (0 <= j < n)%Z -> i <> j -> f i <> f j.
+
+Lemma least_range : forall n p, (0 < n)%Z -> (0 <= least_lt n p < n)%Z.
+Proof.
+  intros n p H; unfold least_lt, argmax_where.
+  assert (A := argmax_whereN_is (Z.to_nat n) (fun i => p (Z.of_nat i)) (fun _ => 0)).
+  destruct (argmax_whereN _ _ _) as [k|]; [destruct A as [A _]; lia|lia].
+Qed.
+
+Lemma argmax_whereN_ext : forall n p q f, (forall i, (i < n)%nat -> p i = q i) -> argmax_whereN n p f = argmax_whereN n q f.
+Proof.
+  intros n p q f H; induction n as [|n IH]; [reflexivity|]; cbn [argmax_whereN].
+  rewrite IH by (intros; apply H; lia); rewrite (H n) by lia; reflexivity.
+Qed.
+
+Lemma least_ext : forall n p q, (forall i, (0 <= i < n)%Z -> p i = q i) -> least_lt n p = least_lt n q.
+Proof.
+  intros n p q H; unfold least_lt, argmax_where.
+  rewrite (argmax_whereN_ext _ _ (fun i => q (Z.of_nat i))) by (intros; apply H; lia); reflexivity.
+Qed.
+
+Lemma least_steady : forall n (p : R -> Z -> bool) q, (forall i, (0 <= i < n)%Z -> locally 0 (fun t => p t i = q i)) ->
+  locally 0 (fun t => least_lt n (p t) = least_lt n q).
+Proof.
+  intros n p q H.
+  assert (L : locally 0 (fun t => forall i, (i < Z.to_nat n)%nat -> p t (Z.of_nat i) = q (Z.of_nat i)))
+    by (apply near_each; intros i Hi; apply H; lia).
+  revert L; apply filter_imp; intros t L; apply least_ext; intros i Hi.
+  specialize (L (Z.to_nat i) ltac:(lia)); rewrite Z2Nat.id in L by lia; exact L.
+Qed.
+
+Lemma zsumN_ext : forall n f g, (forall i, (i < n)%nat -> f i = g i) -> zsumN n f = zsumN n g.
+Proof.
+  intros n f g H; induction n as [|n IH]; [reflexivity|]; cbn [zsumN].
+  rewrite IH by (intros; apply H; lia); rewrite (H n) by lia; reflexivity.
+Qed.
+
+(** How many of a range a condition holds for stays as it is where the condition does. *)
+Lemma count_steady : forall n (b : R -> Z -> bool) c z, (forall i, (0 <= i < n)%Z -> locally 0 (fun t => b t i = c i)) ->
+  locally 0 (fun t => (zsum_lt n (fun i => if b t i then 1 else 0) =? z)%Z = (zsum_lt n (fun i => if c i then 1 else 0) =? z)%Z).
+Proof.
+  intros n b c z H.
+  assert (L : locally 0 (fun t => forall i, (i < Z.to_nat n)%nat -> b t (Z.of_nat i) = c (Z.of_nat i)))
+    by (apply near_each; intros i Hi; apply H; lia).
+  revert L; apply filter_imp; intros t L; unfold zsum_lt; apply (f_equal (fun y => (y =? z)%Z)).
+  apply zsumN_ext; intros i Hi; rewrite L by exact Hi; reflexivity.
+Qed.
+
+(** Which of two curves is first, by value and then by place, stays as it is where they differ. *)
+Lemma first_steady : forall f g a b c d (k l : Z), dual f a b -> dual g c d -> (k <> l -> a <> c) ->
+  (k = l -> forall t, f t = g t) ->
+  locally 0 (fun t => (Rltb (f t) (g t) || (Reqb (f t) (g t) && (k <? l)%Z))%bool
+                      = (Rltb a c || (Reqb a c && (k <? l)%Z))%bool).
+Proof.
+  intros f g a b c d k l F G N E; destruct (Z.eq_dec k l) as [K|K].
+  - apply filter_forall; intro t; subst l; rewrite Z.ltb_irrefl, !andb_false_r, !orb_false_r.
+    assert (A : a = c) by (rewrite <- (proj1 F), <- (proj1 G); apply E; reflexivity).
+    rewrite (E eq_refl t), A, !Rltb_false by lra; reflexivity.
+  - destruct (Rtotal_order a c) as [L|[L|L]]; [|exfalso; exact (N K L)|].
+    + generalize (dual_lt _ _ _ _ _ _ F G L); apply filter_imp; intros t T; rewrite !Rltb_true by assumption; reflexivity.
+    + generalize (dual_lt _ _ _ _ _ _ G F L); apply filter_imp; intros t T.
+      rewrite !Rltb_false, !Reqb_false by lra; reflexivity.
+Qed.

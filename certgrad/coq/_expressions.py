@@ -105,6 +105,8 @@ def printed(x: e.Expression) -> str:
             return INFINITE if x.positive else f"(- {INFINITE})"
         case e.Sum() | e.Product() | e.Maximum() | e.Minimum() | e.ArgMax() | e.ForAll() | e.Exists():
             return _bound(x)
+        case e.Least() if x.count is not None:
+            return f"(least_lt {printed(x.count)} (fun {identifier(x.variable)} => {printed(x.body)}))"
     raise NotPrintedError(f"a node {type(x).__name__}")
 
 

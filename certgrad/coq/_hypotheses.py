@@ -75,6 +75,11 @@ class Hypotheses:
                 (over,) = s.over
                 body = f"(fun {self._index(over.variable)} => {self.real(s.body)})"
                 return f"(unique_max {self.integer(over.size)} {body})"
+            case h.Distinct():
+                (over,) = s.over
+                return (
+                    f"(distinct_lt {self.integer(over.size)} (fun {self._index(over.variable)} => {self.real(s.body)}))"
+                )
             case h.Unique():
                 return self._unique(s)
         raise NotPrintedError(f"a hypothesis '{type(s).__name__}'")

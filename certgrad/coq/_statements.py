@@ -240,6 +240,8 @@ class Case:
             script = f"unfold {solved} in *; cbv beta zeta in *; {word} {script}"
         if any(word in f.text for f in used for word in ("max_where", "max_lt", "min_lt")):
             script = f"windows {script}"
+        if any("least_lt" in f.text for f in used):
+            script = f"ordered {script}"
         return Theorem(
             name,
             kind,

@@ -32,6 +32,13 @@ def test_right_rules_are_accepted(kernel, names):
     assert left == {}
 
 
+@pytest.mark.parametrize("name", ["sort", "top_k"])
+def test_sorted_entries_move_and_are_given_back(kernel, name):
+    file = printed(name)
+    file = replace(file, sections=file.sections[:1])
+    assert all(j.accepted for j in kernel.judge(file).judged)
+
+
 def test_what_loops_carry_moves_and_is_carried_back(kernel):
     results = list(kernel.judge_all([printed("selective_scan"), printed("elman")], 1))
     left = {j.name: j.reason for r in results for j in r.judged if j.stated and not j.accepted}
@@ -52,6 +59,8 @@ WRONG = [
     ("amax", "amax_jvp", "((v7 i0 i1 i2 i3 i4) *", "((v4 i0 i1 i2 i3 i4) / 2 *"),
     ("amax", "amax_vjp", "((v7 i0 i1 i2 i3 i4) *", "((v4 i0 i1 i2 i3 i4) / 2 *"),
     ("max_pool1d", "max_pool1d_case_1_jvp", "(dx ((", "(x (("),
+    ("sort", "sort_jvp", "(dx i0", "(dx (a - 1 - i0)%Z"),
+    ("sort", "sort_vjp", "(k2 =? i2)%Z", "(i2 =? i2)%Z"),
     ("selective_scan", "selective_scan_jvp", "(v8 i0 i1) + (db i0 i1)", "(v8 i0 i1) - (db i0 i1)"),
     ("selective_scan", "selective_scan_vjp_0", "((a ((t_ - 1%Z)%Z - t2)%Z i0) * ", "((a t2 i0) * "),
     ("inverse", "inverse_jvp", "(- (v15 i0 i1 i2))", "(v15 i0 i1 i2)"),
@@ -79,7 +88,7 @@ def test_a_wrong_rule_is_not_accepted(kernel, name, program, right, other):
     assert judged.reason.startswith("no proof was found")
 
 
-@pytest.mark.parametrize("name", ["log", "solve", "amax"])
+@pytest.mark.parametrize("name", ["log", "solve", "amax", "sort"])
 def test_a_hypothesis_that_is_needed_is_missed(kernel, name):
     file = printed(name)
     section, _ = file.sections

@@ -35,7 +35,7 @@ def test_expressions(expression, text):
 
 def test_what_has_no_words_is_refused():
     with pytest.raises(NotPrintedError, match="a node Least"):
-        printed(e.Least("k0", N, e.Truth(True)))
+        printed(e.Least("k0", None, e.Truth(True)))
 
 
 def test_an_infinity_is_any_number_and_no_output_reads_it():
@@ -68,6 +68,10 @@ def test_that_an_equation_determines_one_array_is_part_of_where_it_is_defined():
     assert "(exists (v6 : Z -> Z -> Z -> R), v6_is_determined v6) /\\" in text
     assert "v6_is_determined v6 -> v6_is_determined v6_other ->" in text
     assert "v6 i0 i1 i2 = v6_other i0 i1 i2" in text
+
+
+def test_entries_that_differ_are_a_hypothesis():
+    assert "(distinct_lt n (fun k => (x i k j)))" in file_of("sort").theorems[0].statement
 
 
 def test_a_loop_is_what_it_carries():
