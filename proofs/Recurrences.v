@@ -191,7 +191,7 @@ Ltac carries_move :=
   end.
 
 Ltac loop_moves :=
-  recurrences; repeat carry_moves; try carries_move;
+  recurrences; first [carries_move | repeat carry_moves];
   eapply dual_is_derive; [derive_with carried_moves|]; cbv beta;
   lazymatch goal with
   | |- _ = _ :> R => first [step_law | (all_as_carried; step_law) | real_equation]
