@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 import jax
+import numpy as np
 
 from certgrad.graph._jaxpr import bind
 from certgrad.obligations.tracing.jax_internals import is_literal, jaxpr_of
@@ -122,9 +123,9 @@ def _distinct(jaxpr: Any) -> tuple[list[Any], list[Any]]:
     equations = []
     for eqn in jaxpr.eqns:
         eqn = eqn.replace(invars=[v if is_literal(v) else same.get(v, v) for v in eqn.invars])
-        operands = tuple((str(v.val), str(v.aval)) if is_literal(v) else v for v in eqn.invars)
-        key = eqn.primitive, operands, str(sorted(eqn.params.items(), key=lambda item: item[0]))
         if not eqn.effects and eqn.primitive.name in _CHEAP + _FUNCTIONS:
+            operands = tuple((np.asarray(v.val).tobytes(), v.aval) if is_literal(v) else v for v in eqn.invars)
+            key = eqn.primitive, operands, frozenset(eqn.params.items())
             if (before := seen.get(key)) is not None:
                 same.update(zip(eqn.outvars, before.outvars, strict=True))
                 continue
