@@ -4,9 +4,9 @@
 
 The rules are those of ops of which Coq accepts all, by `reports/coq.md`. A mutant is a rule with one equation changed,
 for which the ball evaluator finds a point that satisfies the certificate's hypotheses and at which a law fails, at
-shapes that the theorem is about. A bare
-theorem is that of a right rule with one hypothesis taken away. An obligation counts as accepted together with the
-theorem that its programs are defined, since Coq's functions are total.
+shapes that the theorem is about. A bare theorem is that of a right rule with one hypothesis taken away, which no other
+restates. An obligation counts as accepted together with the theorem that its programs are defined, since Coq's
+functions are total.
 With `--write` what is found so far stands in `reports/coq_wrong.md`.
 """
 
@@ -33,6 +33,7 @@ from certgrad.coq._names import identifier
 from certgrad.coq._programs import Function
 from certgrad.coq._statements import Case, Section
 from certgrad.errors import CertgradError
+from certgrad.hypotheses.tree import Either, Statement
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.verify._programs import DoesNotTraceError, at_symbols
 from certgrad.ops import registry
@@ -79,7 +80,10 @@ def mutants(op: Op, certificate: Certificate, count: int) -> Iterator[File]:
                 continue
             claims = [c for c in certificate.claims if c.kind in found.gaps and c.cases[at].verdict in PROVED]
             claims = [c for c in claims if not any(_excludes(h.tree, found) for h in c.cases[at].hypotheses)]
-            read = Case(mutant, case, at_symbols(mutant, case), identifier(f"{op.name}_mutant_{k}"))
+            name = identifier(f"{op.name}_mutant_{k}")
+            read, right = (Case(rule, case, at_symbols(rule, case), name) for rule in (mutant, one))
+            if _programs(read) == _programs(right):  # what was changed acts at shapes alone that agree
+                continue
         except (CertgradError, DoesNotTraceError, UnreadableError, NotPrintedError):
             continue
         except Exception:  # a mutant may do anything, and one that fails in Python is no test of Coq
@@ -118,6 +122,8 @@ def bare(op: Op, certificate: Certificate) -> Iterator[File]:
             if claim.kind not in KINDS or claim.cases[at].verdict not in PROVED:
                 continue
             for k, tree in enumerate(trees):
+                if _said_again(tree, trees):
+                    continue
                 left = [t for t in trees if t is not tree]
                 pair = [read.theorem(claim.kind, left), read.theorem(claim.kind, left, where=True)]
                 if any(t.reason for t in pair):
@@ -126,6 +132,15 @@ def bare(op: Op, certificate: Certificate) -> Iterator[File]:
                 text = claim.cases[at].hypotheses[k].text.replace('"', "'")
                 named = tuple(replace(t, name=identifier(f"{t.name}_without_{k}")) for t in pair)
                 yield File(name, f"{name} ({text})", (Section(name, _programs(read), named),))
+
+
+def _said_again(hypothesis: Statement, among: Sequence[Statement]) -> bool:
+    """Whether one of the others is that it holds or something else does: then it is said by both, or by neither."""
+
+    def part(one: Statement, other: Statement) -> bool:
+        return isinstance(other, Either) and one in other.parts
+
+    return any(part(hypothesis, one) or part(one, hypothesis) for one in among if one is not hypothesis)
 
 
 def spread(of: list[Iterator[File]], count: int) -> Iterator[File]:
