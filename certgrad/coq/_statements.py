@@ -246,7 +246,7 @@ class Case:
             name,
             kind,
             "\n".join([*lines, conclusion]),
-            f"start; unfold {names}; cbv beta zeta; {script}.",
+            f"start; {self._composed(kind, used)}unfold {names}; cbv beta zeta; {script}.",
             hypotheses=" /\\ ".join(own),
         )
 
@@ -288,6 +288,13 @@ class Case:
         tensors = [*self.inputs, *self.tangents, *self.seeds]
         solved = "".join(f.solutions() for f in (*jvp, *vjp))
         return f"{solved}  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], "adjoint"
+
+    def _composed(self, kind: str, used: Sequence[Function]) -> str:
+        """What is tried first, while the definitions inside programs still stand."""
+        if kind != "vjp_is_adjoint" or self.jvp is None:
+            return ""
+        names = ", ".join(identifier(t.name) for t in (*self.tangents, *self.seeds))
+        return f"try solve [cbv beta delta [{' '.join(f.name for f in used)}]; composed_adjoint ({names})]; "
 
     def _seeded(self) -> tuple[str, list[e.Tensor], list[Function], str]:
         """Of a rule that has a VJP alone: the derivative of the seeded outputs along a line is what the VJP says."""

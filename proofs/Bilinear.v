@@ -1,0 +1,224 @@
+(** Adjoint laws of composed programs. What does not depend on what moves is held: a name of which nothing is known, the
+    same name in all programs. What remains is linear in the tangents and in the seeds; both sides are brought to sums
+    of monomials with all sums in front, and those of one side are found on the other. *)
+
+From Coq Require Import Reals Lra Lia ZArith Bool.
+From Coquelicot Require Import Coquelicot.
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra Laws Axes Labels.
+Open Scope R_scope.
+
+(** * Values that are held *)
+
+(** Marks a tensor that a law is linear in. *)
+Definition moving {A : Type} (_ : A) : Prop := True.
+
+Ltac moves t := match goal with _ : moving ?w |- _ => lazymatch t with context [w] => idtac end end.
+
+Ltac mark names :=
+  lazymatch names with
+  | (?rest, ?x) => mark rest; mark x
+  | ?x => assert (moving x) by exact I
+  end.
+
+(** Whether a value is given its own name: where its entries are sums, maxima or values of functions. *)
+Ltac worth_a_name A :=
+  lazymatch type of A with
+  | Z -> _ => let a := eval cbv beta in (A 0%Z) in worth_a_name a
+  | R =>
+      lazymatch A with
+      | _ + _ => fail
+      | _ - _ => fail
+      | _ * _ => fail
+      | _ / _ => fail
+      | - _ => fail
+      | _ ^ _ => fail
+      | IZR _ => fail
+      | if _ then IZR _ else IZR _ => fail
+      | sqrt (IZR _) => fail
+      | _ => tryif is_entry A then fail else idtac
+      end
+  end.
+
+Ltac named A k :=
+  match goal with
+  | v := ?B |- _ => constr_eq A B; k v
+  | _ => let v := fresh "held" in pose (v := A); k v
+  end.
+
+Ltac lets t k :=
+  lazymatch t with
+  | let x := ?A in @?B x =>
+      tryif moves A then (let t' := eval cbv beta in (B A) in lets t' k)
+      else tryif worth_a_name A then named A ltac:(fun v => let t' := eval cbv beta in (B v) in lets t' k)
+      else (let t' := eval cbv beta in (B A) in lets t' k)
+  | _ => k t
+  end.
+
+(** At least one value is held. *)
+Ltac hold_values :=
+  repeat match goal with |- context [let x := ?A in @?B x] =>
+    let t := constr:(let x := A in B x) in
+    let t := eval cbv beta in t in
+    lets t ltac:(fun t' => change t with t'); cbv beta
+  end;
+  match goal with v := _ |- _ => clearbody v end; repeat match goal with v := _ |- _ => clearbody v end.
+
+(** * Sums of monomials *)
+
+Lemma opp_as_product : forall a, - a = -1 * a.
+Proof. intros; ring. Qed.
+
+Lemma difference : forall a b, a - b = a + - b.
+Proof. reflexivity. Qed.
+
+Lemma quotient : forall a b, a / b = / b * a.
+Proof. intros; unfold Rdiv; ring. Qed.
+
+Lemma choice : forall (c : bool) a b, (if c then a else b) = ind c * a + ind (negb c) * b.
+Proof. intros [] a b; unfold ind; simpl; ring. Qed.
+
+(** What is taken apart. *)
+Ltac apart_ t := first [ lazymatch t with context [sum_lt] => idtac end | moves t ].
+
+(** Goal [A * B = ?e], both sums of monomials. *)
+Ltac product_of_sums :=
+  cbv beta;
+  lazymatch goal with
+  | |- (?a + ?b) * ?c = _ =>
+      tryif apart_ (a + b) then
+        etransitivity; [apply Rmult_plus_distr_r | etransitivity; [apply f_equal2; product_of_sums | reflexivity]]
+      else product_right
+  | |- _ => product_right
+  end
+with product_right :=
+  lazymatch goal with
+  | |- ?c * (?a + ?b) = _ =>
+      tryif apart_ (a + b) then
+        etransitivity; [apply Rmult_plus_distr_l | etransitivity; [apply f_equal2; product_of_sums | reflexivity]]
+      else reflexivity
+  | |- sum_lt ?n ?f * ?c = _ =>
+      etransitivity; [symmetry; apply sum_scal_r | eapply sum_same; [intros ? ?; product_of_sums | reflexivity]]
+  | |- ?c * sum_lt ?n ?f = _ =>
+      etransitivity; [symmetry; apply sum_scal_l | eapply sum_same; [intros ? ?; product_of_sums | reflexivity]]
+  | |- _ => reflexivity
+  end.
+
+Ltac sum_of_sums :=
+  cbv beta;
+  lazymatch goal with
+  | |- sum_lt ?n (fun i => _ + _) = _ => etransitivity; [apply sum_plus | etransitivity; [apply f_equal2; sum_of_sums | reflexivity]]
+  | |- _ => reflexivity
+  end.
+
+(** Goal [t = ?e]. *)
+Ltac monomials :=
+  cbv beta;
+  lazymatch goal with |- ?t = _ =>
+    tryif apart_ t then
+      lazymatch t with
+      | sum_lt _ _ => eapply sum_same; [intros ? ?; monomials | sum_of_sums]
+      | 0 + ?a => etransitivity; [apply Rplus_0_l | monomials]
+      | ?a + 0 => etransitivity; [apply Rplus_0_r | monomials]
+      | ?a + ?b => etransitivity; [apply f_equal2; monomials | reflexivity]
+      | ?a - ?b => etransitivity; [apply (difference a b) | monomials]
+      | - ?a => etransitivity; [apply opp_as_product | monomials]
+      | ?a * ?b => etransitivity; [apply f_equal2; monomials | product_of_sums]
+      | ?a / ?b => etransitivity; [apply quotient | monomials]
+      | if ?c then ?a else 0 => etransitivity; [apply (if_ind_0 c a) | monomials]
+      | if ?c then ?a else ?b => etransitivity; [apply (choice c a b) | monomials]
+      | _ => reflexivity
+      end
+    else reflexivity
+  end.
+
+(** * Monomials found on the other side *)
+
+(** Whether [w] is read in one of two terms and not in the other; and so at the index [i]. *)
+Ltac in_one w a b :=
+  lazymatch a with
+  | context [w] => lazymatch b with context [w] => fail | _ => idtac end
+  | _ => lazymatch b with context [w] => idtac | _ => fail end
+  end.
+
+Ltac differ_at p q := lazymatch constr:((p, q)) with (true, true) => fail | (false, false) => fail | _ => idtac end.
+
+Ltac in_one_at w i a b :=
+  lazymatch type of w with
+  | Z -> Z -> Z -> Z -> Z -> _ => fail
+  | Z -> Z -> Z -> Z -> _ => first
+      [ let p := lazymatch a with context [w i _ _ _] => true | _ => false end in
+        let q := lazymatch b with context [w i _ _ _] => true | _ => false end in differ_at p q
+      | let p := lazymatch a with context [w _ i _ _] => true | _ => false end in
+        let q := lazymatch b with context [w _ i _ _] => true | _ => false end in differ_at p q
+      | let p := lazymatch a with context [w _ _ i _] => true | _ => false end in
+        let q := lazymatch b with context [w _ _ i _] => true | _ => false end in differ_at p q
+      | let p := lazymatch a with context [w _ _ _ i] => true | _ => false end in
+        let q := lazymatch b with context [w _ _ _ i] => true | _ => false end in differ_at p q ]
+  | Z -> Z -> Z -> _ => first
+      [ let p := lazymatch a with context [w i _ _] => true | _ => false end in
+        let q := lazymatch b with context [w i _ _] => true | _ => false end in differ_at p q
+      | let p := lazymatch a with context [w _ i _] => true | _ => false end in
+        let q := lazymatch b with context [w _ i _] => true | _ => false end in differ_at p q
+      | let p := lazymatch a with context [w _ _ i] => true | _ => false end in
+        let q := lazymatch b with context [w _ _ i] => true | _ => false end in differ_at p q ]
+  | Z -> Z -> _ => first
+      [ let p := lazymatch a with context [w i _] => true | _ => false end in
+        let q := lazymatch b with context [w i _] => true | _ => false end in differ_at p q
+      | let p := lazymatch a with context [w _ i] => true | _ => false end in
+        let q := lazymatch b with context [w _ i] => true | _ => false end in differ_at p q ]
+  | Z -> _ =>
+      let p := lazymatch a with context [w i] => true | _ => false end in
+      let q := lazymatch b with context [w i] => true | _ => false end in differ_at p q
+  end.
+
+Ltac same_tensors a b := tryif (match goal with w : _ -> _ |- _ => in_one w a b end) then fail else idtac.
+
+(** The index [i] stands at the same places on both sides. *)
+Ltac same_role i :=
+  lazymatch goal with |- ?a = ?b =>
+    tryif (match goal with w : _ -> _ |- _ => in_one_at w i a b end) then fail else idtac end.
+
+Ltac monomial_leaf := first [ reflexivity | solve [unfold Rdiv; ring] | solve [unfold ind, Rdiv; ring] ].
+
+(** An equation of monomials: in each order of summation in which indices stand at the same places. *)
+Ltac next_index n k e :=
+  to_front n k e; apply sum_ext; let i := fresh "i" in intros i ?; cbv beta; same_role i.
+
+Ltac in_some_role :=
+  lazymatch goal with
+  | |- sum_lt ?n _ = ?e =>
+      first
+        [ next_index n 1%nat e; in_some_role
+        | next_index n 2%nat e; in_some_role
+        | next_index n 3%nat e; in_some_role
+        | next_index n 4%nat e; in_some_role
+        | next_index n 5%nat e; in_some_role
+        | next_index n 6%nat e; in_some_role
+        | next_index n 7%nat e; in_some_role ]
+  | |- ?t = ?e => lazymatch e with sum_lt _ _ => fail | _ => idtac end; monomial_leaf
+  end.
+
+Ltac found := change sum_done with sum_lt; solve [in_some_role].
+
+(** Each sum with those that are left, once. *)
+Ltac match_monomials :=
+  repeat match goal with
+  | |- context [sum_lt ?n ?f] =>
+      repeat match goal with |- context [sum_lt ?m ?g] =>
+        tryif constr_eq f g then fail else
+          same_tensors g f;
+          let E := fresh "E" in
+          assert (E : sum_lt m g = sum_lt n f) by found; rewrite E; clear E
+      end;
+      change (sum_lt n f) with (sum_done n f)
+  end;
+  change sum_done with sum_lt.
+
+Ltac bilinear :=
+  etransitivity; [monomials | symmetry; etransitivity; [monomials | symmetry]];
+  match_monomials; first [solve [ring] | (one_terms; match_monomials; solve [ring | field; side])].
+
+(** The adjoint law; [names] are the tangents and seeds. *)
+Ltac composed_adjoint names :=
+  lazymatch goal with |- _ = _ :> R => idtac end;
+  mark names; cbv beta; hold_values; bilinear.
