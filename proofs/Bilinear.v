@@ -20,16 +20,18 @@ Ltac mark names :=
   | ?x => assert (moving x) by exact I
   end.
 
-(** Whether a value is given its own name: where its entries are sums, maxima or values of functions. *)
+(** Whether a value is given its own name: where its entries are sums or values of functions. A maximum that keeps
+    exponentials small has none, nor what depends on it, down to a quotient of exponentials. *)
 Ltac worth_a_name A :=
   lazymatch type of A with
   | Z -> _ => let a := eval cbv beta in (A 0%Z) in worth_a_name a
   | R =>
       lazymatch A with
+      | ?a / _ => lazymatch a with context [max_lt] => idtac end
+      | context [max_lt] => fail
       | _ + _ => fail
       | _ - _ => fail
       | _ * _ => fail
-      | _ / _ => fail
       | - _ => fail
       | _ ^ _ => fail
       | IZR _ => fail
@@ -54,13 +56,16 @@ Ltac lets t k :=
   | _ => k t
   end.
 
-(** At least one value is held. *)
-Ltac hold_values :=
+Ltac name_values :=
   repeat match goal with |- context [let x := ?A in @?B x] =>
     let t := constr:(let x := A in B x) in
     let t := eval cbv beta in t in
     lets t ltac:(fun t' => change t with t'); cbv beta
-  end;
+  end.
+
+(** At least one value is held. *)
+Ltac hold_values :=
+  name_values;
   match goal with v := _ |- _ => clearbody v end; repeat match goal with v := _ |- _ => clearbody v end.
 
 (** * Sums of monomials *)

@@ -291,10 +291,15 @@ class Case:
 
     def _composed(self, kind: str, used: Sequence[Function]) -> str:
         """What is tried first, while the definitions inside programs still stand."""
-        if kind != "vjp_is_adjoint" or self.jvp is None:
+        laws = {
+            "jvp_is_derivative": ("composed_derivative", self.tangents),
+            "vjp_is_adjoint": ("composed_adjoint", [*self.tangents, *self.seeds]),
+        }
+        if kind not in laws or self.jvp is None:
             return ""
-        names = ", ".join(identifier(t.name) for t in (*self.tangents, *self.seeds))
-        return f"try solve [cbv beta delta [{' '.join(f.name for f in used)}]; composed_adjoint ({names})]; "
+        law, tensors = laws[kind]
+        moving = ", ".join(identifier(t.name) for t in tensors)
+        return f"try solve [cbv beta delta [{' '.join(f.name for f in used)}]; {law} ({moving})]; "
 
     def _seeded(self) -> tuple[str, list[e.Tensor], list[Function], str]:
         """Of a rule that has a VJP alone: the derivative of the seeded outputs along a line is what the VJP says."""

@@ -1,0 +1,212 @@
+(** Derivatives of composed programs, one definition of the forward after the other: each is a curve of which a value and
+    a derivative are known, and no more. Values that the JVP computes too have one name; what remains is linear in the
+    tangents. *)
+
+From Coq Require Import Reals Lra Lia ZArith Bool FunctionalExtensionality.
+From Coquelicot Require Import Coquelicot.
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra Laws Axes Labels Bilinear.
+Open Scope R_scope.
+
+(** * Softmax: what does not depend on the maximum that keeps exponentials small *)
+
+Lemma softmax_unshifted : forall n s m i, exp (s i - m) / sum_lt n (fun k => exp (s k - m)) = exp (s i) / sum_lt n (fun k => exp (s k)).
+Proof.
+  intros n s m i; rewrite exp_minus, (sum_ext n _ (fun k => exp (s k) * / exp m)), sum_scal_r by (intros; apply exp_minus).
+  unfold Rdiv; rewrite Rinv_mult, Rinv_inv.
+  replace (exp (s i) * / exp m * (/ sum_lt n (fun k => exp (s k)) * exp m))
+    with (exp (s i) * / sum_lt n (fun k => exp (s k)) * (/ exp m * exp m)) by ring.
+  rewrite Rinv_l by (apply Rgt_not_eq, exp_pos); ring.
+Qed.
+
+Lemma dual_softmax : forall n (s : R -> Z -> R) v d i, (1 <= n)%Z ->
+  (forall k, dual (fun t => s t k) (v k) (d k)) ->
+  dual (fun t => exp (s t i - max_lt n (fun k => s t k)) / sum_lt n (fun k => exp (s t k - max_lt n (fun k => s t k))))
+    (exp (v i - max_lt n (fun k => v k)) / sum_lt n (fun k => exp (v k - max_lt n (fun k => v k))))
+    (exp (v i - max_lt n (fun k => v k)) / sum_lt n (fun k => exp (v k - max_lt n (fun k => v k))) *
+     (d i - sum_lt n (fun k => exp (v k - max_lt n (fun k => v k)) / sum_lt n (fun k => exp (v k - max_lt n (fun k => v k))) * d k))).
+Proof.
+  intros n s v d i Hn H.
+  assert (P : 0 < sum_lt n (fun k => exp (v k))) by (apply sum_pos; [lia | intros; apply exp_pos]).
+  apply (dual_ext (fun t => exp (s t i) / sum_lt n (fun k => exp (s t k)))).
+  { intro t; symmetry; apply (softmax_unshifted n (s t)). }
+  rewrite (softmax_unshifted n v).
+  set (m := max_lt n (fun k => v k)).
+  rewrite (sum_ext n (fun k => exp (v k - m) / sum_lt n (fun k => exp (v k - m)) * d k)
+             (fun k => exp (v k) / sum_lt n (fun k => exp (v k)) * d k))
+    by (intros; rewrite (softmax_unshifted n v); reflexivity).
+  eapply dual_eq; [eapply dual_div; [apply dual_exp, H | apply dual_sum; intros k _; apply dual_exp, H | lra] | reflexivity |].
+  rewrite (sum_ext n (fun k => exp (v k) / sum_lt n (fun k => exp (v k)) * d k)
+             (fun k => / sum_lt n (fun k => exp (v k)) * (d k * exp (v k)))) by (intros; unfold Rdiv; ring).
+  rewrite sum_scal_l; field; lra.
+Qed.
+
+(** * Curves *)
+
+(** Names of bound variables below are such as no tensor has. *)
+Ltac head_value b :=
+  lazymatch b with
+  | let x := ?A in _ => exact A
+  | ?f _ => head_value f
+  end.
+
+Ltac body_at b v k :=
+  lazymatch b with
+  | let x := _ in @?B x => let r := eval cbv beta in (B v) in k r
+  | ?f ?a => body_at f v ltac:(fun r => let r' := eval cbv beta in (r a) in k r')
+  end.
+
+Ltac known_curve :=
+  match goal with H : context [dual] |- _ => apply H end.
+
+(** A definition that moves, by itself. *)
+Ltac entries_derived :=
+  cbv beta;
+  lazymatch goal with
+  | |- dual (fun t => ?W t) _ _ => is_var W; known_curve
+  | |- dual (fun t => ?W t _) _ _ => is_var W; known_curve
+  | |- dual (fun t => ?W t _ _) _ _ => is_var W; known_curve
+  | |- dual (fun t => ?W t _ _ _) _ _ => is_var W; known_curve
+  | |- dual (fun t => ?W t _ _ _ _) _ _ => is_var W; known_curve
+  | |- dual (fun t => ?W t _ _ _ _ _) _ _ => is_var W; known_curve
+  | |- dual (fun t => exp (_ - max_lt ?n (fun k => @?s t k)) / sum_lt ?n _) _ _ =>
+      eapply (dual_softmax n s); [lia | intro; entries_derived]
+  | |- dual _ _ _ => first [dual_law | fail 1]; entries_derived
+  | |- steady _ _ => dual_step; entries_derived
+  | |- _ -> _ => intro; entries_derived
+  | |- forall _, _ => intro; entries_derived
+  | |- _ => idtac
+  end.
+
+Ltac values_unfolded := repeat match goal with h := _ |- _ => progress unfold h end; cbv beta.
+
+Ltac entry_curve :=
+  intros; entries_derived;
+  lazymatch goal with |- dual _ _ _ => fail | _ => idtac end;
+  values_unfolded; hypotheses; first [solve [sign_of_sum] | solve [side]].
+
+(** The value of a curve by the name that it has in the JVP, if it has one. *)
+Ltac by_its_name H :=
+  lazymatch type of H with
+  | forall e_i e_j e_k e_l : Z, dual (fun t => ?V t e_i e_j e_k e_l) (@?v e_i e_j e_k e_l) (@?d e_i e_j e_k e_l) =>
+      named v ltac:(fun w =>
+        let d' := constr:(fun e_i e_j e_k e_l : Z => ltac:(
+          let u := eval cbv beta in (v e_i e_j e_k e_l) in let e := eval cbv beta in (d e_i e_j e_k e_l) in
+          let p := eval pattern u in e in
+          lazymatch p with ?q _ => let r := eval cbv beta in (q (w e_i e_j e_k e_l)) in exact r end)) in
+        let T := eval cbv beta in (forall e_i e_j e_k e_l : Z, dual (fun t => V t e_i e_j e_k e_l) (w e_i e_j e_k e_l) (d' e_i e_j e_k e_l)) in
+        change T in H)
+  | forall e_i e_j e_k : Z, dual (fun t => ?V t e_i e_j e_k) (@?v e_i e_j e_k) (@?d e_i e_j e_k) =>
+      named v ltac:(fun w =>
+        let d' := constr:(fun e_i e_j e_k : Z => ltac:(
+          let u := eval cbv beta in (v e_i e_j e_k) in let e := eval cbv beta in (d e_i e_j e_k) in
+          let p := eval pattern u in e in
+          lazymatch p with ?q _ => let r := eval cbv beta in (q (w e_i e_j e_k)) in exact r end)) in
+        let T := eval cbv beta in (forall e_i e_j e_k : Z, dual (fun t => V t e_i e_j e_k) (w e_i e_j e_k) (d' e_i e_j e_k)) in
+        change T in H)
+  | forall e_i e_j : Z, dual (fun t => ?V t e_i e_j) (@?v e_i e_j) (@?d e_i e_j) =>
+      named v ltac:(fun w =>
+        let d' := constr:(fun e_i e_j : Z => ltac:(
+          let u := eval cbv beta in (v e_i e_j) in let e := eval cbv beta in (d e_i e_j) in
+          let p := eval pattern u in e in
+          lazymatch p with ?q _ => let r := eval cbv beta in (q (w e_i e_j)) in exact r end)) in
+        let T := eval cbv beta in (forall e_i e_j : Z, dual (fun t => V t e_i e_j) (w e_i e_j) (d' e_i e_j)) in
+        change T in H)
+  | forall e_i : Z, dual (fun t => ?V t e_i) (@?v e_i) (@?d e_i) =>
+      named v ltac:(fun w =>
+        let d' := constr:(fun e_i : Z => ltac:(
+          let u := eval cbv beta in (v e_i) in let e := eval cbv beta in (d e_i) in
+          let p := eval pattern u in e in
+          lazymatch p with ?q _ => let r := eval cbv beta in (q (w e_i)) in exact r end)) in
+        let T := eval cbv beta in (forall e_i : Z, dual (fun t => V t e_i) (w e_i) (d' e_i)) in
+        change T in H)
+  | dual (fun t => ?V t) ?v ?d =>
+      named v ltac:(fun w =>
+        let p := eval pattern v in d in
+        lazymatch p with ?q _ => let r := eval cbv beta in (q w) in change (dual (fun t => V t) w r) in H end)
+  end.
+
+(** The same where it is read at other indices. *)
+Ltac name_inside H :=
+  lazymatch type of H with
+  | forall e_i e_j e_k e_l : Z, dual _ (?w e_i e_j e_k e_l) (@?d e_i e_j e_k e_l) =>
+      lazymatch d with
+      | context [max_lt] =>
+          let B := eval unfold w in w in let E := fresh in
+          assert (E : forall e_i e_j e_k e_l : Z, ltac:(let b := eval cbv beta in (B e_i e_j e_k e_l) in exact b) = w e_i e_j e_k e_l)
+            by (intros; reflexivity); setoid_rewrite E in H; clear E
+      | _ => idtac
+      end
+  | forall e_i e_j e_k : Z, dual _ (?w e_i e_j e_k) (@?d e_i e_j e_k) =>
+      lazymatch d with
+      | context [max_lt] =>
+          let B := eval unfold w in w in let E := fresh in
+          assert (E : forall e_i e_j e_k : Z, ltac:(let b := eval cbv beta in (B e_i e_j e_k) in exact b) = w e_i e_j e_k)
+            by (intros; reflexivity); setoid_rewrite E in H; clear E
+      | _ => idtac
+      end
+  | forall e_i e_j : Z, dual _ (?w e_i e_j) (@?d e_i e_j) =>
+      lazymatch d with
+      | context [max_lt] =>
+          let B := eval unfold w in w in let E := fresh in
+          assert (E : forall e_i e_j : Z, ltac:(let b := eval cbv beta in (B e_i e_j) in exact b) = w e_i e_j)
+            by (intros; reflexivity); setoid_rewrite E in H; clear E
+      | _ => idtac
+      end
+  | _ => idtac
+  end.
+
+Ltac cut_curve V H A :=
+  pose (V := A);
+  lazymatch type of A with
+  | R -> Z -> Z -> Z -> Z -> R => eassert (H : forall e_i e_j e_k e_l : Z, dual (fun t => V t e_i e_j e_k e_l) _ _) by (unfold V; entry_curve)
+  | R -> Z -> Z -> Z -> R => eassert (H : forall e_i e_j e_k : Z, dual (fun t => V t e_i e_j e_k) _ _) by (unfold V; entry_curve)
+  | R -> Z -> Z -> R => eassert (H : forall e_i e_j : Z, dual (fun t => V t e_i e_j) _ _) by (unfold V; entry_curve)
+  | R -> Z -> R => eassert (H : forall e_i : Z, dual (fun t => V t e_i) _ _) by (unfold V; entry_curve)
+  | R -> R => eassert (H : dual (fun t => V t) _ _) by (unfold V; entry_curve)
+  end;
+  cbv beta in H; by_its_name H; name_inside H.
+
+Ltac curves :=
+  lazymatch goal with
+  | |- dual ?T ?v ?d =>
+      tryif (let A := constr:(fun time : R => ltac:(let b := eval cbv beta in (T time) in head_value b)) in idtac) then
+        let A := constr:(fun time : R => ltac:(let b := eval cbv beta in (T time) in head_value b)) in
+        let X := lazymatch type of A with R -> ?X => X end in
+        let it := fresh "it" in
+        let B := constr:(fun (time : R) (it : X) => ltac:(let b := eval cbv beta in (T time) in body_at b it ltac:(fun r => exact r))) in
+        lazymatch A with
+        | fun _ => ?a =>
+            tryif worth_a_name a then
+              named a ltac:(fun w => let T' := constr:(fun time : R => B time w) in let T' := eval cbv beta in T' in
+                                     change (dual T' v d))
+            else (let T' := constr:(fun time : R => B time a) in let T' := eval cbv beta in T' in change (dual T' v d))
+        | _ =>
+            let a := eval cbv beta in (A 0) in
+            let V := fresh "curve" in let H := fresh "along" in
+            first
+              [ worth_a_curve a; cut_curve V H A;
+                let T' := constr:(fun time : R => B time (V time)) in let T' := eval cbv beta in T' in change (dual T' v d); clearbody V
+              | let T' := constr:(fun time : R => B time (A time)) in let T' := eval cbv beta in T' in change (dual T' v d) ]
+        end;
+        curves
+      else idtac
+  end
+with worth_a_curve a :=
+  lazymatch a with
+  | context [max_lt] => idtac
+  | _ => worth_a_name a
+  end.
+
+Ltac forget := repeat match goal with v := _ |- _ => clearbody v end.
+
+Ltac linear_in_tangents :=
+  first [ reflexivity | solve [ring] | bilinear | solve [field; side] ].
+
+(** The derivative of a composed program; [names] are the tangents. *)
+Ltac composed_derivative names :=
+  lazymatch goal with |- is_derive ?f 0 ?d =>
+    mark names;
+    let F := fresh "F" in let E := fresh "E" in
+    remember f as F eqn:E; name_values; subst F;
+    eapply dual_is_derive; [curves; entries_derived | forget; linear_in_tangents]
+  end.
