@@ -186,22 +186,38 @@ Ltac same_role i :=
 Ltac monomial_leaf := first [ reflexivity | solve [unfold Rdiv; ring] | solve [unfold ind, Rdiv; ring] ].
 
 (** An equation of monomials: in each order of summation in which indices stand at the same places. *)
+Ltac range_at k e :=
+  lazymatch e with
+  | sum_lt ?a ?f =>
+      lazymatch k with
+      | 1%nat => a
+      | S ?k' => let b := eval cbv beta in (f 0%Z) in range_at k' b
+      end
+  end.
+
+(** Goal [t = ?e]: the k-th of the sums in front before the others. *)
+Ltac bring k :=
+  cbv beta;
+  lazymatch k with
+  | 1%nat => reflexivity
+  | S ?k' =>
+      etransitivity; [eapply sum_same; [intros ? ?; bring k' | reflexivity] | cbv beta];
+      lazymatch goal with |- sum_lt ?a (fun i => sum_lt ?b (fun j => @?F i j)) = _ => apply (sum_comm a b F) end
+  end.
+
 Ltac next_index n k e :=
-  to_front n k e; apply sum_ext; let i := fresh "i" in intros i ?; cbv beta; same_role i.
+  let m := range_at k e in constr_eq m n;
+  eapply eq_trans; [ | apply eq_sym; bring k ];
+  cbv beta; apply sum_ext; let i := fresh "i" in intros i ?; cbv beta; same_role i.
 
 Ltac in_some_role :=
   lazymatch goal with
-  | |- sum_lt ?n _ = ?e =>
-      first
-        [ next_index n 1%nat e; in_some_role
-        | next_index n 2%nat e; in_some_role
-        | next_index n 3%nat e; in_some_role
-        | next_index n 4%nat e; in_some_role
-        | next_index n 5%nat e; in_some_role
-        | next_index n 6%nat e; in_some_role
-        | next_index n 7%nat e; in_some_role ]
+  | |- sum_lt ?n _ = ?e => some_index n 1%nat e
   | |- ?t = ?e => lazymatch e with sum_lt _ _ => fail | _ => idtac end; monomial_leaf
-  end.
+  end
+with some_index n k e :=
+  let m := range_at k e in
+  first [ next_index n k e; in_some_role | some_index n (S k) e ].
 
 Ltac found := change sum_done with sum_lt; solve [in_some_role].
 
