@@ -121,6 +121,7 @@ Ltac monomials :=
   lazymatch goal with |- ?t = _ =>
     tryif apart_ t then
       lazymatch t with
+      | sum_lt 1%Z ?f => etransitivity; [apply (sum_one f) | monomials]
       | sum_lt _ _ => eapply sum_same; [intros ? ?; monomials | sum_of_sums]
       | 0 + ?a => etransitivity; [apply Rplus_0_l | monomials]
       | ?a + 0 => etransitivity; [apply Rplus_0_r | monomials]
@@ -243,3 +244,8 @@ Ltac bilinear :=
 Ltac composed_adjoint names :=
   lazymatch goal with |- _ = _ :> R => idtac end;
   mark names; cbv beta; hold_values; bilinear.
+
+(** The same where nothing is held. *)
+Ltac plain_adjoint names :=
+  lazymatch goal with |- _ = _ :> R => idtac end;
+  mark names; cbv beta; bilinear.

@@ -208,5 +208,10 @@ Ltac composed_derivative names :=
     mark names;
     let F := fresh "F" in let E := fresh "E" in
     remember f as F eqn:E; name_values; subst F;
-    eapply dual_is_derive; [curves; entries_derived | forget; linear_in_tangents]
+    eapply dual_is_derive; [curves; entries_derived | ];
+    cbv beta;
+    lazymatch goal with
+    | |- _ = _ :> R => forget; linear_in_tangents
+    | |- _ => values_unfolded; first [sign_of_sum | asked]
+    end
   end.

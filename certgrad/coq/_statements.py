@@ -287,7 +287,8 @@ class Case:
         right = [_summed(g.output, partial(_at, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
         tensors = [*self.inputs, *self.tangents, *self.seeds]
         solved = "".join(f.solutions() for f in (*jvp, *vjp))
-        return f"{solved}  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], "adjoint"
+        script = f"first [solve [adjoint] | plain_adjoint ({_names([*self.tangents, *self.seeds])})]"
+        return f"{solved}  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], script
 
     def _composed(self, kind: str, used: Sequence[Function]) -> str:
         """What is tried first, while the definitions inside programs still stand."""
@@ -298,8 +299,7 @@ class Case:
         if kind not in laws or self.jvp is None:
             return ""
         law, tensors = laws[kind]
-        moving = ", ".join(identifier(t.name) for t in tensors)
-        return f"try solve [cbv beta delta [{' '.join(f.name for f in used)}]; {law} ({moving})]; "
+        return f"try solve [cbv beta delta [{' '.join(f.name for f in used)}]; {law} ({_names(tensors)})]; "
 
     def _seeded(self) -> tuple[str, list[e.Tensor], list[Function], str]:
         """Of a rule that has a VJP alone: the derivative of the seeded outputs along a line is what the VJP says."""
@@ -357,6 +357,10 @@ def _all(group: list[Function] | NotPrintedError) -> list[Function]:
     if isinstance(group, NotPrintedError):
         raise group
     return group
+
+
+def _names(tensors: Sequence[e.Tensor]) -> str:
+    return ", ".join(identifier(t.name) for t in tensors)
 
 
 def _indices(tensor: e.Tensor) -> tuple[list[str], str]:

@@ -15,6 +15,7 @@ OPS = (
     *("log", "relu", "tanh", "elu", "softplus", "logsumexp", "softmax", "transpose"),
     *("acosh", "entr", "celu", "logaddexp", "atan2", "flip", "slice", "concatenate", "glu", "pow"),
     *("hinge", "mae", "smooth_l1", "max", "i1", "polygamma", "fmod", "integer_pow", "where", "cumsum", "repeat"),
+    *("elman_cell", "elman_two_steps", "layer_norm"),
     *("solve", "inverse", "triangular_solve", "max_pool1d", "max_pool2d", "amax", "ptp", "norm"),
 )
 
@@ -54,6 +55,13 @@ WRONG = [
     ("elu", "elu_jvp", "(exp (v4 i0))", "(exp (- (v4 i0)))"),
     ("softplus", "softplus_jvp", "(exp (- (x i0)))", "(exp (x i0))"),
     ("softmax", "softmax_vjp", "((seed i0 i1 i2) - ", "((seed i0 i1 i2) + "),
+    ("elman_cell", "elman_cell_jvp", "(1 - (v22 i0 i1))", "(1 + (v22 i0 i1))"),
+    ("elman_cell", "elman_cell_jvp", "((dh_ i0 k0) *", "((h_ i0 k0) *"),
+    ("elman_cell", "elman_cell_vjp_1", "(w_h k0 i1)", "(w_h i1 k0)"),
+    ("elman_cell", "elman_cell_vjp_3", "(v11 k0 i0)", "(v10 k0 i0)"),
+    ("dot_product_attention", "dot_product_attention_case_1_jvp", "((v14 i0 i1 i2 i3) - ", "((v14 i0 i1 i2 i3) + "),
+    ("dot_product_attention", "dot_product_attention_case_1_vjp_1", "(v29 i0 i1 k0 i3)", "(v28 i0 i1 k0 i3)"),
+    ("dot_product_attention", "dot_product_attention_case_1_vjp_2", "(v16 i0 i1 k0 i2)", "(v13 i0 i1 k0 i2)"),
     ("solve", "solve_jvp", "(db_ i0 i1 i2) - ", "(db_ i0 i1 i2) + "),
     ("solve", "solve_vjp_0", "((v9 j0 j1 k0) * (a j0 k0 j2))", "((v9 j0 j1 k0) * (a j0 j2 k0))"),
     ("amax", "amax_jvp", "((v7 i0 i1 i2 i3 i4) *", "((v4 i0 i1 i2 i3 i4) / 2 *"),
