@@ -237,11 +237,11 @@ class Case:
         names = ", ".join(f.name for f in used)
         if solved := ", ".join(f"{f.name}{EQUATIONS}" for f in used if f.solved):
             word = "loops" if any(t.times for f in used for t in f.solved) else "solutions"
-            script = f"unfold {solved} in *; cbv beta zeta in *; {word} {script}"
+            script = f"unfold {solved} in *; cbv beta zeta in *; {word} ltac:({script})"
         if any(word in f.text for f in used for word in ("max_where", "max_lt", "min_lt")):
-            script = f"windows {script}"
+            script = f"windows ltac:({script})"
         if any("least_lt" in f.text for f in used):
-            script = f"ordered {script}"
+            script = f"ordered ltac:({script})"
         return Theorem(
             name,
             kind,
