@@ -61,7 +61,9 @@ SUITES = {
 }
 
 BY_HAND = {
-    "tests.test_operator:test_jacrev_operator.<locals>.f": "on purpose: the test's rule returns three times the seed for 2x",
+    "tests.test_operator:test_jacrev_operator.<locals>.f": (
+        "on purpose: of 2x the test's rule returns three times the seed"
+    ),
     "optax._src.utils:_scale_gradient": "on purpose: it scales the gradient, and the test asks for that",
     "rlax._src.clipping:clip_gradient": "on purpose: it clips the gradient",
     "ott.math.utils:norm": "a mistake: `jax.value_and_grad(norm)` at zeros(3) returns 1.732 for the value, which is 0",
