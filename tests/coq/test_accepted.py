@@ -15,7 +15,7 @@ OPS = (
     *("log", "relu", "tanh", "elu", "softplus", "logsumexp", "softmax", "transpose"),
     *("acosh", "entr", "celu", "logaddexp", "atan2", "flip", "slice", "concatenate", "glu", "pow"),
     *("hinge", "mae", "smooth_l1", "max", "i1", "polygamma", "fmod", "integer_pow", "where", "cumsum", "repeat"),
-    *("elman_cell", "solve"),
+    "solve",
 )
 FURTHER = (
     *(
@@ -38,8 +38,8 @@ def printed(name: str) -> File:
     return export(registry.get(name), certificate)
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("names", [OPS[::2], OPS[1::2]], ids=["half", "the others"])
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("names", [OPS[k::5] for k in range(5)], ids="abcde")
 def test_right_rules_are_accepted(kernel, names):
     _all_accepted(kernel, names)
 
@@ -79,11 +79,11 @@ WRONG = [
     ("elu", "elu_jvp", "(exp (v4 i0))", "(exp (- (v4 i0)))"),
     ("softplus", "softplus_jvp", "(exp (- (x i0)))", "(exp (x i0))"),
     ("softmax", "softmax_vjp", "((seed i0 i1 i2) - ", "((seed i0 i1 i2) + "),
-    ("elman_cell", "elman_cell_vjp_1", "(w_h k0 i1)", "(w_h i1 k0)"),
     ("solve", "solve_vjp_0", "((v9 j0 j1 k0) * (a j0 k0 j2))", "((v9 j0 j1 k0) * (a j0 j2 k0))"),
-    ("sort", "sort_vjp", "(k2 =? i2)%Z", "(i2 =? i2)%Z"),
 ]
 WRONG_TOO = [
+    ("elman_cell", "elman_cell_vjp_1", "(w_h k0 i1)", "(w_h i1 k0)"),
+    ("sort", "sort_vjp", "(k2 =? i2)%Z", "(i2 =? i2)%Z"),
     ("elman_cell", "elman_cell_jvp", "(1 - (v22 i0 i1))", "(1 + (v22 i0 i1))"),
     ("elman_cell", "elman_cell_jvp", "((dh_ i0 k0) *", "((h_ i0 k0) *"),
     ("elman_cell", "elman_cell_vjp_3", "(v11 k0 i0)", "(v10 k0 i0)"),
