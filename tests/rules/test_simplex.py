@@ -58,6 +58,7 @@ def test_the_derivative_is_centred_on_the_support(forward):
     assert "x[i] differ over i" in report.hypotheses
 
 
+@pytest.mark.slow
 def test_at_numbers_where_sizes_are_open():
     report = certgrad.check(rule(projected), "n -> n")
     assert report.verdict == "proved at sizes", report
