@@ -16,8 +16,8 @@ from certgrad.errors import UsageError
 INSTALL = "apt-get install coq libcoq-coquelicot"
 ORDER = (
     *("Sums", "Curves", "Piecewise", "Products", "Maxima", "Functions", "Tactics", "Derivatives", "Algebra"),
-    *("Laws", "Axes", "Labels", "Bilinear", "Composed", "Defined", "Matrices", "Systems", "Windows", "Recurrences"),
-    *("Order", "Library"),
+    *("Laws", "Axes", "Labels", "Bilinear", "Entries", "Composed", "Defined", "Matrices", "Systems", "Windows"),
+    *("Recurrences", "Order", "Library"),
 )
 """The files that printed ones require, each after those that it requires itself."""
 SECONDS = 300

@@ -287,7 +287,11 @@ class Case:
         right = [_summed(g.output, partial(_at, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
         tensors = [*self.inputs, *self.tangents, *self.seeds]
         solved = "".join(f.solutions() for f in (*jvp, *vjp))
-        script = f"first [solve [adjoint] | plain_adjoint ({_names([*self.tangents, *self.seeds])})]"
+        moving, tangents = _names([*self.tangents, *self.seeds]), _names(self.tangents)
+        script = (
+            f"first [solve [entries_of_indices ({tangents})] | solve [adjoint] | solve [plain_adjoint ({moving})] "
+            f"| entries ({tangents})]"
+        )
         return f"{solved}  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], script
 
     def _composed(self, kind: str, used: Sequence[Function]) -> str:
