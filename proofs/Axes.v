@@ -228,7 +228,9 @@ Lemma place_div_range : forall e d n p, (0 <= e < p)%Z -> (0 < d)%Z -> p = (n * 
 Proof. intros e d n p H D ->; split; [apply Z.div_pos; lia|apply Z.div_lt_upper_bound; lia]. Qed.
 
 Ltac product_above := first [lia | apply Z.mul_pos_pos; product_above].
-Ltac in_place := first [assumption | lia | split; [nia | nia]].
+Ltac in_place :=
+  first [ assumption | lia | lazymatch goal with |- (0 <= _ mod ?m < ?m)%Z => apply Z.mod_pos_bound; product_above end
+        | split; [nia | nia] ].
 
 (** A product without one of its factors. *)
 Ltac without_factor d m :=

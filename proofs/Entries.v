@@ -20,29 +20,31 @@ Proof. intros [] a b x ->; ring. Qed.
 Lemma given_product_r : forall (c : bool) a b y, b = (if c then y else 0) -> a * b = if c then a * y else 0.
 Proof. intros [] a b y ->; ring. Qed.
 
+Lemma given_always : forall (c : bool) (a : R), c = true -> a = if c then a else 0.
+Proof. intros c a ->; reflexivity. Qed.
+
 Lemma given_ind : forall c : bool, ind c = if c then 1 else 0.
 Proof. reflexivity. Qed.
 
 Lemma given_both : forall (c d : bool) (a : R), (if c then if d then a else 0 else 0) = if (c && d)%bool then a else 0.
 Proof. intros [] [] a; reflexivity. Qed.
 
+Lemma given_inside : forall (c d : bool) (a x : R), a = (if d then x else 0) -> (if c then a else 0) = if (c && d)%bool then x else 0.
+Proof. intros [] [] a x ->; reflexivity. Qed.
+
+Ltac conditional t := lazymatch t with context [ind] => idtac | context [if _ then _ else 0] => idtac end.
+
 (** Goal [t = if ?c then ?a else 0], where [t] is a product. *)
 Ltac guarded :=
   lazymatch goal with
   | |- ind ?c = _ => apply given_ind
+  | |- (if ?c then ?a else 0) = _ => eapply given_inside; guarded
   | |- ?a * ?b = _ =>
-      lazymatch a with
-      | context [ind] =>
-          lazymatch b with
-          | context [ind] => eapply given_product; guarded
-          | _ => eapply given_product_l; guarded
-          end
-      | _ => lazymatch b with
-          | context [ind] => eapply given_product_r; guarded
-          | _ => refine (eq_refl : a * b = if true then a * b else 0)
-          end
-      end
-  | |- ?t = _ => refine (eq_refl : t = if true then t else 0)
+      tryif conditional a then
+        (tryif conditional b then (eapply given_product; guarded) else (eapply given_product_l; guarded))
+      else
+        (tryif conditional b then (eapply given_product_r; guarded) else (eapply given_always; reflexivity))
+  | |- _ => eapply given_always; reflexivity
   end.
 
 (** * Axes of moving tensors in front *)
@@ -80,7 +82,7 @@ Ltac choose_indices :=
           | H : context [if ?c then ?a else _] |- _ => lazymatch type of a with Z => decide_bool c end
           end; cbn [andb orb negb] in *; cbv beta iota in *; try absurd_index).
 
-Ltac place_law_ := first [ place_in_range | index_law | (choose_indices; index_law) ].
+Ltac in_its_axis := first [ place_in_range | index_law | (choose_indices; index_law) ].
 
 Ltac tidy_places :=
   repeat progress rewrite ?Z.mul_1_l, ?Z.mul_1_r, ?Z.add_0_l, ?Z.add_0_r, ?Z.sub_0_r, ?Z.div_1_r, ?Z.mod_1_r;
@@ -95,12 +97,26 @@ Ltac tidy_places :=
 (** Goal [t = ?e]: a term behind its condition, with its places tidied. *)
 Ltac tidy_term := etransitivity; [guarded |]; tidy_places; reflexivity.
 
+(** A sum over places in a window, of which the digits are read: one sum a digit. *)
+Ltac over_digits n m f :=
+  let read := constr:(fun at_term : Z => ltac:(
+    let b := eval cbv beta in (f at_term) in lazymatch b with context [((at_term / _) mod _)%Z] => exact tt end)) in
+  etransitivity; [apply (sum_flatten n m f); not_negative |]; cbv beta;
+  lazymatch n with
+  | (1 * _)%Z => idtac
+  | (?p * ?q)%Z => try (lazymatch goal with |- sum_lt n ?g = _ => etransitivity; [apply (sum_flatten p q g); not_negative |] end; cbv beta)
+  | _ => idtac
+  end.
+
 (** Goal [t = ?e], [t] a sum of monomials. *)
 Ltac tidy_terms :=
   cbv beta;
   lazymatch goal with
   | |- 0 = _ => reflexivity
   | |- _ + _ = _ => etransitivity; [apply f_equal2; tidy_terms | reflexivity]
+  | |- sum_lt (?n * ?m)%Z ?f = _ => first
+      [ over_digits n m f; eapply sum_same; [intros ? ?; tidy_terms | reflexivity]
+      | eapply sum_same; [intros ? ?; tidy_terms | reflexivity] ]
   | |- sum_lt _ _ = _ => eapply sum_same; [intros ? ?; tidy_terms | reflexivity]
   | |- _ * 0 = _ => apply Rmult_0_r
   | |- _ => tidy_term
@@ -117,12 +133,12 @@ Ltac axis_front P n :=
   | |- (if ?c then ?r else 0) = _ =>
       match r with context C [P ?e] =>
         let F := constr:(fun at_axis : Z => ltac:(let r' := context C [P at_axis] in exact r')) in
-        refine (delta_axis n e c F _); let H := fresh "H" in intro H; facts_in H; hypotheses; place_law_
+        refine (delta_axis n e c F _); let H := fresh "H" in intro H; facts_in H; hypotheses; in_its_axis
       end
   | |- ?r = _ =>
       match r with context C [P ?e] =>
         let F := constr:(fun at_axis : Z => ltac:(let r' := context C [P at_axis] in exact r')) in
-        refine (delta_axis_all n e F _); hypotheses; place_law_
+        refine (delta_axis_all n e F _); hypotheses; in_its_axis
       end
   end.
 
@@ -236,11 +252,19 @@ Ltac fixed_indices :=
 Lemma digit_fixed : forall q p c r, (0 <= r < c)%Z -> (0 <= q * c + r - p * c)%Z -> (q * c + r - p * c < c)%Z -> q = p.
 Proof. intros; nia. Qed.
 
+Lemma digits_equal : forall q p c r s, (0 <= r < c)%Z -> (0 <= s < c)%Z -> (q * c + r = p * c + s)%Z -> q = p /\ r = s.
+Proof.
+  intros q p c r s R S E; assert (q = p); [|subst; lia].
+  rewrite <- (place_div q c r R), E, place_div by exact S; reflexivity.
+Qed.
+
 (** Where a difference of places is a digit, what is before the digits is the same. *)
 Ltac same_digits :=
   repeat match goal with
   | H : (0 <= ?q * ?c + ?r - ?p * ?c)%Z, K : (?q * ?c + ?r - ?p * ?c < ?c)%Z, L : (0 <= ?r < ?c)%Z |- _ =>
       assert (q = p) by (apply (digit_fixed q p c r); assumption); clear H; subst q
+  | H : (?q * ?c + ?r = ?p * ?c + ?s)%Z, L : (0 <= ?r < ?c)%Z, M : (0 <= ?s < ?c)%Z |- _ =>
+      is_var q; let D := fresh "D" in destruct (digits_equal q p c r s L M H) as [D ?]; clear H; subst q
   end.
 
 Ltac facts_apart :=
@@ -255,9 +279,10 @@ Ltac same_condition :=
   repeat match goal with |- _ /\ _ => split end; first [index_law | (choose_indices; index_law)].
 
 Ltac same_entries :=
+  split_guards;
   first [ reflexivity | ring | (unify_entries; first [reflexivity | ring | (unfold Rdiv; ring) | (unfold Rdiv; rewrite ?mult_IZR; field; side)]) ].
 
-Ltac same_terms :=
+Ltac entries_alike :=
   tidy_places; hypotheses;
   first
     [ reflexivity
@@ -312,7 +337,7 @@ Ltac seeds_behind :=
 
 Ltac by_matrix_entries :=
   etransitivity; [normal_terms; reflexivity | symmetry; etransitivity; [normal_terms; reflexivity | symmetry]];
-  seeds_behind; both_fixed; same_terms.
+  seeds_behind; both_fixed; entries_alike.
 
 (** Goal [p = A], where [A] is a sum over all entries of the tangent [P]. *)
 Ltac behind_tangent P :=
