@@ -18,17 +18,8 @@ OPS = (
     "solve",
 )
 FURTHER = (
-    *(
-        "elman_two_steps",
-        "layer_norm",
-        "inverse",
-        "triangular_solve",
-        "max_pool1d",
-        "max_pool2d",
-        "amax",
-        "ptp",
-        "norm",
-    ),
+    *("elman_cell", "elman_two_steps", "layer_norm", "inverse", "triangular_solve"),
+    *("max_pool1d", "max_pool2d", "amax", "ptp", "norm", "broadcast_to", "pad", "take_along_axis", "avg_pool1d"),
 )
 """Whose theorems take longer."""
 
