@@ -215,3 +215,6 @@ Ltac composed_derivative names :=
     | |- _ => values_unfolded; first [sign_of_sum | asked]
     end
   end.
+
+(** Hypotheses without the definitions inside them. *)
+Ltac plain_hypotheses := repeat match goal with H : let _ := _ in _ |- _ => progress cbv beta zeta in H end.

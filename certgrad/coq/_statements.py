@@ -16,12 +16,13 @@ from typing import Any
 
 from certgrad._subject import Subject
 from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.tree import Statement
+from certgrad.hypotheses.tree import OffBoundaries, Statement
 from certgrad.specification import expression as e
 from certgrad.specification.pruned import parts
 from certgrad.specification.reading import meaning
 from certgrad.specification.rule import UnreadableError
 
+from ._boundaries import off_boundaries
 from ._definedness import conditions
 from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, function_type, printed
@@ -133,6 +134,7 @@ class Case:
         self.seeds = [replace(t, name=n) for n, t in zip(seeds, outs, strict=True)]
         self.params = self.inputs[count:]
         args = self.inputs[:count]
+        self.traced = programs.forward
         self.forward = self._functions("forward", programs.forward, self.inputs)
         self.primal = None if programs.primal is None else self._functions("fwd", programs.primal, self.inputs)
         rule = [*args, *self.tangents, *self.params]
@@ -232,7 +234,7 @@ class Case:
         speaking = Hypotheses(self.inputs, self.sizes)
         speaking.tensors = self.original
         constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
-        own = list(dict.fromkeys(f"({speaking.statement(s)})" for s in (*constraints, *hypotheses)))
+        own = list(dict.fromkeys(f"({self._assumed(speaking, s)})" for s in (*constraints, *hypotheses)))
         lines += [f"  {text} ->" for text in (*given, *own)]
         names = ", ".join(f.name for f in used)
         if solved := ", ".join(f"{f.name}{EQUATIONS}" for f in used if f.solved):
@@ -242,13 +244,23 @@ class Case:
             script = f"windows ltac:({script})"
         if any("least_lt" in f.text for f in used):
             script = f"ordered ltac:({script})"
+        zeta = "plain_hypotheses; " if any(isinstance(s, OffBoundaries) for s in hypotheses) else ""
         return Theorem(
             name,
             kind,
             "\n".join([*lines, conclusion]),
-            f"start; {self._composed(kind, used)}unfold {names}; cbv beta zeta; {script}.",
+            f"start; {zeta}{self._composed(kind, used)}unfold {names}; cbv beta zeta; {script}.",
             hypotheses=" /\\ ".join(own),
         )
+
+    def _assumed(self, speaking: Hypotheses, statement: Statement) -> str:
+        """A hypothesis as a proposition; one about all comparisons in the words of the forward."""
+        if not isinstance(statement, OffBoundaries):
+            return speaking.statement(statement)
+        try:
+            return off_boundaries(meaning(self.traced, [t.name for t in self.inputs]))
+        except UnreadableError as error:
+            raise NotPrintedError(str(error)) from error
 
     def _compound(self) -> list[e.Expression]:
         """Sizes of the arguments' axes that are no names: each is at least 1."""

@@ -1,0 +1,56 @@
+"""That no two numbers which a program compares are equal, as a proposition of Coq.
+
+A hypothesis of a composed program that one of its parts asks is a statement about the whole forward. What is divided by
+is not in it: that is part of where programs are defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from certgrad.specification import expression as e
+from certgrad.specification.finite import decided
+from certgrad.specification.pruned import parts, pruned
+from certgrad.specification.sorts import sort
+
+from ._errors import NotPrintedError
+from ._expressions import printed
+from ._names import identifier
+from ._programs import let, plain
+
+
+def off_boundaries(program: e.Program) -> str:
+    """The proposition, in the words of the program's inputs. Raises NotPrintedError, also where none is compared."""
+    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, e.Defined) else d for d in program.definitions)
+    program = pruned(replace(program, definitions=tuple(entries)))
+    lines: list[str] = []
+    says: list[str] = []
+    needed = 0
+    for definition in map(plain, program.definitions):
+        if isinstance(definition, e.Defined):
+            axes = list(zip(definition.variables, definition.tensor.shape, strict=True))
+            if here := list(_apart(definition.entry, axes)):
+                says, needed = [*says, *here], len(lines)
+        lines.append(let(definition, typed=True))
+    if not says:
+        raise NotPrintedError("a hypothesis on comparisons, of a program that makes none")
+    holds = " /\\ ".join(dict.fromkeys(says))
+    return "\n".join(["", *lines[:needed], f"  {holds}"])
+
+
+def _apart(x: Any, over: list[tuple[str, e.Expression]]) -> Iterator[str]:
+    """Of each comparison of reals in an expression, that the two differ, at all values of what binds them."""
+    if isinstance(x, e.Compare) and sort(x.left) == "real":
+        if x.left == x.right or any(isinstance(s, e.Infinity) for s in (x.left, x.right)):
+            raise NotPrintedError("a hypothesis on comparisons, one of which is of a number with itself or an infinity")
+        binders = " ".join(identifier(v) for v, _ in over)
+        ranges = "".join(f"(0 <= {identifier(v)} < {printed(n)})%Z -> " for v, n in over)
+        yield f"({f'forall {binders} : Z, ' if over else ''}{ranges}{printed(x.left)} <> {printed(x.right)})"
+    if variable := getattr(x, "variable", ""):
+        if x.count is None:
+            raise NotPrintedError("a hypothesis on comparisons without a bound")
+        over = [*over, (variable, x.count)]
+    for part in parts(x):
+        yield from _apart(part, over)
