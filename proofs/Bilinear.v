@@ -184,7 +184,9 @@ Ltac same_role i :=
   lazymatch goal with |- ?a = ?b =>
     tryif (match goal with w : _ -> _ |- _ => in_one_at w i a b end) then fail else idtac end.
 
-Ltac monomial_leaf := first [ reflexivity | solve [unfold Rdiv; ring] | solve [unfold ind, Rdiv; ring] ].
+Ltac monomial_leaf :=
+  first [ reflexivity | solve [unfold Rdiv; ring] | solve [unfold ind, Rdiv; ring]
+        | lazymatch goal with |- context [if _ then _ else _] => solve [unfold ind, Rdiv; split_cases; ring] end ].
 
 (** An equation of monomials: in each order of summation in which indices stand at the same places. *)
 Ltac range_at k e :=

@@ -199,8 +199,47 @@ with worth_a_curve a :=
 
 Ltac forget := repeat match goal with v := _ |- _ => clearbody v end.
 
+(** Sums of which every term has the factor 0. *)
+Ltac without_zeros :=
+  repeat match goal with |- context [sum_lt ?n ?f] =>
+    lazymatch f with context [0%R] => idtac end;
+    let E := fresh "E" in assert (E : sum_lt n f = 0) by (repeat (apply sum_all_zero; intros ? _); ring); rewrite E; clear E
+  end.
+
+Ltac linear_with_choices :=
+  etransitivity; [monomials | symmetry; etransitivity; [monomials | symmetry]];
+  without_zeros; match_monomials; solve [ring].
+
 Ltac linear_in_tangents :=
   first [ reflexivity | solve [ring] | bilinear | solve [field; side] ].
+
+(** Choices have no curve of their own: their conditions are known inside ranges alone. *)
+Ltac choices_unfolded :=
+  repeat match goal with h := ?B |- _ => lazymatch B with context [if _ then _ else _] => unfold h in *; clear h end end; cbv beta.
+
+Lemma if_above : forall (v a b : R), v <> 0 -> (if Rltb 0 v then a else b) = if Rltb v 0 then b else a.
+Proof. intros v a b N; destruct (Rltb_spec 0 v), (Rltb_spec v 0); reflexivity || (exfalso; lra). Qed.
+
+(** Goal [t = ?e]: whether a number that is not 0 is above 0 as whether it is below. *)
+Ltac on_one_side :=
+  cbv beta;
+  lazymatch goal with
+  | |- sum_lt _ _ = _ => eapply sum_same; [intros ? ?; on_one_side | reflexivity]
+  | |- ?t = _ =>
+      lazymatch t with
+      | if Rltb 0 ?v then ?a else ?b => first
+          [ etransitivity; [apply (if_above v a b); values_unfolded; hypotheses; assumption | on_one_side] | reflexivity ]
+      | context [Rltb 0 _] =>
+          lazymatch t with
+          | ?a + ?b => etransitivity; [apply f_equal2; on_one_side | reflexivity]
+          | ?a - ?b => etransitivity; [apply f_equal2; on_one_side | reflexivity]
+          | ?a * ?b => etransitivity; [apply f_equal2; on_one_side | reflexivity]
+          | ?a / ?b => etransitivity; [apply (f_equal (fun z => z / b)); on_one_side | reflexivity]
+          | _ => reflexivity
+          end
+      | _ => reflexivity
+      end
+  end.
 
 (** The derivative of a composed program; [names] are the tangents. *)
 Ltac composed_derivative names :=
@@ -211,8 +250,12 @@ Ltac composed_derivative names :=
     eapply dual_is_derive; [curves; entries_derived | ];
     cbv beta;
     lazymatch goal with
-    | |- _ = _ :> R => forget; linear_in_tangents
-    | |- _ => values_unfolded; first [sign_of_sum | asked]
+    | |- _ = _ :> R => first
+        [ solve [forget; linear_in_tangents]
+        | choices_unfolded; symmetry; etransitivity; [on_one_side | symmetry]; forget; linear_with_choices ]
+    | |- _ => first
+        [ solve [values_unfolded; first [sign_of_sum | asked]]
+        | repeat match goal with h := _ |- _ => unfold h in *; clear h end; cbv beta in *; hypotheses; contradiction ]
     end
   end.
 

@@ -20,6 +20,7 @@ OPS = (
 FURTHER = (
     *("elman_cell", "elman_two_steps", "layer_norm", "inverse", "triangular_solve"),
     *("max_pool1d", "max_pool2d", "amax", "ptp", "norm", "broadcast_to", "pad", "take_along_axis", "avg_pool1d"),
+    *("mlp", "conv_transpose1d"),
 )
 """Whose theorems take longer."""
 
@@ -84,6 +85,8 @@ WRONG_TOO = [
     ("dot_product_attention", "dot_product_attention_case_1_jvp", "((v14 i0 i1 i2 i3) - ", "((v14 i0 i1 i2 i3) + "),
     ("dot_product_attention", "dot_product_attention_case_1_vjp_1", "(v29 i0 i1 k0 i3)", "(v28 i0 i1 k0 i3)"),
     ("dot_product_attention", "dot_product_attention_case_1_vjp_2", "(v16 i0 i1 k0 i2)", "(v13 i0 i1 k0 i2)"),
+    ("mlp", "mlp_jvp", "(Rltb 0 (v4 i0 i1))", "(Rltb (v4 i0 i1) 0)"),
+    ("mlp", "mlp_vjp_2", "(Rltb 0 (v4 i0 i1))", "(Rltb (v4 i0 i1) 0)"),
     ("solve", "solve_jvp", "(db_ i0 i1 i2) - ", "(db_ i0 i1 i2) + "),
     ("amax", "amax_jvp", "((v7 i0 i1 i2 i3 i4) *", "((v4 i0 i1 i2 i3 i4) / 2 *"),
     ("amax", "amax_vjp", "((v7 i0 i1 i2 i3 i4) *", "((v4 i0 i1 i2 i3 i4) / 2 *"),
@@ -119,7 +122,9 @@ def test_a_wrong_rule_is_not_accepted(kernel, name, program, right, other):
     assert judged.reason.startswith("no proof was found")
 
 
-@pytest.mark.parametrize("name", ["log", "solve", *(pytest.param(n, marks=pytest.mark.slow) for n in ("amax", "sort"))])
+@pytest.mark.parametrize(
+    "name", ["log", "solve", *(pytest.param(n, marks=pytest.mark.slow) for n in ("amax", "mlp", "sort"))]
+)
 def test_a_hypothesis_that_is_needed_is_missed(kernel, name):
     file = printed(name)
     section, _ = file.sections

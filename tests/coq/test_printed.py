@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 from certgrad.coq import NotPrintedError
+from certgrad.coq._boundaries import off_boundaries
 from certgrad.coq._expressions import number, power, printed
 from certgrad.coq._names import identifier
 from certgrad.specification import expression as e
@@ -80,6 +81,21 @@ def test_a_loop_is_what_it_carries():
     assert "(forall t1 i0 : Z, (0 <= t1 < t_)%Z -> (0 <= i0 < c)%Z -> v1 (t1 + 1)%Z i0 = (v3 t1 i0))" in text
     where = file_of("selective_scan").sections[1].theorems
     assert {t.reason for t in where} == {"not printed: a loop"}
+
+
+def test_numbers_that_a_forward_compares_differ():
+    derivative, *_ = file_of("mlp").theorems
+    assert derivative.hypotheses.endswith(
+        "let v4 : Z -> Z -> R := fun i0 i1 => ((v2 i0 i1) + (v3 0%Z i1)) in\n"
+        "  (forall i0 i1 : Z, (0 <= i0 < n)%Z -> (0 <= i1 < h)%Z -> (v4 i0 i1) <> 0))"
+    )
+
+
+def test_a_comparison_of_a_number_with_itself_is_no_hypothesis():
+    x, out = e.Tensor("x", (N,), "real"), e.Tensor("out0", (N,), "real")
+    entry = e.If(e.Compare("=", X, X), X, e.Number(Fraction(0)))
+    with pytest.raises(NotPrintedError, match="with itself"):
+        off_boundaries(e.Program((x,), (e.Defined(out, ("i0",), entry, "select"),), (out,), ()))
 
 
 def test_an_index_of_a_hypothesis_hides_no_size():
