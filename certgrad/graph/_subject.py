@@ -19,7 +19,7 @@ from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.ops._declare import Case
 from certgrad.ops._signature import Signature
 
-NODES = 300
+NODES = 200
 """In all sizes together that a graph is traced at, and in all calls together, if not at the fewest."""
 FEWEST = 3
 

@@ -53,11 +53,12 @@ class State:
     """What the code can reach that lives longer than a call, as it was at first."""
 
     def __init__(self, roots: Iterable[Any]) -> None:
+        known: Known = {}
         self._held = held_by(roots)
-        self._before = [digest(value) for value in self._held]
+        self._before = [digest(value, known) for value in self._held]
         self._weak = [(value, _living(value)) for value in self._held if type(value) in _WEAK]
         functions = list(filter(is_users, self._held))
-        self._functions = [(f, {name: (v, digest(v)) for name, v in _named(f)}) for f in functions]
+        self._functions = [(f, {name: (v, digest(v, known)) for name, v in _named(f)}) for f in functions]
         asked = any("cache_info" in loads(f.__code__)[1] for f in functions)
         self._memos = [(v, v.cache_info()) for v in self._held if asked and isinstance(v, _lru_cache_wrapper)]
         tables = [f.__globals__ for f in functions] + [vars(m) for m in list(sys.modules.values()) if _made_by_code(m)]
@@ -68,12 +69,13 @@ class State:
 
     def changed(self) -> str:
         """What is not as it was, in words, or an empty text."""
+        known: Known = {}
         for function, before in self._functions:
             for name, value in _named(function):
-                if name not in before or (before[name][0] is not value and before[name][1] != digest(value)):
+                if name not in before or (before[name][0] is not value and before[name][1] != digest(value, known)):
                     return name
         for value, text in zip(self._held, self._before, strict=True):
-            if digest(value) != text:
+            if digest(value, known) != text:
                 return self._name_of(value)
         for table, living in self._weak:
             if _outlives(table, living, [f for f, _ in self._functions]):
@@ -226,38 +228,54 @@ def _numbers(names: Mapping[str, Any]) -> dict[str, Any]:
     return plain | {n: len(v) for n, v in own if type(v) in (list, dict, set)}
 
 
-def digest(value: Any) -> str:
-    """A text that changes when the state of a value does."""
-    found = hashlib.blake2b(digest_size=16)
-    for part in _read(value, DEPTH, set()):
-        found.update(part.encode(errors="replace") + b"\0")
-    return found.hexdigest()
+Known = dict[tuple[int, int], tuple[Any, str]]
+"""Digests by what was read and how deep: with the value, held so that no other takes its identity."""
 
 
-def _read(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
-    yield type(value).__name__
+def digest(value: Any, known: Known | None = None) -> str:
+    """A text that changes when the state of a value does. What is `known` holds while nothing is run."""
+    return _digest(value, DEPTH, frozenset(), {} if known is None else known)[0]
+
+
+def _digest(value: Any, depth: int, above: frozenset[int], known: Known) -> tuple[str, bool]:
+    """Also whether it holds nothing of what is above it, so that it is the same wherever the value is met."""
+    if (found := known.get((id(value), depth))) is not None:
+        return found[1], True
+    if (text := _plain(value, depth)) is not None:
+        return text, True
+    if id(value) in above:
+        return f"{type(value).__name__} {id(value)}", False
+    read, alone = hashlib.blake2b(type(value).__name__.encode(), digest_size=16), True
+    with suppress(Exception):  # an object may refuse to be looked at
+        for part in _parts(value):
+            text, free = _digest(part, depth - 1, above | {id(value)}, known)
+            read.update(text.encode(errors="replace") + b"\0")
+            alone = alone and free
+    if alone:
+        known[id(value), depth] = value, read.hexdigest()
+    return read.hexdigest(), alone
+
+
+def _plain(value: Any, depth: int) -> str | None:
+    """Of what has no parts, or is not read deeper."""
+    kind = type(value).__name__
     if isinstance(value, _PLAIN):
-        yield repr(value)
-    elif isinstance(value, np.ndarray):
-        yield hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()
-        if value.dtype.hasobject and depth:
-            yield from _read(value.ravel().tolist(), depth - 1, seen | {id(value)})
-    elif isinstance(value, memoryview):
-        yield hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()
-    elif depth == 0 and type(value) in (dict, list, tuple):  # reading may have made it: its id says nothing
-        yield str(len(value))
-    elif depth == 0 or id(value) in seen or isinstance(value, (ModuleType, jax.Array)):
-        yield str(id(value))
-    else:
-        with suppress(Exception):  # an object may refuse to be looked at
-            for part in _parts(value):
-                yield from _read(part, depth - 1, seen | {id(value)})
+        return f"{kind} {value!r}"
+    if isinstance(value, memoryview) or (isinstance(value, np.ndarray) and not (value.dtype.hasobject and depth)):
+        return f"{kind} {hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()}"
+    if depth == 0 and type(value) in (dict, list, tuple):  # reading may have made it: its id says nothing
+        return f"{kind} {len(value)}"
+    if depth == 0 or isinstance(value, (ModuleType, jax.Array)):
+        return f"{kind} {id(value)}"
+    return None
 
 
 def _parts(value: Any) -> Iterable[Any]:
     """What the state of a value consists of."""
     if type(value) in _WEAK:  # they are looked at by themselves
         return []
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist()
     if isinstance(value, dict):
         return [len(value), *_entries(list(value.items()))]
     if isinstance(value, (list, tuple)):
