@@ -357,14 +357,13 @@ def _has_bound_predicate(poly: Poly) -> bool:
 
 def _forced(poly: Poly, p: Poly, sign: int) -> Poly:
     """The form that the term has on one side of p = 0 (sign ±1), or its value on it (0)."""
+    forms = {p: ONE if sign > 0 else NOTHING, -p: ONE if sign < 0 else NOTHING}
 
     def value(a: Atom) -> Poly | None:
-        if isinstance(a, Pred):
-            if a.poly == p:
-                return ONE if sign > 0 else NOTHING
-            if a.poly == -p:
-                return ONE if sign < 0 else NOTHING
-        return None
+        if isinstance(a, Pred) and a.poly in forms:
+            return forms[a.poly]
+        asked = any(isinstance(b, Pred) and b.poly in forms for part in a.parts() for b in deep_atoms(part))
+        return None if asked else poly_of(a)
 
     return Rewriter(replace=value)(poly)
 
@@ -378,7 +377,7 @@ def _forced_at(poly: Poly, r: Poly, equations: tuple[Poly, ...], sign: int) -> P
             if q == r or q == -r:
                 positive = (sign > 0) == (q == r)
                 return NOTHING if sign == 0 else ONE if positive else NOTHING
-        return None
+        return None if a.piecewise else poly_of(a)
 
     return Rewriter(replace=value)(poly)
 
@@ -396,7 +395,7 @@ def _settled(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Pol
             if signs == NEG:
                 return NOTHING
             undecided.append(q)
-        return None
+        return None if a.piecewise else poly_of(a)
 
     return Rewriter(replace=value)(poly), undecided
 
