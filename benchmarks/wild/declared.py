@@ -380,7 +380,7 @@ _say(f"{_JAX}.nn.functions:_softmax", "n d, n d:bool -> n d", static={"axis": -1
 _say(f"{_JAX}.numpy.lax_numpy:_i0", "*s -> *s")
 _say(f"{_JAX}.numpy.linalg:_det", "n n -> ")
 _say(f"{_JAX}.numpy.linalg:_pinv", "n n -> n n")
-_say(f"{_JAX}.numpy.linalg:_slogdet_lu", "n n -> , ")
+_say(f"{_JAX}.numpy.linalg:_slogdet_lu", "n+2 n+2 -> , ")  # slogdet calls it for three rows and more
 _say(f"{_JAX}.numpy.linalg:_slogdet_qr", "n n -> , ")
 _say(f"{_JAX}.numpy.linalg:_slogdet_small", "2 2 -> , ")
 _say(f"{_JAX}.numpy.ufuncs:_sinc_maclaurin", "n -> n", static={"k": 0})
@@ -619,6 +619,11 @@ _ideal(
     lambda z, v: special.kv(v, z) * jnp.exp(z),
     static={"v": 1},
     domain="z > 0",
+)
+_ideal(  # whose callers give it real numbers
+    "raytrax.math.faddeeva:wofz_jax",
+    "n -> n:complex",
+    lambda z: jnp.exp(-z * z) + 2j / jnp.sqrt(jnp.pi) * special.dawsn(z),
 )
 _say("copulax._src.special:_log_kv_pos", ", ")
 _say("copulax._src.special:stdtr", ", ")
