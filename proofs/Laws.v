@@ -305,9 +305,30 @@ Ltac derive_printed :=
   cbv beta; lazymatch goal with |- context [0 * _] => repeat setoid_rewrite line_at_0 | |- _ => idtac end;
   lazymatch goal with |- context [INR] => cbn [INR Init.Nat.pred] | |- _ => idtac end.
 
+(** * Roots of sums of squares that are scaled, so that no square is too large for a float *)
+
+Lemma scaled_root : forall a b c, 0 < c -> sqrt (a / c * (a / c) + b / c * (b / c)) * c = sqrt (a * a + b * b).
+Proof.
+  intros a b c H; transitivity (sqrt (a / c * (a / c) + b / c * (b / c)) * sqrt (c * c)); [rewrite (sqrt_square c) by lra; reflexivity|].
+  rewrite <- sqrt_mult_alt by nra; f_equal; field; lra.
+Qed.
+
+Lemma same_choice : forall (c : bool) (a : R), (if c then a else a) = a.
+Proof. intros [] a; reflexivity. Qed.
+
+Ltac unscaled :=
+  repeat match goal with
+  | |- context [sqrt (?a / ?c * (?a / ?c) + ?b / ?c * (?b / ?c)) * ?c] => rewrite (scaled_root a b c) by lra
+  | |- context [if ?c then ?a else ?a] => rewrite (same_choice c a)
+  end.
+
+Ltac roots_unscaled :=
+  lazymatch goal with |- is_derive ?f _ _ => lazymatch f with context [sqrt (_ / _ * (_ / _) + _) * _] => idtac end end;
+  eapply is_derive_ext; [intro; symmetry; unscaled; reflexivity |]; unscaled.
+
 (** The derivative along any direction of what is printed as the forward. *)
 Ltac derivative :=
-  derive_printed;
+  try roots_unscaled; derive_printed;
   lazymatch goal with
   | |- _ = _ :> R => real_equation
   | |- 0 < _ => sign_of_sum

@@ -72,6 +72,9 @@ Ltac decide_bool c :=
   | Rltb 0 (sqrt ?a) => first
       [ rewrite (Rltb_true 0 (sqrt a)) by (apply sqrt_lt_R0; first [assumption | lra])
       | destruct (Rltb_spec 0 (sqrt a)) ]
+  | Reqb (sqrt ?a) 0 => first
+      [ rewrite (Reqb_false (sqrt a) 0) by (apply Rgt_not_eq, sqrt_lt_R0; first [assumption | lra])
+      | destruct (Reqb_spec (sqrt a) 0) ]
   | Rltb (?a / ?b) ?v => first
       [ rewrite (Rltb_div_l a b v) by first [assumption | lra]; destruct (Rltb_spec a (v * b))
       | destruct (Rltb_spec (a / b) v) ]
