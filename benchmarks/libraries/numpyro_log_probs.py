@@ -29,6 +29,19 @@ def named(make: Callable[..., Any], x: str, *parameters: str, **sizes: int) -> P
     return log_prob(lambda *given: make(**dict(zip(names, given, strict=True))), x, *parameters, **sizes)
 
 
+def symmetric(x: Any) -> Any:
+    return (x + x.T) / 2
+
+
+def of_matrix(made: Callable[[Any], Any], distribution: Callable[..., Any], **sizes: int) -> Part:
+    """Of a matrix that is made symmetric, or triangular, first: beside such matrices there is no density."""
+
+    def of(x: Any, concentration: Any, scale_tril: Any) -> Any:
+        return distribution(concentration, scale_tril=scale_tril).log_prob(made(x))
+
+    return function(of, "x: d d", "concentration: ", "scale_tril: d d", **sizes)
+
+
 REAL, WHOLE = "x: n", "x: n:int"
 LOC_SCALE = (REAL, "loc: n", "scale: n")
 
@@ -137,12 +150,12 @@ PARTS: dict[str, Part] = {
         "right: n:bool",
     ),
     "InverseGamma": log_prob(dist.InverseGamma, REAL, "concentration: n", "rate: n"),
-    "InverseWishart": named(dist.InverseWishart, "x: d d", "concentration: ", "scale_tril: d d", d=2),
-    "InverseWishartCholesky": named(dist.InverseWishartCholesky, "x: d d", "concentration: ", "scale_tril: d d", d=2),
+    "InverseWishart": of_matrix(symmetric, dist.InverseWishart, d=2),
+    "InverseWishartCholesky": of_matrix(jnp.tril, dist.InverseWishartCholesky, d=2),
     "Kumaraswamy": log_prob(dist.Kumaraswamy, REAL, "a: n", "b: n"),
-    "LKJ": function(lambda x, c: dist.LKJ(x.shape[-1], c).log_prob(x), "x: d d", "concentration: ", d=3),
+    "LKJ": function(lambda x, c: dist.LKJ(x.shape[-1], c).log_prob(symmetric(x)), "x: d d", "concentration: ", d=3),
     "LKJCholesky": function(
-        lambda x, c: dist.LKJCholesky(x.shape[-1], c).log_prob(x), "x: d d", "concentration: ", d=3
+        lambda x, c: dist.LKJCholesky(x.shape[-1], c).log_prob(jnp.tril(x)), "x: d d", "concentration: ", d=3
     ),
     "Laplace": log_prob(dist.Laplace, *LOC_SCALE),
     "LeftCensoredDistribution": log_prob(
@@ -268,8 +281,8 @@ PARTS: dict[str, Part] = {
     "Unit": log_prob(dist.Unit, REAL, "log_factor: n"),
     "VonMises": log_prob(dist.VonMises, REAL, "loc: n", "concentration: n"),
     "Weibull": log_prob(dist.Weibull, REAL, "scale: n", "concentration: n"),
-    "Wishart": named(dist.Wishart, "x: d d", "concentration: ", "scale_tril: d d", d=2),
-    "WishartCholesky": named(dist.WishartCholesky, "x: d d", "concentration: ", "scale_tril: d d", d=2),
+    "Wishart": of_matrix(symmetric, dist.Wishart, d=2),
+    "WishartCholesky": of_matrix(jnp.tril, dist.WishartCholesky, d=2),
     "ZeroInflatedDistribution": log_prob(
         lambda rate, gate: dist.ZeroInflatedDistribution(dist.Poisson(rate), gate=gate), WHOLE, "rate: n", "gate: n"
     ),

@@ -14,6 +14,7 @@ from certgrad.errors import TraceError
 from certgrad.graph._at_arrays import at_arrays
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas
 from certgrad.graph._cases import Case, at_numbers, other_programs
+from certgrad.graph._comparisons import with_comparisons
 from certgrad.graph._conclusions import ASSUMPTIONS, DRAWN, conclusions
 from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._jaxpr import bytes_of
@@ -21,7 +22,7 @@ from certgrad.graph._negligible import with_open_sets
 from certgrad.graph._regions import with_regions
 from certgrad.graph._right_where import again_where_right, said
 from certgrad.graph._run import Place
-from certgrad.graph._satisfiable import TRIES, satisfiable
+from certgrad.graph._satisfiable import TRIES, Looked, satisfiable
 from certgrad.graph._subject import measured, unlike_its_graph
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph, nodes_of
@@ -71,15 +72,32 @@ def _certification(traced: TracedGraph, compare: bool) -> Certification:
     if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
     shared = Shared()
-    joined = with_regions(traced, shared)
+    induction = Induction(_well_formed(traced, with_regions(traced, shared)), shared).run()
+    looked = _looked_for(induction)
+    if looked is not None and looked.found == "none":
+        whole = with_comparisons(traced, induction, looked.never)
+        if whole is not None:
+            again = Induction(_well_formed(traced, whole), shared).run()
+            there = _looked_for(again)
+            if there is not None and there.found != "none":
+                induction, looked = again, there
+    return Certification(induction.traced, _certificate(induction, compare, looked), induction)
+
+
+def _well_formed(traced: TracedGraph, joined: TracedGraph) -> TracedGraph:
     if joined is not traced and (problem := joined.check()):
         raise TraceError(f"The graph of {traced.ir.name} with regions is not well formed: {problem}.")
-    traced = joined
-    induction = Induction(traced, shared).run()
-    return Certification(traced, _certificate(induction, compare), induction)
+    return joined
 
 
-def _certificate(induction: Induction, compare: bool) -> GraphCertificate:
+def _looked_for(induction: Induction) -> Looked | None:
+    """What came of the search for a point that satisfies the hypotheses, where each step is proved."""
+    if not all(s.verdict in PROOFS for s in induction.steps):
+        return None
+    return satisfiable(induction.traced, induction.asked)
+
+
+def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> GraphCertificate:
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
     steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
@@ -103,18 +121,18 @@ def _certificate(induction: Induction, compare: bool) -> GraphCertificate:
     verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), asked])
     if verdict == "refuted" and (found := again_where_right(induction)) is not None:
         again, nodes = found
-        if _certificate(again, compare).verdict in PROOFS:
+        if _certificate(again, compare, _looked_for(again)).verdict in PROOFS:
             findings.append(said(again, nodes))
     assumptions = list(ASSUMPTIONS)
     if verdict in PROOFS:
-        point = satisfiable(traced, induction.asked)
-        if point == "none":
+        assert looked is not None
+        if looked.found == "none":
             verdict = "unproved"
             findings.append(
                 f"{TRIES} points were tried, and none was found that satisfies all hypotheses: "
                 "nothing shows that they can hold together"
             )
-        elif point == "in floats":
+        elif looked.found == "in floats":
             assumptions.append(
                 "That some point satisfies all hypotheses was seen in float64, not proved: at these sizes rigorous "
                 "arithmetic takes too long."

@@ -15,7 +15,7 @@ NEARLY = Fraction(1, 1 << 30)
 """How far from what they are nearly: a test for closeness passes, and no seam of it is hit."""
 ORDINARY = ("any", "positive", "negative", "fractions")
 ROWS = ("distributions", "nearly distributions", "nearly sums of 0", "ordered", "one-hot")
-MATRICES = ("triangular", "nearly rows of norm 1", "positive definite")
+MATRICES = ("triangular", "nearly rows of norm 1", "positive definite", "nearly correlations")
 WHOLE = ("small", "counts", "negative", "ordered")
 
 
@@ -87,7 +87,10 @@ def _lower(x: np.ndarray) -> np.ndarray:
 
 
 def _positive_definite(x: np.ndarray) -> np.ndarray:
-    x = _lower(x)
+    return _gram(_lower(x))
+
+
+def _gram(x: np.ndarray) -> np.ndarray:
     return x @ np.swapaxes(x, -1, -2)
 
 
@@ -100,4 +103,5 @@ _SHAPED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "triangular": _lower,
     "nearly rows of norm 1": _rows_of_norm_1,
     "positive definite": _positive_definite,
+    "nearly correlations": lambda x: _gram(_rows_of_norm_1(x)),
 }

@@ -45,13 +45,12 @@ REACH = 600
 
 def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
     """The graph with such operations put together, in the graphs inside nodes as well."""
-    bodies = {k: [with_regions(b, shared) for b in v] for k, v in traced.bodies.items()}
-    traced = _with_bodies(traced, bodies)
+    traced = with_regions_inside(traced, shared)
     seeds = list(_seeds(traced))
     regions = list(_rounded_casts(traced, shared))
     if not seeds and not regions:
         return traced
-    uses = _Uses(traced, seeds)
+    uses = Uses(traced, seeds)
     covered: set[int] = set().union(*(r.members for r in regions))
     for seed in seeds:
         if seed not in covered:
@@ -60,13 +59,34 @@ def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
                 regions.append(found)
                 covered |= found.members
                 uses.silent -= found.members
-    return _joined(traced, regions) if regions else traced
+    return joined(traced, regions) if regions else traced
+
+
+def with_regions_inside(traced: TracedGraph, shared: Shared) -> TracedGraph:
+    """The graph with such operations put together in the graphs inside nodes alone."""
+    return _with_bodies(traced, {k: [with_regions(b, shared) for b in v] for k, v in traced.bodies.items()})
 
 
 def joined_as(traced: TracedGraph, graph: Graph, shared: Shared) -> TracedGraph:
     """The graph with those operations put together that `graph`, a certificate's, says were. Nothing is proved here.
 
     Raises ValueError where the graph has no such operations.
+    """
+    regions = regions_in(traced, graph, shared)
+    whole = joined(traced, regions) if regions else traced
+    bodies = {}
+    for k, inner in whole.bodies.items():
+        found = graph.nodes[k].bodies if k < len(graph.nodes) else []
+        if len(found) != len(inner):
+            raise ValueError(f"node {k} holds other graphs than the function's")
+        bodies[k] = [joined_as(b, g, shared) for b, g in zip(inner, found, strict=True)]
+    return _with_bodies(whole, bodies)
+
+
+def regions_in(traced: TracedGraph, graph: Graph, shared: Shared) -> list[Region]:
+    """The regions that `graph`, a certificate's, has of the function's operations.
+
+    Raises ValueError where the function has no such operations.
     """
     regions = []
     for node in graph.nodes:
@@ -75,17 +95,10 @@ def joined_as(traced: TracedGraph, graph: Graph, shared: Shared) -> TracedGraph:
             there = all(0 <= k < len(traced.nodes) and _joinable(traced, k) for k in members)
             if not members or not there or len(traced.nodes[max(members)].outputs) != 1:
                 raise ValueError(f"node {node.id} puts operations together that the function does not have")
-            regions.append(_as_one(traced, members, max(members), shared))
-    if sum(len(r.members) for r in regions) != len(set().union(*(r.members for r in regions))):
-        raise ValueError("two nodes put the same operation together")
-    joined = _joined(traced, regions) if regions else traced
-    bodies = {}
-    for k, inner in joined.bodies.items():
-        found = graph.nodes[k].bodies if k < len(graph.nodes) else []
-        if len(found) != len(inner):
-            raise ValueError(f"node {k} holds other graphs than the function's")
-        bodies[k] = [joined_as(b, g, shared) for b, g in zip(inner, found, strict=True)]
-    return _with_bodies(joined, bodies)
+            regions.append(as_one(traced, members, max(members), shared))
+    if len({r.last for r in regions}) != len(regions):
+        raise ValueError("two nodes put operations together for the same result")
+    return regions
 
 
 def _joinable(traced: TracedGraph, k: int) -> bool:
@@ -122,7 +135,7 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
             yield node.id
 
 
-def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[_Region]:
+def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[Region]:
     """Casts to integers with the operation that rounded their operand: of other numbers a cast asks more."""
     taken: set[int] = set()
     for node in traced.nodes:
@@ -131,7 +144,7 @@ def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[_Region]:
             continue
         if traced.nodes[source].name in _WHOLE and np.dtype(node.outputs[0].dtype).kind in "iu":
             taken.add(source)
-            yield _as_one(traced, {source, node.id}, node.id, shared)
+            yield as_one(traced, {source, node.id}, node.id, shared)
 
 
 def _one_infinity(constant: Any) -> bool:
@@ -140,12 +153,12 @@ def _one_infinity(constant: Any) -> bool:
     return not np.isfinite(array).all() and (not array.ndim or bool((array == array.flat[0]).all()))
 
 
-def _small(node: Node, constant: Any) -> bool:
+def small(node: Node, constant: Any) -> bool:
     known = not node.outputs[0].real or bool(np.isfinite(constant).all()) or _one_infinity(constant)
     return np.size(constant) <= 1 and known
 
 
-class _Uses:
+class Uses:
     """Who reads each node, which are fixed, which can move, which say nothing without the seed that they serve."""
 
     def __init__(self, traced: TracedGraph, seeds: Iterable[int]) -> None:
@@ -175,20 +188,20 @@ class _Uses:
 
 
 @dataclass
-class _Region:
+class Region:
     members: set[int]
     last: int
     operands: list[Ref]
     equation: Equation
 
 
-def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Region | None:
+def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared) -> Region | None:
     """The smallest region from a node on whose lemma asks nothing; failing that, one whose lemma holds.
 
     Of those it is the smallest, unless a larger one asks less: that some entry of each row is kept, and not all.
     """
     reached = {seed}
-    under_hypotheses: _Region | None = None
+    under_hypotheses: Region | None = None
     asked: list[Clause] = []
     open_until = uses.last[seed]
     for node in traced.nodes[seed + 1 : seed + REACH]:
@@ -202,8 +215,8 @@ def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Reg
             break
         if closes and node.name not in _ON_THE_WAY:
             members = _with_ancestors(traced, uses, reached, node.id)
-            region = _as_one(traced, members, node.id, shared)
-            proof = _proof(region, uses.moving, shared)
+            region = as_one(traced, members, node.id, shared)
+            proof = proof_of(region, uses.moving, shared)
             if proof.lemma.verdict == "proved":
                 return region
             here = _of_graph(region, proof.clauses)
@@ -229,7 +242,7 @@ _MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
 """How (a + aᵀ)/2 is computed, which is what those factorisations are given."""
 
 
-def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: int) -> set[int]:
+def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int], last: int) -> set[int]:
     """With operations before that serve the region alone: masks, sizes, the shift itself, another use of a seed.
 
     Those that depend on no input may serve others too.
@@ -240,19 +253,19 @@ def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: i
         if node.id in members or node.kind == "input" or node.id in traced.bodies:
             continue
         readers = uses.readers[node.id]
-        small = uses.fixed[node.id] and (node.kind != "constant" or _small(node, traced.constants[node.id]))
+        fixed = uses.fixed[node.id] and (node.kind != "constant" or small(node, traced.constants[node.id]))
         silent = node.id in uses.silent
         if readers and readers <= stopped and len(node.outputs) == 1:
             stopped.add(node.id)
             members.add(node.id)
             continue
-        known = small or node.name == "is_finite"  # which is true of every real number
+        known = fixed or node.name == "is_finite"  # which is true of every real number
         if len(node.outputs) == 1 and ((known and readers & members) or (silent and readers <= members)):
             members.add(node.id)
     return members
 
 
-def _as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -> _Region:
+def as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -> Region:
     """The members as one equation."""
     order = sorted(members)
     operands: dict[tuple[int, int], Ref] = {}
@@ -283,7 +296,7 @@ def _as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -
         with wide_floats(wide):
             found = _equation(traced, order, last, refs, wide)
         shared.regions[tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants] = found
-    return _Region(members, last, refs, found)
+    return Region(members, last, refs, found)
 
 
 def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequence[Ref], wide: bool) -> Equation:
@@ -327,7 +340,7 @@ def _weaker(clauses: Sequence[Clause], than: Sequence[Clause]) -> bool:
     )
 
 
-def _of_graph(region: _Region, clauses: Sequence[Clause]) -> list[Clause]:
+def _of_graph(region: Region, clauses: Sequence[Clause]) -> list[Clause]:
     """A lemma's hypotheses on a region's operands, which are named as the graph numbers them."""
     names = {name: f"%{r.node}.{r.output}" for name, r in zip(_names(region), region.operands, strict=False)}
 
@@ -337,37 +350,22 @@ def _of_graph(region: _Region, clauses: Sequence[Clause]) -> list[Clause]:
     return [clause.rewritten(Rewriter(replace=named)) for clause in clauses]
 
 
-def _names(region: _Region) -> tuple[str, ...]:
+def _names(region: Region) -> tuple[str, ...]:
     return argument_names(len(region.equation.variables))
 
 
-def _proof(region: _Region, moving: Set[tuple[int, int]], shared: Shared) -> Proof:
+def proof_of(region: Region, moving: Set[tuple[int, int]], shared: Shared) -> Proof:
     """The region's lemma where those operands move that can: not a mask that is made a float."""
     active = tuple(k for k, r in enumerate(region.operands) if (r.node, r.output) in moving)
     return shared.lemmas.of(Operation(region.equation, _names(region), active, (), "region", search=False)).proof
 
 
-def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:
+def joined(traced: TracedGraph, regions: Sequence[Region]) -> TracedGraph:
     """The graph with each region as one node, at the place of its last member."""
+    place = {k: i for i, k in enumerate(staying(traced, regions))}
     at = {r.last: r for r in regions}
-    gone = {k for r in at.values() for k in r.members if k != r.last}
-    # A constant or a size may be read outside its region as well: then it also stays.
-    kept_outside = {
-        o.node for n in traced.nodes if n.id not in gone and n.id not in at for o in n.operands if isinstance(o, Ref)
-    } | {r.node for region in at.values() for r in region.operands}
-    kept_outside |= {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
-    while True:  # what is kept keeps its operands
-        more = {
-            o.node for k in kept_outside & gone for o in traced.nodes[k].operands if isinstance(o, Ref)
-        } - kept_outside
-        if not more:
-            break
-        kept_outside |= more
-    gone -= kept_outside
-    place: dict[int, int] = {}
-    for node in traced.nodes:
-        if node.id not in gone:
-            place[node.id] = len(place)
+    if not at.keys() <= place.keys():  # a region of which another one made all that is read
+        return joined(traced, [r for r in regions if r.last in place])
 
     def moved(o: Operand) -> Operand:
         return Ref(node=place[o.node], output=o.output) if isinstance(o, Ref) else o
@@ -375,7 +373,7 @@ def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:
     nodes: list[Node] = []
     equations: dict[int, Equation] = {}
     for node in traced.nodes:
-        if node.id in gone:
+        if node.id not in place:
             continue
         here = place[node.id]
         region = at.get(node.id)
@@ -410,3 +408,18 @@ def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:
         ops={place[k]: v for k, v in traced.ops.items() if k in place},
         bodies={place[k]: v for k, v in traced.bodies.items() if k in place},
     )
+
+
+def staying(traced: TracedGraph, regions: Sequence[Region]) -> list[int]:
+    """The nodes that stay beside the regions or stand for them, in order: constants, say, that others read as well."""
+    last = {r.last for r in regions}
+    gone = {k for r in regions for k in r.members if k != r.last}
+    kept = {o.node for n in traced.nodes if n.id not in gone | last for o in n.operands if isinstance(o, Ref)}
+    kept |= {r.node for region in regions for r in region.operands}
+    kept |= {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
+    while True:  # what is kept keeps its operands
+        read = {o.node for k in kept & gone - last for o in traced.nodes[k].operands if isinstance(o, Ref)}
+        if read <= kept:
+            break
+        kept |= read
+    return [n.id for n in traced.nodes if n.id not in gone or n.id in kept]

@@ -101,18 +101,27 @@ class Asked:
         return [a.poly for a in self.clause.alternatives] + [g for g, _ in self.clause.guards]
 
 
-def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
+@dataclass(frozen=True)
+class Looked:
+    """What came of the search for a point."""
+
+    found: Found
+    never: frozenset[int] = frozenset()
+    """The hypotheses, by their place among all, that held at no point that was tried."""
+
+
+def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Looked:
     """Whether a point was found that satisfies all hypotheses at all their indices.
 
     Each array is of some kind, drawn at first; then kinds are changed one at a time, from those with which the fewest
     hypotheses failed.
     """
     if not asked:
-        return "rigorous"
+        return Looked("rigorous")
     search = _Search(traced, asked)
     if (arrays := traced.specs.arrays) is not None and (found := search.at(arrays)) is not None:
-        return found
-    return search.drawn()
+        return Looked(found)
+    return Looked(search.drawn(), frozenset(range(len(asked))) - search.held)
 
 
 class _Search:
@@ -122,6 +131,8 @@ class _Search:
         self.traced, self.asked = traced, asked
         self.wanted = list(dict.fromkeys(k for a in asked for k in a.keys().values()))
         self.programs: dict[tuple[int, ...], Any] = {}
+        self.held: set[int] = set()
+        """Which hypotheses held at a point."""
 
     def at(self, arrays: Sequence[Any]) -> Found | None:
         """Whether the arrays that the function was traced with are such a point."""
@@ -172,7 +183,9 @@ class _Search:
             values = _in_floats(program, compiled, point)
         table = dict(zip([*self.wanted, *places], values, strict=True))
         with scalars.precision(PRECISION):
-            return sum(not _holds_if_known(a, table, sizes, rigorous) for a in self.asked), rigorous
+            holding = {k for k, a in enumerate(self.asked) if _holds_if_known(a, table, sizes, rigorous)}
+        self.held |= holding
+        return len(self.asked) - len(holding), rigorous
 
 
 def _exact(given: Any) -> np.ndarray:

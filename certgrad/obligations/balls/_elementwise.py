@@ -230,12 +230,15 @@ def _sign(x: Real) -> Real:
 
 
 def _absolute_tangent(out: Real, x: Real, dx: Tangent) -> Tangent:
+    """A kink at 0; where x stays 0 along the direction, that does not tell whether it is 0 all around."""
     if dx is None or dx is KINK:
         return dx
     side = _sign(x)
     if side == 0:
         side = fmpq(t.later(dx, None))
-    return KINK if side == 0 else s.mul(side, dx)
+    if side == 0:
+        return UNKNOWN if t.alike(dx, None) else KINK
+    return s.mul(side, dx)
 
 
 def _is_zero(x: Real) -> bool | None:

@@ -97,7 +97,9 @@ def test_constants_have_no_tangent() -> None:
 
 
 def test_zero_tangent_is_not_a_constant() -> None:
-    assert pushed(jnp.abs, [0], [0]) == [KINK]
+    assert pushed(jnp.abs, [0], [0]) == [UNKNOWN], "as one direction does not tell a kink from 0 all around"
+    assert pushed(lambda x: jnp.abs(x[:1] - x[1:]), [1, 1], [1, 1]) == [UNKNOWN]
+    assert pushed(lambda x: jnp.abs(x[:1] - x[1:]), [1, 1], [1, 2]) == [KINK]
 
 
 def test_keep_stopped_differentiates_through() -> None:

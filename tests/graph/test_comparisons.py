@@ -1,0 +1,91 @@
+"""Comparisons of what is one and the same ask nothing; what stands on their way need not be differentiable."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from certgrad.accel.verify import verify_graph
+from certgrad.graph import certify, trace
+
+
+def symmetric(z):
+    return (z + z.T) / 2
+
+
+def on_support(holds, x):
+    """A density, which is minus infinity where a check of its argument fails."""
+    return jnp.where(jnp.all(holds), jnp.sum(x**3), -jnp.inf)
+
+
+def checked(z):
+    x = symmetric(z)
+    return on_support((x == x.T) & (jnp.abs(x - x.T) <= 1e-8 + 1e-5 * jnp.abs(x.T)), x)
+
+
+def asked(fn, *specs):
+    found = certify(trace(fn, *specs))
+    return found.verdict, [h.text.partition(": ")[2] for h in found.hypotheses]
+
+
+@pytest.mark.parametrize("size", ["3", "n"])
+def test_a_matrix_that_was_made_symmetric_passes_the_check(size) -> None:
+    verdict, texts = asked(checked, f"z: {size} {size}")
+    assert verdict == "proved under hypotheses"
+    (text,) = texts
+    assert text.endswith("> 0"), "that the check passes, and no more"
+
+
+def test_of_any_matrix_the_check_fails_beside_those_where_it_passes() -> None:
+    verdict, _ = asked(lambda x: on_support(x == x.T, x), "x: 3 3")
+    assert verdict == "unproved"
+
+
+@pytest.mark.parametrize(
+    "fn, at_least",
+    [
+        (lambda x: on_support(x / x == 1, x), "every element of `x` ≠ 0"),
+        (lambda x: on_support(jnp.sqrt(x) ** 2 == x, x), "every element of `x` > 0"),
+    ],
+    ids=["x / x", "a square root squared"],
+)
+def test_sides_that_are_the_same_where_they_are_defined(fn, at_least) -> None:
+    verdict, texts = asked(fn, "x: n")
+    assert verdict == "proved under hypotheses"
+    assert at_least in texts
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [lambda x: jnp.maximum(x, 0) == 0 * x, lambda x: jnp.floor(x) == x, lambda x: x * x <= 0],
+    ids=["on half of the points, and a seam", "at whole numbers", "at a point"],
+)
+def test_sides_that_meet_at_some_points_alone(holds) -> None:
+    verdict, _ = asked(lambda x: on_support(holds(x), x), "x: n")
+    assert verdict == "unproved"
+
+
+def test_a_comparison_that_can_differ_stays_as_it_is() -> None:
+    verdict, texts = asked(lambda x: jnp.sum(jnp.where(jnp.abs(x) < 1, x * x, 2 * x)), "x: n")
+    assert verdict == "proved under hypotheses"
+    assert texts == ["every element of `x` ≠ 0", "every element of `abs(x)` ≠ 1"]
+
+
+@jax.custom_vjp
+def square(x):
+    return x * x
+
+
+square.defvjp(lambda x: (x * x, x), lambda x, g: (jnp.where(x == x.T, 3 * x, 2 * x) * g,))
+
+
+def test_a_rule_that_is_wrong_where_the_comparison_holds() -> None:
+    found = certify(trace(lambda z: on_support(symmetric(z) == symmetric(z).T, square(symmetric(z))), "z: 3 3"))
+    assert found.verdict == "refuted"
+    right = certify(trace(lambda z: on_support(symmetric(z) == symmetric(z).T, symmetric(z) ** 2), "z: 3 3"))
+    assert right.verdict == "proved under hypotheses"
+
+
+def test_the_second_check_accepts_such_a_certificate() -> None:
+    found = certify(trace(checked, "z: 3 3"))
+    assert any(n.kind == "region" for n in found.graph.nodes)
+    assert verify_graph(found, checked, "z: 3 3").outcome == "verified"
