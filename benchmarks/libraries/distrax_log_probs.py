@@ -107,7 +107,7 @@ PARTS: dict[str, Part] = {
     "MultivariateNormalTri": log_prob(distrax.MultivariateNormalTri, "x: d", "loc: d", "scale: d d"),
     "Normal": log_prob(distrax.Normal, "x: n", "loc: n", "scale: n"),
     "OneHotCategorical": log_prob(distrax.OneHotCategorical, "x: n k", "logits: n k"),
-    "Quantized": log_prob(quantised, "x: n", "loc: n", "scale: n"),
+    "Quantized": log_prob(quantised, "x: n:int", "loc: n", "scale: n"),
     "Softmax": log_prob(lambda logits: distrax.Softmax(logits, 0.5), "x: n:int", "logits: n k"),
     "Transformed": log_prob(through_bijectors, "x: n", "loc: n", "scale: n"),
     "Uniform": log_prob(distrax.Uniform, "x: n", "low: n", "high: n"),

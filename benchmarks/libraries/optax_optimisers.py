@@ -85,7 +85,7 @@ scale_by_distance_over_gradients scale_by_factored_rms scale_by_lbfgs scale_by_l
 scale_by_optimistic_gradient scale_by_param_block_norm scale_by_param_block_rms scale_by_radam scale_by_rms
 scale_by_rss scale_by_sign scale_by_sm3 scale_by_stddev scale_by_trust_ratio scale_by_yogi set_to_zero
 zero_nans contrib.normalize contrib.scale_by_acprop contrib.scale_by_ademamix contrib.scale_by_adopt
-contrib.scale_by_cocob contrib.scale_by_muon contrib.scale_by_simplified_ademamix""".split()
+contrib.scale_by_cocob contrib.scale_by_simplified_ademamix""".split()
 
 PARTS: dict[str, Part] = {
     **{name: by_name(name, 0.01) for name in _WITH_RATE},
@@ -145,6 +145,18 @@ PARTS: dict[str, Part] = {
 }
 
 
+def _of_matrix(make: Callable[[], Any]) -> Part:
+    """Of one matrix, where all parameters have to be such."""
+
+    def init(sizes: Sizes, *inputs: Any) -> Any:
+        return jax.eval_shape(make().init, inputs[1])
+
+    def apply(sizes: Sizes, state: Any, g: Any, w: Any) -> Any:
+        return make().update(g, state, w)
+
+    return layer(init, apply, "g: n d", "w: n d")
+
+
 def _per_example() -> Part:
     """Gradients of a batch, an axis more than the parameters."""
 
@@ -162,3 +174,4 @@ def _private() -> Any:
 
 
 PARTS["contrib.dpsgd"] = _per_example()
+PARTS["contrib.scale_by_muon"] = _of_matrix(contrib.scale_by_muon)
