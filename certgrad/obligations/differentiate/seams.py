@@ -429,6 +429,8 @@ def _parameter_gap(gaps: list[Poly], tangents: Mapping[str, str]) -> Poly | None
                 coefficient
             ):
                 return None
+            if (single := coefficient.single()) is not None and all(isinstance(e, int) and e < 0 for _, e in single[0]):
+                return None  # as 1/a, which is 0 nowhere
             c = coefficient.sorted_items()[0][1]
             normal = coefficient.scale(1 / c)
             if common is not None and common != normal:
