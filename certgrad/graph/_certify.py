@@ -14,7 +14,7 @@ from certgrad.errors import TraceError
 from certgrad.graph._at_arrays import at_arrays
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas
 from certgrad.graph._cases import Case, at_numbers, other_programs
-from certgrad.graph._comparisons import with_comparisons
+from certgrad.graph._comparisons import joins_comparisons, with_comparisons
 from certgrad.graph._conclusions import ASSUMPTIONS, DRAWN, conclusions
 from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._jaxpr import bytes_of
@@ -72,6 +72,12 @@ def _certification(traced: TracedGraph, compare: bool) -> Certification:
     if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
     shared = Shared()
+    induction, looked = _taken(traced, shared)
+    return Certification(induction.traced, _certificate(induction, compare, looked), induction)
+
+
+def _taken(traced: TracedGraph, shared: Shared) -> tuple[Induction, Looked | None]:
+    """The induction over the graph with regions, and what came of the search for a point."""
     induction = Induction(_well_formed(traced, with_regions(traced, shared)), shared).run()
     looked = _looked_for(induction)
     if looked is not None and looked.found == "none":
@@ -80,8 +86,8 @@ def _certification(traced: TracedGraph, compare: bool) -> Certification:
             again = Induction(_well_formed(traced, whole), shared).run()
             there = _looked_for(again)
             if there is not None and there.found != "none":
-                induction, looked = again, there
-    return Certification(induction.traced, _certificate(induction, compare, looked), induction)
+                return again, there
+    return induction, looked
 
 
 def _well_formed(traced: TracedGraph, joined: TracedGraph) -> TracedGraph:
@@ -267,7 +273,10 @@ def _at(case: Case, induction: Induction, accepted: Accepted) -> list[str] | Non
     if case.graph is None:
         return None
     shared = induction.shared
-    run = Induction(with_regions(case.graph, shared), shared).run()
+    if joins_comparisons(induction.traced):
+        run, _ = _taken(case.graph, shared)
+    else:
+        run = Induction(with_regions(case.graph, shared), shared).run()
     if any(s.verdict not in accepted for s in run.steps):
         return None
     known = {said for _, said in _said(induction, case.fixed)}

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Set
 from certgrad.graph._induction import Induction
 from certgrad.graph._regions import (
     NODES,
+    OPERATIONS,
     Region,
     Uses,
     as_one,
@@ -51,6 +52,11 @@ def with_comparisons(traced: TracedGraph, induction: Induction, never: Set[int])
         if last not in {r.last for r in regions}:
             more += filter(None, [_region(traced, uses, last, induction)])
     return joined(traced, [*regions, *more]) if more else None
+
+
+def joins_comparisons(traced: TracedGraph) -> bool:
+    """Some region of the graph ends in a comparison."""
+    return any(n.kind == "region" and n.params[OPERATIONS].split(", ")[-1] in COMPARES for n in traced.nodes)
 
 
 def _compared(traced: TracedGraph, uses: Uses, failing: Set[int]) -> set[int]:

@@ -37,6 +37,8 @@ NODES = 60
 """A region is not looked for beyond so many operations."""
 FURTHER = 12
 """Nor this far beyond one whose lemma holds under hypotheses."""
+OPERATIONS = "operations"
+"""The parameter of a region that names its operations, in order."""
 MEMBERS = "members"
 """The parameter of a region that says which operations it is made of, as the function's own graph numbers them."""
 REACH = 600
@@ -387,7 +389,7 @@ def joined(traced: TracedGraph, regions: Sequence[Region]) -> TracedGraph:
                     operands=[moved(r) for r in region.operands],
                     outputs=region.equation.output_types,
                     params={
-                        "operations": ", ".join(traced.nodes[k].name for k in sorted(region.members)),
+                        OPERATIONS: ", ".join(traced.nodes[k].name for k in sorted(region.members)),
                         MEMBERS: " ".join(map(str, sorted(region.members))),
                     },
                     source=node.source,

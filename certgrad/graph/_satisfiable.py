@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from flint import arb
 
-from certgrad.graph._jaxpr import UnknownDimensionError
+from certgrad.graph._jaxpr import UnknownDimensionError, replaced
 from certgrad.graph._numbers import IDEAL
 from certgrad.graph._points import drawn, kinds, rationals
 from certgrad.graph._run import Key, Place, Run
@@ -154,7 +154,7 @@ class _Search:
             try:
                 needed = self._at(sizes)[2]
                 specs = {k: self.traced.specs.arguments[k].spec for k in needed}
-                shapes = {k: (spec.shape(sizes, {}), spec.dtype) for k, spec in specs.items()}
+                shapes = {k: (_shape(self.traced, k, sizes), spec.dtype) for k, spec in specs.items()}
                 chosen = _kinds(rng, shapes, attempt, best)
                 spread = SPREADS[attempt % len(SPREADS)]
                 failing, rigorous = self._failing(sizes, [drawn(rng, chosen[k], *shapes[k], spread) for k in needed])
@@ -162,7 +162,7 @@ class _Search:
                     return "rigorous" if rigorous else "in floats"
                 if failing <= least:
                     least, best = failing, chosen
-            except UNKNOWN:
+            except (*UNKNOWN, UnknownDimensionError):
                 continue
         return "none"
 
@@ -237,8 +237,16 @@ def _program(
     needed = [k for k, node in enumerate(traced.ir.inputs) if node.id in live]
     with wide_floats():
         arguments = [traced.specs.arguments[k] for k in needed]
-        specs = [jax.ShapeDtypeStruct(a.spec.shape(sizes, {}), IDEAL.dtype(a.dtype(wide=True))) for a in arguments]
+        shapes = [_shape(traced, k, sizes) for k in needed]
+        specs = [
+            jax.ShapeDtypeStruct(s, IDEAL.dtype(a.dtype(wide=True))) for s, a in zip(shapes, arguments, strict=True)
+        ]
         return jax.make_jaxpr(run)(*specs), needed, inside
+
+
+def _shape(traced: TracedGraph, argument: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Of an argument, as the program has it: its specs say nothing of dimensions that were set to others."""
+    return tuple(replaced(tuple(traced.program.jaxpr.invars[argument].aval.shape), sizes))
 
 
 def operations(jaxpr: Any) -> int:

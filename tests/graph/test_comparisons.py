@@ -89,3 +89,38 @@ def test_the_second_check_accepts_such_a_certificate() -> None:
     found = certify(trace(checked, "z: 3 3"))
     assert any(n.kind == "region" for n in found.graph.nodes)
     assert verify_graph(found, checked, "z: 3 3").outcome == "verified"
+
+
+def best(x):
+    """Twice what is not the largest of its row."""
+    return jnp.where(x == jnp.max(x, axis=-1, keepdims=True), x, 2 * x)
+
+
+def with_backward(bwd):
+    rule = jax.custom_vjp(best)
+    rule.defvjp(lambda x: (best(x), x), bwd)
+    return rule
+
+
+@pytest.mark.parametrize("spec", ["x: 2 3", "x: n d"])
+def test_the_largest_entry_stays_the_largest_where_there_is_one_alone(spec) -> None:
+    right = with_backward(lambda x, g: (jnp.where(x == jnp.max(x, axis=-1, keepdims=True), g, 2 * g),))
+    assert asked(right, spec) == ("proved under hypotheses", ["argmax of x[i,j] over j is unique for every index"])
+    assert asked(lambda x: jnp.sum(best(x)), spec)[0] == "proved under hypotheses"
+
+
+@pytest.mark.parametrize(
+    "bwd", [lambda x, g: (2 * g,), lambda x, g: (g,)], ids=["wrong at the largest", "wrong at the others"]
+)
+def test_a_rule_that_is_wrong_at_the_largest_entry_or_at_the_others(bwd) -> None:
+    assert certify(trace(with_backward(bwd), "x: 2 3")).verdict in ("refuted", "unproved")
+
+
+def test_the_maximum_of_other_entries_is_one_that_an_entry_can_cross() -> None:
+    _, texts = asked(lambda x: jnp.where(x >= jnp.max(x[:, :3], axis=-1, keepdims=True), x, 2 * x), "x: 2 5")
+    assert any("≠ y" in text for text in texts)
+
+
+def test_sizes_that_are_numbers_ask_no_more() -> None:
+    found = certify(trace(lambda x: jnp.sum(best(x)), "x: n d"))
+    assert not any("≠" in text for text in found.dimensions)

@@ -1,20 +1,24 @@
 """Where a piecewise term is differentiable: the hypotheses that its predicates add.
 
 A term with [p > 0] is differentiable off p = 0. On p = 0 it still is, if the forms it has on all sides are C¹ there
-and agree in value and in derivative (Huber's seam); otherwise p ≠ 0 becomes a hypothesis.
+and agree in value and in derivative (Huber's seam); otherwise p ≠ 0 becomes a hypothesis. Where p compares a maximum
+with an entry that it is taken over, the hypothesis is that it is attained once: then it is this entry all around the
+point, or another one, which is greater.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, discharged, merged, polys
 from certgrad.obligations.assume.decided import bound_free, predicates
 from certgrad.obligations.assume.fact import Fact, match
 from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.index_cases import Indices
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO
 from certgrad.obligations.decide.cases import Region, by_summand, eliminated, nonzero_part, solve
+from certgrad.obligations.laws.order import above_entry, attained_once
 from certgrad.obligations.laws.recurrences import generic_step
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum
 from certgrad.obligations.terms.budget import budget
@@ -41,7 +45,7 @@ def seam_hypotheses(
     poly: Poly, tangents: Mapping[str, str], region: Region, smooth: tuple[Clause, ...]
 ) -> list[Clause]:
     """Clauses under which the term is differentiable at its predicates' zeros, beyond `smooth`."""
-    search = _Search(tangents, smooth, [], region.facts)
+    search = _Search(tangents, smooth, [], region.facts, region.indices)
     for p in boundaries_in_loops(poly):
         if mentions(p, tangents) and search.facts.signs(p) & ZERO:
             search.add([Atomic("!= 0", p)])
@@ -91,6 +95,7 @@ class _Search:
     smooth: tuple[Clause, ...]
     found: list[Clause]
     facts: Facts
+    indices: Indices
 
     def term(self, poly: Poly) -> None:
         """Hypotheses for one term: the summands of its sums, the arguments of its functions, then its own regions."""
@@ -138,14 +143,25 @@ class _Search:
             for form, left, facts in forms:
                 resting = pred(left).atom()
                 if isinstance(resting, Pred) and self.rests(left, facts):
-                    _Search(self.tangents, self.smooth, self.found, facts).meeting(form, resting.poly)
+                    replace(self, facts=facts).meeting(form, resting.poly)
                 for q in self.candidates(form):
                     if not predicates(q):
-                        _Search(self.tangents, self.smooth, self.found, facts).seam(form, q)
+                        replace(self, facts=facts).seam(form, q)
             return
         if not self.facts.signs(p) & ZERO or any(_excluded(p, c) for c in self.found):
             return
+        before, facts = len(self.found), self.facts
         self.meeting(poly, p)
+        added = self.found[before:]
+        if added and all(len(c.alternatives) == 1 for c in added) and (a := self.maximum(p)) is not None:
+            self.found[before:], self.facts = [attained_once(a)], facts
+
+    def maximum(self, p: Poly) -> Max | None:
+        """The maximum that p compares with an entry that it is taken over: of what has no jumps, over fixed places."""
+        a = above_entry(p, replace(self.indices, facts=self.facts))
+        if a is None or mentions(a.where, self.tangents) or any(isinstance(b, Pred) for b in deep_atoms(a.body)):
+            return None
+        return a
 
     def meeting(self, poly: Poly, p: Poly) -> None:
         """Hypotheses under which the forms that meet on p = 0 fit, or p ≠ 0."""

@@ -7,8 +7,10 @@ the number of indices at which the maximum is attained is 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.assume.index_cases import Indices, holding, resolved
@@ -221,6 +223,11 @@ def ordered(poly: Poly, indices: Indices, known: Sequence[Unique] = ()) -> Poly:
     return _at_arguments(_Ordered(indices, known)(poly) if poly.piecewise else poly)
 
 
+def above_entry(p: Poly, indices: Indices) -> Max | None:
+    """The maximum that the term compares with one of the entries that it is taken over, if it does that."""
+    return next((a for a, *_ in _Ordered(indices, ()).compared(p)), None)
+
+
 def _at_arguments(poly: Poly) -> Poly:
     """max e is e(argmax e), so written where the arg-maximum is an index too; which is one of those that take part."""
     if not poly.structured:
@@ -320,14 +327,7 @@ class _Ordered(Rewriter):
 
     def _decided(self, p: Poly) -> Poly | None:
         """The value of [p > 0], where p is a positive multiple of max e − e(k) or of e(k) − max e."""
-        for mono, c in p.items():
-            a = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
-            if not isinstance(a, Max):
-                continue
-            entry = poly_of(a) - p.scale(1 / c)
-            place = place_of(a, entry)
-            if place is None or not self._takes_part(a, place):
-                continue
+        for a, c, place in self.compared(p):
             if c < 0:
                 applied(Law.MAXIMUM_ABOVE)
                 return ZERO
@@ -335,6 +335,15 @@ class _Ordered(Rewriter):
                 applied(Law.MAXIMUM_ABOVE)
                 return ONE - self._at_argument(a, argument, place)
         return None
+
+    def compared(self, p: Poly) -> Iterator[tuple[Max, fmpq, Mapping[Var, Ix]]]:
+        """The maxima of which the term is a multiple, less that of an entry that each is taken over: which one."""
+        for mono, c in p.items():
+            a = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+            if isinstance(a, Max):
+                place = place_of(a, poly_of(a) - p.scale(1 / c))
+                if place is not None and self._takes_part(a, place):
+                    yield a, c, place
 
     def _takes_part(self, a: Max, place: Mapping[Var, Ix]) -> bool:
         """The maximum is taken over this place too."""

@@ -117,10 +117,11 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         found = seam_hypotheses(
             value,
             problem.tangents,
-            Region(here, (*clauses, *others)),
+            Region(here, (*clauses, *others)).over(dict(out.variables)),
             tuple(c.rewritten(split_products) for c in smooth),
         )
         extra += _weakest(c for c in found if not entailed(c, here, clauses))
+        once += [u for c in found if (a := sole_maximum(c)) and (u := unique(a, ranges)) is not None]
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
         for name, why in sorted(arbitrary.items()):
             part = _coefficient_left(derivative, name, Region(here, clauses))
