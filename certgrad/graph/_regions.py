@@ -10,7 +10,7 @@ there, whose coefficient has to vanish.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,6 +57,8 @@ def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
     for seed in seeds:
         if seed not in covered:
             found = _region(traced, uses, seed, shared)
+            if found is None and traced.nodes[seed].name == "stop_gradient":
+                found = _region(traced, uses, seed, shared, _with_masks)
             if found is not None and not covered & found.members:
                 regions.append(found)
                 covered |= found.members
@@ -197,7 +199,11 @@ class Region:
     equation: Equation
 
 
-def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared) -> Region | None:
+Before = Callable[[TracedGraph, "Uses", set[int], int], set[int]]
+"""Some operations, with which of those before belongs to them."""
+
+
+def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: Before | None = None) -> Region | None:
     """The smallest region from a node on whose lemma asks nothing; failing that, one whose lemma holds.
 
     Of those it is the smallest, unless a larger one asks less: that some entry of each row is kept, and not all.
@@ -216,7 +222,7 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared) -> Regio
         if len(reached) > (NODES if under_hypotheses is None else FURTHER + len(under_hypotheses.members)):
             break
         if closes and node.name not in _ON_THE_WAY:
-            members = _with_ancestors(traced, uses, reached, node.id)
+            members = (before or _with_ancestors)(traced, uses, reached, node.id)
             region = as_one(traced, members, node.id, shared)
             proof = proof_of(region, uses.moving, shared)
             if proof.lemma.verdict == "proved":
@@ -263,6 +269,21 @@ def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int], last: in
             continue
         known = fixed or node.name == "is_finite"  # which is true of every real number
         if len(node.outputs) == 1 and ((known and readers & members) or (silent and readers <= members)):
+            members.add(node.id)
+    return members
+
+
+def _with_masks(traced: TracedGraph, uses: Uses, reached: set[int], last: int) -> set[int]:
+    """With the comparisons that decide what is selected, and operations that depend on no input.
+
+    A stopped value that is selected only on a boundary is none elsewhere, whatever it is made of.
+    """
+    members = set(reached)
+    for node in reversed(traced.nodes[: last + 1]):
+        if node.id in members or node.kind == "input" or node.id in traced.bodies or len(node.outputs) != 1:
+            continue
+        fixed = uses.fixed[node.id] and (node.kind != "constant" or small(node, traced.constants[node.id]))
+        if (fixed or node.outputs[0].dtype == "bool") and uses.readers[node.id] & members:
             members.add(node.id)
     return members
 

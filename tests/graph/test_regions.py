@@ -153,3 +153,28 @@ def test_a_rounded_number_that_is_cast_asks_what_rounding_asks() -> None:
 def test_what_is_no_rounded_number_asks_the_cast_itself() -> None:
     found = certify(trace(lambda table, x: table[x.astype(int)], "table: m", "x: n"))
     assert "x is not an integer or x = 0" in {h.formula for h in found.hypotheses}
+
+
+def test_a_stopped_value_that_is_selected_on_a_boundary_alone() -> None:
+    """As densities are corrected at the ends of an interval."""
+
+    def density(x, a):
+        end = (x == 0) | (x == 1)
+        inside = a * jnp.log(jnp.where(end, 0.5, x))
+        return jnp.where(end, jax.lax.stop_gradient(jnp.sin(x) * a), inside)
+
+    found = certify(trace(density, "x: n", "a: n"))
+    assert found.verdict == "proved under hypotheses"
+    assert {"every element of `x` ≠ 0", "every element of `x` ≠ 1"} <= {
+        h.text.partition(": ")[2] for h in found.hypotheses
+    }
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [lambda x: x >= 0, lambda x: x != 0, lambda x: x == x],
+    ids=["on one side", "off the boundary", "everywhere"],
+)
+def test_a_stopped_value_that_is_selected_on_an_open_set_is_a_surrogate(chosen) -> None:
+    found = certify(trace(lambda x, a: jnp.where(chosen(x), jax.lax.stop_gradient(a * x), a), "x: n", "a: n"))
+    assert found.verdict == "surrogate"

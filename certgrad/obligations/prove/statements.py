@@ -122,9 +122,11 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         )
         extra += _weakest(c for c in found if not entailed(c, here, clauses))
         once += [u for c in found if (a := sole_maximum(c)) and (u := unique(a, ranges)) is not None]
+        more, others = facts_of(settle(merged(known, tuple(found)), facts))
+        inside = Region(facts.extended(more), (*clauses, *others))  # a stopped value may stand on a seam alone
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
         for name, why in sorted(arbitrary.items()):
-            part = _coefficient_left(derivative, name, Region(here, clauses))
+            part = _coefficient_left(derivative, name, inside)
             if part is not None:
                 reason = (
                     "the forward's derivative needs that of a maximum"
