@@ -178,3 +178,25 @@ def test_a_stopped_value_that_is_selected_on_a_boundary_alone() -> None:
 def test_a_stopped_value_that_is_selected_on_an_open_set_is_a_surrogate(chosen) -> None:
     found = certify(trace(lambda x, a: jnp.where(chosen(x), jax.lax.stop_gradient(a * x), a), "x: n", "a: n"))
     assert found.verdict == "surrogate"
+
+
+def test_the_logarithm_of_a_difference_of_exponentials() -> None:
+    """As `logsumexp` has it of weights of both signs: NaN where the sum is negative."""
+
+    def difference(x, y):
+        return jax.scipy.special.logsumexp(jnp.stack([x, y]), b=jnp.array([[1.0], [-1.0]]), axis=0)
+
+    assert certify(trace(difference, "x: n", "y: n")).verdict == "proved under hypotheses"
+
+    @jax.custom_vjp
+    def minus(x, y):
+        return jnp.where(jnp.exp(x) < jnp.exp(y), jnp.nan, jnp.log(jnp.abs(jnp.exp(x) - jnp.exp(y))))
+
+    def backward(residuals, g, sign):
+        x, y = residuals
+        return g / (1 - jnp.exp(y - x)), sign * g / (jnp.exp(x - y) - 1)
+
+    minus.defvjp(lambda x, y: (minus(x, y), (x, y)), lambda r, g: backward(r, g, -1))
+    assert certify(trace(lambda x, y: minus(x, y), "x: n", "y: n")).verdict == "proved under hypotheses"
+    minus.defvjp(lambda x, y: (minus(x, y), (x, y)), lambda r, g: backward(r, g, 1))
+    assert certify(trace(lambda x, y: minus(x, y), "x: n", "y: n")).verdict in ("refuted", "unproved")

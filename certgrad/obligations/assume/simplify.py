@@ -92,14 +92,20 @@ def _either_side(clause: Clause) -> Clause:
 
 def _exponents(a: Atomic) -> Atomic:
     """exp(p) − exp(q) has the sign of p − q: exp(x) > 1 is x > 0."""
-    terms = list(a.poly.items())
-    if a.signs is None or len(terms) != 2 or terms[0][1] + terms[1][1] != 0:
-        return a
+    difference = difference_of_exponents(a.poly) if a.signs is not None else None
+    return a if difference is None else Atomic(a.relation, difference)
+
+
+def difference_of_exponents(poly: Poly) -> Poly | None:
+    """p − q, where the term is c·(exp(p) − exp(q)) with c > 0."""
+    terms = list(poly.items())
+    if len(terms) != 2 or terms[0][1] + terms[1][1] != 0:
+        return None
     if not all(isinstance(atom, Exp) for mono, _ in terms for atom, _ in mono):
-        return a
+        return None
     (p, c), (q, _) = terms
     difference = log_of(monomial(dict(p))) - log_of(monomial(dict(q)))
-    return Atomic(a.relation, difference if c > 0 else -difference)
+    return difference if c > 0 else -difference
 
 
 def _each_factor(clause: Clause) -> list[Clause]:

@@ -3,6 +3,7 @@
 Wherever what is compared is defined, and with n > 0:
 
     Σ c·log P + q has the sign of exp(n·q)·Π_{c>0} P^(n·c) − Π_{c<0} P^(−n·c), all P being positive;
+    exp(p) − exp(q) has the sign of p − q;
     A − B has the sign of Aⁿ − Bⁿ, if A ≥ 0 and B ≥ 0;
     f(u) − f(v) has the sign of u − v for f = asin, atan, erf, erf_inv, erfi, cbrt, that of v − u for f = acos.
 
@@ -22,7 +23,8 @@ from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
-from certgrad.obligations.terms.atoms import Fn
+from certgrad.obligations.assume.simplify import difference_of_exponents
+from certgrad.obligations.terms.atoms import Exp, Fn
 from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
@@ -54,7 +56,9 @@ def compared(poly: Poly, facts: Facts) -> Poly:
 
 def _of_interest(poly: Poly) -> bool:
     return any(
-        (isinstance(a, Fn) and a.name in _SEEN) or (isinstance(e, Fraction) and not isinstance(a, Fn))
+        isinstance(a, Exp)
+        or (isinstance(a, Fn) and a.name in _SEEN)
+        or (isinstance(e, Fraction) and not isinstance(a, Fn))
         for m in poly
         for a, e in m
     )
@@ -69,6 +73,11 @@ def _by_logarithms(poly: Poly, facts: Facts) -> Poly | None:
         return None
     sides = exponentiated(plain)
     return None if sides is None else sides[0] - sides[1]
+
+
+def _by_exponents(poly: Poly, facts: Facts) -> Poly | None:
+    _, _, rest = content(poly, only_positive=True)
+    return difference_of_exponents(rest)
 
 
 def _by_powers(poly: Poly, facts: Facts) -> Poly | None:
@@ -121,7 +130,7 @@ def _by_arguments(poly: Poly, facts: Facts) -> Poly | None:
     return difference if a.name in _INCREASING else -difference
 
 
-_LAWS = (_by_logarithms, _by_powers, _by_arguments)
+_LAWS = (_by_logarithms, _by_exponents, _by_powers, _by_arguments)
 
 
 def compared_facts(facts: Facts) -> list[Fact]:
