@@ -37,6 +37,8 @@ NODES = 60
 """A region is not looked for beyond so many operations."""
 FURTHER = 12
 """Nor this far beyond one whose lemma holds under hypotheses."""
+FAILURES = 2
+"""Nor there after so many in a row whose lemma does not hold."""
 OPERATIONS = "operations"
 """The parameter of a region that names its operations, in order."""
 MEMBERS = "members"
@@ -211,7 +213,7 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
     reached = {seed}
     under_hypotheses: Region | None = None
     asked: list[Clause] = []
-    open_until = uses.last[seed]
+    open_until, failed = uses.last[seed], 0
     for node in traced.nodes[seed + 1 : seed + REACH]:
         if not any(isinstance(o, Ref) and o.node in reached for o in node.operands):
             continue
@@ -223,10 +225,15 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
             break
         if closes and node.name not in _ON_THE_WAY:
             members = (before or _with_ancestors)(traced, uses, reached, node.id)
+            if under_hypotheses is not None and (
+                failed >= FAILURES or len(members) > FURTHER + len(under_hypotheses.members)
+            ):
+                break
             region = as_one(traced, members, node.id, shared)
             proof = proof_of(region, uses.moving, shared)
             if proof.lemma.verdict == "proved":
                 return region
+            failed = 0 if proof.lemma.verdict in HOLDS else failed + 1
             here = _of_graph(region, proof.clauses)
             if proof.lemma.verdict in HOLDS and (under_hypotheses is None or _weaker(here, asked)):
                 under_hypotheses, asked = region, here
