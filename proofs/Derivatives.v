@@ -222,6 +222,21 @@ Ltac fold_trunc :=
     change (dual F v d); cbv beta
   end.
 
+(** What is written so that no exponential is large has no seam. *)
+Ltac fold_softplus :=
+  lazymatch goal with |- dual ?f ?v ?d =>
+    lazymatch f with context [ln (1 + exp (- (if _ then _ else _)))] => idtac end;
+    let F := constr:(fun t : R => ltac:(
+      let b := eval cbv beta in (f t) in
+      match b with
+      | context C [(if Rltb ?q 0 then 0 else ?q) + ln (1 + exp (- (if Rltb ?q 0 then - ?q else ?q)))] =>
+          let r := context C [softplus q] in exact r
+      | context C [(if Rltb ?q 0 then 0 else ?q) - ?z + ln (1 + exp (- (if Rltb ?q 0 then - ?q else ?q)))] =>
+          let r := context C [softplus_less q z] in exact r
+      end)) in
+    change (dual F v d); cbv beta
+  end.
+
 Ltac dual_law :=
   lazymatch goal with
   | H : forall x : R, is_derive (fun y => exp (Rabs y) * ?h y) x _
@@ -245,7 +260,9 @@ Ltac dual_law :=
 Ltac derive :=
   cbv beta;
   lazymatch goal with
-  | |- dual _ _ _ => try fold_trunc; dual_law; derive
+  | |- dual (fun t => softplus (@?f t)) _ _ => eapply (dual_softplus f); derive
+  | |- dual (fun t => softplus_less (@?f t) (@?g t)) _ _ => eapply (dual_softplus_less f g); derive
+  | |- dual _ _ _ => first [fold_softplus | (try fold_trunc); dual_law]; derive
   | |- steady _ _ => dual_step; derive
   | |- _ -> dual _ _ _ => intro; try (apply dual_of_nothing; solve [contradiction | congruence | lra]); derive
   | |- (0 <= _ < _)%Z -> _ => intro; derive

@@ -252,3 +252,33 @@ Proof.
       eapply dual_eq; [apply dual_atan, dual_div; [exact Hf|exact Hg|lra]|reflexivity|].
       field; repeat split; nra.
 Qed.
+
+(** ** log (1 + exp x), written so that no exponential is large; and less a product, as in a cross entropy *)
+
+Definition softplus_less (x z : R) : R := (if Rltb x 0 then 0 else x) - z + ln (1 + exp (- (if Rltb x 0 then - x else x))).
+Definition softplus (x : R) : R := (if Rltb x 0 then 0 else x) + ln (1 + exp (- (if Rltb x 0 then - x else x))).
+
+Lemma softplus_is : forall x, softplus x = ln (1 + exp x).
+Proof.
+  intro x; unfold softplus; destruct (Rltb_spec x 0); [rewrite Ropp_involutive; ring|].
+  rewrite <- (ln_exp x) at 1; assert (P := exp_pos x); assert (Q := exp_pos (- x)).
+  rewrite <- ln_mult by lra; f_equal.
+  rewrite Rmult_plus_distr_l, <- exp_plus, Rplus_opp_r, exp_0; ring.
+Qed.
+
+Lemma dual_softplus : forall f a b, dual f a b -> dual (fun t => softplus (f t)) (softplus a) (b * (1 / (1 + exp (- a)))).
+Proof.
+  intros f a b H; apply (dual_ext (fun t => ln (1 + exp (f t)))); [intro; symmetry; apply softplus_is|].
+  rewrite softplus_is; assert (P := exp_pos a).
+  eapply dual_eq; [apply dual_ln; [apply dual_const_plus, dual_exp, H | lra] | reflexivity|].
+  rewrite exp_Ropp; field; lra.
+Qed.
+
+Lemma dual_softplus_less : forall f g a b v d, dual f a b -> dual g v d ->
+  dual (fun t => softplus_less (f t) (g t)) (softplus_less a v) (b * (1 / (1 + exp (- a))) - d).
+Proof.
+  intros f g a b v d H K.
+  assert (E : forall x z, softplus x - z = softplus_less x z) by (intros; unfold softplus, softplus_less; ring).
+  apply (dual_ext (fun t => softplus (f t) - g t)); [intro; apply E|].
+  rewrite <- E; apply dual_minus; [apply dual_softplus|]; assumption.
+Qed.

@@ -302,7 +302,7 @@ Ltac derive_held :=
 Ltac derive_printed :=
   hypotheses; eapply dual_is_derive;
   [ lazymatch goal with |- context [max_lt] => derive_held | |- _ => derive end | ];
-  cbv beta; lazymatch goal with |- context [0 * _] => repeat setoid_rewrite line_at_0 | |- _ => idtac end;
+  cbv beta delta [softplus softplus_less]; lazymatch goal with |- context [0 * _] => repeat setoid_rewrite line_at_0 | |- _ => idtac end;
   lazymatch goal with |- context [INR] => cbn [INR Init.Nat.pred] | |- _ => idtac end.
 
 (** * Roots of sums of squares that are scaled, so that no square is too large for a float *)

@@ -15,12 +15,12 @@ OPS = (
     *("log", "relu", "tanh", "elu", "softplus", "logsumexp", "softmax", "transpose"),
     *("acosh", "entr", "celu", "logaddexp", "atan2", "flip", "slice", "concatenate", "glu", "pow"),
     *("hinge", "mae", "smooth_l1", "max", "i1", "polygamma", "fmod", "integer_pow", "where", "cumsum", "repeat"),
-    "solve",
+    *("solve", "mish"),
 )
 FURTHER = (
     *("elman_cell", "elman_two_steps", "layer_norm", "inverse", "triangular_solve"),
     *("max_pool1d", "max_pool2d", "amax", "ptp", "norm", "broadcast_to", "pad", "take_along_axis", "avg_pool1d"),
-    *("mlp", "conv_transpose1d", "hypot"),
+    *("mlp", "conv_transpose1d", "hypot", "focal"),
 )
 """Whose theorems take longer."""
 
@@ -71,6 +71,7 @@ WRONG = [
     ("elu", "elu_jvp", "(exp (v4 i0))", "(exp (- (v4 i0)))"),
     ("softplus", "softplus_jvp", "(exp (- (x i0)))", "(exp (x i0))"),
     ("softmax", "softmax_vjp", "((seed i0 i1 i2) - ", "((seed i0 i1 i2) + "),
+    ("mish", "mish_jvp", "(1 / (1 + (exp (- (x i0)))))", "(1 / (1 + (exp (x i0))))"),
     ("solve", "solve_vjp_0", "((v9 j0 j1 k0) * (a j0 k0 j2))", "((v9 j0 j1 k0) * (a j0 j2 k0))"),
 ]
 WRONG_TOO = [
