@@ -82,6 +82,9 @@ Proof. intros; unfold Rdiv; ring. Qed.
 Lemma choice : forall (c : bool) a b, (if c then a else b) = ind c * a + ind (negb c) * b.
 Proof. intros [] a b; unfold ind; simpl; ring. Qed.
 
+Lemma twice_product : forall a b, 2 * a * b = a * b + a * b.
+Proof. intros; ring. Qed.
+
 (** What is taken apart. *)
 Ltac apart_ t := first [ lazymatch t with context [sum_lt] => idtac end | moves t ].
 
@@ -128,6 +131,7 @@ Ltac monomials :=
       | ?a + ?b => etransitivity; [apply f_equal2; monomials | reflexivity]
       | ?a - ?b => etransitivity; [apply (difference a b) | monomials]
       | - ?a => etransitivity; [apply opp_as_product | monomials]
+      | 2 * ?a * ?b => etransitivity; [apply (twice_product a b) | monomials]
       | ?a * ?b => etransitivity; [apply f_equal2; monomials | product_of_sums]
       | ?a / ?b => etransitivity; [apply quotient | monomials]
       | if ?c then ?a else 0 => etransitivity; [apply (if_ind_0 c a) | monomials]

@@ -56,7 +56,7 @@ Ltac body_at b v k :=
   end.
 
 Ltac known_curve :=
-  match goal with H : context [dual] |- _ => apply H end.
+  match goal with H : context [dual] |- _ => apply H; eassumption end.
 
 (** A definition that moves, by itself. *)
 Ltac entries_derived :=
@@ -166,6 +166,77 @@ Ltac cut_curve V H A :=
   end;
   cbv beta in H; by_its_name H; name_inside H.
 
+(** Curves that are known at indices inside ranges alone, as where a hypothesis excludes a seam. Which ranges follows from
+    what they are made of, or is that of a hypothesis. *)
+Ltac impossible_here :=
+  repeat match goal with h := _ |- _ => unfold h in *; clear h end; cbv beta in *; hypotheses; contradiction.
+
+Ltac entry_curve_inside :=
+  intros; entries_derived;
+  lazymatch goal with |- dual _ _ _ => fail | _ => idtac end;
+  first [ solve [impossible_here] | values_unfolded; hypotheses; first [solve [sign_of_sum] | solve [side]] ].
+
+(** [d] with [v] by its name [w]. *)
+Ltac with_name_2 v w d :=
+  constr:(fun e_i e_j : Z => ltac:(
+    let u := eval cbv beta in (v e_i e_j) in let e := eval cbv beta in (d e_i e_j) in
+    let p := eval pattern u in e in
+    lazymatch p with ?q _ => let r := eval cbv beta in (q (w e_i e_j)) in exact r end)).
+
+Ltac with_name_3 v w d :=
+  constr:(fun e_i e_j e_k : Z => ltac:(
+    let u := eval cbv beta in (v e_i e_j e_k) in let e := eval cbv beta in (d e_i e_j e_k) in
+    let p := eval pattern u in e in
+    lazymatch p with ?q _ => let r := eval cbv beta in (q (w e_i e_j e_k)) in exact r end)).
+
+Ltac by_its_name_inside H :=
+  lazymatch type of H with
+  | forall e_i e_j e_k : Z, (0 <= e_i < ?n)%Z -> (0 <= e_j < ?m)%Z -> (0 <= e_k < ?l)%Z ->
+      dual (fun t => ?V t e_i e_j e_k) (@?v e_i e_j e_k) (@?d e_i e_j e_k) =>
+      named v ltac:(fun w => let d' := with_name_3 v w d in
+        let T := eval cbv beta in (forall e_i e_j e_k : Z, (0 <= e_i < n)%Z -> (0 <= e_j < m)%Z -> (0 <= e_k < l)%Z ->
+          dual (fun t => V t e_i e_j e_k) (w e_i e_j e_k) (d' e_i e_j e_k)) in
+        change T in H)
+  | forall e_i e_j e_k : Z, (0 <= e_i < ?n)%Z -> (0 <= e_j < ?m)%Z ->
+      dual (fun t => ?V t e_i e_j e_k) (@?v e_i e_j e_k) (@?d e_i e_j e_k) =>
+      named v ltac:(fun w => let d' := with_name_3 v w d in
+        let T := eval cbv beta in (forall e_i e_j e_k : Z, (0 <= e_i < n)%Z -> (0 <= e_j < m)%Z ->
+          dual (fun t => V t e_i e_j e_k) (w e_i e_j e_k) (d' e_i e_j e_k)) in
+        change T in H)
+  | forall e_i e_j : Z, (0 <= e_i < ?n)%Z -> (0 <= e_j < ?m)%Z ->
+      dual (fun t => ?V t e_i e_j) (@?v e_i e_j) (@?d e_i e_j) =>
+      named v ltac:(fun w => let d' := with_name_2 v w d in
+        let T := eval cbv beta in (forall e_i e_j : Z, (0 <= e_i < n)%Z -> (0 <= e_j < m)%Z ->
+          dual (fun t => V t e_i e_j) (w e_i e_j) (d' e_i e_j)) in
+        change T in H)
+  | forall e_i e_j : Z, (0 <= e_i < ?n)%Z ->
+      dual (fun t => ?V t e_i e_j) (@?v e_i e_j) (@?d e_i e_j) =>
+      named v ltac:(fun w => let d' := with_name_2 v w d in
+        let T := eval cbv beta in (forall e_i e_j : Z, (0 <= e_i < n)%Z ->
+          dual (fun t => V t e_i e_j) (w e_i e_j) (d' e_i e_j)) in
+        change T in H)
+  end.
+
+Ltac cut_curve_inside V H A :=
+  pose (V := A);
+  lazymatch type of A with
+  | R -> Z -> Z -> Z -> R => first
+      [ eassert (H : forall e_i e_j e_k : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> dual (fun t => V t e_i e_j e_k) _ _)
+          by (unfold V; entry_curve_inside)
+      | match goal with K : forall i j k : Z, (0 <= i < ?n)%Z -> (0 <= j < ?m)%Z -> (0 <= k < ?l)%Z -> _ <> _ |- _ =>
+          eassert (H : forall e_i e_j e_k : Z, (0 <= e_i < n)%Z -> (0 <= e_j < m)%Z -> (0 <= e_k < l)%Z ->
+            dual (fun t => V t e_i e_j e_k) _ _) by (unfold V; entry_curve_inside) end ]
+  | R -> Z -> Z -> R => first
+      [ eassert (H : forall e_i e_j : Z, (0 <= e_i < _)%Z -> dual (fun t => V t e_i e_j) _ _)
+          by (unfold V; entry_curve_inside)
+      | match goal with K : forall i j : Z, (0 <= i < ?n)%Z -> (0 <= j < ?m)%Z -> _ <> _ |- _ =>
+          eassert (H : forall e_i e_j : Z, (0 <= e_i < n)%Z -> (0 <= e_j < m)%Z ->
+            dual (fun t => V t e_i e_j) _ _) by (unfold V; entry_curve_inside) end
+      | eassert (H : forall e_i e_j : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> dual (fun t => V t e_i e_j) _ _)
+          by (unfold V; entry_curve_inside) ]
+  end;
+  cbv beta in H; by_its_name_inside H.
+
 Ltac curves :=
   lazymatch goal with
   | |- dual ?T ?v ?d =>
@@ -184,7 +255,7 @@ Ltac curves :=
             let a := eval cbv beta in (A 0) in
             let V := fresh "curve" in let H := fresh "along" in
             first
-              [ worth_a_curve a; cut_curve V H A;
+              [ worth_a_curve a; first [cut_curve V H A | cut_curve_inside V H A];
                 let T' := constr:(fun time : R => B time (V time)) in let T' := eval cbv beta in T' in change (dual T' v d); clearbody V
               | let T' := constr:(fun time : R => B time (A time)) in let T' := eval cbv beta in T' in change (dual T' v d) ]
         end;
@@ -251,7 +322,9 @@ Ltac composed_derivative names :=
     cbv beta;
     lazymatch goal with
     | |- _ = _ :> R => first
-        [ solve [forget; linear_in_tangents]
+        [ lazymatch goal with |- context [Rltb 0 _] =>
+            solve [symmetry; etransitivity; [on_one_side | symmetry]; forget; linear_with_choices] end
+        | solve [forget; linear_in_tangents]
         | choices_unfolded; symmetry; etransitivity; [on_one_side | symmetry]; forget; linear_with_choices ]
     | |- _ => first
         [ solve [values_unfolded; first [sign_of_sum | asked]]
