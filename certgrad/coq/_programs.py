@@ -99,6 +99,8 @@ def _flat(program: e.Program) -> list[e.Definition]:
             if definition.length is None or not all(isinstance(d, (e.Defined, e.Table)) for d in definition.body):
                 raise NotPrintedError("a loop in a loop, or without a length")
             flat += definition.body
+            if not definition.carries:  # nothing goes from one time to the next: its arrays are there at all times
+                continue
         flat.append(definition)
     return flat
 
