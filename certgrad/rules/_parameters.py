@@ -17,7 +17,7 @@ class Parameters:
     """What a function can be given, under its partials.
 
     Raises:
-        UsageError: its parameters cannot be read, or `nondiff_argnums` points into `*args`.
+        UsageError: its parameters cannot be read.
     """
 
     def __init__(self, function: Callable, custom: Any, plain: Callable, shown: str) -> None:
@@ -33,16 +33,15 @@ class Parameters:
         """It takes `**kwargs`."""
         count, self._named = bound_by(function)
         given = {*list(self.all)[:count], *self._named}
-        self.bound = max(0, count - len(self.all))
-        """How many of `*args` the partials give."""
+        places = [n for n, p in self.all.items() if p.kind in POSITIONAL]
+        bound = max(0, count - len(self.all))
+        as_they_are = [k - len(places) for k in _numbers(custom) if k >= len(places)] if self.rest else []
+        self.bound = bound - sum(k < bound for k in as_they_are)
+        """How many of `*args` the partials give, but for those that the custom function takes as they are."""
+        self.fixed_places = frozenset(k - bound for k in as_they_are if k >= bound)
+        """Which of the others in `*args`, by number, the custom function takes as they are (`nondiff_argnums`)."""
         self.free = {n: p for n, p in self.all.items() if n not in given}
         """Those that no partial gives."""
-        places = [n for n, p in self.all.items() if p.kind in POSITIONAL]
-        if self.rest and any(k >= len(places) for k in _numbers(custom)):
-            raise UsageError(
-                f"{shown} takes one of *{self.rest} as it is (nondiff_argnums): wrap it in a function of named "
-                "arguments."
-            )
         self.seen = seen_by_jax(custom, plain)
         """Those that JAX sees, and gives their defaults."""
         self.fixed = nondifferentiable(custom, list(self.all))

@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -142,11 +143,22 @@ def _function(value: Callable) -> str:
         found = None
     if found is value:
         return f"{module}.{name}"
+    outer = _described.get()
+    if any(one is value for one in outer):  # a function that calls itself has itself in its closure
+        return f"{name}, {next(k for k, one in enumerate(reversed(outer)) if one is value)} functions further out"
     digest = hashlib.blake2b(digest_size=4)
     for part in _code(getattr(value, "__code__", None)):
         digest.update(repr(part).encode())
-    digest.update(", ".join(map(text_of, captured(value))).encode())
+    token = _described.set((*outer, value))
+    try:
+        digest.update(", ".join(map(text_of, captured(value))).encode())
+    finally:
+        _described.reset(token)
     return f"{name} #{digest.hexdigest()}"
+
+
+_described: ContextVar[tuple[Callable, ...]] = ContextVar("_described", default=())
+"""The functions whose closures are being described."""
 
 
 def _code(code: Any) -> Iterator[Any]:

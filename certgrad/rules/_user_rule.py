@@ -169,7 +169,7 @@ class UserRule(Subject):
     @property
     def positional(self) -> list[str]:
         """The names of the arguments that can be given by position, in order: up to one that a partial names."""
-        return [*(n for n in self.parameters.positional if n not in self._by_name), *self.rest]
+        return [*(n for n in self.parameters.positional if n not in self._by_name), *self.places]
 
     @cached_property
     def _by_name(self) -> frozenset[str]:
@@ -208,8 +208,11 @@ class UserRule(Subject):
         """The arguments that the signature speaks of: those not static, as many as it has; further defaults stand, and
         are added to the static ones.
         """
-        parameters = self.parameters.free
-        unknown = [n for n in said if n not in parameters]
+        parameters, rest = self.parameters.free, self.parameters.rest
+        as_they_are = {f"{rest}_{k}": k for k in self.parameters.fixed_places}
+        if twice := sorted({*as_they_are} & {*self.parameters.all}):
+            raise UsageError(f"{self.name} ({self.where}) has an argument '{twice[0]}' beside *{rest}: rename it.")
+        unknown = [n for n in said if n not in parameters and n not in as_they_are]
         if unknown and not self.parameters.keywords:
             raise UsageError(
                 f"{self.name} ({self.where}) has no argument named {unknown[0]!r}; it has {', '.join(parameters)}."
@@ -220,7 +223,7 @@ class UserRule(Subject):
         if missing:
             raise UsageError(f"{self.name} ({self.where}) needs a value for {missing[0]!r}: give it by `static`.")
         required = [n for n in free if parameters[n].default is inspect.Parameter.empty]
-        count, rest = len(declared.inputs), self.parameters.rest
+        count = len(declared.inputs)
         optional = [n for n in free if n not in required and not (rest and parameters[n].kind not in POSITIONAL)]
         if len(required) > count or (len(required) + len(optional) < count and not rest):
             raise SignatureError(
@@ -233,14 +236,32 @@ class UserRule(Subject):
         said |= {n: Default(p.default) for n, p in parameters.items() if n not in taken and n not in said}
         self.unsaid: Mapping[str, Any] = {n: v.value for n, v in said.items() if isinstance(v, Default)}
         said |= self.unsaid
-        self.rest = [f"{rest}_{k}" for k in range(count - len(taken))]
-        if self.rest and not self.parameters.reaches_rest:
+        self.places = self._places(rest, count - len(taken), {k for n, k in as_they_are.items() if n in said})
+        self.rest = [n for n in self.places if n not in as_they_are]
+        if self.places and not self.parameters.reaches_rest:
             raise UsageError(
                 f"{self.name} ({self.where}) takes arrays by *{rest} after an argument that a partial gives by name: "
                 "wrap it in a function of named arguments."
             )
         last = [n for n in taken if parameters[n].kind not in POSITIONAL]
         return named([*(n for n in taken if n not in last), *self.rest, *last], declared.inputs)
+
+    def _places(self, rest: str, arrays: int, given: set[int]) -> list[str]:
+        """The names of what `*args` get, in order: so many arrays, and between them what is taken as it is."""
+        if lacks := sorted(self.parameters.fixed_places - given):
+            raise UsageError(
+                f"{self.name} ({self.where}) takes '{rest}_{lacks[0]}', one of *{rest}, as it is (nondiff_argnums): "
+                "give it by `static`."
+            )
+        places: list[str] = []
+        while arrays or len(places) in given:
+            arrays -= len(places) not in given
+            places.append(f"{rest}_{len(places)}")
+        if left := sorted(k for k in given if k >= len(places)):
+            raise UsageError(
+                f"{self.name} ({self.where}) gets '{rest}_{left[0]}', and none of *{rest} at the places before it."
+            )
+        return places
 
     def _held(self, differentiable: Sequence[str] | None) -> list[str]:
         """The float arrays that the claim leaves out."""

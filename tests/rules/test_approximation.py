@@ -312,3 +312,25 @@ def test_an_order_beside_the_declared_one_is_not_read_where_the_function_is_nowh
     options = {"static": {"n": 2}, "domain": ["x > 0", "x < 4"]}
     report = certgrad.check(jn, "m -> m", approximates=lambda x, n: special.jv(n, x), **options)
     assert not report.proved, report
+
+
+def host_power(slope):
+    """A power that the host computes, with its order as it is; nothing in JAX says what it is."""
+
+    @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+    def power(k, x):
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return jax.pure_callback(lambda a: np.asarray(a) ** k, shape, x, vmap_method="broadcast_all")
+
+    power.defjvp(lambda k, xs, dxs: (power(k, *xs), slope(power, k, *xs) * dxs[0]))
+    return power
+
+
+def test_another_order_is_measured_where_the_host_computes_it():
+    def verdict(slope):
+        said = {"static": {"k": 3}, "approximates": lambda x, k: x**k}
+        return certgrad.check(host_power(slope), "n -> n", **said).verdict
+
+    assert verdict(lambda power, k, x: k * power(k - 1, x)) == "proved under hypotheses"
+    assert verdict(lambda power, k, x: (k - 1) * power(k - 1, x)) == "refuted"
+    assert verdict(lambda power, k, x: k * power(k + 1, x)) == "refuted"

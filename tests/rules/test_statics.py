@@ -411,3 +411,42 @@ def test_functions_have_the_same_text_in_every_run():
     rule.defvjp(lambda f, x: (f(x), x), lambda f, x, g: jax.vjp(f, x)[1](g))
     report = certgrad.check(rule, "n -> n", static={"f": certgrad.each(jnp.tanh, gelu)})
     assert [c.statics["f"] for c in report.claims[0].cases] == ["jax.numpy.tanh", f"{__name__}.gelu"]
+
+
+def scaled_power(kind, slope):
+    @partial(kind, nondiff_argnums=(0, 2))
+    def scaled(*args):
+        k, x, m = args
+        return m * x**k
+
+    if kind is jax.custom_jvp:
+        scaled.defjvp(lambda k, m, xs, dxs: (scaled(k, *xs, m), slope(k, m) * xs[0] ** (k - 1) * dxs[0]))
+    else:
+        scaled.defvjp(lambda k, x, m: (scaled(k, x, m), x), lambda k, m, x, g: (slope(k, m) * x ** (k - 1) * g,))
+    return scaled
+
+
+@pytest.mark.parametrize("kind", [jax.custom_jvp, jax.custom_vjp])
+def test_what_is_taken_as_it_is_among_the_star_arguments(kind):
+    right, wrong = scaled_power(kind, lambda k, m: m * k), scaled_power(kind, lambda k, m: k)
+    given = {"args_0": 3, "args_2": 2.0}
+    assert certgrad.check(right, "n -> n", static=given).verdict == "proved"
+    assert certgrad.check(wrong, "n -> n", static=given).verdict == "refuted"
+    assert certgrad.check(partial(right, 3), "n -> n", static={"args_1": 2.0}).verdict == "proved"
+    assert certgrad.check(partial(wrong, 3), "n -> n", static={"args_1": 2.0}).verdict == "refuted"
+    with pytest.raises(UsageError, match="takes 'args_0', one of \\*args, as it is"):
+        certgrad.check(right, "n -> n")
+
+
+def test_a_function_that_calls_itself_has_a_text():
+    def made(step):
+        def power(k, x):
+            return x * 0 + 1 if k == 0 else step * x * power(k - 1, x)
+
+        return power
+
+    assert text_of(made(2)) == text_of(made(2)) != text_of(made(3))
+    right = jax.custom_jvp(lambda x: 8 * x**3)
+    right.defjvp(lambda xs, dxs: (right(*xs), 24 * xs[0] ** 2 * dxs[0]))
+    verdicts = [certgrad.check(right, "n -> n", approximates=partial(made(c), 3)).verdict for c in (2, 3)]
+    assert verdicts == ["proved", "refuted"]

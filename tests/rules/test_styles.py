@@ -354,7 +354,7 @@ def test_args_and_kwargs(function, signature, static):
     [
         (
             custom_vjp(lambda *xs: xs[0], lambda *xs: (xs[0], ()), lambda *_: (), nondiff_argnums=(1,)),
-            r"one of \*xs as",
+            r"takes 'xs_1', one of \*xs, as",
         ),
         (partial(lambda a, *ys: a + ys[0], a=1.0), r"takes arrays by \*ys after an argument that a partial gives"),
         (lambda x, *, w: x * w, r"takes 2 array arguments \(x, w\), but the signature 'n' has 1"),

@@ -62,7 +62,8 @@ class Ideal:
 
     def _is_near(self) -> bool:
         if self._near is None:
-            self._near = self.near is None or self.near()
+            with jax.ensure_compile_time_eval():  # it is measured at numbers, and asked while a program is traced
+                self._near = self.near is None or self.near()
         return self._near
 
 
