@@ -552,8 +552,32 @@ for _rule, _what in (("gammaincinv", _gammaincinv), ("gammainccinv", _gammaincci
     _ideal(f"lsqfitgp.copula._gamma:{_rule}", "n, n -> n", _what, domain=("a > 0", "y > 0", "y < 1"))
 _ideal(f"{_LSQ}._bessel:j0", "n -> n", lambda x: special.jv(0, x))
 _ideal(f"{_LSQ}._bessel:j1", "n -> n", lambda x: special.jv(1, x))
-for _rule, _what in (("jv", special.jv), ("kv", special.kv), ("iv", special.iv)):
-    _ideal(f"{_LSQ}._bessel:{_rule}", "n -> n", lambda z, v, f=_what: f(v, z), static={"v": 2}, domain="z > 0")
+
+
+def _by_orders(f: Callable[..., Any], sign: int, whole: int) -> Callable[..., Any]:
+    """The derivatives of a Bessel function in its argument; DLMF 10.6.1 and 10.29.1."""
+
+    def derivative(z: Any, args_0: int, args_2: int) -> Any:
+        if args_2 <= 0:
+            return f(args_0, z)
+        below, above = (derivative(z, args_0 + k, args_2 - 1) for k in (-1, 1))
+        return whole * (below + sign * above) / 2
+
+    return derivative
+
+
+_ideal(  # which is another formula at 0
+    f"{_LSQ}._bessel:jvmodx2",
+    "n -> n",
+    lambda x2, nu: (x2 / 4) ** (-nu / 2) * special.jv(nu, jnp.sqrt(x2)),
+    static={"nu": 1.5},
+    domain="x2 > 0",
+)
+for _rule, _sign, _whole, _where in (("jv", -1, 1, ()), ("iv", 1, 1, "args_1 > 0"), ("kv", 1, -1, "args_1 > 0")):
+    _what = _by_orders(getattr(special, _rule), _sign, _whole)
+    _function = lambda z, args_0, f=_what: f(z, args_0, 0)  # noqa: E731
+    _ideal(f"{_LSQ}._bessel:{_rule}", "n -> n", _function, static={"args_0": 2}, domain=_where)
+    _ideal(f"{_LSQ}._bessel:{_rule}p", "n -> n", _what, static={"args_0": 2, "args_2": 1}, domain=_where)
 _ideal(f"{_LSQ}._expint:ci", "n -> n", lambda x: special.sici(x)[1], domain="x > 0")
 
 
@@ -654,6 +678,10 @@ _say("mlip.models.esen.eulers:safe_atan2", "n, n -> n", static={"eps": 1e-7})
 
 # solvers, and what they are made of
 
+_QP = {"solver_tol": 1e-5, "target_kappa": 1e-3, "max_iter": 30}  # which are its defaults
+for _how in ("explicit", "implicit"):
+    _say(f"qpax.{_how}.elastic_qp:solve_qp_elastic_primal", "2 2, 2, 2 2, 2, ", static=_QP)
+    _say(f"qpax.{_how}.diff_qp:solve_qp_primal", "2 2, 2, 1 2, 1, 2 2, 2", static=_QP)
 _say("jaxmat.tensors.tensor_utils:eigenvalues", "3 3 -> 3")
 _say("jaxfmm.near:_take_sorted", "n d, k:int -> k d")
 _say("jaxnnls.diff_qp:solve_nnls_primal", "2 2, 2 -> 2", static={"target_kappa": 1e-3})
