@@ -19,7 +19,7 @@ from certgrad.graph._points import drawn, kinds, rationals
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref
-from certgrad.hypotheses.tree import Statement
+from certgrad.hypotheses.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
@@ -79,7 +79,8 @@ class Asked:
 
     def keys(self) -> dict[str, Key]:
         """The values that it speaks of."""
-        return self.keys_of({a.tensor for p in self._polys() for a in deep_atoms(p) if isinstance(a, Access)})
+        read = {a.tensor for p in self._polys() for a in deep_atoms(p) if isinstance(a, Access)}
+        return self.keys_of(read | set(arrays(self.tree)))  # the tree has those as well that are read as indices
 
     def keys_of(self, names: set[str]) -> dict[str, Key]:
         """The values that these names stand for."""
@@ -317,8 +318,10 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
     seen: dict[Any, bool] = {}
     for step, point in points if rigorous else islice(points, ENTRIES):
 
-        def value(tensor: str, index: tuple[int, ...], step: tuple[int, ...] = step) -> arb:
+        def value(tensor: str, index: tuple[int, ...], step: tuple[int, ...] = step) -> arb | int:
             entry = entries[tensor][(*step, *index)]
+            if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
+                return int(entry)  # it may stand in an index
             return scalars.ball(entry) if not isinstance(entry, bool | np.bool_ | float) else arb(float(entry))
 
         env = dict(zip(variables, point, strict=True))

@@ -200,3 +200,10 @@ def test_the_logarithm_of_a_difference_of_exponentials() -> None:
     assert certify(trace(lambda x, y: minus(x, y), "x: n", "y: n")).verdict == "proved under hypotheses"
     minus.defvjp(lambda x, y: (minus(x, y), (x, y)), lambda r, g: backward(r, g, 1))
     assert certify(trace(lambda x, y: minus(x, y), "x: n", "y: n")).verdict in ("refuted", "unproved")
+
+
+def test_a_choice_among_several_must_leave_an_infinity_out() -> None:
+    found = certify(trace(lambda x: jnp.select([x >= 1, x <= 0], [0 * x, -jnp.inf], x * x), "x: n"))
+    assert found.verdict == "proved under hypotheses"
+    always = certify(trace(lambda x: jnp.select([x >= 1, x < 1], [-jnp.inf, -jnp.inf], x * x), "x: n"))
+    assert always.verdict == "unproved"

@@ -30,9 +30,10 @@ from certgrad.obligations.laws.order import attained, by_rules, ordered
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.terms.atoms import Base
+from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import UndefinedTermError
-from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
 from certgrad.obligations.wording.present import show_relation
@@ -163,7 +164,8 @@ _WHERE = {
 
 def _of_places(clause: Clause) -> bool:
     """It is about places alone, so that it holds of all inputs or of none: no hypothesis, but something to be shown."""
-    data = any(tensors_in(a) for p in polys(clause) for a in atoms_of(p))
+    atoms = [a for p in polys(clause) for a in atoms_of(p)]
+    data = any(tensors_in(a) or (isinstance(a, INDEX_PREDICATES) and by_entries(a.ix)) for a in atoms)
     return not data and (bool(clause.free) or clause in UNDEFINED)
 
 
