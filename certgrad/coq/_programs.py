@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from certgrad.specification import expression as e
 from certgrad.specification.finite import decided
-from certgrad.specification.pruned import parts, pruned
+from certgrad.specification.pruned import parts, pruned, with_parts
 
 from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, TYPES, function_type, number, printed
+from ._infinities import without_infinities
 from ._names import identifier
 from ._propositions import proposition
 
@@ -69,7 +71,10 @@ def by_output(name: str, program: e.Program) -> Iterator[tuple[str, e.Program]]:
     entries = (replace(d, entry=decided(d.entry)) if isinstance(d, e.Defined) else d for d in program.definitions)
     program = replace(program, definitions=tuple(entries))
     for k, out in enumerate(program.outputs):
-        yield name if single else f"{name}_{k}", pruned(replace(program, outputs=(out,)))
+        one = pruned(replace(program, outputs=(out,)))
+        with contextlib.suppress(NotPrintedError):  # an infinity stands for any number then
+            one = without_infinities(one)
+        yield name if single else f"{name}_{k}", one
 
 
 def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
@@ -80,7 +85,7 @@ def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
     solved = [d for d in flat if isinstance(d, (e.Determined, e.Loop))]
     tensors = tuple(t for d in solved for t in _unknown(d))
     given = " ".join([*binders, *(f"({identifier(t.name)} : {kind(t)})" for t in tensors)])
-    others = pruned(replace(program, definitions=tuple(d for d in flat if d not in solved)))
+    others = pruned(replace(program, definitions=tuple(_said(d) for d in flat if d not in solved)))
     lines = [let(plain(d)) for d in others.definitions]
     text = "\n".join([f"Definition {name} {given} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."])
     if solved:
@@ -89,6 +94,15 @@ def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
         says = "\n".join([f"Definition {name}{EQUATIONS} {given} : Prop :=", *lines, f"  {equations(solved[-1])}."])
         text = f"{says}\n\n{text}"
     return Function(name, arguments, text, output, assumed, tensors)
+
+
+def _said(definition: e.Definition) -> e.Definition:
+    """Without the conditions under which values are defined, and so without what only these read."""
+    return replace(definition, entry=_value_of(definition.entry)) if isinstance(definition, e.Defined) else definition
+
+
+def _value_of(x: e.Expression) -> e.Expression:
+    return _value_of(x.value) if isinstance(x, e.Given) else with_parts(x, _value_of)
 
 
 def _flat(program: e.Program) -> list[e.Definition]:

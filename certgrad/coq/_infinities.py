@@ -1,0 +1,201 @@
+"""Programs in which infinities stand, as programs of numbers alone.
+
+A tensor with entries that may be infinite becomes two: its number, of which nothing is said where it has none, and
+whether it is finite. So a masked softmax is printed, where −∞ stands for what a mask leaves out: the maximum is that of
+the entries which are finite, and exp(−∞) = 0, as the specification says of `Infinity`. Nothing is made of a sum of two
+infinities, nor of a program of which an output may be infinite.
+
+Each is defined only where the tensor was: whether it is finite where the entry is defined but for its number, and the
+number where it is finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from certgrad.specification import expression as e
+from certgrad.specification.definedness import all_of, defined
+from certgrad.specification.pruned import parts, pruned, reads, with_parts
+
+from ._errors import NotPrintedError
+
+_ALWAYS, _NEVER = e.Truth(True), e.Truth(False)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A real: its number where `finite` holds, else the infinity of this sign."""
+
+    number: e.Expression
+    finite: e.Expression = _ALWAYS
+    positive: bool = False
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Which tensors may be infinite, with the sign that is positive; and those of them that are finite nowhere."""
+
+    signs: Mapping[str, bool]
+    never: Set[str]
+
+
+def without_infinities(program: e.Program) -> e.Program:
+    """The program of numbers that it is; itself where it has no infinity. Raises NotPrintedError."""
+    signs: dict[str, bool] = {}
+    never_finite: set[str] = set()
+    taken = {t.name for t in program.inputs}
+    definitions: list[e.Definition] = []
+    for definition in program.definitions:
+        if not isinstance(definition, e.Defined):
+            if reads(definition) & signs.keys() or any(map(_infinite, _inside(definition))):
+                raise NotPrintedError("an infinity in a loop or a table")
+            definitions.append(definition)
+            continue
+        split = _split(definition.entry, _Known(signs, never_finite))
+        if split.finite == _ALWAYS:
+            definitions.append(replace(definition, entry=split.number))
+            continue
+        tensor = definition.tensor
+        signs[tensor.name] = split.positive
+        if (never := _never(split.finite)) is not None:
+            never_finite.add(tensor.name)
+            definitions.append(replace(definition, entry=_given(never, split.number)))
+            continue
+        condition = replace(tensor, name=_finite(tensor.name), sort="boolean")
+        if condition.name in taken:
+            raise NotPrintedError(f"an argument {condition.name}")
+        definitions.append(replace(definition, tensor=condition, entry=split.finite))
+        definitions.append(replace(definition, entry=split.number))
+    if any(t.name in signs for t in program.outputs):
+        raise NotPrintedError("an output that may be infinite")
+    return pruned(replace(program, definitions=tuple(definitions)))
+
+
+def _finite(name: str) -> str:
+    return f"{name}_is_finite"
+
+
+def _inside(definition: e.Definition) -> list[e.Expression]:
+    if isinstance(definition, e.Table):
+        return list(definition.values)
+    if isinstance(definition, e.Loop):
+        steps = [x for c in definition.carries for x in (c.start, c.step)]
+        return [*steps, *(x for inner in definition.body for x in _inside(inner))]
+    return list(parts(definition))
+
+
+def _infinite(x: e.Expression) -> bool:
+    return isinstance(x, e.Infinity) or any(map(_infinite, parts(x)))
+
+
+def _split(x: e.Expression, known: _Known) -> _Split:
+    """The expression by its form. `known` tells of the tensors before."""
+    zero = e.Number(Fraction(0))
+    match x:
+        case e.Infinity():
+            return _Split(zero, _NEVER, x.positive)
+        case e.Entry() if x.tensor in known.never:
+            return _Split(zero, e.Given(e.IsDefined(x), _NEVER), known.signs[x.tensor])
+        case e.Entry() if x.tensor in known.signs:
+            return _Split(x, replace(x, tensor=_finite(x.tensor), sort="boolean"), known.signs[x.tensor])
+        case e.Negate():
+            one = _split(x.operand, known)
+            return _Split(e.Negate(one.number), one.finite, not one.positive)
+        case e.If():
+            return _chosen(_number(x.condition, known), _split(x.then, known), _split(x.otherwise, known))
+        case e.Given():
+            one, given = _split(x.value, known), _number(x.condition, known)
+            finite = _ALWAYS if one.finite == _ALWAYS else e.Given(given, one.finite)
+            return _Split(e.Given(given, one.number), finite, one.positive)
+        case e.Add() | e.Subtract():
+            return _sum(x, _split(x.left, known), _split(x.right, known))
+        case e.Function(name, (argument,)) if name in ("exp", "is finite"):
+            one = _split(argument, known)
+            if one.finite == _ALWAYS:
+                return _Split(e.Function(name, (one.number,)))
+            if name == "is finite":
+                return _Split(e.Given(e.If(one.finite, defined(one.number), _ALWAYS), one.finite))
+            if not one.positive:
+                return _Split(e.If(one.finite, e.Function("exp", (one.number,)), zero))
+        case e.Compare():
+            return _Split(_compared(x, _split(x.left, known), _split(x.right, known)))
+        case e.Maximum() | e.Minimum():
+            one, where = _split(x.body, known), _number(x.where, known)
+            if one.finite == _ALWAYS:
+                return _Split(replace(x, body=one.number, where=where))
+            if one.positive == isinstance(x, e.Minimum):
+                kept = one.finite if where == _ALWAYS else e.And((where, one.finite))
+                some = e.Given(e.Exists(x.variable, x.count, where), e.Exists(x.variable, x.count, kept))
+                return _Split(replace(x, body=one.number, where=kept), some, one.positive)
+        case _:
+            return _Split(with_parts(x, lambda part: _number(part, known)))
+    raise NotPrintedError("arithmetic with infinities")
+
+
+def _number(x: e.Expression, known: _Known) -> e.Expression:
+    """What is no infinity. Raises NotPrintedError."""
+    one = _split(x, known)
+    if one.finite != _ALWAYS:
+        raise NotPrintedError("arithmetic with infinities")
+    return one.number
+
+
+def _chosen(condition: e.Expression, then: _Split, otherwise: _Split) -> _Split:
+    """One of two, of which those that may be infinite have one sign."""
+    signs = {one.positive for one in (then, otherwise) if one.finite != _ALWAYS}
+    if not signs:
+        return _Split(e.If(condition, then.number, otherwise.number))
+    if len(signs) > 1:
+        raise NotPrintedError("arithmetic with infinities")
+    yes, no = _never(then.finite), _never(otherwise.finite)
+    if then.finite == _ALWAYS and no is not None:
+        finite = _given(no if no == _ALWAYS else e.If(condition, _ALWAYS, no), condition)
+        return _Split(e.Given(condition, then.number), finite, *signs)
+    if otherwise.finite == _ALWAYS and yes is not None:
+        finite = _given(yes if yes == _ALWAYS else e.If(condition, yes, _ALWAYS), e.Not(condition))
+        return _Split(e.Given(e.Not(condition), otherwise.number), finite, *signs)
+    if yes is not None and no is not None:
+        return _Split(then.number, e.Given(e.If(condition, yes, no), _NEVER), *signs)
+    number = e.If(condition, then.number, otherwise.number)
+    return _Split(number, e.If(condition, then.finite, otherwise.finite), *signs)
+
+
+def _never(finite: e.Expression) -> e.Expression | None:
+    """Where it is defined, of what is finite nowhere; None of all else."""
+    match finite:
+        case e.Truth(False):
+            return _ALWAYS
+        case e.Given(condition, e.Truth(False)):
+            return condition
+    return None
+
+
+def _sum(x: e.Add | e.Subtract, left: _Split, right: _Split) -> _Split:
+    """A sum or difference in which one of both is finite; where both may be infinite, the second one is not."""
+    number = type(x)(left.number, right.number)
+    if left.finite == right.finite == _ALWAYS:
+        return _Split(number)
+    if left.finite == _ALWAYS:
+        finite = _given(defined(left.number), right.finite)
+        return _Split(number, finite, right.positive == isinstance(x, e.Add))
+    is_number = all_of(right.finite, defined(right.number))
+    number = type(x)(left.number, _given(right.finite, right.number))
+    return _Split(number, _given(is_number, left.finite), left.positive)
+
+
+def _compared(x: e.Compare, left: _Split, right: _Split) -> e.Expression:
+    """A number compared with what may be infinite, which is beyond it there."""
+    finite = replace(x, left=left.number, right=right.number)
+    if left.finite == right.finite == _ALWAYS:
+        return finite
+    if left.finite != _ALWAYS and right.finite != _ALWAYS:
+        raise NotPrintedError("arithmetic with infinities")
+    one, other = (left, right.number) if right.finite == _ALWAYS else (right, left.number)
+    holds = x.relation != "=" and one.positive == (one is right)
+    return e.If(one.finite, finite, _given(defined(other), e.Truth(holds)))
+
+
+def _given(condition: e.Expression, value: e.Expression) -> e.Expression:
+    return value if condition == _ALWAYS else e.Given(condition, value)
