@@ -15,6 +15,7 @@ from dataclasses import replace
 from certgrad.hypotheses.tree import Words
 from certgrad.obligations.assume.conditions import polys
 from certgrad.obligations.certificate import Hypothesis
+from certgrad.obligations.generality.bounded import inside
 from certgrad.obligations.prove.problem import Programs, Shapes, build
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.statements import Outcome
@@ -54,9 +55,9 @@ def prove_alike(
     first, second = (programs.forward, programs.primal) if kind == "rule_runs_forward" else (programs.jvp, programs.vjp)
     assert first is not None
     assert second is not None
-    numbering = Numbering()
     count, last = len(names), len(params)
     arguments = [Value(v.aval, moves=True) for v in first.jaxpr.invars[:count]]
+    numbering = Numbering(inside(domain, dict(zip(names, arguments, strict=True))))
     scalars = [Value(v.aval, moves=True) for v in first.jaxpr.invars[_end(first, last) :]]
     sides = []
     for program in (first, second):

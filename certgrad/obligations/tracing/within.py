@@ -67,7 +67,7 @@ def zero_within(statements: Sequence[t.Statement], arrays: Mapping[str, Any], dt
 
 def _check(term: t.Term) -> None:
     """Raise UnsaidError for what is no part of a program, and for a number that no literal means exactly."""
-    value = _constant(term)
+    value = constant(term)
     if value is not None:
         if Fraction(repr(float(value))) != value:
             raise UnsaidError(f"no literal means {value}")
@@ -82,20 +82,20 @@ def _check(term: t.Term) -> None:
         _check(child)  # type: ignore[arg-type]
 
 
-def _constant(term: t.Term) -> Fraction | None:
+def constant(term: t.Term) -> Fraction | None:
     """The rational number that a term is, if it is made of such. Raises UnsaidError for 1 / 0."""
     if isinstance(term, t.Number):
         return Fraction(term.value)
     if isinstance(term, t.Add | t.Mul):
         total = Fraction(isinstance(term, t.Mul))
         for one in term.terms if isinstance(term, t.Add) else term.factors:
-            value = _constant(one)
+            value = constant(one)
             if value is None:
                 return None
             total = total + value if isinstance(term, t.Add) else total * value
         return total
     if isinstance(term, t.Power):
-        base = _constant(term.base)
+        base = constant(term.base)
         if base == 0 and int(term.exponent) < 0:
             raise UnsaidError("it divides by 0")
         return None if base is None else Fraction(base ** int(term.exponent))
@@ -107,7 +107,7 @@ def _is_divisor(term: t.Term) -> bool:
 
 
 def _term(term: t.Term, arrays: Mapping[str, Any], dtype: Any) -> Any:
-    value = _constant(term)
+    value = constant(term)
     if value is not None:
         return float(value)
     if isinstance(term, t.Array):

@@ -7,7 +7,7 @@ floats among them. What is no function of its operands is never the same value a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -48,9 +48,13 @@ Atom = Any
 
 
 class Numbering:
-    """The values of the programs that it was shown."""
+    """The values of the programs that it was shown.
 
-    def __init__(self) -> None:
+    `is_operand` says of an equation and its operands which of these its only output is, if it is one of them.
+    """
+
+    def __init__(self, is_operand: Callable[[Any, list[Atom]], Atom | None] = lambda eqn, operands: None) -> None:
+        self._is_operand = is_operand
         self._known: dict[Any, Step] = {}
         self._constants: dict[Any, Value] = {}
 
@@ -66,6 +70,8 @@ class Numbering:
                 found = self.outputs(inner, operands)
             elif eqn.primitive.name == "stop_gradient" and genuine(eqn.primitive):
                 found = operands  # its value is its operand's
+            elif (operand := self._is_operand(eqn, operands)) is not None:
+                found = [operand]
             else:
                 found = list(self._step(eqn, operands).outputs)
             values |= dict(zip(eqn.outvars, found, strict=True))

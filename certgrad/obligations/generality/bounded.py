@@ -1,0 +1,99 @@
+"""Where a declared domain says that a maximum or a minimum is one of its operands: max(x, 0) is x where x > 1.
+
+Rules clip an argument to where it is anyway, before they call the function again. The numbers that are compared are
+those of floats: a bound has to hold of the float and of what its literal means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certgrad.hypotheses import tree as t
+from certgrad.obligations.tracing.jax_internals import Value, genuine, is_literal, literal_value
+from certgrad.obligations.tracing.within import UnsaidError, conditions, constant
+
+Bounds = tuple[Fraction | None, Fraction | None]
+_TURNED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+_WIDENING = ("broadcast_in_dim", "convert_element_type", "reshape")
+"""What leaves a number as it is, but for the rounding to its dtype."""
+
+
+def inside(domain: Sequence[str], arguments: Mapping[str, Value]) -> Callable[[Any, list[Any]], Any]:
+    """Of an equation and its operands: the operand that is its only output at each point of the domain, or None."""
+    bounds = _bounds(domain, arguments)
+
+    def is_operand(eqn: Any, operands: list[Any]) -> Any:
+        if eqn.primitive.name not in ("max", "min") or not genuine(eqn.primitive) or len(operands) != 2:
+            return None
+        (out,) = eqn.outvars
+        for x, other in (operands, operands[::-1]):
+            if not isinstance(x, Value) or x not in bounds or (x.aval.shape, x.aval.dtype) != _shape(out):
+                continue
+            low, high = bounds[x]
+            numbers = _numbers(other)
+            if eqn.primitive.name == "max" and numbers and low is not None and max(numbers) <= low:
+                return x
+            if eqn.primitive.name == "min" and numbers and high is not None and min(numbers) >= high:
+                return x
+        return None
+
+    return is_operand
+
+
+def _shape(var: Any) -> tuple[Any, Any]:
+    return var.aval.shape, var.aval.dtype
+
+
+def _bounds(domain: Sequence[str], arguments: Mapping[str, Value]) -> dict[Value, Bounds]:
+    """What the domain says of every entry of an argument: numbers that it is not below, and not above."""
+    try:
+        statements = conditions(domain, [*arguments])
+    except UnsaidError:
+        return {}
+    found: dict[Value, Bounds] = {}
+    for one in statements:
+        assert isinstance(one, t.Compare)
+        for left, right, relation in (
+            (one.left, one.right, one.relation),
+            (one.right, one.left, _TURNED.get(one.relation, "")),
+        ):
+            argument = arguments.get(left.name) if isinstance(left, t.Array) else None
+            number = constant(right)
+            if argument is None or number is None:
+                continue
+            low, high = found.get(argument, (None, None))
+            if relation in (">", ">="):
+                low = number if low is None else max(low, number)
+            elif relation in ("<", "<="):
+                high = number if high is None else min(high, number)
+            found[argument] = low, high
+    return found
+
+
+def _numbers(operand: Any) -> list[Fraction]:
+    """The number that every entry of an operand is, as it is in floats and as it is meant; none if it is no such."""
+    if not is_literal(operand):
+        if operand.step is not None:
+            (made,) = operand.step.operands if len(operand.step.operands) == 1 else (None,)
+            known = operand.step.eqn.primitive.name in _WIDENING and genuine(operand.step.eqn.primitive)
+            before = _numbers(made) if made is not None and known else []
+            dtype = operand.aval.dtype
+            return [*before, *(_exact(dtype.type(float(x))) for x in before)] if dtype.kind == "f" else []
+        data = np.asarray(operand.constant) if operand.constant is not None else None
+        if data is None or data.size != 1 or data.dtype.kind != "f" or not np.isfinite(data).all():
+            return []
+        value = data.reshape(())[()]
+    else:
+        value = operand.val
+        if np.ndim(value) or np.asarray(value).dtype.kind != "f" or not np.isfinite(value):
+            return []
+    meant = literal_value(value)
+    return [] if meant is None else [meant, _exact(value)]
+
+
+def _exact(value: Any) -> Fraction:
+    return Fraction(float(value))
