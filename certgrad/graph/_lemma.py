@@ -113,7 +113,8 @@ class Lemmas:
         """The lemma at the node's own sizes: numbers stay numbers."""
         table = own_table(operation)
         if operation.equation.holds_program:
-            key: Any = (operation.equation, operation.names, operation.active, operation.domain, operation.signs)
+            o = operation
+            key: Any = (o.equation, o.names, o.active, o.domain, o.title, o.signs, o.search)
             store = self.proofs
         else:
             params, shapes = (

@@ -390,14 +390,15 @@ def _lemma(
 ) -> Lemma:
     given = given_parameters(operation)
     canon = canonical(names)
-    parts = [operation.title, *given, *operation.domain, repr(sorted(versions().items())), KERNEL]
+    signature = shown_signature(operation, shapes, programs, canon)  # x + c and c + x have the same programs
+    parts = [operation.title, signature, *given, *operation.domain, repr(sorted(versions().items())), KERNEL]
     parts += [
         f"{name}\n{serialised(p, dims=lambda d: with_renamed(d, canon))}" for name, p in sorted(programs.all().items())
     ]
     return Lemma(
         digest=hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest(),
         name=shown_name(operation),
-        signature=shown_signature(operation, shapes, programs, canon),
+        signature=signature,
         given=given,
         verdict=worst([r.verdict for r in results]),
         obligations=results,

@@ -320,3 +320,16 @@ def test_a_graph_that_is_too_large_says_so() -> None:
     result = verify_graph(certify(trace(long, "x: n")), long, "x: n")
     assert (result.outcome, result.points) == ("verified", 0)
     assert result.not_evaluated == "the graph has more than 400 nodes"
+
+
+@pytest.mark.parametrize(
+    "function, specs",
+    [
+        (lambda x: jnp.linalg.cholesky((x + x.T) / 2), ("x: 2 2",)),
+        (lambda x, y: (jnp.log(jnp.float32(3)) + x) * (y + jnp.log(jnp.float32(5))), ("x: ", "y: ")),
+    ],
+    ids=["a region at its own sizes", "a number on the left and on the right"],
+)
+def test_a_lemma_is_told_by_its_digest(function, specs) -> None:
+    found = verify_graph(certify(trace(function, *specs)), function, *specs)
+    assert (found.outcome, found.problems) == ("verified", ())
