@@ -40,7 +40,7 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
 
 
 def _split(clause: Clause, facts: Facts) -> list[Clause]:
-    clause = _either_side(_without_idle_guards(clause))
+    clause = _either_side(_possible(_without_idle_guards(clause)))
     if len(clause.alternatives) != 1 or clause.guards:
         return [clause]
     (a,) = clause.alternatives
@@ -82,6 +82,12 @@ def _is_value(a: Atom) -> TypeGuard[Matrix]:
     return isinstance(a, Matrix) and a.name in SPECTRA
 
 
+def _possible(clause: Clause) -> Clause:
+    """Without alternatives that no point satisfies, if there are others: 0 ≥ 1."""
+    left = tuple(a for a in clause.alternatives if a.poly.constant() is None or holds(a, Facts()))
+    return replace(clause, alternatives=left) if left and left != clause.alternatives else clause
+
+
 def _either_side(clause: Clause) -> Clause:
     """p > 0 or p < 0 is p ≠ 0."""
     if len(clause.alternatives) != 2 or {a.relation for a in clause.alternatives} != {"> 0"}:
@@ -110,7 +116,7 @@ def difference_of_exponents(poly: Poly) -> Poly | None:
 
 def _each_factor(clause: Clause) -> list[Clause]:
     """A clause that can never hold, where a product of predicates is 0, says that each of these is 1."""
-    if len(clause.guards) != 1 or not _never(clause):
+    if len(clause.guards) != 1 or not never(clause):
         return [clause]
     ((guard, value),) = clause.guards
     wanted = ONE - guard if value else guard
@@ -135,7 +141,7 @@ def _between_places(poly: Poly) -> tuple[IxPred, IxPred] | None:
     return None
 
 
-def _never(clause: Clause) -> bool:
+def never(clause: Clause) -> bool:
     """The clause holds where its guards fail alone."""
     return all(a.poly.constant() is not None and not holds(a, Facts()) for a in clause.alternatives)
 
@@ -147,7 +153,7 @@ def _unguarded(clause: Clause) -> Clause:
     """
     if clause.guards and clause.origin == IN_RANGE and len(clause.alternatives) == 1:
         return _always_in_range(clause)
-    if not clause.guards or not _never(clause):
+    if not clause.guards or not never(clause):
         return clause
     opposites: list[Atomic] = []
     for guard, value in clause.guards:
