@@ -37,6 +37,8 @@ NODES = 60
 """A region is not looked for beyond so many operations."""
 FURTHER = 12
 """Nor this far beyond one whose lemma holds under hypotheses."""
+WITH_OTHERS = 18
+"""Nor to so many more, those counted that it needs from before."""
 FAILURES = 2
 """Nor there after so many in a row whose lemma does not hold."""
 OPERATIONS = "operations"
@@ -226,7 +228,7 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
         if closes and node.name not in _ON_THE_WAY:
             members = (before or _with_ancestors)(traced, uses, reached, node.id)
             if under_hypotheses is not None and (
-                failed >= FAILURES or len(members) > FURTHER + len(under_hypotheses.members)
+                failed >= FAILURES or len(members) > WITH_OTHERS + len(under_hypotheses.members)
             ):
                 break
             region = as_one(traced, members, node.id, shared)
