@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from math import prod
 from typing import Any, Literal
@@ -42,7 +42,11 @@ from certgrad.obligations.tracing.jax_internals import (
     wide_floats,
 )
 
-TRIES = 160
+TRIES = 320
+DRAWN = 160
+"""So many of them are drawn anew, the others near the best of these."""
+ONE_ENTRY = 0.5
+"""How often one entry is changed there, and not an array."""
 FIRST = 12
 """So many of them are of ordinary arrays alone."""
 SPREADS = (1, 4, 16)
@@ -115,7 +119,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Looked:
     """Whether a point was found that satisfies all hypotheses at all their indices.
 
     Each array is of some kind, drawn at first; then kinds are changed one at a time, from those with which the fewest
-    hypotheses failed.
+    hypotheses failed; then arrays and entries, from the point at which the fewest did.
     """
     if not asked:
         return Looked("rigorous")
@@ -123,6 +127,16 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Looked:
     if (arrays := traced.specs.arrays) is not None and (found := search.at(arrays)) is not None:
         return Looked(found)
     return Looked(search.drawn(), frozenset(range(len(asked))) - search.held)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Arrays by the arguments that they are for, and how many hypotheses fail there."""
+
+    sizes: Mapping[str, int]
+    shapes: Mapping[int, tuple[tuple[int, ...], str]]
+    arrays: Mapping[int, Any]
+    failing: int
 
 
 class _Search:
@@ -146,10 +160,11 @@ class _Search:
         return None if failing else "rigorous" if rigorous else "in floats"
 
     def drawn(self) -> Found:
-        """Whether one was found among those drawn."""
+        """Whether one was found among those drawn, or near the best of them."""
         rng = random.Random(20)
         least, best = len(self.asked) + 1, dict[int, str]()
-        for attempt in range(TRIES):
+        nearest: _Point | None = None
+        for attempt in range(DRAWN):
             # Sizes of 1 are left out: what holds there alone says nothing of a graph of any size.
             sizes = {d: 2 + (attempt + k) % 3 for k, d in enumerate(self.traced.ir.dims)}
             try:
@@ -158,13 +173,34 @@ class _Search:
                 shapes = {k: (_shape(self.traced, k, sizes), spec.dtype) for k, spec in specs.items()}
                 chosen = _kinds(rng, shapes, attempt, best)
                 spread = SPREADS[attempt % len(SPREADS)]
-                failing, rigorous = self._failing(sizes, [drawn(rng, chosen[k], *shapes[k], spread) for k in needed])
+                point = {k: drawn(rng, chosen[k], *shapes[k], spread) for k in needed}
+                failing, rigorous = self._failing(sizes, [*point.values()])
                 if not failing:
                     return "rigorous" if rigorous else "in floats"
                 if failing <= least:
-                    least, best = failing, chosen
+                    least, best, nearest = failing, chosen, _Point(sizes, shapes, point, failing)
             except (*UNKNOWN, UnknownDimensionError):
                 continue
+        return "none" if nearest is None else self._near(rng, nearest)
+
+    def _near(self, rng: random.Random, best: _Point) -> Found:
+        """Whether one was found from this one on: an array changed at a time, or an entry of one."""
+        for attempt in range(TRIES - DRAWN if best.arrays else 0):
+            k = rng.choice(list(best.arrays))
+            fresh = drawn(rng, rng.choice(kinds(*best.shapes[k])), *best.shapes[k], SPREADS[attempt % len(SPREADS)])
+            if fresh.size and rng.random() < ONE_ENTRY:
+                place = rng.choice(list(np.ndindex(*fresh.shape)))
+                one, fresh = fresh[place], best.arrays[k].copy()
+                fresh[place] = one
+            point = {**best.arrays, k: fresh}
+            try:
+                failing, rigorous = self._failing(best.sizes, [*point.values()])
+            except UNKNOWN:
+                continue
+            if not failing:
+                return "rigorous" if rigorous else "in floats"
+            if failing <= best.failing:
+                best = replace(best, arrays=point, failing=failing)
         return "none"
 
     def _at(self, sizes: Mapping[str, int]) -> Any:

@@ -207,3 +207,14 @@ def test_a_choice_among_several_must_leave_an_infinity_out() -> None:
     assert found.verdict == "proved under hypotheses"
     always = certify(trace(lambda x: jnp.select([x >= 1, x < 1], [-jnp.inf, -jnp.inf], x * x), "x: n"))
     assert always.verdict == "unproved"
+
+
+def test_a_point_is_looked_for_near_the_best_one() -> None:
+    """Few points that are drawn anew lie between two others at every index."""
+
+    def between(x, a, b):
+        value = jnp.where(jnp.all(a < x), jnp.sum(x**3), -jnp.inf)
+        return jnp.where(jnp.all(x < b), value, -jnp.inf)
+
+    assert certify(trace(between, "x: 5", "a: 5", "b: 5")).verdict == "proved under hypotheses"
+    assert certify(trace(lambda x, a: between(x, a, a), "x: 5", "a: 5")).verdict == "unproved"
