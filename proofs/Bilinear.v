@@ -27,8 +27,9 @@ Ltac worth_a_name A :=
   | Z -> _ => let a := eval cbv beta in (A 0%Z) in worth_a_name a
   | R =>
       lazymatch A with
-      | ?a / _ => lazymatch a with context [max_lt] => idtac end
+      | ?a / _ => lazymatch a with context [max_lt] => idtac | context [max_where] => idtac end
       | context [max_lt] => fail
+      | context [max_where] => fail
       | _ + _ => fail
       | _ - _ => fail
       | _ * _ => fail

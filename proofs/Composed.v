@@ -40,6 +40,81 @@ Proof.
   rewrite sum_scal_l; field; lra.
 Qed.
 
+(** * Softmax of what a mask leaves *)
+
+Lemma masked_sum_pos : forall n (p : Z -> bool) (s : Z -> R) m, (exists k, (0 <= k < n)%Z /\ p k = true) ->
+  0 < sum_lt n (fun k => if p k then exp (s k - m) else 0).
+Proof.
+  intros n p s m [k [Hk Pk]]; apply (sum_pos_one n k); [exact Hk | intros i _; destruct (p i); [apply Rlt_le, exp_pos | lra] |].
+  rewrite Pk; apply exp_pos.
+Qed.
+
+Lemma masked_unshifted : forall n (p : Z -> bool) s m i,
+  (if p i then exp (s i - m) else 0) / sum_lt n (fun k => if p k then exp (s k - m) else 0)
+  = (if p i then exp (s i - 0) else 0) / sum_lt n (fun k => if p k then exp (s k - 0) else 0).
+Proof.
+  intros n p s m i.
+  assert (E : forall k, (if p k then exp (s k - m) else 0) = (if p k then exp (s k - 0) else 0) * / exp m).
+  { intro k; destruct (p k); [rewrite Rminus_0_r; apply exp_minus | ring]. }
+  rewrite E, (sum_ext n _ (fun k => (if p k then exp (s k - 0) else 0) * / exp m)), sum_scal_r by (intros; apply E).
+  unfold Rdiv; rewrite Rinv_mult, Rinv_inv.
+  set (a := if p i then exp (s i - 0) else 0); set (b := sum_lt n (fun k => if p k then exp (s k - 0) else 0)).
+  replace (a * / exp m * (/ b * exp m)) with (a * / b * (/ exp m * exp m)) by ring.
+  rewrite Rinv_l by (apply Rgt_not_eq, exp_pos); ring.
+Qed.
+
+Lemma dual_masked_softmax : forall n (p : Z -> bool) (s : R -> Z -> R) v d i, (exists k, (0 <= k < n)%Z /\ p k = true) ->
+  (forall k, dual (fun t => s t k) (v k) (d k)) ->
+  dual (fun t => (if p i then exp (s t i - max_where n p (fun k => s t k)) else 0)
+                 / sum_lt n (fun k => if p k then exp (s t k - max_where n p (fun k => s t k)) else 0))
+    ((if p i then exp (v i - max_where n p (fun k => v k)) else 0)
+     / sum_lt n (fun k => if p k then exp (v k - max_where n p (fun k => v k)) else 0))
+    ((if p i then exp (v i - max_where n p (fun k => v k)) else 0)
+     / sum_lt n (fun k => if p k then exp (v k - max_where n p (fun k => v k)) else 0) *
+     (d i - sum_lt n (fun k => (if p k then exp (v k - max_where n p (fun k => v k)) else 0)
+                               / sum_lt n (fun k => if p k then exp (v k - max_where n p (fun k => v k)) else 0) * d k))).
+Proof.
+  intros n p s v d i P H.
+  assert (Q := masked_sum_pos n p v 0 P).
+  apply (dual_ext (fun t => (if p i then exp (s t i - 0) else 0) / sum_lt n (fun k => if p k then exp (s t k - 0) else 0))).
+  { intro t; symmetry; apply (masked_unshifted n p (s t)). }
+  rewrite (masked_unshifted n p v); set (m := max_where n p (fun k => v k)).
+  rewrite (sum_ext n (fun k => (if p k then exp (v k - m) else 0) / sum_lt n (fun k => if p k then exp (v k - m) else 0) * d k)
+             (fun k => (if p k then exp (v k - 0) else 0) / sum_lt n (fun k => if p k then exp (v k - 0) else 0) * d k))
+    by (intros; rewrite (masked_unshifted n p v); reflexivity).
+  assert (E : forall k, dual (fun t => if p k then exp (s t k - 0) else 0) (if p k then exp (v k - 0) else 0)
+                          ((if p k then exp (v k - 0) else 0) * d k)).
+  { intro k; destruct (p k).
+    - eapply dual_eq; [apply dual_exp, dual_minus_const, H | reflexivity | ring].
+    - eapply dual_eq; [apply dual_const | reflexivity | ring]. }
+  eapply dual_eq;
+    [eapply dual_div; [apply E | apply (dual_sum n (fun t k => if p k then exp (s t k - 0) else 0)); intros k _; apply E | lra]
+    | reflexivity |].
+  rewrite (sum_ext n (fun k => (if p k then exp (v k - 0) else 0) / sum_lt n (fun k => if p k then exp (v k - 0) else 0) * d k)
+             (fun k => / sum_lt n (fun k => if p k then exp (v k - 0) else 0) * ((if p k then exp (v k - 0) else 0) * d k)))
+    by (intros; unfold Rdiv; ring).
+  rewrite sum_scal_l; field; lra.
+Qed.
+
+Lemma some_counted : forall n (p : Z -> bool),
+  sum_lt n (fun k => if Rltb 0 (if p k then 1 else 0) then 1 else 0) > 0 -> exists k, (0 <= k < n)%Z /\ p k = true.
+Proof.
+  intros n p H; destruct (Classical_Prop.classic (exists k, (0 <= k < n)%Z /\ p k = true)) as [K|K]; [exact K|exfalso].
+  rewrite sum_all_zero in H; [lra|]; intros i Hi; destruct (p i) eqn:F; [exfalso; apply K; exists i; split; assumption|].
+  destruct (Rltb_spec 0 0); [lra | reflexivity].
+Qed.
+
+(** Something is left: by a hypothesis that counts, or at the first place. *)
+Ltac some_kept :=
+  cbv beta;
+  first
+    [ assumption
+    | match goal with
+      | H : forall i j : Z, _ -> _ -> sum_lt _ (fun k => if Rltb 0 (if _ then 1 else 0) then 1 else 0) > 0 |- _ =>
+          eapply some_counted, H; eassumption
+      end
+    | exists 0%Z; split; [lia | first [reflexivity | (apply Z.leb_le; lia)]] ].
+
 (** * Curves *)
 
 (** Names of bound variables below are such as no tensor has. *)
@@ -70,6 +145,8 @@ Ltac entries_derived :=
   | |- dual (fun t => ?W t _ _ _ _ _) _ _ => is_var W; known_curve
   | |- dual (fun t => exp (_ - max_lt ?n (fun k => @?s t k)) / sum_lt ?n _) _ _ =>
       eapply (dual_softmax n s); [lia | intro; entries_derived]
+  | |- dual (fun t => (if _ then exp (_ - max_where ?n ?p (fun k => @?s t k)) else 0) / sum_lt ?n _) _ _ =>
+      eapply (dual_masked_softmax n p s); [solve [some_kept] | intro; entries_derived]
   | |- dual _ _ _ => first [dual_law | fail 1]; entries_derived
   | |- steady _ _ => dual_step; entries_derived
   | |- _ -> _ => intro; entries_derived
@@ -265,6 +342,7 @@ Ltac curves :=
 with worth_a_curve a :=
   lazymatch a with
   | context [max_lt] => idtac
+  | context [max_where] => idtac
   | _ => worth_a_name a
   end.
 

@@ -4,7 +4,7 @@
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coq Require Import Setoid Morphisms.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra.
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Prefixes Tactics Derivatives Algebra.
 Open Scope R_scope.
 
 Global Instance sum_proper : forall n, Proper (pointwise_relation Z eq ==> eq) (sum_lt n).
@@ -197,7 +197,8 @@ Ltac choose_by_sums :=
 
 Ltac real_equation :=
   first
-    [ (lazymatch goal with |- context [sqrt (sum_lt _ _)] => idtac | |- context [sqrt (_ + _)] => idtac end;
+    [ (lazymatch goal with |- _ = sum_lt _ (fun k => (if _ then exp _ else 0) * _) => solve [weighted_prefix] end)
+    | (lazymatch goal with |- context [sqrt (sum_lt _ _)] => idtac | |- context [sqrt (_ + _)] => idtac end;
        decide_signs; choose_by_sums; hold_roots;
        first [solve [merged ltac:(linear_term)] | solve [sums_equal] | solve [split_cases; sums_equal]])
     | lazymatch goal with |- context [sum_lt] => solve [merged ltac:(term_law)] end

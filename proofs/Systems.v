@@ -207,6 +207,7 @@ Ltac solution_exists :=
 Ltac defined_and_determined :=
   cbv beta;
   lazymatch goal with
+  | |- (_ <= _ < _)%Z => defined_everywhere
   | |- _ /\ _ => split; defined_and_determined
   | |- exists x : Z -> Z -> Z -> R, _ => solution_exists
   | |- forall x y : Z -> Z -> Z -> R, _ -> _ -> _ =>

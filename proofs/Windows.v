@@ -3,7 +3,7 @@
 
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra Laws Axes Labels
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Prefixes Tactics Derivatives Algebra Laws Axes Labels
   Defined.
 Open Scope R_scope.
 
@@ -364,7 +364,7 @@ Ltac counted_everywhere :=
 (** A printed theorem about maxima over windows. *)
 Ltac windows law :=
   lazymatch goal with
-  | |- is_derive _ _ _ => first [window_moves | greatest_moves | law]
+  | |- is_derive _ _ _ => first [solve [prefix_moves] | window_moves | greatest_moves | law]
   | |- sum_lt _ _ = _ => first [windows_given_back | law]
   | |- _ => first [windows_defined | counted_everywhere | law]
   end.

@@ -15,9 +15,9 @@ from certgrad.errors import UsageError
 
 INSTALL = "apt-get install coq libcoq-coquelicot"
 ORDER = (
-    *("Sums", "Curves", "Piecewise", "Products", "Maxima", "Functions", "Tactics", "Derivatives", "Algebra"),
-    *("Laws", "Axes", "Labels", "Bilinear", "Entries", "Composed", "Defined", "Matrices", "Systems", "Windows"),
-    *("Recurrences", "Order", "Library"),
+    *("Sums", "Curves", "Piecewise", "Products", "Maxima", "Functions", "Prefixes", "Tactics", "Derivatives"),
+    *("Algebra", "Laws", "Axes", "Labels", "Bilinear", "Entries", "Composed", "Defined", "Matrices", "Systems"),
+    *("Windows", "Recurrences", "Order", "Library"),
 )
 """The files that printed ones require, each after those that it requires itself."""
 SECONDS = 300

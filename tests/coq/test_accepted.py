@@ -21,6 +21,7 @@ FURTHER = (
     *("elman_cell", "elman_two_steps", "layer_norm", "inverse", "triangular_solve"),
     *("max_pool1d", "max_pool2d", "amax", "ptp", "norm", "broadcast_to", "pad", "take_along_axis", "avg_pool1d"),
     *("mlp", "conv_transpose1d", "hypot", "focal", "mlp_mse"),
+    *("masked_softmax", "cumlogsumexp", "cummax", "cummin"),
 )
 """Whose theorems take longer."""
 
@@ -89,6 +90,11 @@ WRONG_TOO = [
     ("mlp", "mlp_jvp", "(Rltb 0 (v4 i0 i1))", "(Rltb (v4 i0 i1) 0)"),
     ("mlp", "mlp_vjp_2", "(Rltb 0 (v4 i0 i1))", "(Rltb (v4 i0 i1) 0)"),
     ("mlp_mse", "mlp_mse_jvp", "(Rltb 0 (v4 i0 i1))", "(Rltb (v4 i0 i1) 0)"),
+    ("masked_softmax", "masked_softmax_jvp", "((dx i0 i1 i2) - ", "((dx i0 i1 i2) + "),
+    ("masked_softmax", "masked_softmax_jvp", "(exp (v7 i0 i1 i2)) else 0", "(exp (v7 i0 i1 i2)) else 1"),
+    ("cumlogsumexp", "cumlogsumexp_case_1_jvp", "(v6 i0 i1 i2 i3) <=? ", "(v6 i0 i1 i2 i3) <? "),
+    ("cummax", "cummax_jvp", "(Rleb (v10 i0 i1 0%Z i3)", "(Rltb (v10 i0 i1 0%Z i3)"),
+    ("cummin", "cummin_vjp", "(v17 i0 i1 i2 i3) / ", "(v17 i0 i2 i1 i3) / "),
     ("hypot", "hypot_jvp", "((x i0) / (v26 i0))", "((y i0) / (v26 i0))"),
     ("solve", "solve_jvp", "(db_ i0 i1 i2) - ", "(db_ i0 i1 i2) + "),
     ("amax", "amax_jvp", "((v7 i0 i1 i2 i3 i4) *", "((v4 i0 i1 i2 i3 i4) / 2 *"),
