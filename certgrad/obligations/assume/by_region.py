@@ -20,7 +20,7 @@ from .decided import decided, predicates
 from .fact import Fact
 from .facts import Facts
 from .signs import NEG, NONPOS, POS, ZERO
-from .simplify import coprime, never, simplified
+from .simplify import coprime, simplified
 
 DEPTH = 4
 """So many predicates are decided one after the other."""
@@ -90,8 +90,7 @@ def _shorter(clause: Clause, facts: Facts) -> Sequence[Clause]:
 def _plainly(clause: Clause, region: _Region, facts: Facts) -> list[Clause]:
     """The clause as it reads in its region: 1/(h − l) > 0 is h > l."""
     here = facts.extended([Fact(p, sign, universal=False) for p, sign in region.signs])
-    plain = [replace(c, guards=clause.guards) for c in simplified([replace(clause, guards=())], here)]
-    return simplified(plain, facts) if all(map(never, plain)) else plain  # that the region is excluded
+    return [replace(c, guards=clause.guards) for c in simplified([replace(clause, guards=())], here)]
 
 
 def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
