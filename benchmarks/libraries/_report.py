@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -38,9 +39,12 @@ def counts(row: Row) -> bool:
 
 def _summary(results: Mapping[str, Any]) -> str:
     lines = [
-        _line("library", "version", "parts", "certified", "of these, under hypotheses", "at names", "not", "share")
+        _line(
+            *("library", "version", "parts", "certified", "of these, under hypotheses", "at names", "not", "share"),
+            "median seconds",
+        )
     ]
-    lines.append(_line("---", "---", *["---:"] * 6))
+    lines.append(_line("---", "---", *["---:"] * 7))
     every = [row for one in results.values() for row in one["parts"]]
     for name, version, rows in (
         *((name, one["version"], one["parts"]) for name, one in results.items()),
@@ -51,7 +55,8 @@ def _summary(results: Mapping[str, Any]) -> str:
         under = sum(bool(row["asks"]) for row in done)
         named = sum(row["for"].startswith("all ") for row in done)
         share = f"{100 * len(done) / len(parts):.0f} %" if parts else ""
-        lines.append(_line(name, version, len(parts), len(done), under, named, len(parts) - len(done), share))
+        median = f"{statistics.median(row['seconds'] for row in parts):.2f}" if parts else ""
+        lines.append(_line(name, version, len(parts), len(done), under, named, len(parts) - len(done), share, median))
     return "\n".join(lines)
 
 

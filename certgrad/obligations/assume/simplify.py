@@ -116,7 +116,7 @@ def difference_of_exponents(poly: Poly) -> Poly | None:
 
 def _each_factor(clause: Clause) -> list[Clause]:
     """A clause that can never hold, where a product of predicates is 0, says that each of these is 1."""
-    if len(clause.guards) != 1 or not _never(clause):
+    if len(clause.guards) != 1 or not never(clause):
         return [clause]
     ((guard, value),) = clause.guards
     wanted = ONE - guard if value else guard
@@ -141,7 +141,7 @@ def _between_places(poly: Poly) -> tuple[IxPred, IxPred] | None:
     return None
 
 
-def _never(clause: Clause) -> bool:
+def never(clause: Clause) -> bool:
     """The clause holds where its guards fail alone."""
     return all(a.poly.constant() is not None and not holds(a, Facts()) for a in clause.alternatives)
 
@@ -153,7 +153,7 @@ def _unguarded(clause: Clause) -> Clause:
     """
     if clause.guards and clause.origin == IN_RANGE and len(clause.alternatives) == 1:
         return _always_in_range(clause)
-    if not clause.guards or not _never(clause):
+    if not clause.guards or not never(clause):
         return clause
     opposites: list[Atomic] = []
     for guard, value in clause.guards:
