@@ -101,6 +101,5 @@ def _before(traced: TracedGraph, uses: Uses, last: int) -> Iterator[set[int]]:
 
 def _joins(traced: TracedGraph, uses: Uses, k: int) -> bool:
     node = traced.nodes[k]
-    if node.kind in ("input", "draw") or k in traced.bodies or len(node.outputs) != 1:
-        return False
-    return node.kind != "constant" or small(node, traced.constants[k])
+    alone = node.kind not in ("input", "draw") and k not in traced.bodies and len(node.outputs) == 1
+    return alone and small(traced, node)

@@ -161,7 +161,11 @@ def _one_infinity(constant: Any) -> bool:
     return not np.isfinite(array).all() and (not array.ndim or bool((array == array.flat[0]).all()))
 
 
-def small(node: Node, constant: Any) -> bool:
+def small(traced: TracedGraph, node: Node) -> bool:
+    """It is no constant, or one number that the kernel reads."""
+    if node.kind != "constant":
+        return True
+    constant = traced.constants[node.id]
     known = not node.outputs[0].real or bool(np.isfinite(constant).all()) or _one_infinity(constant)
     return np.size(constant) <= 1 and known
 
@@ -270,7 +274,7 @@ def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int], last: in
         if node.id in members or node.kind == "input" or node.id in traced.bodies:
             continue
         readers = uses.readers[node.id]
-        fixed = uses.fixed[node.id] and (node.kind != "constant" or small(node, traced.constants[node.id]))
+        fixed = uses.fixed[node.id] and small(traced, node)
         silent = node.id in uses.silent
         if readers and readers <= stopped and len(node.outputs) == 1:
             stopped.add(node.id)
@@ -291,7 +295,7 @@ def _with_masks(traced: TracedGraph, uses: Uses, reached: set[int], last: int) -
     for node in reversed(traced.nodes[: last + 1]):
         if node.id in members or node.kind == "input" or node.id in traced.bodies or len(node.outputs) != 1:
             continue
-        fixed = uses.fixed[node.id] and (node.kind != "constant" or small(node, traced.constants[node.id]))
+        fixed = uses.fixed[node.id] and small(traced, node)
         if (fixed or node.outputs[0].dtype == "bool") and uses.readers[node.id] & members:
             members.add(node.id)
     return members

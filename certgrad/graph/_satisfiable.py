@@ -124,7 +124,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Looked:
     if not asked:
         return Looked("rigorous")
     search = _Search(traced, asked)
-    if (arrays := traced.specs.arrays) is not None and (found := search.at(arrays)) is not None:
+    if (given := traced.specs.arrays) is not None and (found := search.at(given)) is not None:
         return Looked(found)
     return Looked(search.drawn(), frozenset(range(len(asked))) - search.held)
 

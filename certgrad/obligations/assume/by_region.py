@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import UndefinedTermError, pred
-from certgrad.obligations.terms.predicates import Pred
 from certgrad.obligations.terms.walk import mentions
 
 from .conditions import Atomic, Clause, holds, polys
@@ -21,7 +20,7 @@ from .decided import decided, predicates
 from .fact import Fact
 from .facts import Facts
 from .signs import NEG, NONPOS, POS, ZERO
-from .simplify import coprime, never, simplified
+from .simplify import coprime, simplified
 
 DEPTH = 4
 """So many predicates are decided one after the other."""
@@ -91,15 +90,7 @@ def _shorter(clause: Clause, facts: Facts) -> Sequence[Clause]:
 def _plainly(clause: Clause, region: _Region, facts: Facts) -> list[Clause]:
     """The clause as it reads in its region: 1/(h − l) > 0 is h > l."""
     here = facts.extended([Fact(p, sign, universal=False) for p, sign in region.signs])
-    plain = [replace(c, guards=clause.guards) for c in simplified([replace(clause, guards=())], here)]
-    return simplified(plain, facts) if all(never(c) and _is_a_boundary(c.guards) for c in plain) else plain
-
-
-def _is_a_boundary(guards: Sequence[tuple[Poly, bool]]) -> bool:
-    """They say that a term is neither positive nor negative."""
-    atoms = [guard.atom() for guard, value in guards if not value]
-    terms = [a.poly for a in atoms if isinstance(a, Pred)]
-    return len(terms) == len(guards) == 2 and (terms[0] + terms[1]).is_zero
+    return [replace(c, guards=clause.guards) for c in simplified([replace(clause, guards=())], here)]
 
 
 def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:

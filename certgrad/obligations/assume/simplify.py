@@ -15,7 +15,7 @@ from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.index_terms import as_index, index_number
-from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, monomial, poly_of
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, content, log_of
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.rational import factored
@@ -83,9 +83,9 @@ def _is_value(a: Atom) -> TypeGuard[Matrix]:
 
 
 def _possible(clause: Clause) -> Clause:
-    """Without alternatives that no point satisfies, if there are others: 0 ≥ 1."""
-    left = tuple(a for a in clause.alternatives if a.poly.constant() is None or holds(a, Facts()))
-    return replace(clause, alternatives=left) if left and left != clause.alternatives else clause
+    """Without alternatives that no point satisfies, as 0 ≥ 1; where there are no others, with one of them: 0 ≠ 0."""
+    left = tuple(a for a in clause.alternatives if not _impossible(a))
+    return clause if left == clause.alternatives else replace(clause, alternatives=left or (Atomic("!= 0", ZERO),))
 
 
 def _either_side(clause: Clause) -> Clause:
@@ -116,7 +116,7 @@ def difference_of_exponents(poly: Poly) -> Poly | None:
 
 def _each_factor(clause: Clause) -> list[Clause]:
     """A clause that can never hold, where a product of predicates is 0, says that each of these is 1."""
-    if len(clause.guards) != 1 or not never(clause):
+    if len(clause.guards) != 1 or not _never(clause):
         return [clause]
     ((guard, value),) = clause.guards
     wanted = ONE - guard if value else guard
@@ -141,9 +141,13 @@ def _between_places(poly: Poly) -> tuple[IxPred, IxPred] | None:
     return None
 
 
-def never(clause: Clause) -> bool:
+def _never(clause: Clause) -> bool:
     """The clause holds where its guards fail alone."""
-    return all(a.poly.constant() is not None and not holds(a, Facts()) for a in clause.alternatives)
+    return all(map(_impossible, clause.alternatives))
+
+
+def _impossible(a: Atomic) -> bool:
+    return a.poly.constant() is not None and not holds(a, Facts())
 
 
 def _unguarded(clause: Clause) -> Clause:
@@ -153,7 +157,7 @@ def _unguarded(clause: Clause) -> Clause:
     """
     if clause.guards and clause.origin == IN_RANGE and len(clause.alternatives) == 1:
         return _always_in_range(clause)
-    if not clause.guards or not never(clause):
+    if not clause.guards or not _never(clause):
         return clause
     opposites: list[Atomic] = []
     for guard, value in clause.guards:
