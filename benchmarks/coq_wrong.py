@@ -82,7 +82,7 @@ def mutants(op: Op, certificate: Certificate, count: int) -> Iterator[File]:
             claims = [c for c in claims if not any(_excludes(h.tree, found) for h in c.cases[at].hypotheses)]
             name = identifier(f"{op.name}_mutant_{k}")
             read, right = (Case(rule, case, at_symbols(rule, case), name) for rule in (mutant, one))
-            if _programs(read) == _programs(right):  # what was changed acts at shapes alone that agree
+            if _said(read) == _said(right):  # what was changed acts at shapes alone that agree
                 continue
         except (CertgradError, DoesNotTraceError, UnreadableError, NotPrintedError):
             continue
@@ -108,6 +108,16 @@ def _is_meant(place: Place, op: Op) -> bool:
 def _programs(read: Case) -> tuple[Function, ...]:
     """The programs, and where they are defined: each once."""
     return tuple(dict.fromkeys((*read.definitions, *read.defining)))
+
+
+def _said(read: Case) -> list[str]:
+    """What the programs say. A definition that no output needs has a number and no other trace, so numbers are new."""
+
+    def renumbered(text: str) -> str:
+        new: dict[str, str] = {}
+        return re.sub(r"\bv\d+", lambda m: new.setdefault(m[0], f"v{len(new)}"), text)
+
+    return [renumbered(f.text) for f in _programs(read)]
 
 
 def bare(op: Op, certificate: Certificate) -> Iterator[File]:

@@ -68,3 +68,77 @@ Ltac defined_everywhere :=
   | |- ~ _ => intro; hypotheses; first [absurd_index | lra]
   | |- _ => hypotheses; condition_law
   end.
+
+(** * Definition by definition
+
+    Each condition inside a program is proved once, at all indices inside its shape, and is used by its name from then on.
+    One that holds under a mask alone cannot be, and stands for what it says. *)
+
+Definition known (P : Prop) : Prop := P.
+
+Ltac head_of g := lazymatch g with ?f _ => head_of f | _ => g end.
+
+Ltac forget_known := repeat match goal with K : known _ |- _ => clear K end.
+
+(** Numbers and truth values by what they are; conditions keep their names. *)
+Ltac values_by_definition :=
+  repeat match goal with h := _ : ?T |- _ => lazymatch T with context [Prop] => fail | _ => progress unfold h end end;
+  cbv beta.
+
+Ltac known_part h :=
+  match goal with K : known ?P |- _ => lazymatch P with context [h] => red in K; apply K end end.
+
+Ltac part_holds :=
+  cbv beta;
+  lazymatch goal with
+  | |- True => exact I
+  | |- (_ <= _ < _)%Z => first [assumption | eassumption | defined_everywhere]
+  | |- _ /\ _ => split; part_holds
+  | |- forall _, _ => intro; part_holds
+  | |- if true then _ else _ => cbv iota; part_holds
+  | |- if Rltb (sum_lt _ _) 0 then _ else _ => first [no_choice_by_sign | choose]; part_holds
+  | |- if _ then _ else _ => tidy_indices; choose; part_holds
+  | |- ?G =>
+      let h := head_of G in
+      tryif is_var h then first
+        [ known_part h; part_holds
+        | unfold h; values_by_definition; part_holds ]
+      else (forget_known; defined_everywhere)
+  end.
+
+(** Of other indices nothing is needed. *)
+Ltac without_indices := repeat match goal with H : (0 <= ?i < _)%Z |- _ => is_var i; clear H; try clear i end.
+
+Ltac prove_part D := without_indices; red; intros; unfold D; values_by_definition; part_holds.
+
+Ltac know_part D K :=
+  lazymatch type of D with
+  | Z -> Z -> Z -> Z -> Z -> Prop =>
+      eassert (K : known (forall e_i e_j e_k e_l e_m : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> (0 <= e_k < _)%Z ->
+        (0 <= e_l < _)%Z -> (0 <= e_m < _)%Z -> D e_i e_j e_k e_l e_m)) by prove_part D
+  | Z -> Z -> Z -> Z -> Prop =>
+      eassert (K : known (forall e_i e_j e_k e_l : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> (0 <= e_k < _)%Z ->
+        (0 <= e_l < _)%Z -> D e_i e_j e_k e_l)) by prove_part D
+  | Z -> Z -> Z -> Prop =>
+      eassert (K : known (forall e_i e_j e_k : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> (0 <= e_k < _)%Z ->
+        D e_i e_j e_k)) by prove_part D
+  | Z -> Z -> Prop =>
+      eassert (K : known (forall e_i e_j : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> D e_i e_j)) by prove_part D
+  | Z -> Prop => eassert (K : known (forall e_i : Z, (0 <= e_i < _)%Z -> D e_i)) by prove_part D
+  | Prop => assert (K : known D) by prove_part D
+  end.
+
+Ltac defined_by_parts :=
+  lazymatch goal with |- ?G =>
+    tryif (let a := constr:(ltac:(head_value G)) in idtac) then
+      let a := constr:(ltac:(head_value G)) in
+      let T := type of a in
+      let D := fresh "part" in
+      pose (D := a); body_at G D ltac:(fun r => change r);
+      lazymatch T with
+      | context [Prop] => let K := fresh "known" in try (know_part D K; clearbody D)
+      | _ => idtac
+      end;
+      defined_by_parts
+    else (values_by_definition; part_holds)
+  end.

@@ -67,13 +67,50 @@ Proof.
     first [apply sum_single; [lia | exact H] | apply sum_all_zero; intros; apply H; lia].
 Qed.
 
+(** What a condition says: [c = true] or [c = false] as a proposition about numbers, by the form of [c]. *)
+Lemma says_both : forall (c d : bool) P Q, (c = true <-> P) -> (d = true <-> Q) -> ((c && d)%bool = true <-> P /\ Q).
+Proof. intros c d P Q <- <-; apply andb_true_iff. Qed.
+
+Lemma says_either : forall (c d : bool) P Q, (c = true <-> P) -> (d = true <-> Q) -> ((c || d)%bool = true <-> P \/ Q).
+Proof. intros c d P Q <- <-; apply orb_true_iff. Qed.
+
+Lemma says_not_both : forall (c d : bool) P Q, (c = false <-> P) -> (d = false <-> Q) -> ((c && d)%bool = false <-> P \/ Q).
+Proof. intros c d P Q <- <-; apply andb_false_iff. Qed.
+
+Lemma says_neither : forall (c d : bool) P Q, (c = false <-> P) -> (d = false <-> Q) -> ((c || d)%bool = false <-> P /\ Q).
+Proof. intros c d P Q <- <-; apply orb_false_iff. Qed.
+
+Lemma says_not : forall (c : bool) P, (c = false <-> P) -> (negb c = true <-> P).
+Proof. intros c P <-; apply negb_true_iff. Qed.
+
+Lemma says_not_not : forall (c : bool) P, (c = true <-> P) -> (negb c = false <-> P).
+Proof. intros c P <-; apply negb_false_iff. Qed.
+
+(** Goal [c = _ <-> ?P]. *)
+Ltac says :=
+  lazymatch goal with
+  | |- (_ && _)%bool = true <-> _ => eapply says_both; says
+  | |- (_ || _)%bool = true <-> _ => eapply says_either; says
+  | |- (_ && _)%bool = false <-> _ => eapply says_not_both; says
+  | |- (_ || _)%bool = false <-> _ => eapply says_neither; says
+  | |- negb _ = true <-> _ => eapply says_not; says
+  | |- negb _ = false <-> _ => eapply says_not_not; says
+  | |- (_ =? _)%Z = true <-> _ => apply Z.eqb_eq
+  | |- (_ <=? _)%Z = true <-> _ => apply Z.leb_le
+  | |- (_ <? _)%Z = true <-> _ => apply Z.ltb_lt
+  | |- (_ =? _)%Z = false <-> _ => apply Z.eqb_neq
+  | |- (_ <=? _)%Z = false <-> _ => apply Z.leb_gt
+  | |- (_ <? _)%Z = false <-> _ => apply Z.ltb_ge
+  | |- _ => apply iff_refl
+  end.
+
 Ltac facts_in H :=
-  rewrite ?andb_true_iff, ?orb_true_iff, ?negb_true_iff, ?andb_false_iff, ?orb_false_iff, ?negb_false_iff,
-    ?Z.eqb_eq, ?Z.leb_le, ?Z.ltb_lt, ?Z.eqb_neq, ?Z.leb_gt, ?Z.ltb_ge in H.
+  lazymatch type of H with ?c = ?b :> bool =>
+    let E := fresh in eassert (E : c = b <-> _) by says; apply (proj1 E) in H; clear E end.
 
 Ltac facts :=
-  rewrite ?andb_true_iff, ?orb_true_iff, ?negb_true_iff, ?andb_false_iff, ?orb_false_iff, ?negb_false_iff,
-    ?Z.eqb_eq, ?Z.leb_le, ?Z.ltb_lt, ?Z.eqb_neq, ?Z.leb_gt, ?Z.ltb_ge.
+  lazymatch goal with |- ?c = ?b :> bool =>
+    let E := fresh in eassert (E : c = b <-> _) by says; apply (proj2 E); clear E end.
 
 (** Indices that are chosen: the choice is made. *)
 Ltac choose_indices :=

@@ -18,6 +18,7 @@ from jax import lax
 from jax._src.lax import linalg
 from jax._src.numpy import linalg as _dense
 
+from certgrad._lu_solver import lu_solver
 from certgrad._same_program import opened, same_program
 from certgrad._threads import Kept
 
@@ -55,11 +56,11 @@ def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
     matvec, _, solver, _ = groups
     jaxprs = eqn.params["jaxprs"]
     matrix = _factored(solver)
-    transposed = _lu_solve(jaxprs.solve) if matrix is not None else None
-    if matrix is None or transposed is None or len(operands) != start + 1:
+    own = lu_solver(jaxprs.solve)
+    if matrix is None or own is None or own.batch or not is_complex(eqn.invars[-1].aval) or len(operands) != start + 1:
         raise NoPairsError("custom_linear_solve")
     size = matrix.re.shape[-1]
-    if transposed:
+    if own.transposed:
         matrix = Pair(matrix.re.T, matrix.im.T)
     lu, _, permutation = linalg.lu(lax.stop_gradient(block(matrix)))
 
@@ -107,17 +108,6 @@ def _over_columns(transposed: bool, rank: int) -> Callable[..., Any]:
 
 def _solve_one(transposed: bool, lu: Any, permutation: Any, b: Any) -> Any:
     return linalg.lu_solve(lu, permutation, b, trans=int(transposed))
-
-
-def _lu_solve(closed: Any) -> bool | None:
-    """Whether a program, which is JAX's LU solver, solves with the transpose; None if it is another program."""
-    avals = [v.aval for v in opened(closed).invars]
-    if len(avals) != 3 or len(avals[0].shape) != 2 or not avals[2].shape or not is_complex(avals[2]):
-        return None
-    for transposed in (False, True):
-        if same_program(_traced(_over_columns(transposed, len(avals[2].shape)), avals), closed):
-            return transposed
-    return None
 
 
 _unwrapped = getattr(_dense.slogdet, "__wrapped__")  # noqa: B009 (without its `jit`)

@@ -308,6 +308,9 @@ class Case:
 
     def _composed(self, kind: str, used: Sequence[Function]) -> str:
         """What is tried first, while the definitions inside programs still stand."""
+        names = " ".join(f.name for f in used)
+        if kind.endswith(DEFINED):
+            return f"try solve [cbv beta delta [{names}]; defined_by_parts]; "
         laws = {
             "jvp_is_derivative": ("composed_derivative", self.tangents),
             "vjp_is_adjoint": ("composed_adjoint", [*self.tangents, *self.seeds]),
@@ -315,7 +318,7 @@ class Case:
         if kind not in laws or self.jvp is None:
             return ""
         law, tensors = laws[kind]
-        return f"try solve [cbv beta delta [{' '.join(f.name for f in used)}]; {law} ({_names(tensors)})]; "
+        return f"try solve [cbv beta delta [{names}]; {law} ({_names(tensors)})]; "
 
     def _seeded(self) -> tuple[str, list[e.Tensor], list[Function], str]:
         """Of a rule that has a VJP alone: the derivative of the seeded outputs along a line is what the VJP says."""

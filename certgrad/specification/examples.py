@@ -108,7 +108,7 @@ def calls(n: Any, m: Any) -> Calls:
             (square, plane),
         ),
         "custom_linear_solve": (
-            lambda a, b: lax.custom_linear_solve(lambda y: a @ y, b, lambda f, y: y),
+            jnp.linalg.solve,
             (square, x),
         ),
         "cholesky": (lax.linalg.cholesky_p.bind, (square,)),

@@ -29,6 +29,8 @@ class Operand:
     sort: Sort
     dtype: Any
     at: Entries
+    factored: tuple[Operand, int] | None = None
+    """Of a result of an LU factorisation: the matrix, and which of the results it is."""
 
     @property
     def rank(self) -> int:

@@ -269,6 +269,13 @@ def _positive(n: int) -> np.ndarray:
 
 
 MATRIX = numbers(3, 3, step=1.25) + np.array([[3.0, 0, 1], [0, -2, 0], [1, 5, -4]])
+
+
+def _solved(a: Any, b: Any, solver: Callable[[Any], Any]) -> Any:
+    """What a solver that is given with a linear map returns; nothing says that it inverts the map."""
+    return lax.custom_linear_solve(lambda x: a @ x, b, lambda _, y: solver(y))
+
+
 LINEAR_ALGEBRA = [
     corner("cholesky", jnp.linalg.cholesky, _positive(3)),
     corner("cholesky of what is not positive", jnp.linalg.cholesky, -np.eye(2)),
@@ -298,6 +305,15 @@ LINEAR_ALGEBRA = [
     ),
     corner("solve", jnp.linalg.solve, MATRIX, numbers(3, 2)),
     corner("solve a singular system", jnp.linalg.solve, np.ones((2, 2)), np.array([1.0, 2.0])),
+    corner("solve with the transpose", lambda a, b: jax.vjp(jnp.linalg.solve, a, b)[1](b), MATRIX, numbers(3)),
+    corner("solve a batch", jnp.linalg.solve, np.stack([MATRIX, MATRIX.T]), numbers(2, 3, 2)),
+    corner("a solver that returns its right-hand side", lambda a, b: _solved(a, b, lambda y: y), MATRIX, numbers(3)),
+    corner(
+        "a solver for another matrix",
+        lambda a, b: _solved(a, b, lambda y: jnp.linalg.solve(a.T, y)),
+        MATRIX,
+        numbers(3),
+    ),
     corner("inverse", jnp.linalg.inv, MATRIX),
     corner("determinant", lambda a: jnp.linalg.slogdet(a), MATRIX),
 ]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from certgrad._lu_solver import lu_solver
 
 from .._jax import size, sort_of
 from ..expression import And, ArgMax, Carry, Determined, Entry, Expression, ForAll, If, Index, Or, Sum, Truth
@@ -51,23 +54,34 @@ def triangular_solve(reader: Reader, eqn: Any, a: Operand, b: Operand) -> list[O
 
 
 @structured("custom_linear_solve")
-def custom_linear_solve(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
-    """The x with matvec(x) = b: what JAX's solver computes where there is exactly one"""
-    params = eqn.params
-    counts, programs = params["const_lengths"], params["jaxprs"]
-    consts = operands[: counts.matvec]
-    right = operands[sum(counts) :]
-    tensors = [reader.tensor(reader.name(), b.shape, "real") for b in right]
-    unknown = [reader.operand(t, b.dtype) for t, b in zip(tensors, right, strict=True)]
-    found = reader.composed(programs.matvec, [*consts, *unknown])
-    equations = []
-    for value, b in zip(found, right, strict=True):
-        names = [f"j{axis}" for axis in range(b.rank)]
-        here = indices(names)
-        equations.append(over(ForAll, names, b.shape, equal(value.at(*here), b.at(*here))))
-    named = tuple(_name(reader, x) for x in (*consts, *right))
-    made = Determined(tuple(tensors), reader.times, tuple(equations), Truth(True), "linear", named)
-    return reader.determined(made, [b.dtype for b in right])
+def custom_linear_solve(reader: Reader, eqn: Any, *operands: Operand) -> Sequence[Operand]:
+    """What its solver computes. That of JAX, given the LU factors of a matrix A, computes the x with A·x = b"""
+    counts, solver = eqn.params["const_lengths"], eqn.params["jaxprs"].solve
+    before = counts.matvec + counts.vecmat
+    held, right = operands[before : before + counts.solve], operands[sum(counts) :]
+    own, a = lu_solver(solver), _factored(held)
+    if own is None or a is None:
+        return reader.read(solver, [*held, *right])
+    (b,) = right
+    x = reader.tensor(reader.name(), b.shape, "real")
+    names = [f"j{axis}" for axis in range(b.rank)]
+    here, k = indices(names), Index("k0")
+    batch = [here[axis] for axis in own.batch]
+    row, column = (k, here[own.axis]) if own.transposed else (here[own.axis], k)
+    along = [k if axis == own.axis else i for axis, i in enumerate(here)]
+    total = Sum("k0", b.shape[own.axis], a.at(*batch, row, column) * reader.operand(x, b.dtype).at(*along))
+    equations = over(ForAll, names, b.shape, equal(total, b.at(*here)))
+    named = (_name(reader, a), _name(reader, b))
+    made = Determined((x,), reader.times, (equations,), Truth(True), "linear", named)
+    return reader.determined(made, [b.dtype])
+
+
+def _factored(held: Sequence[Operand]) -> Operand | None:
+    """The matrix of which a solver holds both factors, and the permutation."""
+    if len(held) != 2 or held[0].factored is None or held[1].factored is None:
+        return None
+    (a, factors), (of, permutation) = held[0].factored, held[1].factored
+    return a if a is of and (factors, permutation) == (0, 2) else None
 
 
 @structured("cholesky")
@@ -140,7 +154,7 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         return carries, (matrix.name, read.tensor, order.name)
 
     matrix, pivot, order = reader.loop(steps, run)
-    return [
+    found = [
         Operand(a.shape, "real", avals[0].dtype, lambda *i: Entry(matrix, (*before, steps, *i), "real")),
         Operand(
             tuple(map(size, avals[1].shape)),
@@ -150,3 +164,4 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         ),
         Operand(a.shape[:-1], "integer", avals[2].dtype, lambda *i: Entry(order, (*before, steps, *i), "integer")),
     ]
+    return [replace(x, factored=(a, place)) for place, x in enumerate(found)]

@@ -10,6 +10,7 @@ from typing import Any
 
 from flint import fmpq
 
+from certgrad._lu_solver import LuSolver, lu_solver
 from certgrad.obligations.assume.conditions import Clause, Clauses, merged
 from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
@@ -25,7 +26,7 @@ from certgrad.obligations.terms.rewriting import substitute, without_stops
 from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
-from certgrad.obligations.tracing.jax_internals import LuSolve, identity, is_det, is_slogdet, lu_solve, program_of
+from certgrad.obligations.tracing.jax_internals import identity, is_det, is_slogdet, program_of
 
 from ._elementwise import settle
 from ._linear_map import along_an_axis, everywhere, within
@@ -89,7 +90,7 @@ def _custom_linear_solve(ctx: Context, params: Params, shapes: Shapes, *args: Te
     if len(args) - start != 1 or len(shapes) != 1:
         raise UnprovedError("a linear solve with several right-hand sides")
     b = args[start]
-    own = lu_solve(jaxprs.solve)
+    own = lu_solver(jaxprs.solve)
     if own is None or len(solver) != 2:
         return [_by_a_users_solver(ctx, jaxprs, matvec, solver, b)]
     row, column = fresh(), fresh()
@@ -137,7 +138,7 @@ def _operator(
     b: Tensor,
     places: tuple[Var, Var],
     solver: list[Tensor],
-    own: LuSolve,
+    own: LuSolver,
 ) -> tuple[Poly, Clauses, Clauses]:
     """The matrix of a linear map along one axis, of which the solver holds the factors, and the map's conditions.
 
@@ -171,7 +172,7 @@ def _operator(
     return held, *conditions
 
 
-def _held_matrix(held: Tensor, places: tuple[Var, Var], own: LuSolve) -> Poly | None:
+def _held_matrix(held: Tensor, places: tuple[Var, Var], own: LuSolver) -> Poly | None:
     """The entry, at the row and column, of the matrix whose equation a solver solves that holds these factors.
 
     Solvers hold them behind a `stop_gradient`; it is the map whose derivative is that of the solution.
@@ -183,14 +184,14 @@ def _held_matrix(held: Tensor, places: tuple[Var, Var], own: LuSolve) -> Poly | 
     return without_stops(at(found, of_var(row), of_var(column)))
 
 
-def _pivoted(held: Tensor, own: LuSolve) -> Matrix | None:
+def _pivoted(held: Tensor, own: LuSolver) -> Matrix | None:
     """The factors that a tensor holds, at the batch of the right-hand side."""
     axes = {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
     found = substitute(held.body, axes).atom()
     return found if isinstance(found, Matrix) and found.name == FACTORS else None
 
 
-def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Tensor], own: LuSolve) -> bool:
+def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Tensor], own: LuSolver) -> bool:
     """The solver's tensors are the LU factors and the permutation of the operator's matrix, or of its transpose."""
     row, column = places[::-1] if own.transposed else places
     body, axes = without_stops(body), {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
@@ -205,7 +206,7 @@ def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Te
     )
 
 
-def _of_held(held: Tensor, own: LuSolve, factors_of: Matrix | None) -> tuple[Clauses, Clauses]:
+def _of_held(held: Tensor, own: LuSolver, factors_of: Matrix | None) -> tuple[Clauses, Clauses]:
     """The conditions of what the solver holds: in `a + 0·log(a)` its matrix may have more than the equal operator.
 
     But not that no pivot is tied: what solves the equation does not depend on which rows are taken.

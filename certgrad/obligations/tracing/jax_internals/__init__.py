@@ -39,7 +39,7 @@ from ._programs import (
     source_place,
 )
 from ._sign_bit import is_sign_bit
-from ._solvers import LuSolve, MarkedSolver, is_det, is_slogdet, lu_solve, marked_solver
+from ._solvers import MarkedSolver, is_det, is_slogdet, marked_solver
 from ._steps import counted_steps
 from ._text import Serialiser, identity, remembered, serialised, serialised_all
 from ._tracing import abstract, from_library, symbols, trace, unremembered, wide_floats

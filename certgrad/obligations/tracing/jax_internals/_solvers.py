@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +9,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src.lax import linalg as _linalg
 from jax._src.numpy import linalg as _dense
 
 from certgrad._threads import Kept
@@ -19,46 +17,7 @@ from certgrad.obligations.terms.polynomials import Poly
 from ._programs import Program, jaxpr_of, program_of
 from ._text import serialised
 from ._tracing import wide_floats
-from ._values import kind_of, shape_polys
-
-
-@dataclass(frozen=True)
-class LuSolve:
-    """What JAX's LU solver does: with the matrix or its transpose, along `axis` of its right-hand side.
-
-    `batch` says which axis of the right-hand side each batch axis of the factors belongs to.
-    """
-
-    transposed: bool
-    axis: int
-    batch: tuple[int, ...]
-
-
-def lu_solve(closed: Any) -> LuSolve | None:
-    """Recognise JAX's own LU solver: the program is the one that JAX makes of it, under any number of `vmap`s."""
-    program = program_of(closed)
-    avals = [v.aval for v in program.jaxpr.invars]
-    if len(avals) != 3 or len(avals[0].shape) < 2 or not avals[2].shape:
-        return None
-    factors, order = avals[0], avals[1]
-    if factors.shape[-2] != factors.shape[-1] or order.shape != factors.shape[:-1] or kind_of(order.dtype) != "i":
-        return None
-    text = serialised(program)
-    axis, count = len(avals[2].shape) - 1, len(avals[0].shape) - 2
-    for transposed in (False, True):
-        for batch in itertools.combinations(range(axis), count):
-            if [avals[0].shape[k] for k in range(count)] != [avals[2].shape[k] for k in batch]:
-                continue
-            solver = partial(_lu_solve, transposed)
-            for k in reversed(range(axis)):
-                solver = jax.vmap(solver, (0, 0, 0) if k in batch else (None, None, 0))
-            specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
-            with wide_floats(avals[0].dtype == np.float64):
-                same = serialised(program_of(jax.make_jaxpr(solver)(*specs))) == text
-            if same:
-                return LuSolve(transposed, axis, batch)
-    return None
-
+from ._values import shape_polys
 
 _UNWRAPPED = {f: getattr(f, "__wrapped__") for f in (_dense.slogdet, _dense.det)}  # noqa: B009 (without their `jit`)
 
@@ -111,10 +70,6 @@ def _is_library(name: str, function: Any, aval: Any, closed: Any) -> bool:
             traced = equations[0].params["call_jaxpr"] if len(equations) == 1 else None
         _library_texts.table[key] = serialised(program_of(traced)) if traced is not None else ""
     return bool(_library_texts.table[key]) and serialised(program_of(closed)) == _library_texts.table[key]
-
-
-def _lu_solve(transposed: bool, factors: Any, permutation: Any, b: Any) -> Any:
-    return _linalg.lu_solve(factors, permutation, b, trans=int(transposed))
 
 
 @dataclass(frozen=True)
