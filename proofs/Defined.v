@@ -23,13 +23,21 @@ Ltac condition_law :=
 (** An index is inside its range. *)
 Ltac index_inside :=
   first
-    [ index_law
+    [ assumption
+    | lia
     | solve [rewrite ?Z.div_1_r, ?Z.mul_1_l, ?Z.mul_1_r; quotients_of_products; place_in_range]
+    | index_law
     | (hypotheses; index_law)
     | (hypotheses; split_guards; index_law) ].
 
+(** A case that plainly cannot be is left out. *)
 Ltac choose :=
-  lazymatch goal with |- if ?c then _ else _ => decide_bool c; reduce; try absurd_index end.
+  lazymatch goal with |- if ?c then _ else _ =>
+    lazymatch c with
+    | context [Rltb] => decide_bool c; reduce; try contradiction
+    | _ => decide_bool c; reduce; try (exfalso; first [contradiction | lia | (Z.to_euclidean_division_equations; lia)])
+    end
+  end.
 
 (** * Under a mask *)
 
@@ -64,7 +72,7 @@ Ltac defined_everywhere :=
   | |- if _ then _ else _ => tidy_indices; choose; defined_everywhere
   | |- exists i, (0 <= i < _)%Z /\ True => exists 0%Z; split; [index_law | exact I]
   | |- _ <> _ :> Z => first [index_law | (progress quotients_of_products; lia) | apply not_eq_sym, Z.lt_neq; product_above]
-  | |- _ <> _ :> R => hypotheses; first [side | (progress values; side) | (rewrite ?mult_IZR; side)]
+  | |- _ <> _ :> R => hypotheses; first [side | (progress values; side) | (rewrite ?mult_IZR; side) | absurd_index]
   | |- ~ _ => intro; hypotheses; first [absurd_index | lra]
   | |- _ => hypotheses; condition_law
   end.
@@ -76,17 +84,29 @@ Ltac defined_everywhere :=
 
 Definition known (P : Prop) : Prop := P.
 
+Definition inside_0 (P : Prop) : Prop := P.
+Definition inside_1 n (P : Z -> Prop) : Prop := forall i, (0 <= i < n)%Z -> P i.
+Definition inside_2 n m (P : Z -> Z -> Prop) : Prop := forall i, (0 <= i < n)%Z -> inside_1 m (P i).
+Definition inside_3 n m l (P : Z -> Z -> Z -> Prop) : Prop := forall i, (0 <= i < n)%Z -> inside_2 m l (P i).
+Definition inside_4 n m l o (P : Z -> Z -> Z -> Z -> Prop) : Prop := forall i, (0 <= i < n)%Z -> inside_3 m l o (P i).
+Definition inside_5 n m l o p (P : Z -> Z -> Z -> Z -> Z -> Prop) : Prop :=
+  forall i, (0 <= i < n)%Z -> inside_4 m l o p (P i).
+
+Ltac open_inside := unfold inside_5, inside_4, inside_3, inside_2, inside_1, inside_0.
+Ltac open_known K := unfold known, inside_5, inside_4, inside_3, inside_2, inside_1, inside_0 in K.
+
 Ltac head_of g := lazymatch g with ?f _ => head_of f | _ => g end.
 
 Ltac forget_known := repeat match goal with K : known _ |- _ => clear K end.
 
 (** Numbers and truth values by what they are; conditions keep their names. *)
 Ltac values_by_definition :=
-  repeat match goal with h := _ : ?T |- _ => lazymatch T with context [Prop] => fail | _ => progress unfold h end end;
+  repeat match goal with h := _ : ?T |- _ =>
+    lazymatch T with context [Prop] => fail | _ => lazymatch goal with |- context [h] => unfold h end end end;
   cbv beta.
 
 Ltac known_part h :=
-  match goal with K : known ?P |- _ => lazymatch P with context [h] => red in K; apply K end end.
+  match goal with K : known ?P |- _ => lazymatch P with context [h] => open_known K; apply K end end.
 
 Ltac part_holds :=
   cbv beta;
@@ -106,39 +126,46 @@ Ltac part_holds :=
       else (forget_known; defined_everywhere)
   end.
 
-(** Of other indices nothing is needed. *)
-Ltac without_indices := repeat match goal with H : (0 <= ?i < _)%Z |- _ => is_var i; clear H; try clear i end.
-
-Ltac prove_part D := without_indices; red; intros; unfold D; values_by_definition; part_holds.
+Ltac prove_part D := red; open_inside; intros; unfold D; values_by_definition; part_holds.
 
 Ltac know_part D K :=
   lazymatch type of D with
-  | Z -> Z -> Z -> Z -> Z -> Prop =>
-      eassert (K : known (forall e_i e_j e_k e_l e_m : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> (0 <= e_k < _)%Z ->
-        (0 <= e_l < _)%Z -> (0 <= e_m < _)%Z -> D e_i e_j e_k e_l e_m)) by prove_part D
-  | Z -> Z -> Z -> Z -> Prop =>
-      eassert (K : known (forall e_i e_j e_k e_l : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> (0 <= e_k < _)%Z ->
-        (0 <= e_l < _)%Z -> D e_i e_j e_k e_l)) by prove_part D
-  | Z -> Z -> Z -> Prop =>
-      eassert (K : known (forall e_i e_j e_k : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> (0 <= e_k < _)%Z ->
-        D e_i e_j e_k)) by prove_part D
-  | Z -> Z -> Prop =>
-      eassert (K : known (forall e_i e_j : Z, (0 <= e_i < _)%Z -> (0 <= e_j < _)%Z -> D e_i e_j)) by prove_part D
-  | Z -> Prop => eassert (K : known (forall e_i : Z, (0 <= e_i < _)%Z -> D e_i)) by prove_part D
-  | Prop => assert (K : known D) by prove_part D
+  | Prop => assert (K : known (inside_0 D)) by prove_part D
+  | Z -> Prop => eassert (K : known (inside_1 _ D)) by prove_part D
+  | Z -> Z -> Prop => eassert (K : known (inside_2 _ _ D)) by prove_part D
+  | Z -> Z -> Z -> Prop => eassert (K : known (inside_3 _ _ _ D)) by prove_part D
+  | Z -> Z -> Z -> Z -> Prop => eassert (K : known (inside_4 _ _ _ _ D)) by prove_part D
+  | Z -> Z -> Z -> Z -> Z -> Prop => eassert (K : known (inside_5 _ _ _ _ _ D)) by prove_part D
   end.
 
-Ltac defined_by_parts :=
-  lazymatch goal with |- ?G =>
-    tryif (let a := constr:(ltac:(head_value G)) in idtac) then
-      let a := constr:(ltac:(head_value G)) in
+(** The indices that the goal is about are not those that a part is about. *)
+Ltac closed_goal :=
+  repeat match goal with H : (0 <= ?i < _)%Z |- context [?i] => is_var i; revert H; revert i end;
+  lazymatch goal with
+  | |- forall i, (0 <= i < ?n)%Z -> forall j, (0 <= j < ?m)%Z -> forall k, (0 <= k < ?l)%Z ->
+       forall h, (0 <= h < ?o)%Z -> forall g, (0 <= g < ?p)%Z -> ?F i j k h g => change (inside_5 n m l o p F)
+  | |- forall i, (0 <= i < ?n)%Z -> forall j, (0 <= j < ?m)%Z -> forall k, (0 <= k < ?l)%Z ->
+       forall h, (0 <= h < ?o)%Z -> ?F i j k h => change (inside_4 n m l o F)
+  | |- forall i, (0 <= i < ?n)%Z -> forall j, (0 <= j < ?m)%Z -> forall k, (0 <= k < ?l)%Z -> ?F i j k =>
+      change (inside_3 n m l F)
+  | |- forall i, (0 <= i < ?n)%Z -> forall j, (0 <= j < ?m)%Z -> ?F i j => change (inside_2 n m F)
+  | |- forall i, (0 <= i < ?n)%Z -> ?F i => change (inside_1 n F)
+  | |- ?F => change (inside_0 F)
+  end.
+
+Ltac parts :=
+  lazymatch goal with
+  | |- ?W (let x := ?a in @?B x) =>
       let T := type of a in
       let D := fresh "part" in
-      pose (D := a); body_at G D ltac:(fun r => change r);
+      pose (D := a);
+      let r := eval cbv beta in (B D) in change (W r);
       lazymatch T with
       | context [Prop] => let K := fresh "known" in try (know_part D K; clearbody D)
       | _ => idtac
       end;
-      defined_by_parts
-    else (values_by_definition; part_holds)
+      parts
+  | |- _ => open_inside; intros; values_by_definition; part_holds
   end.
+
+Ltac defined_by_parts := closed_goal; parts.
