@@ -6,6 +6,7 @@ the shapes that certgrad infers. `surrogate` quotes the intent that the package 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -39,7 +40,6 @@ def _later(name: str) -> Callable[[Callable[[], Declaration]], Callable[[], Decl
 _say("optax.projections._projections:_projection_unit_simplex", "n -> n")
 _say("jaxopt._src.projection:_projection_unit_simplex", "n -> n")
 _say("jaxopt._src.projection:_projection_unit_sparse_simplex", "5 -> 5", static={"max_nz": 2})
-_say("jaxopt._src.isotonic:_isotonic_l2_pav", "n -> n")
 for _rule in ("argmax", "max", "fun"):
     _say(
         f"jaxopt._src.perturbations:make_perturbed_{_rule}.<locals>.forward_pert",
@@ -52,6 +52,27 @@ for _rule in ("nextafter", "prevbefore"):  # the float next to a number
     _say(f"equinox.internal._nextafter:{_rule}", "n -> n", approximates=lambda x: x)
 _say("equinox.debug._backward_nan:_backward_nan", "n d", static={"name": None, "terminate": False})
 _say("equinox.internal._loop.checkpointed:_stop_gradient_on_unperturbed", "n, n", static={"body_fun": None})
+
+
+@_later("jaxopt._src.isotonic:_isotonic_l2_pav")
+def _isotonic() -> Declaration:
+    from jaxopt._src import isotonic
+
+    # Compiled by numba it refuses the arrays that this JAX gives a callback, which are read-only.
+    isotonic._isotonic_l2_pav_numba = getattr(
+        isotonic._isotonic_l2_pav_numba, "py_func", isotonic._isotonic_l2_pav_numba
+    )
+    return Declaration("3 -> 3", approximates=_decreasing, origin="declared for it")
+
+
+def _decreasing(y: Any) -> Any:
+    """The nearest decreasing sequence: at i the least over j ≤ i of the largest mean of j to k ≥ i."""
+    n = len(y)
+    means = {(j, k): jnp.mean(y[j : k + 1]) for j in range(n) for k in range(j, n)}
+    largest = [
+        [functools.reduce(jnp.maximum, [means[j, k] for k in range(i, n)]) for j in range(i + 1)] for i in range(n)
+    ]
+    return jnp.stack([functools.reduce(jnp.minimum, row) for row in largest])
 
 
 @_later("lineax._misc:_asarray")
@@ -131,6 +152,24 @@ _say(
 )
 _say("distrax._src.utils.math:multiply_no_nan", "*s, *s -> *s")
 _say("distrax._src.utils.math:power_no_nan", "*s, *s -> *s", domain="x > 0")
+
+
+@_later("netket.jax._expect:_expect")
+def _expectation() -> Declaration:
+    import netket
+
+    # Without it the statistics hold an entry that is NaN whatever the samples are.
+    netket.config.update("netket_experimental_fft_autocorrelation", True)
+    static = {
+        "n_chains": 2,
+        "chunk_size": None,
+        "in_axes": None,
+        "log_pdf": lambda w, s: 2 * s @ w,
+        "expected_fun": lambda w, s: jnp.sum(s * w, axis=-1) ** 2,
+    }
+    reason = '"differentiating the first equation above, and then by approximating the expectation values again"'
+    return Declaration("n, 8 n", static, surrogate=reason, origin="declared for it")
+
 
 # ott
 
