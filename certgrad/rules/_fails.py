@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,8 @@ def failure(rule: UserRule) -> Failure | None:
     """
     if not rule.kind:
         return None
+    rule = copy(rule)  # as it runs, and not as what it approximates
+    rule.ideal, rule.ideals = None, ()
     for k, case in enumerate(rule.cases):
         instance = family(rule, case).prove[0]
         found = _failing(rule, instance)

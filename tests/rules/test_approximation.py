@@ -239,6 +239,46 @@ def test_orders_beside_the_declared_one_are_read_as_well():
     assert {"kn at n = 1", "kn at n = 3"} < {i.partition(" is read")[0] for c in report.claims for i in c.idealisations}
 
 
+def kn_under_jit(below):
+    """The order is an operand of the jitted rule, and one less is computed there."""
+
+    @jax.jit
+    def value(n, x):
+        return jnp.exp(-x) * jnp.sqrt(jnp.pi / (2 * x)) * (1 + (4 * n * n - 1) / (8 * x))
+
+    kn = functools.partial(jax.custom_jvp, nondiff_argnums=(0,))(lambda n, x: value(n, x))
+    kn.defjvp(jax.jit(lambda n, p, t: (kn(n, *p), -(kn(n - below, *p) + kn(n + 1, *p)) / 2 * t[0])))
+    return kn
+
+
+def test_orders_that_a_jitted_rule_computes_are_read_as_well():
+    options = {"static": {"n": 2}, "domain": "x > 0", "approximates": lambda x, n: special.kv(n, x)}
+    report = certgrad.check(kn_under_jit(1), "m -> m", **options)
+    assert report.proved, report
+    assert certgrad.check(kn_under_jit(2), "m -> m", **options).verdict == "refuted"
+
+
+def test_a_rule_does_not_fail_because_an_ideal_function_does():
+    @jax.custom_jvp
+    def cosine(x):
+        return 1 - x**2 / 2
+
+    cosine.defjvp(lambda p, t: (cosine(*p), -p[0] * t[0]))
+
+    def refusing(x):
+        raise ValueError("not today")
+
+    certgrad.declare("*s -> *s", approximates=refusing)(cosine)
+
+    @jax.custom_jvp
+    def sine(x):
+        return x - x**3 / 6
+
+    sine.defjvp(lambda p, t: (sine(*p), cosine(*p) * t[0]))
+    report = certgrad.check(sine, "n -> n", approximates=jnp.sin)
+    assert "its rule fails" not in str(report), report
+
+
 def test_a_value_that_the_rule_computes_otherwise_is_read_as_ideal_too():
     """Of J₀ and J₁ at once, where the rule takes the values from a call that gives one more."""
 

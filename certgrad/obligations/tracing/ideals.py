@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import jaxpr_as_fun
 
 from certgrad.errors import RuleError
 from certgrad.obligations.tracing.jax_internals import (
@@ -54,11 +56,16 @@ class Ideal:
         if key not in self._calls:
             self._calls[key] = _call_of(self.function, avals, self.custom)
         own = self._calls[key]
-        if own is None or len(own.constants) != first or len(own.body.jaxpr.eqns) != len(body.jaxpr.eqns):
+        if own is None or len(own.body.jaxpr.eqns) != len(body.jaxpr.eqns):
             return False
         constants = [_value(v, known) for v in eqn.invars[:first]]
-        same = all(a is not None and _same(a, b) for a, b in zip(constants, own.constants, strict=True))
-        return same and identity(own.body) == identity(body) and self._is_near()
+        if any(c is None for c in constants):
+            return False
+        if len(own.constants) == first:
+            same = all(map(_same, constants, own.constants)) and identity(own.body) == identity(body)
+        else:  # where the one is given a number, it stands in the program of the other
+            same = identity(_at(own.body, own.constants, avals)) == identity(_at(body, constants, avals))
+        return same and self._is_near()
 
     def _is_near(self) -> bool:
         if self._near is None:
@@ -112,6 +119,12 @@ def _call_of(function: Callable[..., Any], avals: Sequence[Any], custom: bool) -
         program = body
 
 
+def _at(body: Program, constants: Sequence[Any], avals: Sequence[Any]) -> Program:
+    """The program of the arrays alone, with its first operands as numbers."""
+    run = jaxpr_as_fun(body)
+    return program_of(jax.make_jaxpr(lambda *xs: run(*constants, *xs))(*avals))
+
+
 def _value(v: Any, known: Known) -> Any:
     return v.val if is_literal(v) else known.get(v)
 
@@ -148,9 +161,11 @@ Found = dict[int, Ideal | Program]
 
 def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Known, found: Found) -> bool:
     """Whether a program calls approximations, which are `found` then."""
+    known = dict(known)
     for eqn in jaxpr.eqns:
         body = inner_program(eqn)
         if body is None or len(body.jaxpr.invars) != len(eqn.invars):
+            known |= _number(eqn, known)
             continue
         ideal = next((one for one in ideals if one.is_called(eqn, body, known)), None)
         if ideal is not None:
@@ -159,6 +174,18 @@ def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Known, found: Found) -> boo
         elif _met(body.jaxpr, ideals, _inside(eqn, body, known), found):
             found[id(eqn)] = body
     return any(id(eqn) in found for eqn in jaxpr.eqns)
+
+
+def _number(eqn: Any, known: Known) -> Known:
+    """The number that an equation computes of numbers, such as an order less one."""
+    operands = [_value(v, known) for v in eqn.invars]
+    scalars = all(v.aval.shape == () for v in (*eqn.invars, *eqn.outvars))
+    if len(eqn.outvars) != 1 or not scalars or eqn.effects or not operands or any(x is None for x in operands):
+        return {}
+    with jax.ensure_compile_time_eval():
+        out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+        value = jnp.asarray(out[0] if eqn.primitive.multiple_results else out)
+    return {eqn.outvars[0]: value.item() if value.weak_type else np.asarray(value)[()]}
 
 
 def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], found: Found) -> list[Any]:
