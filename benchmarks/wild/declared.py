@@ -220,7 +220,7 @@ _say("nifty8.re.multi_grid.util:sqrtm", "n n -> n n")
 _TFP = "tensorflow_probability.substrates.jax"
 
 
-def _ideal(name: str, signature: str, what: Callable[..., Any], **options: Any) -> None:
+def _ideal(name: str, signature: str, what: Callable[..., Any] | str, **options: Any) -> None:
     """The function computes an approximation of `what`, and its rule is the derivative of that."""
     _say(name, signature, approximates=what, **options)
 
@@ -423,7 +423,7 @@ _say(f"{_JAX}.nn.functions:relu6", "*s -> *s")
 _say(f"{_JAX}.nn.functions:log1mexp", "*s -> *s")
 _say(f"{_JAX}.nn.functions:_softmax", "n d, n d:bool -> n d", static={"axis": -1})
 _say(f"{_JAX}.numpy.lax_numpy:_i0", "*s -> *s")
-_say(f"{_JAX}.numpy.linalg:_det", "n n -> ")
+_ideal(f"{_JAX}.numpy.linalg:_det", "2 2 -> ", f"{_JAX}.numpy.linalg:_det_2x2")  # its own formula is none where it is 0
 _say(f"{_JAX}.numpy.linalg:_pinv", "n n -> n n")
 _say(f"{_JAX}.numpy.linalg:_slogdet_lu", "n+2 n+2 -> , ")  # slogdet calls it for three rows and more
 _say(f"{_JAX}.numpy.linalg:_slogdet_qr", "n n -> , ")
@@ -571,6 +571,18 @@ _say("e3x.nn.functions.switch:smooth_switch", "n -> n", static={"x0": 0.0, "x1":
 _say("e3x.ops.safe:norm", "n d -> n", static={"axis": -1, "keepdims": False})
 _ideal("jaxbessel.bessel:j0", "n -> n", lambda x: special.jv(0, x))
 _ideal("jaxbessel.bessel:j1", "n -> n", lambda x: special.jv(1, x))
+
+
+@_later("jaxbessel.bessel:_j1_over_x")
+@functools.cache
+def _j1_over_x() -> Declaration:
+    """Of a table without a rule of its own, which is called where J₁ is differentiated."""
+    from jaxbessel import bessel
+
+    bessel._j1_over_x = jax.jit(bessel._j1_over_x)  # so that a program shows its calls
+    return Declaration("n -> n", domain="x != 0", approximates=lambda x: special.jv(1, x) / x, origin="declared for it")
+
+
 _ideal(
     "jaxbessel.bessel:_bessel_jn",
     "n -> 4 n",
