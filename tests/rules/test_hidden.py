@@ -245,6 +245,45 @@ def test_what_asks_whether_an_argument_is_traced_is_not_proved(bwd):
     assert report.verdict not in ("proved", "proved under hypotheses")
 
 
+def asking_in_a_loop(x, g):
+    return (lax.fori_loop(0, 1, lambda _, c: (2 if isinstance(c, Tracer) else 3) * c, x * g),)
+
+
+def asking_in_a_branch(x, g):
+    double = lambda y: (2 if isinstance(y, Tracer) else 3) * y
+    return (lax.cond(x[0] > 0, double, double, x * g),)
+
+
+@pytest.mark.parametrize("bwd", [asking_in_a_loop, asking_in_a_branch])
+def test_in_the_body_of_a_loop_or_a_branch_a_value_is_traced_wherever_the_rule_runs(bwd):
+    x, g = jnp.array([3.0]), jnp.array([5.0])
+    assert bwd(x, g)[0] == 2 * x * g
+    assert certgrad.check(square(bwd), "n -> n").proved
+
+
+def asking_in_a_loop_of_what_is_outside(x, g):
+    return (lax.fori_loop(0, 1, lambda _, c: (2 if isinstance(x, Tracer) else 3) * c, x * g),)
+
+
+@jax.custom_jvp
+def asking_custom_function(y):
+    return (2 if isinstance(y, Tracer) else 3) * y
+
+
+asking_custom_function.defjvp(lambda y, dy: (asking_custom_function(*y), 2 * dy[0]))
+
+
+def asking_in_a_custom_function(x, g):
+    return (asking_custom_function(x * g),)
+
+
+@pytest.mark.parametrize("bwd", [asking_in_a_loop_of_what_is_outside, asking_in_a_custom_function])
+def test_of_a_value_from_outside_and_in_a_custom_function_the_answer_is_another_one(bwd):
+    x, g = jnp.array([3.0]), jnp.array([5.0])
+    assert bwd(x, g)[0] == 3 * x * g
+    assert certgrad.check(square(bwd), "n -> n").verdict == "unproved"
+
+
 def test_a_question_is_heard_inside_another_block():
     with sizes_as_integers([asking]) as outer, sizes_as_integers([asking]) as inner:
         jax.make_jaxpr(asking)(1.0, 1.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,7 @@ from certgrad.obligations.certificate import (
     VerdictName,
     Witness,
 )
-from certgrad.obligations.generality.alike import FINITE, compares_programs, prove_alike, same_value
+from certgrad.obligations.generality.alike import FINITE, IDLE, compares_programs, prove_alike, prove_idle, same_value
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -38,6 +37,7 @@ ROUNDING = {True: 1e-9, False: 1e-3}
 
 
 VALUE = "rule_runs_forward"
+DERIVATIVE = "jvp_is_derivative"
 OWN_OPERATIONS = "the value is computed by the function's own operations"
 
 
@@ -204,6 +204,9 @@ def _attempt(
             return Outcome(reason=str(error)), _refuted(witness)
         if record.reading.trial and record.reading.approximated:  # as the ideal functions it may be short
             return Outcome(reason=str(error)), Result("unproved", [], str(error))
+        short = _idle(traces, problem.shapes, programs, record) if kind == DERIVATIVE else None
+        if short is not None:
+            return short, judged(traces, instance, kind, short, record, problem.shapes)
         try:
             with limited(steps, seconds):
                 outcome = prove(problem, kind)
@@ -220,8 +223,26 @@ def _attempt(
     return outcome, result or judged(traces, instance, kind, outcome, record, shapes)
 
 
+def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
+    """A proof of a JVP with any numbers in place of what it multiplies by 0, if there is one."""
+    op = traces.op
+    if programs.jvp is None:
+        return None
+    try:
+        with limited(FIRST_STEPS, _limits(op)[1]):
+            outcome = prove_idle(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
+        return None
+    if outcome is None or not outcome.proved:
+        return None
+    record.relations.setdefault("values that are multiplied by 0")
+    return outcome
+
+
 def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
     """A proof with shared values as numbers, if there is one."""
+    if kind == DERIVATIVE:
+        return _idle(traces, shapes, programs, record)
     if not compares_programs(kind, programs):
         return None
     op = traces.op
@@ -236,7 +257,7 @@ def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record
     if not outcome.proved:
         return None
     record.relations.setdefault("values that both programs compute alike")
-    return replace(outcome, alike=True)
+    return outcome
 
 
 def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, record: Record, shapes: Shapes) -> Result:
@@ -247,14 +268,14 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
             return Result("unproved", [], NO_POINT)
         if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
             return Result("unproved", [], NO_SOLUTION)
-        if outcome.alike and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
-            return Result("unproved", [], f"no point was found where {FINITE.text}")
+        finite = [*([FINITE] if outcome.alike else []), *([IDLE] if outcome.idle else [])]
+        if finite and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
+            return Result("unproved", [], f"no point was found where {finite[0].text}")
         axes = dict(zip(op.arg_names, instance.inputs, strict=True)) | dict.fromkeys(op.params, ())
         floats = (n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d not in ("int", "bool"))
         reals = dict.fromkeys((*floats, *op.params), True)
         listed = each_listed(outcome, axes, op.arg_names, reads_of(op, shapes, outcome), reals)
-        if outcome.alike:
-            listed.append(FINITE)
+        listed += finite
         return Result("proved under hypotheses" if listed else "proved", listed)
     residual = show_difference(outcome.residual) if outcome.residual is not None else ""
     # Witnesses are of the program as it is written.

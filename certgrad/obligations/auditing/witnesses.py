@@ -122,8 +122,9 @@ def _all_finite(rule: Rule, kind: str, point: Point, exact: Sequence[str]) -> bo
         else:
             assert rule.jvp is not None
             assert rule.vjp is not None
-            moved = rule.jvp(xs, tangents)
-            outs = [*moved, *rule.vjp(xs, [ct.astype(y.dtype) for ct, y in zip(seeds, moved, strict=True)])]
+            outs = moved = rule.jvp(xs, tangents)
+            if kind == "vjp_is_adjoint":
+                outs = [*moved, *rule.vjp(xs, [ct.astype(y.dtype) for ct, y in zip(seeds, moved, strict=True)])]
         return all(bool(np.isfinite(np.asarray(y)).all()) for y in outs)
 
 

@@ -1,16 +1,23 @@
-"""Obligations that compare two programs which share work: what both compute alike needs no meaning.
+"""What needs no meaning: values that two programs of an obligation compute alike, and those that 0 is multiplied by.
 
-The theorem: let both sides of an obligation be P(x, t, h(x)) and Q(x, t, h(x)), where h stands for values that both
-programs compute by the same operations from what is not moved. If P(x, t, c) = Q(x, t, c) for every c, then both sides
-are equal at every x at which h(x) is finite. That h(x) is finite is a hypothesis; nothing else is used of it.
+The theorem: let both sides of an obligation be P(x, t, h(x)) and Q(x, t, h(x)), where h stands for values that are
+computed from what is not moved. If P(x, t, c) = Q(x, t, c) for every c, then both sides are equal at every x at which
+h(x) is finite. That h(x) is finite is a hypothesis; nothing else is used of it.
 
-It compares a rule's value with the function's, and a JVP with its transpose. It says nothing about a derivative.
+Where the obligation compares a rule's value with the function's, or a JVP with its transpose, h is what both programs
+compute by the same operations, and what one of them multiplies by the number 0: a partial derivative in an argument
+that does not move. Where it compares a JVP with the function's derivative, which is no program, h is of the latter kind
+alone: the rule is evaluated there, and nothing of it is differentiated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 
 from certgrad.hypotheses.tree import Words
 from certgrad.obligations.assume.conditions import polys
@@ -20,7 +27,16 @@ from certgrad.obligations.prove.problem import Programs, Shapes, build
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.walk import mentions
-from certgrad.obligations.tracing.jax_internals import Numbering, Program, Value, bits_of, kind_of, reached, rebuilt
+from certgrad.obligations.tracing.jax_internals import (
+    Numbering,
+    Program,
+    Value,
+    bits_of,
+    genuine,
+    kind_of,
+    reached,
+    rebuilt,
+)
 
 FINITE = Hypothesis(
     text="what both programs compute alike is finite",
@@ -29,6 +45,15 @@ FINITE = Hypothesis(
     source="shared values",
     negligible=False,
     tree=Words("what both programs compute alike is finite"),
+)
+
+IDLE = Hypothesis(
+    text="what is multiplied by 0 is finite",
+    latex=r"\text{what is multiplied by 0 is finite}",
+    prose="every value that the programs multiply by the number 0 is a finite number",
+    source="values multiplied by 0",
+    negligible=False,
+    tree=Words("what is multiplied by 0 is finite"),
 )
 
 
@@ -65,6 +90,8 @@ def prove_alike(
         sides.append((numbering.outputs(program, [*arguments, *free, *scalars]), free))
     (left, _), (right, _) = sides
     common = {v for v in reached(left) if _can_stand_alone(v)}.intersection(reached(right))
+    idle = {*_multiplied_by_zero(left), *_multiplied_by_zero(right)} - common
+    common |= idle
     shared = list(dict.fromkeys(v for outputs in (left, right) for v in reached(outputs, common) if v in common))
     one, other = (rebuilt(outputs, [*arguments, *shared, *free, *scalars]) for outputs, free in sides)
     if kind == "rule_runs_forward":
@@ -73,6 +100,64 @@ def prove_alike(
         reduced = Programs(one, None, nothing, other, programs.out_shapes)
     else:
         reduced = Programs(rebuilt((), [*arguments, *shared, *scalars]), one, other, None, programs.out_shapes)
+    outcome = _proved_of_any(shared, kind, names, params, domain, shapes, reduced, where)
+    alone = not idle.issuperset(shared)
+    return replace(outcome, alike=alone or not shared, idle=not idle.isdisjoint(shared))
+
+
+def prove_idle(
+    names: Sequence[str],
+    params: Mapping[str, str | None],
+    domain: tuple[str, ...],
+    shapes: Shapes,
+    programs: Programs,
+    where: str,
+) -> Outcome | None:
+    """An attempt at the JVP with any numbers in place of values that it multiplies by 0; None if there are none.
+
+    It holds under `IDLE`. Raises UnprovedError where the calculus cannot follow what is left.
+    """
+    forward, jvp = programs.forward, programs.jvp
+    assert jvp is not None
+    count, last = len(names), len(params)
+    arguments = [Value(v.aval, moves=True) for v in jvp.jaxpr.invars[:count]]
+    scalars = [Value(v.aval, moves=True) for v in jvp.jaxpr.invars[_end(jvp, last) :]]
+    tangents = [Value(v.aval, free=True, moves=True) for v in jvp.jaxpr.invars[count : _end(jvp, last)]]
+    outputs = Numbering().outputs(jvp, [*arguments, *tangents, *scalars])
+    idle = {*_multiplied_by_zero(outputs)}
+    shared = [v for v in reached(outputs, idle) if v in idle]
+    if not shared:
+        return None
+    given = list(forward.jaxpr.invars)
+    wider = SimpleNamespace(
+        invars=[*given[:count], *shared, *given[count:]],
+        constvars=forward.jaxpr.constvars,
+        eqns=forward.jaxpr.eqns,
+        outvars=forward.jaxpr.outvars,
+    )
+    seeds = [Value(v.aval) for v in programs.vjp.jaxpr.invars[count : _end(programs.vjp, last)]]
+    reduced = Programs(
+        Program(wider, forward.consts),
+        rebuilt(outputs, [*arguments, *shared, *tangents, *scalars]),
+        rebuilt((), [*arguments, *shared, *seeds, *scalars]),
+        None,
+        programs.out_shapes,
+    )
+    outcome = _proved_of_any(shared, "jvp_is_derivative", names, params, domain, shapes, reduced, where)
+    return replace(outcome, idle=True)
+
+
+def _proved_of_any(
+    shared: Sequence[Value],
+    kind: str,
+    names: Sequence[str],
+    params: Mapping[str, str | None],
+    domain: tuple[str, ...],
+    shapes: Shapes,
+    reduced: Programs,
+    where: str,
+) -> Outcome:
+    """An attempt at the obligation of programs that take these values after their arguments."""
     added = [f"shared value {k}" for k in range(len(shared))]
     wider = replace(
         shapes,
@@ -82,8 +167,31 @@ def prove_alike(
     problem = build([*names, *added], params, domain, wider, reduced, where)
     outcome = prove(problem, kind)
     if outcome.proved and any(mentions(p, set(added)) for c in outcome.hypotheses for p in polys(c)):
-        return Outcome(reason="a condition on a value that both programs compute alike")
+        return Outcome(reason="a condition on a value that stands for any number")
     return outcome
+
+
+def _multiplied_by_zero(outputs: Sequence[Any]) -> Iterator[Value]:
+    """The values that the outputs depend on and the number 0 is multiplied by."""
+    for value in reached(outputs):
+        if value.step is not None and value.step.eqn.primitive.name == "mul" and genuine(value.step.eqn.primitive):
+            first, second = value.step.operands
+            for one, other in ((first, second), (second, first)):
+                if isinstance(one, Value) and _can_stand_alone(one) and _is_zero(other):
+                    yield one
+
+
+_MOVE_ENTRIES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy"})
+
+
+def _is_zero(atom: Any) -> bool:
+    """A literal or a constant of zeros, or such a one in another shape or dtype."""
+    while isinstance(atom, Value) and atom.step is not None:
+        if atom.step.eqn.primitive.name not in _MOVE_ENTRIES or not genuine(atom.step.eqn.primitive):
+            return False
+        atom = atom.step.operands[0]
+    constant = atom.constant if isinstance(atom, Value) else atom.val
+    return constant is not None and not np.any(np.asarray(constant))
 
 
 def same_value(programs: Programs) -> bool:

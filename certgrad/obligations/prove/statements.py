@@ -58,7 +58,9 @@ class Outcome:
     tests: Mapping[Var, Poly] = field(default_factory=dict)
     """The tests of the loops at whose steps hypotheses are asked, with the variables that number these."""
     alike: bool = False
-    """It holds where what both programs compute alike is finite (see `_alike`)."""
+    """It holds where what both programs compute alike is finite (see `generality/alike.py`)."""
+    idle: bool = False
+    """It holds where what is multiplied by 0 is finite (see there)."""
 
     @property
     def proved(self) -> bool:

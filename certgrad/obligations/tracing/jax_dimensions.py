@@ -95,10 +95,12 @@ class Answers:
     modules: frozenset[int]
     """Whose questions were heard: the identities of their global variables."""
     told: set[CodeType]
-    """The code that was told once that a value is traced."""
+    """The code that was told once that a value is traced which is an array where the code runs."""
 
     def never(self, function: FunctionType, codes: Iterable[CodeType]) -> bool:
-        """No value that the function asked about was traced; these are its code and that of what it defines."""
+        """No value that the function asked about was traced for certgrad alone; these are its code and that of what it
+        defines.
+        """
         return id(function.__globals__) in self.modules and self.told.isdisjoint(codes)
 
 
@@ -113,7 +115,8 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
     thread, told = get_ident(), set[CodeType]()
 
     def as_it_runs(value: Any, kind: Any, /) -> bool:
-        if builtins.isinstance(value, jax.core.Tracer) and get_ident() == thread and _names_tracers(kind):
+        traced = builtins.isinstance(value, jax.core.Tracer) and not _in_a_body(value)
+        if traced and get_ident() == thread and _names_tracers(kind):
             told.add(sys._getframe(1).f_code)
         return builtins.isinstance(0 if type(value) is _DimExpr else value, kind)
 
@@ -133,6 +136,19 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
                 del modules[key]["isinstance"]
             else:  # inside another such block
                 modules[key]["isinstance"] = own
+
+
+_BODIES = frozenset({"scan", "while_cond", "while_body", "fori_loop", "cond", "switch", "checkpoint / remat"})
+"""What JAX calls the traces that it makes of functions which it is given, whether or not it is tracing already.
+
+Those of `jit` are called as that of a whole program is, and of custom functions it makes none where these run.
+"""
+
+
+def _in_a_body(value: Any) -> bool:
+    """The value belongs to a trace that JAX makes where the code runs as well."""
+    frame = getattr(getattr(value, "_trace", None), "frame", None)
+    return getattr(getattr(frame, "debug_info", None), "traced_for", None) in _BODIES
 
 
 def _names_tracers(kind: Any) -> bool:
