@@ -241,7 +241,7 @@ def _inverse(name: str, equation: Callable[..., Any]) -> Callable[..., Any]:
         out = jax.ShapeDtypeStruct(args[0].shape, args[0].dtype)
 
         def on_host(*arrays: Any) -> np.ndarray:
-            return np.asarray(found(*map(np.asarray, arrays)), arrays[0].dtype)
+            return np.asarray(found(*map(np.asarray, arrays)), out.dtype)
 
         return jax.pure_callback(on_host, out, *args, vmap_method="broadcast_all")
 
