@@ -74,7 +74,9 @@ Ltac defined_everywhere :=
   | |- _ <> _ :> Z => first [index_law | (progress quotients_of_products; lia) | apply not_eq_sym, Z.lt_neq; product_above]
   | |- _ <> _ :> R => hypotheses; first [side | (progress values; side) | (rewrite ?mult_IZR; side) | absurd_index]
   | |- ~ _ => intro; hypotheses; first [absurd_index | lra]
-  | |- _ => hypotheses; condition_law
+  | |- _ => first
+      [ hypotheses; condition_law
+      | (progress rewrite ?Z.div_1_r, ?Z.mul_1_r, ?Z.add_0_r); hypotheses; condition_law ]
   end.
 
 (** * Definition by definition

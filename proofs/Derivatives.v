@@ -12,6 +12,12 @@ Proof. intros f []. Qed.
 Ltac dual_step :=
   lazymatch goal with
   | |- dual (fun _ => ?c) _ _ => apply (dual_const c)
+  | H : dual (fun t => ?x t) _ _ |- dual (fun t => ?x t) _ _ => apply H
+  | H : forall i : Z, dual (fun t => ?x t i) _ _ |- dual (fun t => ?x t _) _ _ => apply H
+  | H : forall i j : Z, dual (fun t => ?x t i j) _ _ |- dual (fun t => ?x t _ _) _ _ => apply H
+  | H : forall i j k : Z, dual (fun t => ?x t i j k) _ _ |- dual (fun t => ?x t _ _ _) _ _ => apply H
+  | H : forall i j k l : Z, dual (fun t => ?x t i j k l) _ _ |- dual (fun t => ?x t _ _ _ _) _ _ => apply H
+  | H : forall i j k l m : Z, dual (fun t => ?x t i j k l m) _ _ |- dual (fun t => ?x t _ _ _ _ _) _ _ => apply H
   | |- dual (fun t => @?f t + @?g t) _ _ =>
       lazymatch f with
       | fun _ => ?a => lazymatch g with fun t => t * @?h t => lazymatch h with fun _ => ?b => apply (dual_line a b) end

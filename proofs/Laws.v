@@ -300,10 +300,25 @@ Ltac derive_held :=
   | |- _ => idtac
   end.
 
+(** Inputs on curves at time 0. *)
+Ltac curves_at_0 :=
+  repeat match goal with
+  | H : dual (fun t => ?f t) ?x _ |- context [?f 0] => rewrite (proj1 H : f 0 = x)
+  | H : forall i : Z, dual (fun t => ?f t i) (?x i) _ |- context [?f 0] => starts f x H
+  | H : forall i j : Z, dual (fun t => ?f t i j) (?x i j) _ |- context [?f 0] => starts f x H
+  | H : forall i j k : Z, dual (fun t => ?f t i j k) (?x i j k) _ |- context [?f 0] => starts f x H
+  | H : forall i j k l : Z, dual (fun t => ?f t i j k l) (?x i j k l) _ |- context [?f 0] => starts f x H
+  | H : forall i j k l m : Z, dual (fun t => ?f t i j k l m) (?x i j k l m) _ |- context [?f 0] => starts f x H
+  end
+with starts f x H :=
+  let E := fresh in
+  assert (E : f 0 = x) by (repeat (apply FunctionalExtensionality.functional_extensionality; intro); apply H);
+  rewrite E; clear E.
+
 Ltac derive_printed :=
   hypotheses; eapply dual_is_derive;
   [ lazymatch goal with |- context [max_lt] => derive_held | |- _ => derive end | ];
-  cbv beta delta [softplus softplus_less]; lazymatch goal with |- context [0 * _] => repeat setoid_rewrite line_at_0 | |- _ => idtac end;
+  curves_at_0; cbv beta delta [softplus softplus_less]; lazymatch goal with |- context [0 * _] => repeat setoid_rewrite line_at_0 | |- _ => idtac end;
   lazymatch goal with |- context [INR] => cbn [INR Init.Nat.pred] | |- _ => idtac end.
 
 (** * Roots of sums of squares that are scaled, so that no square is too large for a float *)
@@ -336,8 +351,12 @@ Ltac derivative :=
   | |- _ => asked
   end.
 
+(** An axis of size 1 has one index. *)
+Ltac single_indices :=
+  repeat match goal with H : (0 <= ?i < 1)%Z |- _ => is_var i; assert (i = 0%Z) by lia; subst i end.
+
 (** A printed theorem: its parts, with everything named. *)
-Ltac start := intros; repeat match goal with |- _ /\ _ => split end; intros.
+Ltac start := intros; repeat match goal with |- _ /\ _ => split end; intros; single_indices.
 
 (** Two programs with one value. *)
 Ltac same_value := cbv beta; hypotheses; first [reflexivity | real_equation].
