@@ -15,23 +15,28 @@ from certgrad.report.files import write_atomically
 
 if TYPE_CHECKING:
     from certgrad.coq import File, Result
+    from certgrad.graph.certificate import GraphCertificate
 
 CACHE = _options.DEFAULT_CACHE / "coq"
 LEVELS = CACHE / "levels"
 """A file for each certificate of which all is accepted, named by its checksum: the version of Coq."""
 
 
-def printed(certificates: Sequence[Certificate], target: str = "") -> "list[File]":
-    """Each certificate as a file of Coq: of an op of the library, or of a rule in the target.
+def printed(certificates: "Sequence[Certificate | GraphCertificate]", target: str = "") -> "list[File]":
+    """Each certificate as a file of Coq: of an op of the library or a composed op's graph, or of a rule or a function
+    in the target.
 
     Raises UsageError for one that is about something else.
     """
+    from certgrad.cli import _coq_graphs
     from certgrad.coq import export
     from certgrad.ops._declare import Op
 
     files = []
     for certificate in certificates:
-        if ":" in certificate.op:
+        if not isinstance(certificate, Certificate):
+            files.append(_coq_graphs.of_certificate(certificate, target))
+        elif ":" in certificate.op:
             files.append(_of_rule(certificate, target))
         elif certificate.op not in _library.names():
             raise UsageError(f"'{certificate.op}' is no op of the library and no rule, so it cannot be printed in Coq.")
@@ -52,12 +57,16 @@ def _of_rule(certificate: Certificate, target: str) -> "File":
     return print_rule(certificate, found)
 
 
-def read(paths: Sequence[Path]) -> list[Certificate]:
-    """The certificates of ops and rules in files and folders; those of graphs are passed over."""
+def read(paths: Sequence[Path]) -> "list[Certificate | GraphCertificate]":
+    """The certificates in files and folders."""
     from certgrad.cli import _certificates
 
-    found = [one for path in _certificates.find(paths) for one in _certificates.read(path)]
-    return [one for one in found if isinstance(one, Certificate)]
+    return [one for path in _certificates.find(paths) for one in _certificates.read(path)]
+
+
+def of_rules(certificates: "Sequence[Certificate | GraphCertificate]") -> list[Certificate]:
+    """Those of ops and rules."""
+    return [one for one in certificates if isinstance(one, Certificate)]
 
 
 def summary(results: "Sequence[Result]") -> str:
@@ -102,12 +111,12 @@ def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, 
     _library.prepare()
     certificates = read(paths)
     if not certificates:
-        typer.echo("nothing selected: there are no certificates of ops or rules.", err=True)
+        typer.echo("nothing selected: there are no certificates.", err=True)
         return ExitCode.NOTHING_SELECTED
     files = printed(certificates, target)
     judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
     results = list(_console.progress(judging, len(files), shown=not quiet, verb="judging"))
-    keep_levels(certificates, results, kernel.library.release)
+    keep_levels(of_rules(certificates), results, kernel.library.release)
     for result in results:
         for one in result.judged:
             if one.stated and not (one.accepted and quiet):
@@ -129,7 +138,7 @@ def page(directory: Path, jobs: int | None, limit: int) -> None:
 
     kernel = Kernel(Library(CACHE), limit)
     _library.prepare()
-    certificates = read([directory])
+    certificates = of_rules(read([directory]))
     files = printed(certificates)
     results = {file.subject: kernel.so_far(file) for file in files}
     classes = {name: _class_of(name) for name in results}

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from certgrad.cli import _code, _library
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import Certificate
+
+if TYPE_CHECKING:
+    from certgrad.coq import File
 
 
 class Program(StrEnum):
@@ -26,7 +29,7 @@ def export(
         typer.Argument(
             metavar="[TARGET...]",
             help="With --coq ops of the library and code with rules, as `certgrad audit` takes them; all ops if none "
-            "is named. Else one function, as models/mlp.py:loss.",
+            "is named. Else, or with --spec, one function, as models/mlp.py:loss.",
         ),
     ] = None,
     coq: Annotated[bool, typer.Option("--coq", help="Certificates of ops and rules as files of Coq.")] = False,
@@ -58,9 +61,10 @@ def export(
 
     With --coq each op, and each rule in the code that is named, is proved first; then its traced forward, JVP and VJP
     are printed as the specification of primitives reads them, its hypotheses as the certificate has them, and each
-    obligation as a theorem with the tactic that proves it. What cannot be printed is named in a comment with the
-    reason. Coq itself is not needed: `make` in the folder compiles the files where it is installed, and `certgrad
-    verify --kernel coq` says which theorems it accepts.
+    obligation as a theorem with the tactic that proves it. Of a function, at the shapes of --spec, and of a composed op
+    the graph is printed: its lemmas, its nodes, and the theorem about the whole. What cannot be printed is named in a
+    comment with the reason. Coq itself is not needed: `make` in the folder compiles the files where it is installed,
+    and `certgrad verify --kernel coq` says which theorems it accepts.
 
     With --onnx or --torch the function is certified as a graph first, and is written only if it is proved.
 
@@ -72,7 +76,7 @@ def export(
     if coq and len(named) > 1:
         raise UsageError(f"--coq is about rules, and {named[1]} about the graph of a function. Name one of them.")
     if coq:
-        _to_coq(targets, output)
+        _to_coq(targets, output, spec or [])
         return
     if not targets or len(targets) > 1:
         raise UsageError(f"{named[0]} takes one function, as in `certgrad export models/mlp.py:loss {named[0]} FILE`.")
@@ -119,9 +123,27 @@ def _to_graphs(
         typer.echo(f"{torch}: {target} with its backward, {verdict}")
 
 
-def _to_coq(targets: list[str] | None, output: Path) -> None:
-    from certgrad.cli import _coq, _run
-    from certgrad.coq import sources
+def _to_coq(targets: list[str] | None, output: Path, specs: list[str]) -> None:
+    if not specs:
+        _write_coq(_files(targets), output)
+        return
+    if not targets or len(targets) > 1:
+        raise UsageError(
+            "--coq with --spec takes one function, as in `certgrad export --coq models/mlp.py:loss --spec …`."
+        )
+    from certgrad.cli import _coq_graphs
+
+    _library.prepare()
+    file, verdict = _coq_graphs.of_function(targets[0], specs)
+    if not any(t.statement for t in file.theorems):
+        typer.echo(f"nothing to write: {targets[0]} is {verdict}. {file.theorems[0].reason}.", err=True)
+        raise typer.Exit(ExitCode.REFUTED)
+    _write_coq([file], output)
+
+
+def _files(targets: list[str] | None) -> "list[File]":
+    from certgrad.cli import _coq, _coq_graphs, _run
+    from certgrad.ops._composed import Composed
 
     known = _library.names()
     ops, code = _code.split(targets or known)
@@ -129,13 +151,19 @@ def _to_coq(targets: list[str] | None, output: Path) -> None:
     if unknown:
         raise UsageError(f"'{unknown[0]}' is no op of the library. `certgrad list` shows the ops.")
     files = _coq.printed([entry.certificate for entry in _run.run(ops)]) if ops else []
+    for op in map(_library.get, ops):
+        files += _coq_graphs.of_composed(op) if isinstance(op, Composed) else []
     for target in code:
         files += _coq.printed(_audited(target), target)
     if not files:
-        graphs = "composed ops are certified as graphs, which are not printed yet"
-        why = "no rule there has a certificate" if code else graphs
-        typer.echo(f"nothing to write: {why}.", err=True)
+        typer.echo("nothing to write: no rule there has a certificate.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
+    return files
+
+
+def _write_coq(files: "list[File]", output: Path) -> None:
+    from certgrad.coq import sources
+
     library = output / "proofs"
     library.mkdir(parents=True, exist_ok=True)
     for source in sorted(sources().glob("*.v")):

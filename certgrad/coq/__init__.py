@@ -2,8 +2,10 @@
 
 from ._errors import NotPrintedError
 from ._export import LIMIT, File, export, not_printed
+from ._graphs import Argument, Graph, Lemma, Node, export_graph, graph_not_printed
 from ._kernel import AXIOMS, UNTRIED, Judged, Kernel, Result
 from ._library import INSTALL, Library, NoCoqError, sources
+from ._programs import MAX_TABLE
 from ._statements import DEFINED
 
 __all__ = [
@@ -11,15 +13,22 @@ __all__ = [
     "DEFINED",
     "INSTALL",
     "LIMIT",
+    "MAX_TABLE",
     "UNTRIED",
+    "Argument",
     "File",
+    "Graph",
     "Judged",
     "Kernel",
+    "Lemma",
     "Library",
     "NoCoqError",
+    "Node",
     "NotPrintedError",
     "Result",
     "export",
+    "export_graph",
+    "graph_not_printed",
     "not_printed",
     "sources",
 ]

@@ -22,7 +22,7 @@ HEADER = """(** {title}
 
 From Coq Require Import Reals ZArith Bool.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Library.
+From Certgrad Require Import {library}.
 Open Scope R_scope.
 """
 _PATH = re.compile(r"[.:]")
@@ -38,6 +38,12 @@ class File:
     name: str
     subject: str
     sections: tuple[Section, ...]
+    requires: tuple[str, ...] = ("Library",)
+    """Of `proofs/`."""
+
+    @property
+    def header(self) -> str:
+        return HEADER.format(title=self.subject, library=" ".join(self.requires))
 
     @property
     def theorems(self) -> tuple[Theorem, ...]:
@@ -45,12 +51,12 @@ class File:
 
     def text(self, kept: Callable[[Theorem], bool] = lambda _: True, limit: int = LIMIT) -> str:
         """The file. Of a theorem that is not kept, or cannot be printed, only a comment says so."""
-        out = [HEADER.format(title=self.subject)]
+        out = [self.header]
         for section in self.sections:
             out += [f"(** * {section.title} *)\n", *(f"{d.text}\n" for d in section.definitions)]
             for theorem in section.theorems:
                 if theorem.reason:
-                    out.append(f"(* {theorem.name} is not here. {_comment(theorem.reason)} *)\n")
+                    out.append(f"(* {theorem.name} is not here. {comment(theorem.reason)} *)\n")
                 elif not kept(theorem):
                     out.append(f"(* {theorem.name} was not accepted. *)\n")
                 else:
@@ -59,7 +65,7 @@ class File:
 
     def session(self, kept: Callable[[Theorem], bool] = lambda _: True, limit: int = LIMIT) -> str:
         """The same for `coqtop`, which goes on after an error: each theorem is announced, and that it is there."""
-        out = [said("@@header"), HEADER.format(title=self.subject)]
+        out = [said("@@header"), self.header]
         for section in self.sections:
             out += [said(f"@@{section.title}"), *(d.text for d in section.definitions)]
             for theorem in (t for t in section.theorems if not t.reason and kept(t)):
@@ -73,7 +79,8 @@ def said(text: str) -> str:
     return f'Goal True. idtac "{text}". exact I. Qed.'
 
 
-def _comment(text: str) -> str:
+def comment(text: str) -> str:
+    """The text inside a comment of Coq."""
     return text.replace("(*", "( *").replace("*)", "* )").replace('"', "'")
 
 
@@ -93,7 +100,7 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
     whole = _PATH.sub("_", subject.name)
     for k, case in enumerate(subject.cases):
         name = f"{whole}_case_{k + 1}" if several else whole
-        title = _comment(f"{subject.name}: {case}")
+        title = comment(f"{subject.name}: {case}")
         kinds = [claim.kind for claim in certificate.claims]
         try:
             programs = _of_op(subject, case, certificate.traced[k].digest) if traced is None else traced(k)
@@ -120,7 +127,7 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
 def not_printed(certificate: Certificate, reason: str) -> File:
     """The file of a certificate of which nothing can be printed, for this reason."""
     name = identifier(_PATH.sub("_", certificate.op))
-    none = _without(_comment(certificate.op), name, [claim.kind for claim in certificate.claims], reason)
+    none = _without(comment(certificate.op), name, [claim.kind for claim in certificate.claims], reason)
     return File(name, certificate.op, (none,))
 
 

@@ -99,7 +99,7 @@ class Kernel:
 
     def _judge(self, files: Sequence[File]) -> list[Result]:
         known = {name: judged for file in files for name, judged in self.known(file).items()}
-        asked = [t for f in files for t in f.theorems if t.name not in known]
+        asked = _with_needs(files, [t.name for f in files for t in f.theorems if t.name not in known])
         said, stopped = self._session(files, asked) if asked else ({"axioms": ""}, "")
         if stopped and len(files) > 1:  # one of them took too long: each by itself
             return [result for file in files for result in self._judge([file])]
@@ -242,6 +242,18 @@ def _distinct(files: Sequence[File]) -> bool:
     names = [d.name for f in files for s in f.sections for d in s.definitions]
     names += [t.name for f in files for t in f.theorems]
     return len(names) == len(set(names))
+
+
+def _with_needs(files: Sequence[File], names: Sequence[str]) -> list[Theorem]:
+    """These theorems, and those that their proofs use, which have to be there, though they are known."""
+    theorems = {t.name: t for f in files for t in f.theorems}
+    found: set[str] = set()
+    left = list(names)
+    while left:
+        if (name := left.pop()) not in found:
+            found.add(name)
+            left += theorems[name].needs
+    return [t for t in theorems.values() if t.name in found and not t.reason]
 
 
 def _parts(told: str) -> dict[str, str]:

@@ -70,7 +70,9 @@ class Memory:
             self._write(self._trial(section, theorem), tried)
 
     def _says(self, section: Section, theorem: Theorem) -> str:
-        text = "\n".join([*(d.text for d in section.definitions), f"{theorem.name}: {theorem.statement}"])
+        text = "\n".join(
+            [*(d.text for d in (*section.before, *section.definitions)), f"{theorem.name}: {theorem.statement}"]
+        )
         return _digest(self.library.version, *self._mentioned(text), text)
 
     def _trial(self, section: Section, theorem: Theorem) -> str:

@@ -50,6 +50,8 @@ class Theorem:
     """What is assumed, as a proposition; empty if nothing."""
     stated: bool = True
     """False where there is nothing to prove."""
+    needs: tuple[str, ...] = ()
+    """The theorems that its proof uses."""
 
     @property
     def text(self) -> str:
@@ -63,6 +65,8 @@ class Section:
     title: str
     definitions: tuple[Function, ...]
     theorems: tuple[Theorem, ...]
+    before: tuple[Function, ...] = ()
+    """Definitions of other sections that its own mention."""
 
 
 DEFINED = "_where_defined"
@@ -112,7 +116,8 @@ ASSUMPTIONS = {
 class Case:
     """A case of a subject, whose programs have been traced at symbolic dimensions."""
 
-    def __init__(self, subject: Subject, case: Any, programs: Any, name: str) -> None:
+    def __init__(self, subject: Subject, case: Any, programs: Any, name: str, *, curves: bool = False) -> None:
+        """With `curves` the derivative is that along any curves with these derivatives, and not along lines alone."""
         self.subject, self.name = subject, name
         spec = case.signature.inputs
         forward = meaning(programs.forward)
@@ -129,6 +134,8 @@ class Case:
         self.original = dict(zip((*subject.arg_names, *subject.params), self.inputs, strict=True))
         self.moving = [k for k, one in enumerate(spec) if one.dtype == "float"]
         self.tangents = [replace(self.inputs[k], name=self._called(f"d{names[k]}")) for k in self.moving]
+        moved = [self._called(f"{names[k]}_t") for k in self.moving] if curves else []
+        self.curves = [replace(self.inputs[k], name=n) for k, n in zip(self.moving, moved, strict=False)]
         outs = forward.outputs
         seeds = [self._called("seed") if len(outs) == 1 else self._called(f"seed_{k}") for k in range(len(outs))]
         self.seeds = [replace(t, name=n) for n, t in zip(seeds, outs, strict=True)]
@@ -228,13 +235,11 @@ class Case:
         if self.sizes:
             lines.append(f"  forall ({' '.join(map(identifier, self.sizes))} : Z),")
         lines += [f"  forall ({identifier(t.name)} : {type_of(t)})," for t in tensors]
-        given = [f"(1 <= {identifier(n)})%Z" for n in self.sizes]
-        given += [f"(1 <= {printed(x)})%Z" for x in self._compound()]
-        given += [ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS]
-        speaking = Hypotheses(self.inputs, self.sizes)
-        speaking.tensors = self.original
-        constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
-        own = list(dict.fromkeys(f"({self._assumed(speaking, s)})" for s in (*constraints, *hypotheses)))
+        given = [*self.sizes_hold(), *(ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS)]
+        own = self.assumptions(hypotheses)
+        if kind == "jvp_is_derivative":
+            lines += [f"  forall ({identifier(t.name)} : R -> {type_of(t)})," for t in self.curves]
+            given += [*map(self._along, self.curves, self.moving, self.tangents)]
         lines += [f"  {text} ->" for text in (*given, *own)]
         names = ", ".join(f.name for f in used)
         if solved := ", ".join(f"{f.name}{EQUATIONS}" for f in used if f.solved):
@@ -252,6 +257,17 @@ class Case:
             f"start; {zeta}{self._composed(kind, used)}unfold {names}; cbv beta zeta; {script}.",
             hypotheses=" /\\ ".join(own),
         )
+
+    def sizes_hold(self) -> list[str]:
+        """That each size is at least 1."""
+        return [f"(1 <= {printed(x)})%Z" for x in (*map(e.Size, self.sizes), *self._compound())]
+
+    def assumptions(self, hypotheses: Sequence[Statement]) -> list[str]:
+        """The constraints of parameters and the hypotheses as propositions."""
+        speaking = Hypotheses(self.inputs, self.sizes)
+        speaking.tensors = self.original
+        constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
+        return list(dict.fromkeys(f"({self._assumed(speaking, s)})" for s in (*constraints, *hypotheses)))
 
     def _assumed(self, speaking: Hypotheses, statement: Statement) -> str:
         """A hypothesis as a proposition; one about all comparisons in the words of the forward."""
@@ -281,8 +297,18 @@ class Case:
         conclusion = f"{solved}{_together(parts)}"
         return conclusion, [*self.inputs, *self.tangents], [*forward, *_all(jvp)], "derivative"
 
+    def _along(self, curve: e.Tensor, k: int, tangent: e.Tensor) -> str:
+        """Of an input's curve, its value and its derivative at time 0, at all indices."""
+        names = _indices(curve)[0]
+        x_t = " ".join([identifier(curve.name), "t", *names])
+        over = f"forall {' '.join(names)} : Z, " if names else ""
+        return f"({over}dual (fun t => {x_t}) {_at(self.inputs[k], names)} {_at(tangent, names)})"
+
     def _moved(self) -> dict[str, str]:
-        """The moving inputs, at the time t along their tangents."""
+        """The moving inputs, at the time t: on their curves, or along their tangents."""
+        if self.curves:
+            pairs = zip(self.moving, self.curves, strict=True)
+            return {identifier(self.inputs[k].name): f"({identifier(c.name)} t)" for k, c in pairs}
         moved = {}
         for k, tangent in zip(self.moving, self.tangents, strict=True):
             x, dx, indices = identifier(self.inputs[k].name), identifier(tangent.name), _indices(tangent)[0]

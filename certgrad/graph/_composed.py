@@ -65,7 +65,12 @@ Found = tuple[str, VerdictName]
 
 def certified(op: Composed) -> list[GraphCertificate]:
     """The certified graph of each case. Raises TraceError where the op does not trace."""
-    return [one.certificate for one in _certified(op, installed_rules())]
+    return [one.certificate for one in certifications(op)]
+
+
+def certifications(op: Composed) -> list[Certification]:
+    """The same with the proofs behind them."""
+    return list(_certified(op, installed_rules()))
 
 
 @lru_cache(maxsize=128)

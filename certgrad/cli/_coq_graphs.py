@@ -1,0 +1,89 @@
+"""Graphs as files of Coq: composed ops of the library, and functions that a target names, traced again as they are."""
+
+from typing import TYPE_CHECKING
+
+from certgrad.cli import _library
+from certgrad.errors import UsageError
+
+if TYPE_CHECKING:
+    from certgrad.coq import File
+    from certgrad.graph._certify import Certification
+    from certgrad.graph.certificate import GraphCertificate
+    from certgrad.ops._composed import Composed
+
+OTHER = "the code is another than the certificate is about"
+
+
+def of_certificate(certificate: "GraphCertificate", target: str) -> "File":
+    """The graph of a certificate: of a composed op of the library, or of the function that the target names.
+
+    What the file says chooses no code. Where the graph is another one now, its theorems say so. Raises UsageError.
+    """
+    from certgrad.coq import graph_not_printed
+    from certgrad.ops._composed import Composed
+
+    name = certificate.graph.name
+    op = _library.get(name) if not target and name in _library.names() else None
+    if isinstance(op, Composed):
+        names = names_of(op)
+        for called, done in zip(names, _certified(op), strict=True):
+            if done.certificate.digest == certificate.digest:
+                return _printed(done, called)
+        return graph_not_printed(names[0], OTHER)
+    source = certificate.source
+    if not target:
+        example = f", such as --target {source.target}" if source else ""
+        raise UsageError(
+            f"This is the certificate of the graph {name}. Name the function that it is about{example}: that code is "
+            "imported and traced, so a file does not choose it."
+        )
+    if source is None:
+        raise UsageError(
+            "This certificate does not say at which shapes the function is traced. Write it anew with `certgrad graph "
+            "--format json`."
+        )
+    done = certified(target, source.specs)
+    return _printed(done, name) if done.certificate.digest == certificate.digest else graph_not_printed(name, OTHER)
+
+
+def of_composed(op: "Composed") -> "list[File]":
+    """The graph of each case of a composed op."""
+    return [_printed(done, name) for name, done in zip(names_of(op), _certified(op), strict=True)]
+
+
+def of_function(target: str, specs: list[str]) -> "tuple[File, str]":
+    """The graph of a function at the shapes that are given, and its verdict. Raises UsageError or TraceError."""
+    done = certified(target, specs)
+    return _printed(done, done.certificate.graph.name), done.certificate.verdict
+
+
+def names_of(op: "Composed") -> list[str]:
+    """What the graphs of a composed op are called: the theorems about the op itself have its name."""
+    count = len(op.cases)
+    return [f"{op.name}_graph" if count == 1 else f"{op.name}_{k + 1}_graph" for k in range(count)]
+
+
+def certified(target: str, specs: list[str]) -> "Certification":
+    """The graph of the function that the target names, certified as `certgrad graph` does it."""
+    from certgrad.cli.graph import load, specs_of
+    from certgrad.graph import trace
+    from certgrad.graph._certify import certification
+
+    function = load(target)
+    return certification(trace(function, *specs_of(function, target, specs)))
+
+
+def _certified(op: "Composed") -> "list[Certification]":
+    from certgrad.graph._composed import certifications
+
+    return certifications(op)
+
+
+def _printed(done: "Certification", name: str) -> "File":
+    from certgrad.coq import NotPrintedError, graph_not_printed
+    from certgrad.graph._printed import print_graph
+
+    try:
+        return print_graph(done, name)
+    except NotPrintedError as error:
+        return graph_not_printed(name, f"not printed: {error}")

@@ -1,0 +1,104 @@
+"""A certified graph as a file of Coq: its lemmas, its nodes and what they read, as the certification has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from certgrad.coq import MAX_TABLE, Argument, File, Graph, Lemma, Node, NotPrintedError, export_graph
+from certgrad.graph._certify import Certification
+from certgrad.graph._induction import Judgement
+from certgrad.graph._operation import KINDS
+from certgrad.graph.ir import Node as GraphNode
+from certgrad.graph.ir import Ref
+from certgrad.hypotheses.tree import Statement
+from certgrad.obligations.certificate import PROOFS
+from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
+from certgrad.specification import expression as e
+from certgrad.specification._jax import size, sort_of
+
+
+def print_graph(done: Certification, name: str = "") -> File:
+    """The graph as a file of Coq. `name` is that of its theorems, if not the graph's own.
+
+    Raises NotPrintedError where the graph is not proved, or where something is in it that is not printed.
+    """
+    return export_graph(read_graph(done, name))
+
+
+def read_graph(done: Certification, name: str = "") -> Graph:
+    """What is printed of it. Raises NotPrintedError."""
+    return _Reading(done).graph(name or done.certificate.graph.name)
+
+
+class _Reading:
+    """The nodes of a certified graph."""
+
+    def __init__(self, done: Certification) -> None:
+        if done.certificate.verdict not in PROOFS:
+            raise NotPrintedError(f"its verdict is '{done.certificate.verdict}'")
+        self.traced, self.induction = done.traced, done.induction
+        self.lemmas: dict[Any, tuple[Lemma, tuple[str, ...]]] = {}
+        self.inputs = dict(zip((n.id for n in self.traced.ir.inputs), self.traced.program.jaxpr.invars, strict=True))
+
+    def graph(self, name: str) -> Graph:
+        """All nodes by number, and the outputs that move."""
+        graph = self.traced.ir
+        nodes = tuple(map(self._node, graph.nodes))
+        outputs = tuple((o.node, o.output) for o in graph.outputs if isinstance(o, Ref) and self.induction.is_moving(o))
+        return Graph(name, tuple(graph.dims), nodes, outputs)
+
+    def _node(self, node: GraphNode) -> Node:
+        equation = self.traced.equations.get(node.id)
+        moves = any((node.id, k) in self.induction.moving for k in range(len(node.outputs)))
+        if node.kind == "input":
+            return Node(str(node), (_tensor(self.inputs[node.id].aval),), moves)
+        if node.kind == "constant":
+            value = np.asarray(self.traced.constants[node.id])
+            small = value.size <= MAX_TABLE
+            return Node(str(node), (_tensor(value),), False, program=_constant(value) if small else None)
+        if node.id in self.traced.bodies:
+            raise NotPrintedError(f"%{node.id}, a node {node.kind} with a graph inside")
+        assert equation is not None
+        outputs = tuple(_tensor(v.aval) for v in equation.eqn.outvars)
+        reads = tuple((ref.node, ref.output) for ref in self.traced.slots(node))
+        if not moves:
+            program = None if node.kind == "draw" else equation.program
+            return Node(str(node), outputs, False, reads, program=program)
+        judgement = self.induction.judged[node.id]
+        lemma, dims = self._lemma(judgement)
+        here = judgement.instance.sizes
+        given = (here[mine] for mine in judgement.instance.proof.dims)
+        sizes = {n: e.Size(x) if isinstance(x, str) else size(x) for n, x in zip(dims, given, strict=True)}
+        return Node(str(node), outputs, True, reads, lemma, sizes)
+
+    def _lemma(self, judgement: Judgement) -> tuple[Lemma, tuple[str, ...]]:
+        """The lemma of a node with its sizes, once for all that use it: its digest calls sizes by their order.
+
+        What signs discharge is a hypothesis of it here.
+        """
+        operation, proof = judgement.operation, judgement.instance.proof
+        hypotheses: tuple[Statement, ...] = tuple(dict.fromkeys([*proof.stated, *judgement.gone]))
+        key = (proof.lemma.digest, operation.names, operation.active, hypotheses)
+        if key not in self.lemmas:
+            assert proof.programs is not None
+            sorts = [KINDS.get(kind_of(v.aval.dtype), "") for v in operation.equation.variables]
+            inputs = tuple(
+                Argument(n, "held" if sort == "float" and k not in operation.active else sort)
+                for k, (n, sort) in enumerate(zip(operation.names, sorts, strict=True))
+            )
+            self.lemmas[key] = Lemma(proof.lemma.name, inputs, proof.programs, hypotheses), proof.dims
+        return self.lemmas[key]
+
+
+def _tensor(aval: Any) -> e.Tensor:
+    """Of an array's shape and sort. Nothing reads the name."""
+    return e.Tensor("", tuple(map(size, aval.shape)), sort_of(aval.dtype))
+
+
+def _constant(value: np.ndarray) -> Any:
+    """The program that returns it."""
+    with wide_floats(True):
+        return jax.make_jaxpr(lambda: value)()
