@@ -84,7 +84,7 @@ class Graph:
     outputs: tuple[Value, ...]
 
 
-KINDS = ("nodes_are_wired", "nodes_are_lawful", "jvp_is_derivative", "vjp_is_adjoint", "sweep_is_gradient")
+KINDS = ("nodes_are_wired", "nodes_are_lawful", "tangents_are_derivatives", "sweep_is_adjoint", "sweep_is_gradient")
 
 
 def export_graph(graph: Graph) -> File:
