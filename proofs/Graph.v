@@ -271,6 +271,12 @@ Proof.
   destruct H as [H1 H2]; destruct (IH x rest H2) as [H3 H4]; repeat split; assumption.
 Qed.
 
+Lemma asked_and : forall hs x (rest : Prop), asked hs x True -> rest -> asked hs x rest.
+Proof.
+  induction hs as [|h hs IH]; intros x rest H R; [exact R|].
+  destruct H as [H1 H2]; split; [exact H1 | apply IH; assumption].
+Qed.
+
 (** * The theorem *)
 
 (** The adjoint law of the whole, from that of each node. *)

@@ -2,7 +2,8 @@
 
 from ._errors import NotPrintedError
 from ._export import LIMIT, File, export, not_printed
-from ._graphs import Argument, Graph, Lemma, Node, export_graph, graph_not_printed
+from ._graph import QUIET, Argument, Claim, Graph, Lemma, Node
+from ._graphs import export_graph, graph_not_printed
 from ._kernel import AXIOMS, UNTRIED, Judged, Kernel, Result
 from ._library import INSTALL, Library, NoCoqError, sources
 from ._programs import MAX_TABLE
@@ -14,8 +15,10 @@ __all__ = [
     "INSTALL",
     "LIMIT",
     "MAX_TABLE",
+    "QUIET",
     "UNTRIED",
     "Argument",
+    "Claim",
     "File",
     "Graph",
     "Judged",

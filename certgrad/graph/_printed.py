@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
 
-from certgrad.coq import MAX_TABLE, Argument, File, Graph, Lemma, Node, NotPrintedError, export_graph
+from certgrad.coq import MAX_TABLE, QUIET, Argument, File, Graph, Lemma, Node, NotPrintedError, export_graph
 from certgrad.graph._certify import Certification
 from certgrad.graph._induction import Judgement
 from certgrad.graph._operation import KINDS
+from certgrad.graph._signs_said import claims_of
 from certgrad.graph.ir import Node as GraphNode
 from certgrad.graph.ir import Ref
 from certgrad.hypotheses.tree import Statement
@@ -46,7 +48,8 @@ class _Reading:
     def graph(self, name: str) -> Graph:
         """All nodes by number, and the outputs that move."""
         graph = self.traced.ir
-        nodes = tuple(map(self._node, graph.nodes))
+        claims = claims_of(self.traced, self.induction)
+        nodes = tuple(replace(self._node(n), claim=claims.get(n.id, QUIET)) for n in graph.nodes)
         outputs = tuple((o.node, o.output) for o in graph.outputs if isinstance(o, Ref) and self.induction.is_moving(o))
         return Graph(name, tuple(graph.dims), nodes, outputs)
 

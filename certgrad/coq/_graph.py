@@ -1,0 +1,82 @@
+"""A certified graph as it is printed: lemmas, nodes with what they read, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from certgrad.hypotheses.tree import Statement
+from certgrad.specification import expression as e
+
+CHUNK = 50
+"""Nodes in one list of them."""
+Value = tuple[int, int]
+"""A node and which of its outputs."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What signs say at a node, by names of `proofs/Signs.v`: those of what it reads in slots, and of its outputs; and
+    whether its hypotheses are left to ask. Coq proves it."""
+
+    knows: tuple[str, ...] = ()
+    tells: tuple[str, ...] = ()
+    asks: bool = True
+
+
+QUIET = Claim()
+"""Nothing."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a lemma: `float` if it moves, else `held`, `int` or `bool`."""
+
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class Lemma:
+    """What is proved of one operation at symbolic sizes: the traced programs of its rules, and its hypotheses."""
+
+    title: str
+    inputs: tuple[Argument, ...]
+    programs: Any
+    hypotheses: tuple[Statement, ...]
+    params: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def arg_names(self) -> tuple[str, ...]:
+        return tuple(a.name for a in self.inputs)
+
+    @property
+    def signature(self) -> Lemma:
+        """Of its one case: that has these inputs."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node: one that moves is an input or an instance of a lemma, one that does not a program or an unknown array."""
+
+    text: str
+    outputs: tuple[e.Tensor, ...]
+    moves: bool
+    reads: tuple[Value, ...] = ()
+    lemma: Lemma | None = None
+    sizes: Mapping[str, e.Expression] = field(default_factory=dict)
+    """What the lemma's sizes are here."""
+    program: Any = None
+    claim: Claim = QUIET
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A certified graph: its sizes, its nodes in order, and those of its outputs that move."""
+
+    name: str
+    sizes: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Value, ...]

@@ -1,0 +1,85 @@
+"""Claims of signs at the nodes of a graph, and that they discharge hypotheses, by `proofs/Signs.v`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ._graph import CHUNK, QUIET, Claim
+from ._operations import Operation, call
+from ._programs import Function
+from ._statements import Theorem
+
+DISCHARGED = "hypotheses_are_discharged"
+
+
+class Claims:
+    """The claims about the nodes of a graph, in lists as those of the nodes: definitions and theorems."""
+
+    def __init__(
+        self,
+        name: str,
+        placed: Sequence[tuple[Operation, Claim]],
+        lists: Sequence[str],
+        given: str,
+        words: Sequence[str],
+        inputs: int,
+    ) -> None:
+        self.name, self.placed, self.lists = name, placed, lists
+        self.given, self.words, self.inputs = given, words, inputs
+        made = [pair for pair in dict.fromkeys(placed) if pair[1] != QUIET]
+        self.told = {pair: f"{pair[0].name}_is_told_{k + 1}" for k, pair in enumerate(made)}
+        self.chunks = [placed[k : k + CHUNK] for k in range(0, len(placed), CHUNK)]
+
+    @property
+    def definitions(self) -> Iterator[Function]:
+        """The lists of claims."""
+        names = [f"{name}_claims" for name in self.lists]
+        texts = [f"[{'; '.join(_text(claim) for _, claim in chunk)}]" for chunk in self.chunks]
+        output = self.placed[0][0].case.seeds[0]
+        for name, text in (*zip(names, texts, strict=True), (f"{self.name}_claims", f"({' ++ '.join(names)})%list")):
+            yield Function(name, (), f"Definition {name} : list claim := {text}.", output, ())
+
+    @property
+    def theorems(self) -> Iterator[Theorem]:
+        """Each claim of its operation, those of each list of nodes, and what is left to ask."""
+        for (operation, claim), name in self.told.items():
+            yield Theorem(name, "is_told", operation.of_nodes("told", _text(claim)), _script(operation))
+        parts = [f"{name}_are_told" for name in self.lists]
+        for name, part, chunk in zip(self.lists, parts, self.chunks, strict=True):
+            used = [self.told.get(pair, "quiet_told") for pair in chunk]
+            steps = [f"(apply List.Forall2_cons; [apply {one}; sizes_hold | ])" for one in used]
+            script = "; ".join(["intros", f"unfold {name}, {name}_claims", *steps, "apply List.Forall2_nil."])
+            needs = tuple(one for one in dict.fromkeys(used) if one != "quiet_told")
+            nodes = call(name, self.words)
+            statement = f"{self.given}  List.Forall2 told {nodes} {name}_claims"
+            yield Theorem(part, "nodes_are_told", statement, script, needs=needs)
+        nodes, inputs = (call(f"{self.name}_{what}", self.words) for what in ("nodes", "inputs"))
+        claims, wired = f"{self.name}_claims", f"{self.name}_nodes_are_wired"
+        joined = [f"(apply List.Forall2_app; [apply {part}; assumption | ])" for part in parts[:-1]]
+        told = "; ".join([f"unfold {self.name}_nodes, {claims}", *joined, f"apply {parts[-1]}; assumption"])
+        left = "" if self.nothing_left else f"left_to_ask {self.inputs} {nodes} {claims} x' -> "
+        script = (
+            f"intros; apply (left_is_all _ {claims} {inputs} (List.repeat Any {self.inputs})); "
+            f"[apply {wired}; assumption | vm_compute; reflexivity | reflexivity | {told} | apply nothing_said | "
+            f"{'apply nothing_asked; vm_compute; reflexivity' if self.nothing_left else 'assumption'}]."
+        )
+        statement = f"{self.given}  forall x' : slots, {left}in_domain {self.inputs} {nodes} x'"
+        yield Theorem(f"{self.name}_{DISCHARGED}", DISCHARGED, statement, script, needs=(wired, *parts))
+
+    @property
+    def nothing_left(self) -> bool:
+        """No node asks anything."""
+        return not any(claim.asks and operation.lemma.hypotheses for operation, claim in self.placed)
+
+
+def _script(operation: Operation) -> str:
+    known = f"unfold {operation.definition.name}"
+    forward = ", ".join(f.name for f in operation.forward)
+    return f"intros; claim_holds {len(operation.moving)}%nat ltac:({known} in * ) ltac:(unfold {forward})."
+
+
+def _text(claim: Claim) -> str:
+    if claim == QUIET:
+        return "quiet"
+    knows, tells = ("; ".join(signs) for signs in (claim.knows, claim.tells))
+    return f"{{| knows := [{knows}]; tells := [{tells}]; asks := {str(claim.asks).lower()} |}}"
