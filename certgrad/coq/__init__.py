@@ -2,7 +2,7 @@
 
 from ._errors import NotPrintedError
 from ._export import LIMIT, File, export, not_printed
-from ._graph import QUIET, Argument, Claim, Graph, Lemma, Node
+from ._graph import QUIET, Argument, Claim, Graph, Lemma, Loop, Node
 from ._graphs import export_graph, graph_not_printed
 from ._kernel import AXIOMS, UNTRIED, Judged, Kernel, Result
 from ._library import INSTALL, Library, NoCoqError, sources
@@ -25,6 +25,7 @@ __all__ = [
     "Kernel",
     "Lemma",
     "Library",
+    "Loop",
     "NoCoqError",
     "Node",
     "NotPrintedError",

@@ -70,6 +70,7 @@ class Node:
     """What the lemma's sizes are here."""
     program: Any = None
     claim: Claim = QUIET
+    loop: Loop | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,3 +81,14 @@ class Graph:
     sizes: tuple[str, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A node's loop: its body reads constants, what is carried and a row of each array of rows, and gives what is
+    carried next and what is put out. Its first nodes are these inputs."""
+
+    body: Graph
+    consts: int
+    carries: int
+    length: e.Expression

@@ -16,9 +16,9 @@ from certgrad.specification.rule import UnreadableError
 from ._errors import NotPrintedError
 from ._export import File, comment
 from ._expressions import printed
-from ._graph import CHUNK, QUIET, Claim, Graph, Lemma, Node, Value
+from ._graph import CHUNK, QUIET, Claim, Graph, Lemma, Loop, Node, Value
 from ._names import identifier
-from ._operations import Operation, binders, call, shapes, simple
+from ._operations import Operation, as_tensor, binders, call, shapes, simple
 from ._programs import Function, functions
 from ._programs import kind as type_of
 from ._signs import Claims
@@ -33,7 +33,7 @@ def export_graph(graph: Graph) -> File:
     operations: dict[Lemma, Operation] = {}
     sections: list[Section] = []
     why = ""
-    for k, lemma in enumerate(dict.fromkeys(node.lemma for node in graph.nodes if node.lemma is not None)):
+    for k, lemma in enumerate(dict.fromkeys(_lemmas(graph))):
         words = "".join(c if c.isalnum() else " " for c in lemma.title.partition("(")[0].partition("[")[0]).split()
         try:
             operations[lemma] = found = Operation(lemma, "_".join([name, str(k + 1), *words]))
@@ -41,7 +41,7 @@ def export_graph(graph: Graph) -> File:
         except (UnreadableError, NotPrintedError) as error:
             why = why or f"not printed: {lemma.title}: {error}"
     try:
-        whole = None if why else _Whole(graph, name, operations).section()
+        whole = None if why else _section(_Nodes(graph, name, operations))
     except (UnreadableError, NotPrintedError) as error:
         whole, why = None, f"not printed: {error}"
     if whole is None:
@@ -54,7 +54,7 @@ def export_graph(graph: Graph) -> File:
         before,
     )
     whole = Section(whole.title, whole.definitions, whole.theorems, (*before, *laws.definitions))
-    return File(name, graph.name, (*sections, laws, whole), ("Library", "Graph", "Signs"))
+    return File(name, graph.name, (*sections, laws, whole), ("Library", "Graph", "Loops", "Signs"))
 
 
 def graph_not_printed(name: str, reason: str) -> File:
@@ -66,53 +66,94 @@ def _without(name: str, why: str) -> Section:
     return Section(comment(name), (), tuple(Theorem(f"{name}_{kind}", kind, reason=why) for kind in KINDS[:4]))
 
 
-class _Whole:
-    """The graph: its lists of nodes and inputs, and the theorems about them."""
+def _lemmas(graph: Graph) -> Iterator[Lemma]:
+    """Those of its nodes, and of graphs inside them."""
+    for node in graph.nodes:
+        if node.lemma is not None:
+            yield node.lemma
+        if node.loop is not None:
+            yield from _lemmas(node.loop.body)
 
-    def __init__(self, graph: Graph, name: str, operations: Mapping[Lemma, Operation]) -> None:
+
+class _Nodes:
+    """The nodes of a graph, in lists, with what stands before them; and that they are wired and lawful.
+
+    `held` is what the inputs of a graph inside `outer` are there, of those that do not move.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        operations: Mapping[Lemma, Operation],
+        outer: _Nodes | None = None,
+        held: Mapping[Value, str] | None = None,
+    ) -> None:
         self.graph, self.name, self.operations = graph, name, operations
-        self.unknown: list[e.Tensor] = []
-        self.held: dict[Value, str] = {}
-        for number, node in enumerate(graph.nodes):
-            if not node.moves and node.program is None:
-                (tensor,) = node.outputs
-                self.unknown.append(e.Tensor(f"v{number}", tensor.shape, tensor.sort))
-                self.held[number, 0] = f"v{number}"
+        self.held: dict[Value, str] = dict(held or {})
+        known = [k for k, n in enumerate(graph.nodes) if not n.moves and n.program is None and (k, 0) not in self.held]
+        unknown = [e.Tensor(f"v{k}'", graph.nodes[k].outputs[0].shape, graph.nodes[k].outputs[0].sort) for k in known]
+        if outer is not None and unknown:
+            raise NotPrintedError("an array inside a loop that nothing is said of")
+        self.held |= {(k, 0): t.name for k, t in zip(known, unknown, strict=True)}
         self.sizes = [identifier(n) for n in graph.sizes]
-        self.binders = binders(self.sizes, self.unknown)
-        self.words = [*self.sizes, *(t.name for t in self.unknown)]
+        self.binders: str = outer.binders if outer else binders(self.sizes, unknown)
+        self.words: list[str] = outer.words if outer else [*self.sizes, *(t.name for t in unknown)]
+        self.compound: dict[str, None] = outer.compound if outer else {}
         self.definitions: list[Function] = []
+        self.inside: list[_Loop] = []
         self.inputs: list[e.Tensor] = []
         self.slots: dict[Value, int] = {}
-        self.compound: dict[str, None] = {}
+        self.count = 0
         self.nodes: list[tuple[str, str]] = []
         """Each with the theorem that it is lawful."""
-        self.placed: list[tuple[Operation, Claim]] = []
+        self.placed: list[tuple[Operation | None, Claim]] = []
         for number, node in enumerate(graph.nodes):
             if node.moves:
                 self._moving(number, node)
             elif node.program is not None:
                 self._constant(number, node)
+        self.outputs = [graph.nodes[number].outputs[k] for number, k in graph.outputs]
+        self.chunks = [self.nodes[k : k + CHUNK] for k in range(0, len(self.nodes), CHUNK)]
+        self.lists = [f"{name}_nodes_{k + 1}" for k in range(len(self.chunks))]
 
     def _moving(self, number: int, node: Node) -> None:
-        if node.lemma is None:
-            self.inputs += node.outputs
-        else:
+        if node.loop is not None:
+            loop = _Loop(node, f"{self.name}_loop_{number}", self, node.loop)
+            self.inside.append(loop)
+            self._place(node, loop.does, [self._slot(node, k) for k in loop.moving], f"{loop.nodes.name}_lawful")
+        elif node.lemma is not None:
             operation = self.operations[node.lemma]
             pairs = list(zip(operation.case.inputs, node.reads, strict=True))
             held = [self._held(value) for t, value in pairs if t in operation.held]
-            reads = [str(self.slots[value]) for t, value in pairs if t in operation.moving]
-            does = operation.at(node.sizes, held)
-            text = f"{{| does := {does}; reads := [{'; '.join(reads)}]%N |}} (* {comment(node.text)} *)"
-            self.nodes.append((text, operation.lawful.name))
-            self.placed.append((operation, node.claim))
+            reads = [self.slots[value] for t, value in pairs if t in operation.moving]
+            self._place(node, operation.at(node.sizes, held), reads, operation.lawful.name, operation)
             compound = [n for n in node.sizes.values() if not isinstance(n, (e.Size, e.Integer))]
             self.compound |= dict.fromkeys(f"(1 <= {printed(n)})%Z" for n in compound)
+        else:
+            self.inputs += node.outputs
         for k in range(len(node.outputs)):
-            self.slots[number, k] = len(self.slots)
+            self.slots[number, k] = self.count
+            self.count += 1
+
+    def _place(self, node: Node, does: str, reads: Sequence[int], law: str, operation: Operation | None = None) -> None:
+        listed = "; ".join(map(str, reads))
+        self.nodes.append((f"{{| does := {does}; reads := [{listed}]%N |}} (* {comment(node.text)} *)", law))
+        self.placed.append((operation, node.claim))
+
+    def _slot(self, node: Node, k: int) -> int:
+        """The slot of what a loop reads as its input `k`, which moves in it: one of its own, if it does not before."""
+        value = node.reads[k]
+        if value not in self.slots:
+            tensor = self.graph.nodes[value[0]].outputs[value[1]]
+            does = f"constant {shapes([tensor])[1:-1]} {as_tensor(tensor, self._held(value))}"
+            self._place(self.graph.nodes[value[0]], does, [], "constant_is_lawful")
+            self.slots[value] = self.count
+            self.count += 1
+        return self.slots[value]
 
     def _constant(self, number: int, node: Node) -> None:
-        names = [f"x{k}" for k in range(len(node.reads))]
+        names = [f"x{k}'" for k in range(len(node.reads))]
         reads = dict(zip(names, map(self._held, node.reads), strict=True))
         name = f"{self.name}_v{number}"
         program = meaning(node.program, names)
@@ -127,89 +168,136 @@ class _Whole:
             raise NotPrintedError(f"%{value[0]}: integers or booleans of what moves")
         return self.held[value]
 
-    def section(self) -> Section:
-        """The definitions of the graph, and its theorems."""
-        outputs = [self.graph.nodes[number].outputs[k] for number, k in self.graph.outputs]
-        self.scalar = len(outputs) == 1 and not outputs[0].shape
-        chunks = [self.nodes[k : k + CHUNK] for k in range(0, len(self.nodes), CHUNK)]
-        self.lists = [f"{self.name}_nodes_{k + 1}" for k in range(len(chunks))]
-        slots = "; ".join(str(self.slots[value]) for value in self.graph.outputs)
-        texts = [f"list node := [\n  {_lines([text for text, _ in chunk])}]" for chunk in chunks]
-        parts = {
-            **dict(zip(self.lists, texts, strict=True)),
-            f"{self.name}_nodes": f"list node := ({' ++ '.join(call(n, self.words) for n in self.lists)})%list",
-            f"{self.name}_inputs": f"list shape := {shapes(self.inputs)}",
-            f"{self.name}_outputs": f"list nat := List.map N.to_nat [{slots}]%N",
-            f"{self.name}_gives": f"list shape := {shapes(outputs)}",
-        }
-        given = [*(f"(1 <= {n})%Z" for n in self.sizes), *self.compound]
-        self.given = "".join([f"  forall{self.binders},\n" if self.binders else "", *(f"  {g} ->\n" for g in given)])
-        lists = [
-            Function(n, (), f"Definition {n}{self.binders} : {text}.", outputs[0], ()) for n, text in parts.items()
-        ]
-        laws = list(self._laws(chunks))
-        theorems = (*laws, *self._theorems(list(parts), laws))
-        if any(claim != QUIET for _, claim in self.placed):
-            claims = Claims(self.name, self.placed, self.lists, self.given, self.words, len(self.inputs))
-            lists += claims.definitions
-            theorems = (*theorems, *claims.theorems)
-        return Section(comment(self.graph.name), (*self.definitions, *lists), theorems)
+    @property
+    def given(self) -> str:
+        """How a theorem about the nodes begins."""
+        says = [*(f"(1 <= {n})%Z" for n in self.sizes), *self.compound]
+        return "".join([f"  forall{self.binders},\n" if self.binders else "", *(f"  {one} ->\n" for one in says)])
 
-    def _laws(self, chunks: Sequence[Sequence[tuple[str, str]]]) -> Iterator[Theorem]:
-        """That the nodes of each list are lawful."""
-        for name, chunk in zip(self.lists, chunks, strict=True):
+    def called(self, what: str) -> str:
+        """One of the definitions, applied."""
+        return call(f"{self.name}_{what}", self.words)
+
+    @property
+    def all_definitions(self) -> Iterator[Function]:
+        """Those of what does not move, of graphs inside, and of the lists."""
+        yield from self.definitions
+        for loop in self.inside:
+            yield from loop.nodes.all_definitions
+        slots = "; ".join(str(self.slots[value]) for value in self.graph.outputs)
+        joined = " ++ ".join(call(n, self.words) for n in self.lists) or "nil"
+        for name, text in (
+            *((n, f"list node := [\n  {_lines(chunk)}]") for n, chunk in zip(self.lists, self.chunks, strict=True)),
+            (f"{self.name}_nodes", f"list node := ({joined})%list"),
+            (f"{self.name}_inputs", f"list shape := {shapes(self.inputs)}"),
+            (f"{self.name}_outputs", f"list nat := List.map N.to_nat [{slots}]%N"),
+            (f"{self.name}_gives", f"list shape := {shapes(self.outputs)}"),
+        ):
+            yield Function(name, (), f"Definition {name}{self.binders} : {text}.", self.outputs[0], ())
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Of the definitions of lists."""
+        for loop in self.inside:
+            yield from loop.nodes.names
+        yield from (*self.lists, *(f"{self.name}_{what}" for what in ("nodes", "inputs", "outputs", "gives")))
+
+    @property
+    def laws(self) -> Iterator[Theorem]:
+        """That the nodes are wired, and that those of each list, and all, are lawful."""
+        for loop in self.inside:
+            yield from loop.laws
+        parts = [f"{name}_are_lawful" for name in self.lists]
+        for name, part, chunk in zip(self.lists, parts, self.chunks, strict=True):
             steps = [f"(apply List.Forall_cons; [apply {law}; sizes_hold | ])" for _, law in chunk]
             script = "; ".join(["intros", f"unfold {name}", *steps, "apply List.Forall_nil."])
+            needs = tuple(dict.fromkeys(law for _, law in chunk if law != "constant_is_lawful"))
             statement = f"{self.given}  List.Forall lawful {call(name, self.words)}"
-            needs = tuple(dict.fromkeys(law for _, law in chunk))
-            yield Theorem(f"{name}_are_lawful", "nodes_are_lawful", statement, script, needs=needs)
+            yield Theorem(part, KINDS[1], statement, script, needs=needs)
+        known = [*self.names, *(o.definition.name for o in self.operations.values()), "loop", "of_graph", "constant"]
+        statement = f"well_formed {self.called('inputs')} {self.called('nodes')} {self.called('outputs')}"
+        script = f"intros; wiring ltac:(cbv [{' '.join(known)}])."
+        yield Theorem(f"{self.name}_{KINDS[0]}", KINDS[0], f"{self.given}  {statement} {self.called('gives')}", script)
+        joined = [f"(apply List.Forall_app; split; [apply {part}; assumption | ])" for part in parts[:-1]]
+        script = "; ".join(["intros", f"unfold {self.name}_nodes", *joined, f"apply {parts[-1]}; assumption."])
+        statement = f"{self.given}  List.Forall lawful {self.called('nodes')}"
+        yield Theorem(f"{self.name}_{KINDS[1]}", KINDS[1], statement, script, needs=tuple(parts))
 
-    def _theorems(self, lists: Sequence[str], laws: Sequence[Theorem]) -> Iterator[Theorem]:
-        """About the whole."""
-        name, given = self.name, self.given
-        nodes, inputs, outputs, gives = (
-            call(f"{name}_{what}", self.words) for what in ("nodes", "inputs", "outputs", "gives")
-        )
-        known = " ".join([*lists, *(o.definition.name for o in self.operations.values())])
-        wired = f"{name}_nodes_are_wired"
-        yield Theorem(
-            wired,
-            KINDS[0],
-            f"{given}  well_formed {inputs} {nodes} {outputs} {gives}",
-            f"intros; wiring ltac:(cbv [{known}]).",
-        )
-        joined = [f"(apply List.Forall_app; split; [apply {law.name}; assumption | ])" for law in laws[:-1]]
-        script = "; ".join(["intros", f"unfold {name}_nodes", *joined, f"apply {laws[-1].name}; assumption."])
-        lawful = f"{name}_nodes_are_lawful"
-        needs = tuple(law.name for law in laws)
-        yield Theorem(lawful, KINDS[1], f"{given}  List.Forall lawful {nodes}", script, needs=needs)
-        count = len(self.inputs)
-        at = f"{count} {nodes}"
-        by = f"[apply {wired}; assumption | apply {lawful}; assumption | assumption]"
-        moves = (
+
+class _Loop:
+    """A loop as a node: its step is the graph inside it."""
+
+    def __init__(self, node: Node, name: str, outer: _Nodes, loop: Loop) -> None:
+        body = loop.body
+        inputs = body.nodes[: len(node.reads)]
+        self.moving = [k for k, one in enumerate(inputs) if one.moves]
+        if not all(one.moves for one in inputs[loop.consts :]) or len(body.outputs) != len(node.outputs):
+            raise NotPrintedError(f"{node.text}: integers or booleans that a loop carries, reads in rows or gives")
+        held = {(k, 0): outer._held(node.reads[k]) for k, one in enumerate(inputs) if not one.moves}
+        self.nodes = nodes = _Nodes(body, name, outer.operations, outer, held)
+        first, last = sum(k < loop.consts for k in self.moving), loop.consts + loop.carries
+        given, gives = nodes.inputs, nodes.outputs
+        middle = first + loop.carries
+        parts = [given[:first], given[first:middle], given[middle:], gives[loop.carries :]]
+        step = " ".join(["of_graph", *(nodes.called(what) for what in ("inputs", "nodes", "outputs", "gives"))])
+        self.does = f"loop {' '.join(map(shapes, parts))} ({step}) {printed(loop.length)}"
+        assert last <= len(node.reads)
+
+    @property
+    def laws(self) -> Iterator[Theorem]:
+        """Those of the step, and that the loop is lawful."""
+        nodes = self.nodes
+        yield from nodes.laws
+        by = f"apply {nodes.name}_{KINDS[0]}; assumption | apply {nodes.name}_{KINDS[1]}; assumption"
+        script = f"intros; apply loop_is_lawful; [reflexivity | reflexivity | apply graph_is_lawful; [{by}]]."
+        over, _, given = nodes.given.rpartition(",\n") if nodes.binders else ("", "", nodes.given)
+        over = f"{over} (reads' : list N)" if nodes.binders else "  forall (reads' : list N)"
+        statement = f"{over},\n{given}  lawful {{| does := {self.does}; reads := reads' |}}"
+        needs = (f"{nodes.name}_{KINDS[0]}", f"{nodes.name}_{KINDS[1]}")
+        yield Theorem(f"{nodes.name}_lawful", "is_lawful", statement, script, needs=needs)
+
+
+def _section(nodes: _Nodes) -> Section:
+    """The definitions of the graph, and its theorems."""
+    definitions, theorems = [*nodes.all_definitions], [*nodes.laws, *_theorems(nodes)]
+    if any(claim != QUIET for _, claim in nodes.placed):
+        claims = Claims(nodes.name, nodes.placed, nodes.lists, nodes.given, nodes.words, len(nodes.inputs))
+        definitions += claims.definitions
+        theorems += claims.theorems
+    return Section(comment(nodes.graph.name), tuple(definitions), tuple(theorems))
+
+
+def _theorems(nodes: _Nodes) -> Iterator[Theorem]:
+    """About the whole."""
+    name, given, inputs = nodes.name, nodes.given, nodes.called("inputs")
+    at = f"{len(nodes.inputs)} {nodes.called('nodes')}"
+    wired, lawful = f"{name}_{KINDS[0]}", f"{name}_{KINDS[1]}"
+    by = f"[apply {wired}; assumption | apply {lawful}; assumption | assumption]"
+    moves = (
+        f"{given}  forall x' dx' : slots, in_domain {at} x' ->\n"
+        f"  forall (j' : nat) (i' : list Z), is_derive (fun t' => values {at} (along x' dx' t') j' i') 0\n"
+        f"    (tangents {at} x' dx' j' i')"
+    )
+    script = f"intros; apply tangents_are_derivatives; [apply {lawful}; assumption | assumption]."
+    yield Theorem(f"{name}_{KINDS[2]}", KINDS[2], moves, script, needs=(lawful,))
+    outputs = nodes.called("outputs")
+    given_back = (
+        f"{given}  forall x' dx' seeds' : slots, in_domain {at} x' ->\n"
+        f"  pair {nodes.called('gives')} (of_slots {outputs} (tangents {at} x' dx')) seeds'\n"
+        f"  = pair {inputs} dx' (sweep {at} x' (scatter {outputs} seeds'))"
+    )
+    script = f"intros; apply (outputs_are_given_back {inputs}); {by}."
+    yield Theorem(f"{name}_{KINDS[3]}", KINDS[3], given_back, script, needs=(wired, lawful))
+    if len(nodes.outputs) == 1 and not nodes.outputs[0].shape:
+        out = f"(N.to_nat {nodes.slots[nodes.graph.outputs[0]]})"
+        gradient = (
             f"{given}  forall x' dx' : slots, in_domain {at} x' ->\n"
-            f"  forall (j' : nat) (i' : list Z), is_derive (fun t' => values {at} (along x' dx' t') j' i') 0\n"
-            f"    (tangents {at} x' dx' j' i')"
+            f"  is_derive (fun t' => values {at} (along x' dx' t') {out} []) 0\n"
+            f"    (pair {inputs} dx' (sweep {at} x' (seed_of {out})))"
         )
-        script = f"intros; apply tangents_are_derivatives; [apply {lawful}; assumption | assumption]."
-        yield Theorem(f"{name}_{KINDS[2]}", KINDS[2], moves, script, needs=(lawful,))
-        given_back = (
-            f"{given}  forall x' dx' seeds' : slots, in_domain {at} x' ->\n"
-            f"  pair {gives} (of_slots {outputs} (tangents {at} x' dx')) seeds'\n"
-            f"  = pair {inputs} dx' (sweep {at} x' (scatter {outputs} seeds'))"
-        )
-        script = f"intros; apply (outputs_are_given_back {inputs}); {by}."
-        yield Theorem(f"{name}_{KINDS[3]}", KINDS[3], given_back, script, needs=(wired, lawful))
-        if self.scalar:
-            out = str(self.slots[self.graph.outputs[0]])
-            gradient = (
-                f"{given}  forall x' dx' : slots, in_domain {at} x' ->\n"
-                f"  is_derive (fun t' => values {at} (along x' dx' t') (N.to_nat {out}) []) 0\n"
-                f"    (pair {inputs} dx' (sweep {at} x' (seed_of (N.to_nat {out}))))"
-            )
-            script = f"intros; apply (sweep_is_gradient {inputs}); {by}."
-            yield Theorem(f"{name}_{KINDS[4]}", KINDS[4], gradient, script, needs=(wired, lawful))
+        script = f"intros; apply (sweep_is_gradient {inputs}); {by}."
+        yield Theorem(f"{name}_{KINDS[4]}", KINDS[4], gradient, script, needs=(wired, lawful))
 
 
-def _lines(texts: Sequence[str]) -> str:
-    return ";\n  ".join(texts)
+def _lines(chunk: Sequence[tuple[str, str]]) -> str:
+    return ";\n  ".join(text for text, _ in chunk)

@@ -125,6 +125,11 @@ _P = "'"
 """Ends the names of bound variables: no tensor has such a name."""
 
 
+def as_tensor(tensor: e.Tensor, function: str) -> str:
+    """A function of indices as a tensor."""
+    return f"(of{_rank(tensor)} {function})"
+
+
 def _slots(outputs: Sequence[Function], given: Mapping[str, str]) -> str:
     return f"slots_of [{'; '.join(f'of{_rank(f.output)} {f.at([], **given)}' for f in outputs)}]"
 

@@ -18,7 +18,7 @@ class Claims:
     def __init__(
         self,
         name: str,
-        placed: Sequence[tuple[Operation, Claim]],
+        placed: Sequence[tuple[Operation | None, Claim]],
         lists: Sequence[str],
         given: str,
         words: Sequence[str],
@@ -26,7 +26,7 @@ class Claims:
     ) -> None:
         self.name, self.placed, self.lists = name, placed, lists
         self.given, self.words, self.inputs = given, words, inputs
-        made = [pair for pair in dict.fromkeys(placed) if pair[1] != QUIET]
+        made = [(o, claim) for o, claim in dict.fromkeys(placed) if claim != QUIET and o is not None]
         self.told = {pair: f"{pair[0].name}_is_told_{k + 1}" for k, pair in enumerate(made)}
         self.chunks = [placed[k : k + CHUNK] for k in range(0, len(placed), CHUNK)]
 
@@ -35,7 +35,7 @@ class Claims:
         """The lists of claims."""
         names = [f"{name}_claims" for name in self.lists]
         texts = [f"[{'; '.join(_text(claim) for _, claim in chunk)}]" for chunk in self.chunks]
-        output = self.placed[0][0].case.seeds[0]
+        output = next(iter(self.told))[0].case.seeds[0]
         for name, text in (*zip(names, texts, strict=True), (f"{self.name}_claims", f"({' ++ '.join(names)})%list")):
             yield Function(name, (), f"Definition {name} : list claim := {text}.", output, ())
 
@@ -46,7 +46,7 @@ class Claims:
             yield Theorem(name, "is_told", operation.of_nodes("told", _text(claim)), _script(operation))
         parts = [f"{name}_are_told" for name in self.lists]
         for name, part, chunk in zip(self.lists, parts, self.chunks, strict=True):
-            used = [self.told.get(pair, "quiet_told") for pair in chunk]
+            used = [self.told[o, claim] if o is not None and claim != QUIET else "quiet_told" for o, claim in chunk]
             steps = [f"(apply List.Forall2_cons; [apply {one}; sizes_hold | ])" for one in used]
             script = "; ".join(["intros", f"unfold {name}, {name}_claims", *steps, "apply List.Forall2_nil."])
             needs = tuple(one for one in dict.fromkeys(used) if one != "quiet_told")
@@ -69,7 +69,7 @@ class Claims:
     @property
     def nothing_left(self) -> bool:
         """No node asks anything."""
-        return not any(claim.asks and operation.lemma.hypotheses for operation, claim in self.placed)
+        return not any(claim.asks and (o is None or o.lemma.hypotheses) for o, claim in self.placed)
 
 
 def _script(operation: Operation) -> str:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
 
-from certgrad.coq import MAX_TABLE, QUIET, Argument, File, Graph, Lemma, Node, NotPrintedError, export_graph
+from certgrad.coq import MAX_TABLE, QUIET, Argument, File, Graph, Lemma, Loop, Node, NotPrintedError, export_graph
 from certgrad.graph._certify import Certification
-from certgrad.graph._induction import Judgement
+from certgrad.graph._induction import Induction, Judgement
 from certgrad.graph._operation import KINDS
 from certgrad.graph._signs_said import claims_of
+from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Node as GraphNode
 from certgrad.graph.ir import Ref
 from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.certificate import PROOFS
-from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
+from certgrad.obligations.tracing.jax_internals import kind_of, scan_loop, wide_floats
 from certgrad.specification import expression as e
 from certgrad.specification._jax import size, sort_of
 
@@ -32,17 +34,18 @@ def print_graph(done: Certification, name: str = "") -> File:
 
 def read_graph(done: Certification, name: str = "") -> Graph:
     """What is printed of it. Raises NotPrintedError."""
-    return _Reading(done).graph(name or done.certificate.graph.name)
+    if done.certificate.verdict not in PROOFS:
+        raise NotPrintedError(f"its verdict is '{done.certificate.verdict}'")
+    reading = _Reading(done.traced, done.induction, done.traced.ir.dims, {})
+    return reading.graph(name or done.certificate.graph.name)
 
 
 class _Reading:
     """The nodes of a certified graph."""
 
-    def __init__(self, done: Certification) -> None:
-        if done.certificate.verdict not in PROOFS:
-            raise NotPrintedError(f"its verdict is '{done.certificate.verdict}'")
-        self.traced, self.induction = done.traced, done.induction
-        self.lemmas: dict[Any, tuple[Lemma, tuple[str, ...]]] = {}
+    def __init__(self, traced: TracedGraph, induction: Induction, dims: Sequence[str], lemmas: dict[Any, Any]) -> None:
+        self.traced, self.induction, self.dims = traced, induction, dims
+        self.lemmas: dict[Any, tuple[Lemma, tuple[str, ...]]] = lemmas
         self.inputs = dict(zip((n.id for n in self.traced.ir.inputs), self.traced.program.jaxpr.invars, strict=True))
 
     def graph(self, name: str) -> Graph:
@@ -51,7 +54,7 @@ class _Reading:
         claims = claims_of(self.traced, self.induction)
         nodes = tuple(replace(self._node(n), claim=claims.get(n.id, QUIET)) for n in graph.nodes)
         outputs = tuple((o.node, o.output) for o in graph.outputs if isinstance(o, Ref) and self.induction.is_moving(o))
-        return Graph(name, tuple(graph.dims), nodes, outputs)
+        return Graph(name, tuple(self.dims), nodes, outputs)
 
     def _node(self, node: GraphNode) -> Node:
         equation = self.traced.equations.get(node.id)
@@ -62,10 +65,10 @@ class _Reading:
             value = np.asarray(self.traced.constants[node.id])
             small = value.size <= MAX_TABLE
             return Node(str(node), (_tensor(value),), False, program=_constant(value) if small else None)
-        if node.id in self.traced.bodies:
-            raise NotPrintedError(f"%{node.id}, a node {node.kind} with a graph inside")
         assert equation is not None
         outputs = tuple(_tensor(v.aval) for v in equation.eqn.outvars)
+        if node.id in self.traced.bodies:
+            return self._loop(node, outputs)
         reads = tuple((ref.node, ref.output) for ref in self.traced.slots(node))
         if not moves:
             program = None if node.kind == "draw" else equation.program
@@ -76,6 +79,24 @@ class _Reading:
         given = (here[mine] for mine in judgement.instance.proof.dims)
         sizes = {n: e.Size(x) if isinstance(x, str) else size(x) for n, x in zip(dims, given, strict=True)}
         return Node(str(node), outputs, True, reads, lemma, sizes)
+
+    def _loop(self, node: GraphNode, outputs: tuple[e.Tensor, ...]) -> Node:
+        """A loop that goes forward, and reads and gives what moves."""
+        here = f"%{node.id}, a node {node.kind}"
+        if node.kind != "scan":
+            raise NotPrintedError(f"{here} with graphs inside")
+        loop = scan_loop(self.traced.equations[node.id].eqn)
+        reads = tuple((r.node, r.output) for r in node.operands if isinstance(r, Ref))
+        (inside,) = self.induction.inside[node.id]
+        body = inside.traced
+        if loop.reverse or len(reads) != len(node.operands):
+            raise NotPrintedError(f"{here} that goes backwards, or begins at a literal")
+        if not all(map(inside.is_moving, body.ir.outputs)):
+            raise NotPrintedError(f"{here} that gives what does not move")
+        read = _Reading(body, inside, self.dims, self.lemmas)
+        outs = tuple((o.node, o.output) for o in body.ir.outputs if isinstance(o, Ref))
+        graph = replace(read.graph("body"), outputs=outs)
+        return Node(str(node), outputs, True, reads, loop=Loop(graph, loop.consts, loop.carries, size(loop.length)))
 
     def _lemma(self, judgement: Judgement) -> tuple[Lemma, tuple[str, ...]]:
         """The lemma of a node with its sizes, once for all that use it: its digest calls sizes by their order.
