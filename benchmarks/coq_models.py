@@ -83,10 +83,11 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, release: str) -> st
         "Nodes are those that move; what does not move, as tokens and masks, is defined before them. Laws are those of",
         "the lemmas (derivative, adjoint, and that a rule runs the forward), beside them that their programs are",
         "defined where the hypotheses hold. The theorem about the whole asks the lemmas' hypotheses of the values",
-        "that the nodes read. Seconds are those of the processor for all proofs.",
+        "that the nodes read; beside it whether Coq accepts that those follow which the certificate discharges by",
+        "signs. Seconds are those of the processor for all proofs.",
         "",
-        "| graph | verdict | nodes | lemmas | laws | of | defined | of | whole | seconds |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |",
+        "| graph | verdict | nodes | lemmas | laws | of | defined | of | whole | discharged | seconds |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: |",
     ]
     lines += [_row(one, result) for one, result in rows]
     if left := [(result.subject, j) for _, result in rows for j in result.judged if _is_law(j) and not j.accepted]:
@@ -103,9 +104,10 @@ def _row(one: Printed, result: Result) -> str:
         f"`{result.subject}`",
         one.done.certificate.verdict,
         str(moving),
-        str(len(one.done.certificate.lemmas)),
+        str(sum(j.kind == "jvp_is_derivative" for j in laws)),
         *(str(n) for part in (laws, defined) for n in (sum(j.accepted for j in part), len(part))),
         _whole(result),
+        _discharged(result),
         f"{result.seconds:.0f}",
     ]
     return f"| {' | '.join(cells)} |"
@@ -119,6 +121,11 @@ def _is_law(judged: Judged) -> bool:
 def _whole(result: Result) -> str:
     found = [j for j in result.judged if j.kind in WHOLE]
     return "accepted" if all(j.accepted for j in found) else next(_short(j) for j in found if not j.accepted)
+
+
+def _discharged(result: Result) -> str:
+    found = [j for j in result.judged if j.kind == "hypotheses_are_discharged"]
+    return "" if not found else "accepted" if found[0].accepted else _short(found[0])
 
 
 def _short(judged: Judged) -> str:

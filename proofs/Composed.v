@@ -390,6 +390,16 @@ Ltac on_one_side :=
       end
   end.
 
+(** A weight that a mask makes 0 needs no choice by the mask beside it. *)
+Lemma masked_twice : forall (c : bool) (a z d : R),
+  (if c then a else 0) / z * (if c then d else 0) = (if c then a else 0) / z * d.
+Proof. intros [] a z d; [reflexivity | unfold Rdiv; ring]. Qed.
+
+Ltac under_masks :=
+  values_unfolded; setoid_rewrite masked_twice;
+  lazymatch goal with |- (if ?c then _ else _) / _ * _ = _ => destruct c end;
+  first [reflexivity | solve [unfold Rdiv; ring]].
+
 (** The derivative of a composed program; [names] are the tangents. *)
 Ltac composed_derivative names :=
   lazymatch goal with |- is_derive ?f 0 ?d =>
@@ -402,6 +412,7 @@ Ltac composed_derivative names :=
     | |- _ = _ :> R => first
         [ lazymatch goal with |- context [Rltb 0 _] =>
             solve [symmetry; etransitivity; [on_one_side | symmetry]; forget; linear_with_choices] end
+        | lazymatch goal with |- context [max_where] => solve [under_masks] end
         | solve [forget; linear_in_tangents]
         | choices_unfolded; symmetry; etransitivity; [on_one_side | symmetry]; forget; linear_with_choices ]
     | |- _ => first

@@ -131,7 +131,7 @@ Ltac window_moves :=
       eapply dual_is_derive;
       [ eapply (max_where_moves _ _ _ _ _ K R);
         [ cbv beta; at_place K; tidy; conditions_hold
-        | intros; apply dual_line
+        | intros; cbv beta; first [apply dual_line | match goal with M : _ |- _ => apply M end]
         | cbv beta; let i := fresh "i" in let C := fresh "C" in
           intros i ? C ?; at_place K; by_place i; tidy; conditions_of C; greatest_alone ]
       | reflexivity ]
