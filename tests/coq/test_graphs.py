@@ -83,6 +83,56 @@ def test_a_wrong_wire_is_not_accepted(kernel, done, change):
     assert [j.accepted for j in judged if j.kind == "nodes_are_wired"] == [False]
 
 
+def recurrence(h, w, rows):
+    return jnp.sum(jax.lax.scan(lambda h, row: (jnp.tanh(h @ w + row), h), h, rows)[1])
+
+
+def root(x):
+    return jnp.sum(jnp.sqrt(jnp.sum(x * x, axis=1) + 1.0))
+
+
+def certified(fn, *specs):
+    with jax.enable_x64(True):
+        return certification(trace(fn, *specs))
+
+
+def test_a_loop_of_any_length_is_accepted(kernel):
+    file = print_graph(certified(recurrence, "d", "d d", "t d"))
+    judged = kernel.judge(file).judged
+    assert {j.name: j.reason for j in judged if j.stated and not j.accepted} == {}
+    assert whole(judged) == dict.fromkeys(WHOLE, True)
+    assert "does := loop [[d; d]] [[d]] [[d]] [[d]] (of_graph" in file.text()
+
+
+def test_a_loop_with_a_wrong_step_is_not_accepted(kernel):
+    graph = read_graph(certified(recurrence, "d", "d d", "t d"))
+    k, node = next((k, n) for k, n in enumerate(graph.nodes) if n.loop)
+    body = replace(node.loop.body, outputs=node.loop.body.outputs[::-1])  # of two that are carried, in another order
+    wrong = replace(graph, nodes=_with(graph.nodes, k, replace(node, loop=replace(node.loop, carries=2, body=body))))
+    found = whole(kernel.judge(export_graph(wrong)).judged)
+    assert not found["sweep_is_adjoint"]
+    assert not found["sweep_is_gradient"]
+
+
+def test_what_signs_discharge_is_discharged(kernel):
+    graph = read_graph(certified(root, "n d"))
+    file = export_graph(graph)
+    (theorem,) = (t for t in file.theorems if t.kind == "hypotheses_are_discharged")
+    assert "left_to_ask" not in theorem.statement  # nothing is left
+    assert all(j.accepted for j in kernel.judge(file).judged if j.stated)
+    k, node = next((k, n) for k, n in enumerate(graph.nodes) if n.claim.tells == ("Positive",))
+    wrong = replace(node, claim=replace(node.claim, knows=("Any",)))
+    judged = kernel.judge(export_graph(replace(graph, nodes=_with(graph.nodes, k, wrong)))).judged
+    assert [j.accepted for j in judged if j.kind == "hypotheses_are_discharged"] == [False]
+    assert whole(judged) == dict.fromkeys(WHOLE, True)
+
+
+def test_a_graph_with_another_node_inside_says_why_it_is_not_printed():
+    done = certified(lambda x, k: jax.lax.cond(k > 0, jnp.sin, jnp.cos, x), "", ":int")
+    with pytest.raises(NotPrintedError, match="a node cond with graphs inside"):
+        print_graph(done)
+
+
 def _with(nodes, k, node):
     return (*nodes[:k], node, *nodes[k + 1 :])
 
