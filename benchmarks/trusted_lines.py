@@ -1,5 +1,5 @@
 """How many lines a `proved` rests on, by package: everything that auditing a rule imports, and what of it can only hurt
-a refutation, a print or a second check.
+a refutation, a print or a second check; and how many an `accepted by Coq`.
 
 Lines of code: neither blank nor comment nor docstring. Run from anywhere:
 `python benchmarks/trusted_lines.py [--write]`;
@@ -14,12 +14,15 @@ import re
 import sys
 import tokenize
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 KERNEL = ROOT / "certgrad" / "obligations"
 PAGE = ROOT / "docs" / "trust.md"
-MARKS = "<!-- trusted lines: begin -->", "<!-- trusted lines: end -->"
+PACKAGE = ROOT / "certgrad"
+MARKS = "trusted lines", "lines beside Coq"
+"""Comments around the tables in the page."""
 
 FLOORS = {
     "terms": "a wrong normal form",
@@ -45,6 +48,24 @@ OUTSIDE = {
     "cache": "verdicts remembered (`--no-cache` does without)",
 }
 
+SPECIFIED = ("specification/**/*.py", "_lu_solver.py", "_same_program.py")
+WHOLE = (
+    "coq/_graph.py",
+    "coq/_graphs.py",
+    "coq/_operations.py",
+    "coq/_signs.py",
+    "graph/_printed.py",
+    "graph/_signs_said.py",
+)
+BESIDE_COQ = {
+    "the specification": (SPECIFIED, "a primitive that means something else"),
+    "the printer, and how Coq is asked": (("coq/*.py", "rules/_printed.py"), "a theorem that is not the claim"),
+    "graphs": (WHOLE, "another graph than the certificate's"),
+}
+"""What stands between a rule or a graph and a wrong `accepted by Coq`, beside JAX's tracing and Coq."""
+EVALUATED = {f"specification/{name}.py" for name in ("evaluate", "numbers", "document", "examples", "text")}
+"""The specification as numbers and as a page: nothing that is printed for Coq comes from it."""
+
 
 def code_lines(path: Path) -> int:
     """Lines that hold code: neither blank nor comment nor docstring."""
@@ -61,9 +82,9 @@ def code_lines(path: Path) -> int:
     return len(kept - docs)
 
 
-def counted(folder: Path) -> tuple[int, int, int]:
+def counted(files: Iterable[Path]) -> tuple[int, int, int]:
     """Modules, all lines, lines of code."""
-    files = sorted(folder.rglob("*.py"))
+    files = sorted(files)
     return len(files), sum(len(f.read_text().splitlines()) for f in files), sum(map(code_lines, files))
 
 
@@ -73,26 +94,44 @@ def table() -> str:
     lines.append("| --- | ---: | ---: | ---: | --- |")
     total: Counter[int] = Counter()
     for name, error in FLOORS.items():
-        numbers = counted(KERNEL / name)
+        numbers = counted((KERNEL / name).rglob("*.py"))
         total.update(dict(enumerate(numbers)))
         lines.append(f"| `{name}/` | {' | '.join(f'{n:,}' for n in numbers)} | {error} |")
     lines.append(f"| **what a `proved` rests on** | {' | '.join(f'**{total[k]:,}**' for k in range(3))} | |")
     for name, use in OUTSIDE.items():
-        lines.append(f"| `{name}/` | {' | '.join(f'{n:,}' for n in counted(KERNEL / name))} | not trusted: {use} |")
+        numbers = counted((KERNEL / name).rglob("*.py"))
+        lines.append(f"| `{name}/` | {' | '.join(f'{n:,}' for n in numbers)} | not trusted: {use} |")
     missing = {p.name for p in KERNEL.iterdir() if p.is_dir() and any(p.glob("*.py"))} - FLOORS.keys() - OUTSIDE.keys()
     if missing:
         raise SystemExit(f"no word on what rests on {', '.join(sorted(missing))}: add it to FLOORS or OUTSIDE")
     return "\n".join(lines)
 
 
+def table_beside_coq() -> str:
+    """The same of what Coq accepts."""
+    lines = ["| | modules | lines | of code | an error there would be |", "| --- | ---: | ---: | ---: | --- |"]
+    total: Counter[int] = Counter()
+    left = {PACKAGE / name for name in EVALUATED}
+    for name, (patterns, error) in reversed(BESIDE_COQ.items()):  # a file of graphs is none of the printer's
+        files = {f for pattern in patterns for f in PACKAGE.glob(pattern)} - left
+        left |= files
+        numbers = counted(files)
+        total.update(dict(enumerate(numbers)))
+        lines.insert(2, f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} | {error} |")
+    lines.append(f"| **what `accepted by Coq` rests on** | {' | '.join(f'**{total[k]:,}**' for k in range(3))} | |")
+    return "\n".join(lines)
+
+
 def main() -> None:
-    found = table()
-    print(found)
-    if "--write" in sys.argv[1:]:
-        begin, end = MARKS
-        page = PAGE.read_text()
-        block = f"{begin}\n{found}\n{end}"
-        PAGE.write_text(re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: block, page, flags=re.DOTALL))
+    for mark, found in zip(MARKS, (table(), table_beside_coq()), strict=True):
+        print(f"{found}\n")
+        if "--write" in sys.argv[1:]:
+            begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+            block = f"{begin}\n{found}\n{end}"
+            page = PAGE.read_text()
+            PAGE.write_text(
+                re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _, b=block: b, page, flags=re.DOTALL)
+            )
 
 
 if __name__ == "__main__":

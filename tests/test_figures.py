@@ -96,3 +96,10 @@ def test_the_lines_that_a_proof_rests_on_are_counted() -> None:
     now = [int(n.replace(",", "")) for n in re.findall(r"\*\*([\d,]+)\*\*", row)]
     assert all(abs(a - b) <= b / 20 for a, b in zip(_table_of_lines(), now, strict=True)), now
     assert f"{_lines_rounded()} of Python" in (ROOT / "docs/coq.md").read_text(encoding="utf-8")
+
+
+def test_what_coq_accepts_rests_on_fewer_than_5000_lines_of_code() -> None:
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.trusted_lines import table_beside_coq
+
+    assert int(re.findall(r"\*\*([\d,]+)\*\*", table_beside_coq())[-1].replace(",", "")) < 5000
