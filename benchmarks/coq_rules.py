@@ -23,7 +23,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import msgspec
 
-from certgrad.coq import DEFINED, File, Judged, Kernel, Library, Result
+from certgrad.coq import DEFINED, HOLD, File, Judged, Kernel, Library, Result
 from certgrad.obligations.certificate import Certificate
 from certgrad.rules._by_name import examined
 from certgrad.rules._find import find
@@ -78,7 +78,7 @@ def claimed_proved(certificate: Certificate) -> Certificate:
 
 def whole(result: Result) -> bool:
     """All obligations are accepted, and that their programs are defined."""
-    return all(j.accepted for j in result.judged if j.stated)
+    return all(j.accepted for j in _claims(result))
 
 
 def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> str:
@@ -86,7 +86,7 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> st
     right = [(p, r) for p, r in rows if not p.wrong]
     wrong = [(p, r) for p, r in rows if p.wrong]
     fooled = [r.subject for _, r in wrong if whole(r)]
-    stated = [j for _, r in right for j in r.judged if j.stated]
+    stated = [j for _, r in right for j in _claims(r)]
     obligations = [j for j in stated if not j.kind.endswith(DEFINED)]
     lines = [
         "# Rules in code that Coq accepts",
@@ -119,9 +119,14 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> st
     return "\n".join(lines) + "\n"
 
 
+def _claims(result: Result) -> list[Judged]:
+    """What is to be proved: the obligations, and that programs are defined."""
+    return [j for j in result.judged if j.stated and j.kind != HOLD]
+
+
 def _row(one: Printed, result: Result) -> str:
-    left = [f"{_kind(j)}: {_short(j)}" for j in result.judged if j.stated and not j.accepted]
-    stated = [j for j in result.judged if j.stated]
+    stated = _claims(result)
+    left = [f"{_kind(j)}: {_short(j)}" for j in stated if not j.accepted]
     counts = "yes" if whole(result) else f"{_accepted(stated)} of {len(stated)}"
     return f"| `{result.subject}` | {counts} | `{one.digest}` | {'; '.join(left)} |"
 

@@ -15,6 +15,9 @@ Definition left_inverse (n : Z) (p a : matrix) : Prop :=
 
 Definition invertible (n : Z) (a : matrix) : Prop := exists p, left_inverse n p a /\ left_inverse n a p.
 
+Definition positive_definite (n : Z) (a : matrix) : Prop :=
+  forall v : Z -> R, (exists i, (0 <= i < n)%Z /\ v i <> 0) -> 0 < sum_lt n (fun i => sum_lt n (fun j => v i * a i j * v j)).
+
 Definition transposed (a : matrix) : matrix := fun i j => a j i.
 
 Lemma sum_of_unit : forall n i f, (0 <= i < n)%Z -> sum_lt n (fun k => (if (i =? k)%Z then 1 else 0) * f k) = f i.

@@ -71,25 +71,34 @@ def of_rules(certificates: "Sequence[Certificate | GraphCertificate]") -> list[C
 
 def summary(results: "Sequence[Result]") -> str:
     """One line: how many theorems Coq's kernel accepts."""
-    from certgrad.coq import DEFINED
+    from certgrad.coq import DEFINED, HOLD, is_obligation
 
     stated = [j for r in results for j in r.judged if j.stated]
-    judged = [j for j in stated if not j.kind.endswith(DEFINED)]
+    judged = [j for j in stated if is_obligation(j.kind)]
     accepted = sum(j.accepted for j in judged)
-    defined = sum(j.accepted for j in stated) - accepted
+    defined = sum(j.accepted for j in stated if j.kind.endswith(DEFINED))
+    held = [j.accepted for j in stated if j.kind == HOLD]
+    together = f"; of {len(held)} sets of hypotheses {sum(held)} shown to hold somewhere" if held else ""
     return (
         f"{accepted} of {len(judged)} obligations accepted by Coq, {len(judged) - accepted} not accepted; "
-        f"the programs of {defined} defined where their hypotheses hold"
+        f"the programs of {defined} defined where their hypotheses hold{together}"
     )
 
 
 def keep_levels(certificates: Sequence[Certificate], results: "Sequence[Result]", version: str) -> None:
     """Remember of which certificates Coq accepts all: each obligation, and that its programs are defined."""
-    wholly = {r.subject for r in results if all(j.accepted for j in r.judged if j.stated)}
+    wholly = {r.subject for r in results if _wholly(r)}
     for certificate in certificates:
         if certificate.op in wholly and certificate.checksum:
             LEVELS.mkdir(parents=True, exist_ok=True)
             write_atomically(LEVELS / certificate.checksum, version.encode())
+
+
+def _wholly(result: "Result") -> bool:
+    """All that it claims is accepted. That no point was shown where its hypotheses hold takes nothing away."""
+    from certgrad.coq import HOLD
+
+    return all(j.accepted for j in result.judged if j.stated and j.kind != HOLD)
 
 
 def level(certificate: Certificate) -> str:
@@ -125,7 +134,7 @@ def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, 
         typer.echo(f"coqchk: {problem}", err=True)
         return ExitCode.REFUTED
     typer.echo(f"{summary(results)} ({time.perf_counter() - started:.0f} s)")
-    return ExitCode.DISCHARGED if all(j.accepted for r in results for j in r.judged if j.stated) else ExitCode.REFUTED
+    return ExitCode.DISCHARGED if all(map(_wholly, results)) else ExitCode.REFUTED
 
 
 def page(directory: Path, jobs: int | None, limit: int) -> None:

@@ -7,11 +7,12 @@ from ._graphs import export_graph, graph_not_printed
 from ._kernel import AXIOMS, UNTRIED, Judged, Kernel, Result
 from ._library import INSTALL, Library, NoCoqError, sources
 from ._programs import MAX_TABLE
-from ._statements import DEFINED
+from ._statements import DEFINED, HOLD, is_obligation
 
 __all__ = [
     "AXIOMS",
     "DEFINED",
+    "HOLD",
     "INSTALL",
     "LIMIT",
     "MAX_TABLE",
@@ -33,6 +34,7 @@ __all__ = [
     "export",
     "export_graph",
     "graph_not_printed",
+    "is_obligation",
     "not_printed",
     "sources",
 ]

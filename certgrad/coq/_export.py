@@ -108,7 +108,7 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
         except (DoesNotTraceError, UnreadableError, NotPrintedError) as error:
             sections.append(_without(title, name, kinds, f"not printed: {error}"))
             continue
-        theorems, where = [], []
+        theorems, where, asked = [], [], []
         for claim in certificate.claims:
             verdict = claim.cases[k].verdict
             if verdict not in ("proved", "proved under hypotheses"):
@@ -116,9 +116,12 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
                 theorems.append(Theorem(identifier(f"{name}_{claim.kind}"), claim.kind, reason=why))
                 continue
             trees = [h.tree for h in claim.cases[k].hypotheses]
+            asked += [tree for tree in trees if tree not in asked]
             theorems.append(read.theorem(claim.kind, trees))
             if claim.kind != "forward_equals_reference":
                 where.append(read.theorem(claim.kind, trees, where=True))
+        if asked:
+            theorems.append(read.point(asked))
         sections.append(Section(title, read.definitions, tuple(theorems)))
         sections.append(Section(f"{title}, where it is defined", () if read.infinite else read.defining, tuple(where)))
     return File(identifier(whole), subject.name, tuple(sections))

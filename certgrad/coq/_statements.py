@@ -11,6 +11,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,7 @@ from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, function_type, printed
 from ._hypotheses import Hypotheses
 from ._names import identifier
+from ._points import point, written
 from ._programs import EQUATIONS, Function, functions
 from ._programs import kind as type_of
 
@@ -71,6 +73,15 @@ class Section:
 
 DEFINED = "_where_defined"
 """Ends the kind of a theorem that says that an obligation's programs are defined where its hypotheses hold."""
+
+
+HOLD = "hypotheses_can_hold"
+"""The kind of a theorem that says that there is a point at which all hypotheses of a case hold."""
+
+
+def is_obligation(kind: str) -> bool:
+    """Whether a theorem of this kind states an obligation of the certificate."""
+    return kind != HOLD and not kind.endswith(DEFINED)
 
 
 class NothingToProveError(Exception):
@@ -214,6 +225,28 @@ class Case:
             return Theorem(name, kind, reason=f"not printed: {error}")
         except NothingToProveError as error:
             return Theorem(name, kind, reason=str(error), stated=False)
+
+    def point(self, hypotheses: Sequence[Statement]) -> Theorem:
+        """That there are sizes and inputs at which these hypotheses hold together."""
+        name = identifier(f"{self.name}_{HOLD}")
+        try:
+            constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
+            says = [*self.sizes_hold(), *self.assumptions(hypotheses)]
+            if any(re.search(rf"\b{function}\b", one) for function in ASSUMED for one in says):
+                raise NotPrintedError("a hypothesis on a function that is not defined")
+            found = point([*constraints, *hypotheses], self.original, self.sizes)
+        except NotPrintedError as error:
+            return Theorem(name, HOLD, reason=f"not printed: {error}")
+        if found is None:
+            return Theorem(name, HOLD, reason="no point was found")
+        sizes, entries = found
+        there = [f"exists ({identifier(n)} : Z)," for n in self.sizes]
+        there += [f"exists ({identifier(t.name)} : {type_of(t)})," for t in self.inputs]
+        values = [f"{sizes[n]}%Z" for n in self.sizes]
+        values += [written(t, entries.get(n, Fraction(1))) for n, t in self.original.items()]
+        shown = "".join(f"exists {v}; " for v in values)
+        statement = "\n".join(f"  {line}" for line in [*there, " /\\ ".join(f"({one})" for one in says) or "True"])
+        return Theorem(name, HOLD, statement, f"{shown}can_hold.")
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
         says: dict[str, Callable[[], tuple[str, list[e.Tensor], list[Function], str]]] = {

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from certgrad.coq import DEFINED, UNTRIED, Judged, Result
+from certgrad.coq import DEFINED, HOLD, UNTRIED, Judged, Result, is_obligation
 
 _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference")
 
@@ -11,8 +11,9 @@ _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_e
 def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> str:
     """Markdown, the same for the same results. `classes` says of each op which class it belongs to."""
     stated = [j for r in results for j in r.judged if j.stated]
-    judged = [j for j in stated if not j.kind.endswith(DEFINED)]
+    judged = [j for j in stated if is_obligation(j.kind)]
     defined = [j for j in stated if j.kind.endswith(DEFINED)]
+    shown = [j for j in stated if j.kind == HOLD]
     untried = sum(j.reason == UNTRIED for j in stated)
     lines = [
         "# Accepted by Coq",
@@ -29,6 +30,9 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
         "Division, logarithm and root are total in Coq. That an obligation's programs are defined wherever its",
         f"hypotheses hold is a theorem of its own: **{_accepted(defined)} of {len(defined)} accepted.**",
         "",
+        "That there are sizes and inputs at which all hypotheses of a case hold is another:",
+        f"**{_accepted(shown)} of {len(shown)} accepted.**",
+        "",
     ]
     if untried:
         lines += [f"This page is of part of the library: {untried} theorems have not been tried yet.", ""]
@@ -43,17 +47,18 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
             j
             for r in results
             for j in r.judged
-            if classes.get(r.subject) == name and j.stated and not j.kind.endswith(DEFINED)
+            if classes.get(r.subject) == name and j.stated and is_obligation(j.kind)
         ]
         laws = [j for j in own if j.kind == "jvp_is_derivative"]
         lines.append(f"| {name} | {_accepted(laws)} | {len(laws)} | {_accepted(own)} | {len(own)} |")
-    for title, some in (("Why not", judged), ("Why no program was shown to be defined", defined)):
+    parts = (("Why not", judged), ("Why no program was shown to be defined", defined))
+    for title, some in (*parts, ("Why hypotheses were not shown to hold together", shown)):
         why = Counter(_short(j.reason) for j in some if not j.accepted)
         lines += ["", f"## {title}", "", "| reason | theorems |", "| --- | ---: |"]
         lines += [f"| {reason} | {count} |" for reason, count in sorted(why.items(), key=lambda x: (-x[1], x[0]))]
     lines += ["", "## By op", "", "| op | accepted | defined | not accepted |", "| --- | ---: | ---: | --- |"]
     for result in sorted(results, key=lambda r: r.subject):
-        own = [j for j in result.judged if j.stated and not j.kind.endswith(DEFINED)]
+        own = [j for j in result.judged if j.stated and is_obligation(j.kind)]
         where = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED)]
         left = [f"`{j.name}`: {_short(j.reason)}" for j in own if not j.accepted]
         counts = f"{_accepted(own)} of {len(own)} | {_accepted(where)} of {len(where)}"

@@ -4,10 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from certgrad.coq import NotPrintedError
+from certgrad.coq import HOLD, NotPrintedError
 from certgrad.coq._boundaries import off_boundaries
 from certgrad.coq._expressions import number, power, printed
 from certgrad.coq._names import identifier
+from certgrad.coq._points import point
+from certgrad.hypotheses.parse import parse
 from certgrad.specification import expression as e
 from tests.coq.test_accepted import printed as file_of
 
@@ -60,8 +62,10 @@ def test_what_an_equation_determines_is_any_array_that_satisfies_it():
     near_0 = "locally 0 (fun t => (solve_forward_equations b n m (fun i0 i1 i2 => a i0 i1 i2 + t *"
     assert near_0 in derivative.statement
     assert "(invertible n (fun j k => (a i j k)))" in derivative.statement
-    equation = "(sum_lt n (fun k0 => ((a j0 j2 k0) * (v6 j0 j1 k0)))) = (v5 j0 j1 j2)"
-    assert equation in file_of("solve").sections[0].definitions[0].text
+    equation = "(sum_lt n (fun k0 => ((v1 j0 j2 k0) * (v6 j0 j1 k0)))) = (v5 j0 j1 j2)"
+    text = file_of("solve").sections[0].definitions[0].text
+    assert "let v1 := fun i0 i1 i2 => (a i0 i1 i2) in" in text
+    assert equation in text
 
 
 def test_that_an_equation_determines_one_array_is_part_of_where_it_is_defined():
@@ -141,10 +145,26 @@ def test_a_theorem_is_named_as_its_obligation():
         "log_jvp_is_derivative",
         "log_vjp_is_adjoint",
         "log_rule_runs_forward",
+        "log_hypotheses_can_hold",
         "log_jvp_is_derivative_where_defined",
         "log_vjp_is_adjoint_where_defined",
         "log_rule_runs_forward_where_defined",
     ]
+
+
+def test_a_point_is_shown_where_all_hypotheses_hold():
+    (there,) = [t for t in file_of("xlogy").theorems if t.kind == HOLD]
+    (together,) = there.statement.splitlines()[-1:]
+    for theorem in file_of("xlogy").theorems:
+        assert all(h in together for h in theorem.hypotheses.split(" /\\ "))
+    assert "can_hold" in there.script
+    assert not [t for t in file_of("tanh").theorems if t.kind == HOLD]
+
+
+def test_no_point_is_chosen_where_hypotheses_exclude_each_other():
+    x = e.Tensor("x", (N,), "real")
+    assert point([parse("x > 1", ("x",))], {"x": x}, ["n"]) is not None
+    assert point([parse("x > 1", ("x",)), parse("x < 0", ("x",))], {"x": x}, ["n"]) is None
 
 
 def test_the_hypotheses_are_those_of_the_certificate():

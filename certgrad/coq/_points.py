@@ -1,0 +1,103 @@
+"""Points at which hypotheses hold together, to be shown to Coq, which proves that they do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from certgrad.hypotheses.arithmetic import UndefinedError, UnfitError
+from certgrad.hypotheses.evaluate import evaluate
+from certgrad.hypotheses.floats import Floats
+from certgrad.hypotheses.tree import OffBoundaries, Statement, arrays
+from certgrad.specification import expression as e
+
+from ._expressions import number
+
+Point = tuple[dict[str, int], dict[str, Fraction]]
+"""What each size is, and the number that every entry of a tensor is."""
+SIZES = (1, 2, 3)
+VALUES = tuple(map(Fraction, ("0", "1", "1/2", "2", "-1", "3", "-1/2", "1/4")))
+WHOLE = tuple(map(Fraction, (0, 1)))
+"""Of integers, and of truth values."""
+TRIED = 2000
+
+
+def point(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], sizes: Sequence[str]) -> Point | None:
+    """A point where all sizes are one number and each tensor is constant, if there is one of few numbers.
+
+    Of all comparisons of a forward nothing is asked here: there, each tensor is 1, if that fits the rest.
+    """
+    asked = [s for s in statements if not isinstance(s, OffBoundaries)]
+    named = [n for n in tensors if any(n in arrays(s) for s in asked)]
+    if len(asked) < len(statements):
+        return _at_one(asked, tensors, sizes)
+    tried = 0
+    for size in SIZES:
+        shapes = {n: _shape(tensors[n], size) for n in named}
+        if any(shape is None for shape in shapes.values()):
+            return None
+        for values in product(*(VALUES if tensors[n].sort == "real" else WHOLE for n in named)):
+            tried += 1
+            if tried > TRIED:
+                return None
+            chosen = dict(zip(named, values, strict=True))
+            if _hold(asked, tensors, chosen, dict.fromkeys(sizes, size)):
+                return dict.fromkeys(sizes, size), chosen
+    return None
+
+
+def _at_one(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], sizes: Sequence[str]) -> Point | None:
+    chosen = dict.fromkeys(tensors, Fraction(1))
+    at = dict.fromkeys(sizes, 1)
+    return (at, chosen) if _hold(statements, tensors, chosen, at) else None
+
+
+def _hold(
+    statements: Sequence[Statement],
+    tensors: Mapping[str, e.Tensor],
+    chosen: Mapping[str, Fraction],
+    sizes: Mapping[str, int],
+) -> bool:
+    size = next(iter(sizes.values()), 1)
+    full = {n: np.full(_shape(tensors[n], size) or (), _entry(tensors[n], v), dtype=object) for n, v in chosen.items()}
+    return all(_holds(s, full, sizes) for s in statements)
+
+
+def _holds(statement: Statement, full: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> bool:
+    try:
+        return evaluate(statement, full, sizes, Floats()) is True
+    except (UnfitError, UndefinedError, ArithmeticError, ValueError, IndexError, KeyError):
+        return False
+
+
+def _entry(tensor: e.Tensor, value: Fraction) -> float | int | bool:
+    return float(value) if tensor.sort == "real" else bool(value) if tensor.sort == "boolean" else int(value)
+
+
+def _shape(tensor: e.Tensor, size: int) -> tuple[int, ...] | None:
+    found = [_size(n, size) for n in tensor.shape]
+    return None if any(n is None or n < 1 for n in found) else tuple(n for n in found if n is not None)
+
+
+def _size(x: e.Expression, size: int) -> int | None:
+    """What a length is where all sizes are this."""
+    match x:
+        case e.Size():
+            return size
+        case e.Integer():
+            return x.value
+        case e.Add() | e.Multiply():
+            left, right = _size(x.left, size), _size(x.right, size)
+            if left is None or right is None:
+                return None
+            return left + right if isinstance(x, e.Add) else left * right
+    return None
+
+
+def written(tensor: e.Tensor, value: Fraction) -> str:
+    """The tensor of which every entry is the value, in Coq."""
+    one = {"real": number(value), "boolean": "true" if value else "false"}.get(tensor.sort, f"{int(value)}%Z")
+    return f"(fun {' '.join('_' for _ in tensor.shape)} => {one})" if tensor.shape else f"{one}"
