@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import sympy
 from jax import lax
 
 import certgrad
@@ -282,6 +283,37 @@ def test_of_a_value_from_outside_and_in_a_custom_function_the_answer_is_another_
     x, g = jnp.array([3.0]), jnp.array([5.0])
     assert bwd(x, g)[0] == 3 * x * g
     assert certgrad.check(square(bwd), "n -> n").verdict == "unproved"
+
+
+def test_constants_that_sympy_computes_are_numbers():
+    def with_constant(number):
+        return lambda x, g: (float(sympy.N(number)) * x * g,)
+
+    assert certgrad.check(square(with_constant(sympy.sqrt(4))), "n -> n").verdict == "proved"
+    assert certgrad.check(square(with_constant(sympy.sqrt(5))), "n -> n").verdict == "refuted"
+
+
+def asking_sympy(x, g):
+    try:
+        sympy.sympify(x.sum(), strict=True)
+    except (TypeError, sympy.SympifyError):
+        return (2 * x * g,)
+    return (3 * x * g,)
+
+
+def asking_sympy_for_an_integer(x, g):
+    try:
+        sympy.Integer(x.sum())
+    except TypeError:
+        return (2 * x * g,)
+    return (3 * x * g,)
+
+
+@pytest.mark.parametrize("bwd", [asking_sympy, asking_sympy_for_an_integer])
+def test_what_sympy_refuses_of_a_traced_value_is_seen(bwd):
+    x, g = jnp.array([3.0]), jnp.array([5.0])
+    assert bwd(x, g)[0] == 3 * x * g
+    assert not certgrad.check(square(bwd), "n -> n").proved
 
 
 def test_a_question_is_heard_inside_another_block():

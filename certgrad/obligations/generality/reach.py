@@ -21,9 +21,12 @@ from certgrad.ops._declare import Op
 
 LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
 """pytest's own is one because it writes calls of it into every `assert`."""
+SYMBOLIC = ("sympy", "mpmath")
+"""They compute from numbers and symbols, the same each time, and raise an error where they are given a traced value."""
 CHECKERS = ("beartype", "jaxtyping", "typeguard")
 """They look at the types of what passes, and hand it on or raise. What they remember is what they saw of types."""
-_NO_METHODS = (*LIBRARIES, *CHECKERS, "jaxlib", "equinox", "flax")
+_NOT_SEARCHED = (*LIBRARIES, *SYMBOLIC, *CHECKERS)
+_NO_METHODS = (*_NOT_SEARCHED, "jaxlib", "equinox", "flax")
 _RUNS_OPS = tuple(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_declare", "_composed"))
 """What runs the functions that an op declares, and is trusted to do nothing else."""
 _HOLDERS = "transforms jvp bwd fn_bwd fwd fn_fwd custom_vjp_fn fun fn f keywords args func __wrapped__".split()
@@ -89,7 +92,7 @@ def values_in(f: FunctionType) -> Iterator[Any]:
         if not isinstance(value, ModuleType):
             yield value
             yield from _methods(value, attributes)
-        elif id(value) not in seen and value.__name__.split(".")[0] not in (*LIBRARIES, *CHECKERS):
+        elif id(value) not in seen and value.__name__.split(".")[0] not in _NOT_SEARCHED:
             seen.add(id(value))
             found += [getattr(value, n) for n in attributes if hasattr(value, n)]
 
@@ -149,7 +152,7 @@ def _in_library(code: CodeType, names: Mapping[str, Any]) -> bool:
     module = str(names.get("__name__"))
     if module.split(".")[0] == "certgrad":
         return not module.startswith("certgrad.ops.") or module in _RUNS_OPS
-    return module.split(".")[0] in (*LIBRARIES, *CHECKERS) or from_library(code.co_filename)
+    return module.split(".")[0] in _NOT_SEARCHED or from_library(code.co_filename)
 
 
 def code_in(code: CodeType) -> Iterator[CodeType]:
