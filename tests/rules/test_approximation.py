@@ -366,6 +366,7 @@ def host_power(slope):
     return power
 
 
+@pytest.mark.slow
 def test_another_order_is_measured_where_the_host_computes_it():
     def verdict(slope):
         said = {"static": {"k": 3}, "approximates": lambda x, k: x**k}

@@ -29,6 +29,7 @@ def weights(x, table, seed, left=lambda t: 1 - t, right=lambda t: t, how=jnp.flo
     return seed * (table[k + 1] - table[k]), into
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("parts", "verdict"),
     [
@@ -106,6 +107,7 @@ WRONG = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_rules_at_rounded_places(name):
     value, backward = WRONG[name]
@@ -166,6 +168,7 @@ def test_points_that_are_spread_over_a_grid():
     assert report.verdict == "proved under hypotheses"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wrong", [{"off": 1}, {"weight": -1.0}])
 def test_points_that_are_spread_over_another_grid(wrong):
     assert certgrad.check(spread(**wrong), "m, m -> 6").verdict == "refuted"
@@ -189,6 +192,7 @@ def gathered_from_a_ring(x, a, seed, slope=lambda z: -2 * z, size=4):
     return a * jnp.sum(seen * slope(z), -1), jnp.sum(seen * z * z, -1)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("parts", "verdict"),
     [
@@ -204,6 +208,7 @@ def test_places_wrapped_around(parts, verdict):
     assert report.verdict == verdict, report
 
 
+@pytest.mark.slow
 def test_remainders_towards_zero_are_others():
     """lax.rem of a negative number is no place on the ring."""
     table = lambda remainder: lambda x, t: t[remainder(whole(x), 4)]
@@ -244,6 +249,7 @@ def quotient_of_rounded(divided):
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("divided", "domain", "verdict"),
     [

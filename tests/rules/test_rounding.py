@@ -23,6 +23,7 @@ def shifted(x):
     return jnp.fft.ifft(jnp.fft.fft(x) * jnp.exp(-2j * jnp.pi * jnp.arange(n) / n)).real
 
 
+@pytest.mark.slow
 def test_the_rounding_of_pi_refutes_nothing():
     """At a point the two sides are 3e-15 and 0: what the literal 6.283185307179586 is off by."""
     assert certgrad.check(rule(shifted, lambda x, g: (jnp.roll(g, -1),)), "n -> n").verdict != "refuted"

@@ -24,6 +24,7 @@ def scaled_norm(slope):
     return norm
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("slope", "verdict"),
     [
