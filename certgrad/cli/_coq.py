@@ -166,11 +166,11 @@ def page(directory: Path, jobs: int | None, limit: int) -> None:
 
 
 def _class_of(name: str) -> str:
-    """`elementwise` where all arrays of all cases have one shape; else the module that declares the op."""
+    """`elementwise` where all arrays of all cases have one shape, whatever it is; else the module that declares the op."""
     from certgrad.ops import registry
 
     op = registry.get(name)
     cases = [str(case).partition(" -> ") for case in op.cases]
-    if all(set(into.split(", ")) <= {out, "()"} for into, _, out in cases):
+    if all(out == "*s" and set(into.split(", ")) <= {out, "()"} for into, _, out in cases):
         return "elementwise"
     return op.forward.__module__.rpartition(".")[2].strip("_").replace("_", " ")
