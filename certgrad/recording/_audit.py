@@ -7,7 +7,7 @@ import re
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from certgrad.rules._declaration import Declaration, declaration_of
 from certgrad.rules._find import Found, name_in, rules_of_module
 from certgrad.rules._findings import LEFT_OUT, Remark
 from certgrad.rules._layers import place_of, plain_function, unwrapped
+from certgrad.rules._offered import imported
 from certgrad.rules._worker import RuleResult, result_of
 
 from ._claims import Claim, claims_of
@@ -73,10 +74,8 @@ class _Looked:
 def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) -> Iterator[Recorded]:
     """The audits of all rules that were called, and those of the user's modules that were not, by name."""
     said = nearest(Path.cwd()).signatures
-    places = {key: located(next(iter(rule.variants.values())).custom) for key, rule in notes.rules.items()}
     called = {id(unwrapped(v.custom)) for rule in notes.rules.values() for v in rule.variants.values()}
-    for key, rule in sorted(notes.rules.items(), key=lambda item: places[item[0]].name):
-        place = places[key]
+    for place, rule in sorted(placed(notes.rules.values()), key=lambda pair: pair[0].name):
         with _undisturbed():
             done = _audited(rule, place, said.get(place.name), conformance, seconds)
         yield done
@@ -231,6 +230,16 @@ def _each_once(declarations: Sequence[Declaration]) -> tuple[Declaration, ...]:
     return tuple({_texts(d): d for d in declarations}.values())
 
 
+def placed(rules: Iterable[Rule]) -> Iterator[tuple[Place, Rule]]:
+    """Rules with their names. Of what a factory made, each that a module keeps under a name is a rule of its own."""
+    for rule in rules:
+        found: dict[str, tuple[Place, Rule]] = {}
+        for key, variant in rule.variants.items():
+            place = located(variant.custom)
+            found.setdefault(place.name, (place, Rule(more=rule.more)))[1].variants[key] = variant
+        yield from found.values()
+
+
 def located(custom: Any) -> Place:
     """The name of a rule. What was run as a program has the name of its file, by which `certgrad audit` knows it."""
     if isinstance(custom, Bare):
@@ -242,8 +251,21 @@ def located(custom: Any) -> Place:
         file, line = place_of(plain)
     where = f"{Path(file).name}:{line}" if line else ""
     found = _under(sys.modules.get(module), name, custom)
+    if found is None and (holder := _holder(module, custom)):
+        module, found = holder, _under(sys.modules[holder], name, custom)
     own = found[0] if found else name
     return Place(f"{module_name(module)}:{own}", found[1] if found else None, where, file if line else "")
+
+
+def _holder(module: str, custom: Any) -> str:
+    """The module of the same package that made a rule by another one's function and keeps it; or an empty text."""
+    top = module.partition(".")[0]
+    for name, one in sorted(sys.modules.items()):
+        if name.partition(".")[0] == top and isinstance(one, ModuleType):
+            own = name_in(name, custom)
+            if own and not imported(one, own):
+                return name
+    return ""
 
 
 def _under(module: ModuleType | None, name: str, custom: Any) -> tuple[str, Any] | None:

@@ -15,7 +15,7 @@ from certgrad.rules._by_name import examined
 from certgrad.rules._configuration import nearest
 from certgrad.rules._declaration import Declaration
 from certgrad.rules._find import find
-from tests.recording import rules
+from tests.recording import kept, rules
 
 
 def recorded(work, **options):
@@ -64,6 +64,23 @@ def test_a_rule_made_in_a_function_is_one_and_its_worst_case_counts():
         'called 3 times, with 3 choices of what it closes over; audited as "n d"',
     ]
     assert found.unsaved == "it is made inside a function, where no name leads to it"
+
+
+def test_rules_that_a_factory_made_and_modules_keep_are_rules_of_their_own():
+    def work():
+        kept.total(jnp.ones((2, 3)))
+        kept.tripled(jnp.ones((2, 3)))
+        rules.make(1)(jnp.ones((2, 3)))
+        kept.square(2.0)
+
+    found = recorded(work)
+    assert {one.result.name: verdict(one) for one in found.values()} == {
+        "tests.recording.kept:total": "proved",
+        "tests.recording.kept:tripled": "refuted",
+        "tests.recording.rules:make.<locals>.total": "proved",
+        "tests.recording.rules:square": "proved",
+    }
+    assert not found["total"].unsaved
 
 
 def test_what_cannot_be_audited_has_a_reason():
