@@ -2,7 +2,7 @@
 
 from ._errors import NotPrintedError
 from ._export import LIMIT, File, export, not_printed
-from ._graph import QUIET, Argument, Claim, Graph, Lemma, Loop, Node
+from ._graph import QUIET, Argument, Claim, Graph, Lemma, Loop, Node, input_name
 from ._graphs import export_graph, graph_not_printed
 from ._kernel import AXIOMS, UNTRIED, Judged, Kernel, Result
 from ._library import INSTALL, Library, NoCoqError, sources
@@ -34,6 +34,7 @@ __all__ = [
     "export",
     "export_graph",
     "graph_not_printed",
+    "input_name",
     "is_obligation",
     "not_printed",
     "sources",

@@ -71,6 +71,10 @@ class Node:
     program: Any = None
     claim: Claim = QUIET
     loop: Loop | None = None
+    said: tuple[str, ...] = ()
+    """What the whole program calls its outputs; empty if that is not known. Coq proves it."""
+    through: tuple[str, ...] = ()
+    """What the whole program computes on the way to them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +85,14 @@ class Graph:
     sizes: tuple[str, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...]
+    program: e.Program | None = None
+    """The whole program, as the specification reads it. Its inputs are called as `input_name` says, and its outputs are
+    those that move."""
+
+
+def input_name(number: int) -> str:
+    """What the whole program calls the input that is this node."""
+    return f"x{number}'"
 
 
 @dataclass(frozen=True, eq=False)

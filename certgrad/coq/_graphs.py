@@ -16,11 +16,12 @@ from certgrad.specification.rule import UnreadableError
 from ._errors import NotPrintedError
 from ._export import File, comment
 from ._expressions import printed
-from ._graph import CHUNK, QUIET, Claim, Graph, Lemma, Loop, Node, Value
+from ._graph import CHUNK, QUIET, Graph, Lemma, Loop, Node, Value
 from ._names import identifier
-from ._operations import Operation, as_tensor, binders, call, shapes, simple
+from ._operations import Operation, Placed, as_tensor, binders, call, shapes, simple
 from ._programs import Function, functions
 from ._programs import kind as type_of
+from ._runs import RUNS, Runs
 from ._signs import Claims
 from ._statements import Section, Theorem
 
@@ -54,7 +55,7 @@ def export_graph(graph: Graph) -> File:
         before,
     )
     whole = Section(whole.title, whole.definitions, whole.theorems, (*before, *laws.definitions))
-    return File(name, graph.name, (*sections, laws, whole), ("Library", "Graph", "Loops", "Signs"))
+    return File(name, graph.name, (*sections, laws, whole), ("Library", "Graph", "Loops", "Signs", "Runs"))
 
 
 def graph_not_printed(name: str, reason: str) -> File:
@@ -107,7 +108,7 @@ class _Nodes:
         self.count = 0
         self.nodes: list[tuple[str, str]] = []
         """Each with the theorem that it is lawful."""
-        self.placed: list[tuple[Operation | None, Claim]] = []
+        self.placed: list[Placed] = []
         for number, node in enumerate(graph.nodes):
             if node.moves:
                 self._moving(number, node)
@@ -139,7 +140,7 @@ class _Nodes:
     def _place(self, node: Node, does: str, reads: Sequence[int], law: str, operation: Operation | None = None) -> None:
         listed = "; ".join(map(str, reads))
         self.nodes.append((f"{{| does := {does}; reads := [{listed}]%N |}} (* {comment(node.text)} *)", law))
-        self.placed.append((operation, node.claim))
+        self.placed.append(Placed(node, operation, self.count))
 
     def _slot(self, node: Node, k: int) -> int:
         """The slot of what a loop reads as its input `k`, which moves in it: one of its own, if it does not before."""
@@ -260,10 +261,16 @@ class _Loop:
 def _section(nodes: _Nodes) -> Section:
     """The definitions of the graph, and its theorems."""
     definitions, theorems = [*nodes.all_definitions], [*nodes.laws, *_theorems(nodes)]
-    if any(claim != QUIET for _, claim in nodes.placed):
+    if any(one.node.claim != QUIET for one in nodes.placed):
         claims = Claims(nodes.name, nodes.placed, nodes.lists, nodes.given, nodes.words, len(nodes.inputs))
         definitions += claims.definitions
         theorems += claims.theorems
+    try:
+        runs = Runs(nodes.graph, nodes.name, nodes.placed, nodes.slots, (nodes.binders, nodes.words, nodes.given))
+        definitions += runs.definitions
+        theorems += runs.theorems([*nodes.operations.values()], nodes.lists)
+    except (UnreadableError, NotPrintedError) as error:
+        theorems.append(Theorem(f"{nodes.name}_{RUNS}", RUNS, reason=f"not printed: {error}"))
     return Section(comment(nodes.graph.name), tuple(definitions), tuple(theorems))
 
 

@@ -17,7 +17,7 @@ INSTALL = "apt-get install coq libcoq-coquelicot"
 ORDER = (
     *("Sums", "Curves", "Piecewise", "Products", "Maxima", "Functions", "Prefixes", "Tactics", "Derivatives"),
     *("Algebra", "Laws", "Axes", "Labels", "Bilinear", "Entries", "Composed", "Defined", "Matrices", "Systems"),
-    *("Windows", "Recurrences", "Order", "Points", "Graph", "Loops", "Library", "Signs"),
+    *("Windows", "Recurrences", "Order", "Points", "Graph", "Loops", "Library", "Signs", "Runs"),
 )
 """The files that printed ones require, each after those that it requires itself."""
 SECONDS = 300

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from certgrad.specification import expression as e
 
 from ._errors import NotPrintedError
 from ._export import comment
 from ._expressions import printed
-from ._graph import Lemma
+from ._graph import Lemma, Node
 from ._names import identifier
 from ._programs import Function
 from ._programs import kind as type_of
@@ -82,12 +83,27 @@ class Operation:
         needs = tuple(law.name for law in self.laws[:2])
         return Theorem(f"{self.name}_lawful", "is_lawful", self.of_nodes("lawful"), script, needs=needs)
 
+    def of_itself(self, predicate: str) -> str:
+        """What is said of the operation, as a theorem's statement."""
+        words = call(self.definition.name, [*self.sizes, *(identifier(t.name) for t in self.held)])
+        over = f"  forall{self.binders},\n" if self.binders else ""
+        return f"{over}{''.join(f'  {says} ->{chr(10)}' for says in self.case.sizes_hold())}  {predicate} {words}"
+
     def of_nodes(self, predicate: str, *others: str) -> str:
         """What is said of every node with this operation, as a theorem's statement."""
         words = " ".join([self.definition.name, *self.sizes, *(identifier(t.name) for t in self.held)])
         given = "".join(f"  {says} ->\n" for says in self.case.sizes_hold())
         node = f"{{| does := {words}; reads := reads' |}}"
         return f"  forall{self.binders} (reads' : list N),\n{given}  {' '.join([predicate, node, *others])}"
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A node in its place: the operation that it is an instance of, if of one, and the first slot that it fills."""
+
+    node: Node
+    operation: Operation | None
+    slot: int
 
 
 def binders(sizes: Sequence[str], tensors: Sequence[e.Tensor]) -> str:
@@ -123,6 +139,11 @@ def _at(slots: str, k: int, tensor: e.Tensor, *, of_time: bool = False) -> str:
 
 _P = "'"
 """Ends the names of bound variables: no tensor has such a name."""
+
+
+def in_slot(k: int, tensor: e.Tensor) -> str:
+    """The tensor in a slot of x' as a function of its indices."""
+    return f"({_at('x', k, tensor)})"
 
 
 def as_tensor(tensor: e.Tensor, function: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from certgrad.specification import expression as e
 from certgrad.specification.finite import decided
-from certgrad.specification.pruned import parts, pruned, with_parts
+from certgrad.specification.pruned import parts, pruned, reads, with_parts
 
 from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, TYPES, function_type, number, printed
@@ -94,6 +94,28 @@ def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
         says = "\n".join([f"Definition {name}{EQUATIONS} {given} : Prop :=", *lines, f"  {equations(solved[-1])}."])
         text = f"{says}\n\n{text}"
     return Function(name, arguments, text, output, assumed, tensors)
+
+
+def chain(name: str, program: e.Program, binder: str, words: str, inputs: Mapping[str, str]) -> dict[str, Function]:
+    """The program with a definition of its own for each tensor, by the tensor's name: each says by `let` what it reads.
+
+    `inputs` says what the program's inputs are, in terms of the binder's words. Raises NotPrintedError.
+    """
+    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, e.Defined) else d for d in program.definitions)
+    program = pruned(without_infinities(replace(program, definitions=tuple(entries))))
+    program = pruned(replace(program, definitions=tuple(map(_said, map(plain, program.definitions)))))
+    if assumed_by(program):
+        raise NotPrintedError("a function of which hypotheses speak")
+    said = dict(inputs)
+    found = {}
+    for definition in map(plain, program.definitions):
+        tensor = definition.tensor
+        here = f"{name}_{identifier(tensor.name)}"
+        lets = "".join(f"  let {identifier(n)} := {said[n]} in\n" for n in sorted(reads(definition)))
+        text = f"Definition {here} {binder} : {kind(tensor)} :=\n{lets}  {_defined(definition)}."
+        found[tensor.name] = Function(here, (), text, tensor, ())
+        said[tensor.name] = f"({here} {words})"
+    return found
 
 
 def _said(definition: e.Definition) -> e.Definition:

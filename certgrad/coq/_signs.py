@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ._graph import CHUNK, QUIET, Claim
-from ._operations import Operation, call
+from ._operations import Operation, Placed, call
 from ._programs import Function
 from ._statements import Theorem
 
@@ -18,17 +18,18 @@ class Claims:
     def __init__(
         self,
         name: str,
-        placed: Sequence[tuple[Operation | None, Claim]],
+        placed: Sequence[Placed],
         lists: Sequence[str],
         given: str,
         words: Sequence[str],
         inputs: int,
     ) -> None:
-        self.name, self.placed, self.lists = name, placed, lists
+        self.name, self.lists = name, lists
+        self.placed = [(one.operation, one.node.claim) for one in placed]
         self.given, self.words, self.inputs = given, words, inputs
-        made = [(o, claim) for o, claim in dict.fromkeys(placed) if claim != QUIET and o is not None]
+        made = [(o, claim) for o, claim in dict.fromkeys(self.placed) if claim != QUIET and o is not None]
         self.told = {pair: f"{pair[0].name}_is_told_{k + 1}" for k, pair in enumerate(made)}
-        self.chunks = [placed[k : k + CHUNK] for k in range(0, len(placed), CHUNK)]
+        self.chunks = [self.placed[k : k + CHUNK] for k in range(0, len(placed), CHUNK)]
 
     @property
     def definitions(self) -> Iterator[Function]:

@@ -15,6 +15,7 @@ from certgrad.graph._induction import Induction, Judgement
 from certgrad.graph._operation import KINDS
 from certgrad.graph._signs_said import claims_of
 from certgrad.graph._trace import TracedGraph
+from certgrad.graph._whole import whole_program
 from certgrad.graph.ir import Node as GraphNode
 from certgrad.graph.ir import Ref
 from certgrad.hypotheses.tree import Statement
@@ -37,7 +38,11 @@ def read_graph(done: Certification, name: str = "") -> Graph:
     if done.certificate.verdict not in PROOFS:
         raise NotPrintedError(f"its verdict is '{done.certificate.verdict}'")
     reading = _Reading(done.traced, done.induction, done.traced.ir.dims, {})
-    return reading.graph(name or done.certificate.graph.name)
+    graph = reading.graph(name or done.certificate.graph.name)
+    whole = whole_program(done.traced, done.induction)
+    said, through = whole.said, whole.through
+    nodes = (replace(n, said=said.get(k, ()), through=through.get(k, ())) for k, n in enumerate(graph.nodes))
+    return replace(graph, nodes=tuple(nodes), program=whole.program)
 
 
 class _Reading:

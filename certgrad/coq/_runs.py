@@ -1,0 +1,133 @@
+"""That the nodes of a graph compute what the function's program says, by `proofs/Runs.v`.
+
+The program is the specification's reading of the whole trace, which knows nothing of nodes, lemmas and shapes of
+families. Each of its tensors has a definition of its own, and the theorem is about those of its outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ._errors import NotPrintedError
+from ._graph import CHUNK, Graph, Value, input_name
+from ._operations import Operation, Placed, as_tensor, call, in_slot
+from ._programs import Function, chain
+from ._statements import Theorem
+
+RUNS = "program_is_run"
+_SEEN = (
+    "read places reads does run gives slots_of List.nth List.map N.to_nat Pos.to_nat Pos.iter_op Init.Nat.add "
+    "Nat.ltb Nat.leb Init.Nat.sub at0 at1 at2 at3 at4 at5 of0 of1 of2 of3 of4 of5"
+)
+"""What is unfolded to see what stands in a slot."""
+
+
+class Runs:
+    """The program of a graph, and the theorems that its nodes compute it. Raises NotPrintedError."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        placed: Sequence[Placed],
+        slots: Mapping[Value, int],
+        scope: tuple[str, Sequence[str], str],
+    ) -> None:
+        self.graph, self.name, self.placed, self.slots = graph, name, placed, slots
+        self.binders, self.words, self.given = scope
+        if graph.program is None or any(p.operation is None for p in placed):
+            raise NotPrintedError("a program with a loop")
+        inputs = {}
+        for k, node in enumerate(graph.nodes):
+            if node.moves and node.lemma is None:
+                inputs[input_name(k)] = in_slot(slots[k, 0], node.outputs[0])
+            elif not node.moves and node.program is None:
+                inputs[input_name(k)] = f"v{k}'"
+        used = {t.name for t in graph.program.inputs}
+        if not used <= inputs.keys():
+            raise NotPrintedError("a large constant in the program")
+        at = " ".join([*self.words, "x'"])
+        self.program = chain(f"{name}_program", graph.program, f"{self.binders} (x' : slots)".strip(), at, inputs)
+        if unknown := [p.node.text for p in placed if not set(p.node.said) & self.program.keys()]:
+            raise NotPrintedError(f"{unknown[0]}, which the program does not compute by itself")
+        self.outputs = graph.program.outputs
+        self.chunks = [placed[k : k + CHUNK] for k in range(0, len(placed), CHUNK)]
+
+    @property
+    def definitions(self) -> Iterator[Function]:
+        """The program, what stands in each slot, and what its outputs are."""
+        yield from self.program.values()
+        filled = [self._tensor(n) if n in self.program else "zero" for one in self.placed for n in one.node.said]
+        for what, text in (
+            ("tensors", f"list tensor := [\n  {_lines(filled)}]"),
+            ("says", f"slots := slots_of [{_lines([self._tensor(t.name) for t in self.outputs])}]"),
+        ):
+            name = f"{self.name}_{what}"
+            text = f"Definition {name}{self.binders} (x' : slots) : {text}."
+            yield Function(name, (), text, self.outputs[0], ())
+
+    def _tensor(self, name: str) -> str:
+        function = self.program[name]
+        return as_tensor(function.output, self._at_inputs(function.name))
+
+    def _at_inputs(self, name: str) -> str:
+        return call(name, [*self.words, "x'"])
+
+    def theorems(self, operations: Sequence[Operation], lists: Sequence[str]) -> Iterator[Theorem]:
+        """Each operation reads inside shapes, the nodes of each list compute, and so does the whole."""
+        for operation in operations:
+            forward = ", ".join(f.name for f in operation.forward)
+            script = f"reads_inside ltac:(unfold {operation.definition.name}) ltac:(unfold {forward})."
+            yield Theorem(f"{operation.name}_is_local", "is_local", operation.of_itself("local"), script)
+        every = f"(beyond {self.placed[0].slot} x' {self._at_inputs(f'{self.name}_tensors')})"
+        for name, chunk in zip(lists, self.chunks, strict=True):
+            nodes = call(name, self.words)
+            script = "; ".join(["intros", f"unfold {name}", *map(self._computed, chunk), "exact I."])
+            statement = f"{self.given}  forall x' : slots, computes {chunk[0].slot} {nodes} {every}"
+            yield Theorem(f"{name}_compute", "nodes_compute", statement, script)
+            laws = [f"{one.operation.name}_is_local" for one in chunk if one.operation]
+            steps = [f"(apply List.Forall_cons; [apply {law}; sizes_hold | ])" for law in laws]
+            script = "; ".join(["intros", f"unfold {name}", *steps, "apply List.Forall_nil."])
+            statement = f"{self.given}  List.Forall (fun n' => local (does n')) {nodes}"
+            yield Theorem(f"{name}_are_local", "nodes_are_local", statement, script, needs=tuple(dict.fromkeys(laws)))
+        yield self._whole(lists)
+
+    def _computed(self, one: Placed) -> str:
+        """The tactic for a node."""
+        assert one.operation is not None
+        operation = one.operation.definition.name
+        read = [self.program[n].name for n in (*one.node.said, *one.node.through) if n in self.program]
+        known = ", ".join([*(f.name for f in one.operation.forward), *dict.fromkeys(read)])
+        seen = f"cbv [{self.name}_tensors beyond {operation} {_SEEN}]"
+        return f"(node_computes ltac:(unfold {operation} in * ) ltac:({seen}) ltac:(unfold {known}))"
+
+    def _whole(self, lists: Sequence[str]) -> Theorem:
+        name, count = self.name, self.placed[0].slot
+        nodes, inputs, outs, gives = (
+            call(f"{name}_{what}", self.words) for what in ("nodes", "inputs", "outputs", "gives")
+        )
+        local = [f"(apply List.Forall_app; split; [apply {n}_are_local; assumption | ])" for n in lists[:-1]]
+        computed = [f"(apply computes_app; [apply {n}_compute; assumption | ])" for n in lists[:-1]]
+        local = [f"unfold {name}_nodes", *local, f"apply {lists[-1]}_are_local; assumption"]
+        computed = [f"unfold {name}_nodes", *computed, f"apply {lists[-1]}_compute; assumption"]
+        tensors, says = (self._at_inputs(f"{name}_{what}") for what in ("tensors", "says"))
+        every = f"(beyond {count} x' {tensors})"
+        seen = f"cbv [of_slots {name}_outputs {name}_says {name}_tensors beyond {_SEEN}]"
+        known = ", ".join(self.program[t.name].name for t in self.outputs)
+        script = (
+            f"intros; apply (program_is_run {inputs} {nodes} {outs} {gives} x' {tensors} {says}); "
+            f"[apply {name}_nodes_are_wired; assumption | {'; '.join(local)} | "
+            f"change (computes {count} {nodes} {every}); {'; '.join(computed)} | "
+            f"change (agree {gives} (of_slots {outs} {every}) {says}); "
+            f"outputs_same ltac:(unfold {name}_gives in * ) ltac:({seen}) ltac:(unfold {known}) | assumption]."
+        )
+        statement = (
+            f"{self.given}  forall x' : slots, in_domain {count} {nodes} x' ->\n"
+            f"  agree {gives} (of_slots {outs} (values {count} {nodes} x')) {says}"
+        )
+        parts = (f"{n}_{what}" for n in lists for what in ("are_local", "compute"))
+        return Theorem(f"{name}_{RUNS}", RUNS, statement, script, needs=(f"{name}_nodes_are_wired", *parts))
+
+
+def _lines(texts: Sequence[str]) -> str:
+    return ";\n  ".join(texts)
