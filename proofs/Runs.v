@@ -108,10 +108,30 @@ Proof.
   destruct (Nat.ltb_spec j (length ss)); [reflexivity|lia].
 Qed.
 
+(** Numbers that are computed may be written as what they are. *)
+Ltac same_numbers :=
+  cbv beta;
+  lazymatch goal with
+  | |- ?a = ?a => reflexivity
+  | |- sum_lt _ _ = sum_lt _ _ => apply sum_ext; intros; same_numbers
+  | |- (if ?c then _ else _) = (if ?c then _ else _) => destruct c; same_numbers
+  | |- _ = (if Rltb ?a ?b then _ else _) =>
+      first [rewrite (Rltb_true a b) by lra | rewrite (Rltb_false a b) by lra]; same_numbers
+  | |- _ = (if Rleb ?a ?b then _ else _) =>
+      first [rewrite (Rleb_true a b) by lra | rewrite (Rleb_false a b) by lra]; same_numbers
+  | |- _ => first
+      [ solve [lra]
+      | lazymatch goal with
+        | |- ?f ?a ?b = ?f ?c ?d => apply (f_equal2 f); same_numbers
+        | |- ?f ?a = ?f ?b => apply (f_equal f); same_numbers
+        end ]
+  end.
+
 (** [made] unfolds the operation of a node or what it gives, [seen] what stands in slots, [known] what the node runs and
     what the program says. *)
 Ltac entries_same E J made seen known :=
-  made; cbn [does gives] in E; each_output E ltac:(index_of_rank J; seen; known; cbv beta iota zeta; reflexivity).
+  made; cbn [does gives] in E;
+  each_output E ltac:(index_of_rank J; single_indices; seen; known; cbv beta iota zeta; first [reflexivity | same_numbers]).
 
 (** The node at the head of the list. *)
 Ltac node_computes made seen known :=

@@ -230,7 +230,7 @@ def _table(table: e.Table) -> str:
     text = _value(table.values[-1])
     for k, value in reversed(list(enumerate(table.values[:-1]))):
         text = f"if ({place} =? {k})%Z then {_value(value)} else {text}"
-    return f"fun {' '.join(axes)} => {text}"
+    return f"fun {' '.join(axes)} => {text}" if axes else text
 
 
 def _value(value: e.Expression) -> str:

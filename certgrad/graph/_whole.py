@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from certgrad.coq import input_name
@@ -16,7 +17,7 @@ from certgrad.graph._induction import Induction
 from certgrad.graph._trace import TracedGraph
 from certgrad.specification import expression as e
 from certgrad.specification._jax import size, sort_of
-from certgrad.specification.pruned import pruned, with_parts
+from certgrad.specification.pruned import pruned, reads, with_parts
 from certgrad.specification.reading import Reader, meaning
 from certgrad.specification.rule import Operand, UnreadableError
 
@@ -62,15 +63,17 @@ def _said(traced: TracedGraph, program: e.Program) -> tuple[dict[int, tuple[str,
             results = reader.read(traced.equations[node.id].program, operands)
         by_node |= {(node.id, k): one for k, one in enumerate(results)}
         made[node.id] = start, len(reader.definitions)
-    mine = _digests([*reader.tables, *reader.definitions])
-    named = {digest: name for name, digest in reversed(_digests(program.definitions).items())}
+    mine, _ = _digests([*reader.tables, *reader.definitions])
+    digests, rest = _digests(program.definitions)
+    named = {digest: name for name, digest in reversed(digests.items())}
     known = {name: named[digest] for name, digest in mine.items() if digest in named}
     said = {n.id: tuple(known.get(_tensor(by_node[n.id, k]), "") for k in range(len(n.outputs))) for n in traced.nodes}
     through = {}
     for node in traced.nodes:
         first, last = made[node.id]
         names = [t.name for d in reader.definitions[first:last] for t in _tensors(d)]
-        through[node.id] = tuple(known[n] for n in names if n in known)
+        here = dict.fromkeys(known[n] for n in names if n in known)
+        through[node.id] = tuple(here | dict.fromkeys(r for n in here for r in sorted(rest.get(n, ()))))
     return said, through
 
 
@@ -84,20 +87,62 @@ def _tensor(result: Operand) -> str:
     return entry.tensor if isinstance(entry, e.Entry) else ""
 
 
-def _digests(definitions: Sequence[e.Definition]) -> dict[str, str]:
-    """Of each tensor, of its definition in terms of the digests of those that it reads."""
+def _digests(definitions: Sequence[e.Definition]) -> tuple[dict[str, str], dict[str, set[str]]]:
+    """Of each tensor, of its definition in terms of the digests of those that it reads: numbers that are computed from
+    numbers are put in, and what is another tensor is that one. And for each those in it of which this was said."""
     found: dict[str, str] = {}
+    numbers: dict[str, e.Expression] = {}
+    plain: dict[str, set[str]] = {}
+    rest: dict[str, set[str]] = {}
 
     def renamed(x: Any) -> Any:
-        x = with_parts(x, renamed)
-        return replace(x, tensor=found.get(x.tensor, x.tensor)) if isinstance(x, e.Entry) else x
+        x = _folded(with_parts(x, renamed))
+        if not isinstance(x, e.Entry):
+            return x
+        return numbers.get(x.tensor) or replace(x, tensor=found.get(x.tensor, x.tensor))
 
     for definition in definitions:
         if isinstance(definition, e.Defined):
-            text = f"{definition.tensor.shape} {definition.variables} {renamed(definition.entry)}"
+            entry, name = renamed(definition.entry), definition.tensor.name
+            rest[name] = {n for r in reads(definition) if r in plain for n in plain[r]}
+            text = f"{definition.tensor.shape} {definition.variables} {entry}"
+            found[name] = hashlib.sha256(text.encode()).hexdigest()
+            if isinstance(entry, (e.Number, e.Integer, e.Truth)):
+                numbers[name] = entry
+                plain[name] = {name, *rest[name]}
+            elif isinstance(entry, e.Entry) and _as_it_is(entry, definition):
+                found[name] = entry.tensor
+                plain[name] = {name, *rest[name]}
         elif isinstance(definition, e.Table):
             text = f"{definition.tensor.shape} {definition.values}"
-        else:
-            continue
-        found[definition.tensor.name] = hashlib.sha256(text.encode()).hexdigest()
-    return found
+            found[definition.tensor.name] = hashlib.sha256(text.encode()).hexdigest()
+    return found, rest
+
+
+def _as_it_is(entry: e.Entry, definition: e.Defined) -> bool:
+    """At an index stands what another tensor has there: an axis of size 1 is read at 0."""
+    axes = zip(definition.variables, definition.tensor.shape, strict=False)
+    read = list(zip(entry.indices, axes, strict=False))
+    same = (i == e.Index(v) or (i == e.Integer(0) and n == e.Integer(1)) for i, (v, n) in read)
+    return len(entry.indices) == len(definition.variables) and all(same)
+
+
+def _value(x: Any) -> Any:
+    return x.value
+
+
+def _folded(x: Any) -> Any:
+    """What is computed from numbers, and what these choose."""
+    if isinstance(x, e.ToReal) and isinstance(x.operand, e.Integer):
+        return e.Number(Fraction(x.operand.value))
+    if isinstance(x, e.If) and isinstance(x.condition, e.Truth):
+        return x.then if x.condition.value else x.otherwise
+    if isinstance(x, e.Compare) and all(isinstance(part, (e.Number, e.Integer)) for part in (x.left, x.right)):
+        left, right = _value(x.left), _value(x.right)
+        return e.Truth({"=": left == right, "<": left < right, "≤": left <= right}[x.relation])
+    if isinstance(x, (e.Add, e.Subtract, e.Multiply, e.Divide)) and type(x.left) is type(x.right) is e.Number:
+        left, right = x.left.value, x.right.value
+        if isinstance(x, e.Divide):
+            return e.Number(left / right) if right else x
+        return e.Number({e.Add: left + right, e.Subtract: left - right, e.Multiply: left * right}[type(x)])
+    return x
