@@ -53,8 +53,10 @@ WHOLE = (
     "coq/_graph.py",
     "coq/_graphs.py",
     "coq/_operations.py",
+    "coq/_runs.py",
     "coq/_signs.py",
     "graph/_printed.py",
+    "graph/_whole.py",
     "graph/_signs_said.py",
 )
 BESIDE_COQ = {

@@ -84,6 +84,11 @@ Fixpoint after (from : nat) (nodes : list node) : nat :=
   | n :: rest => after (next from n) rest
   end.
 
+Lemma computes_cons : forall from to n rest all,
+  agree (gives (does n)) (run (does n) (read n all)) (fun k => all (from + k)%nat) -> next from n = to ->
+  computes to rest all -> computes from (n :: rest) all.
+Proof. intros from to n rest all A <- C; split; assumption. Qed.
+
 Lemma computes_app : forall a b from all,
   computes from a all -> computes (after from a) b all -> computes from (a ++ b) all.
 Proof.
@@ -133,12 +138,10 @@ Ltac entries_same E J made seen known :=
   made; cbn [does gives] in E;
   each_output E ltac:(index_of_rank J; single_indices; seen; known; cbv beta iota zeta; first [reflexivity | same_numbers]).
 
-(** The node at the head of the list. *)
-Ltac node_computes made seen known :=
-  let E := fresh "E" in let J := fresh "J" in
-  split;
-  [ intros ? ? ? E J; entries_same E J made seen known
-  | unfold next; made; cbn [does gives length Init.Nat.add] ].
+(** The node at the head of the list; the next one fills the slot [to]. *)
+Ltac node_computes to made seen known :=
+  apply (computes_cons _ to);
+  [ let E := fresh "E" in let J := fresh "J" in intros ? ? ? E J; entries_same E J made seen known | reflexivity | ].
 
 Ltac outputs_same made seen known :=
   let E := fresh "E" in let J := fresh "J" in intros ? ? ? E J; entries_same E J made seen known.

@@ -166,7 +166,7 @@ def page(directory: Path, jobs: int | None, limit: int) -> None:
 
 
 def _class_of(name: str) -> str:
-    """`elementwise` where all arrays of all cases have one shape, whatever it is; else the module that declares the op."""
+    """`elementwise` where all arrays have one shape, whatever it is; else the module that declares the op."""
     from certgrad.ops import registry
 
     op = registry.get(name)

@@ -9,7 +9,7 @@ from typing import Any
 from certgrad.hypotheses.tree import Statement
 from certgrad.specification import expression as e
 
-CHUNK = 50
+CHUNK = 25
 """Nodes in one list of them."""
 Value = tuple[int, int]
 """A node and which of its outputs."""

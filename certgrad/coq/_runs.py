@@ -99,7 +99,8 @@ class Runs:
         read = [self.program[n].name for n in (*one.node.said, *one.node.through) if n in self.program]
         known = " ".join([*(f.name for f in one.operation.forward), *dict.fromkeys(read)])
         seen = f"cbv [{self.name}_tensors beyond {operation} {_SEEN}]"
-        return f"(node_computes ltac:(unfold {operation} in * ) ltac:({seen}) ltac:(cbv delta [{known}]))"
+        made, to = f"unfold {operation} in * ", one.slot + len(one.node.outputs)
+        return f"(node_computes {to}%nat ltac:({made}) ltac:({seen}) ltac:(cbv delta [{known}]))"
 
     def _whole(self, lists: Sequence[str]) -> Theorem:
         name, count = self.name, self.placed[0].slot

@@ -127,6 +127,18 @@ def test_what_signs_discharge_is_discharged(kernel):
     assert whole(judged) == dict.fromkeys(WHOLE, True)
 
 
+def test_a_wire_to_another_slot_of_the_same_shape_is_another_program(kernel):
+    """The theorems about the passes are true of that graph as well; that it is the function's program is not."""
+    graph = read_graph(certified(lambda x: jnp.sum(jnp.tanh(x) - x), "n"))
+    judged = kernel.judge(export_graph(graph)).judged
+    assert [j.accepted for j in judged if j.kind == "program_is_run"] == [True]
+    k, node = next((k, n) for k, n in enumerate(graph.nodes) if n.lemma and len(n.lemma.inputs) == 2)
+    wrong = replace(graph, nodes=_with(graph.nodes, k, replace(node, reads=node.reads[::-1])))
+    judged = kernel.judge(export_graph(wrong)).judged
+    assert [j.accepted for j in judged if j.kind == "program_is_run"] == [False]
+    assert whole(judged) == dict.fromkeys(WHOLE, True)
+
+
 def test_a_graph_with_another_node_inside_says_why_it_is_not_printed():
     done = certified(lambda x, k: jax.lax.cond(k > 0, jnp.sin, jnp.cos, x), "", ":int")
     with pytest.raises(NotPrintedError, match="a node cond with graphs inside"):
