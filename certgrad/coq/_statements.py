@@ -79,9 +79,15 @@ HOLD = "hypotheses_can_hold"
 """The kind of a theorem that says that there is a point at which all hypotheses of a case hold."""
 
 
+STEPS = frozenset(
+    "is_lawful nodes_are_lawful nodes_are_wired is_told nodes_are_told is_local nodes_are_local nodes_compute".split()
+)
+"""The kinds of theorems about graphs by which those about the whole are proved."""
+
+
 def is_obligation(kind: str) -> bool:
-    """Whether a theorem of this kind states an obligation of the certificate."""
-    return kind != HOLD and not kind.endswith(DEFINED)
+    """Whether a theorem of this kind states an obligation of the certificate, or what follows for a whole graph."""
+    return kind != HOLD and kind not in STEPS and not kind.endswith(DEFINED)
 
 
 class NothingToProveError(Exception):

@@ -39,8 +39,8 @@ def test_a_right_graph_is_accepted(kernel, done):
 
 def test_what_does_not_move_is_defined_before_the_nodes(done):
     text = print_graph(done).text()
-    assert "(v2 : Z -> Z)" in text  # the labels, of which the theorems speak whatever they are
-    assert "loss_nodes (n d k : Z) (v2 : Z -> Z) : list node" in text
+    assert "(v2' : Z -> Z)" in text  # the labels, of which the theorems speak whatever they are
+    assert "loss_nodes (n d k : Z) (v2' : Z -> Z) : list node" in text
     assert "%" in text  # each node says which one it is
 
 
