@@ -276,9 +276,9 @@ def _true_anomaly(M: Any, e: Any) -> tuple[Any, Any]:
 _ideal(
     f"{_TFP}.distributions.student_t:_stdtr_custom_gradient",
     ", ",
-    lambda df, t: 1 - jax.scipy.special.betainc(df / 2, 0.5, df / (df + t * t)) / 2,
+    lambda df, t: 1 - jax.scipy.special.betainc(df / 2, 0.5, 1 / (1 + t * t / df)) / 2,
     differentiable=["t"],
-    domain=("df > 0", "t > 0"),
+    domain=("df > 0", "t > 0", "t * t / df < 1000"),  # where that passes 1/ε, its density leaves 1 out of 1 + t²/df
 )
 _approximates(f"{_TFP}.distributions.student_t:_stdtrit_custom_gradient", ", ", "Student's quantile function")
 _approximates(f"{_TFP}.distributions.noncentral_chi2:_nc2_cdf_naive", "3, 3, 3 -> 3", "the noncentral χ² distribution")
@@ -607,6 +607,13 @@ _ideal(
 _LSQ = "lsqfitgp._special"
 for _rule, _what in (("gammaincinv", _gammaincinv), ("gammainccinv", _gammainccinv)):
     _ideal(f"lsqfitgp.copula._gamma:{_rule}", "n, n -> n", _what, domain=("a > 0", "y > 0", "y < 1"))
+_ideal(
+    "lsqfitgp.copula._beta:betaincinv",
+    "n -> n",
+    lambda y, a, b: _betaincinv(a, b, y),
+    static={"a": 2.0, "b": 3.0},
+    domain=("y > 0", "y < 1"),
+)
 _ideal(f"{_LSQ}._bessel:j0", "n -> n", lambda x: special.jv(0, x))
 _ideal(f"{_LSQ}._bessel:j1", "n -> n", lambda x: special.jv(1, x))
 
