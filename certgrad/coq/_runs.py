@@ -49,7 +49,7 @@ class Runs:
         at = " ".join([*self.words, "x'"])
         self.program = chain(f"{name}_program", graph.program, f"{self.binders} (x' : slots)".strip(), at, inputs)
         if unknown := [p.node.text for p in placed if not set(p.node.said) & self.program.keys()]:
-            raise NotPrintedError(f"{unknown[0]}, which the program does not compute by itself")
+            raise NotPrintedError(f"{unknown[0].partition(' [')[0]}, which the program does not compute by itself")
         self.outputs = graph.program.outputs
         self.chunks = [placed[k : k + CHUNK] for k in range(0, len(placed), CHUNK)]
 
