@@ -22,7 +22,7 @@ from ._export import Section
 from ._library import Library, sources
 from ._statements import Theorem
 
-_SENTENCE = re.compile(r"^(?:Definition|Fixpoint)\s+([\w']+).*?\.(?=\s*$)", re.MULTILINE | re.DOTALL)
+_SENTENCE = re.compile(r"^(?:Definition|Fixpoint|Record|Inductive)\s+([\w']+).*?\.(?=\s*$)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_][\w']*")
 
 
