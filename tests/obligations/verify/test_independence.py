@@ -9,7 +9,7 @@ ALLOWED = ("certgrad.obligations.verify", "certgrad.obligations.balls", "certgra
 OUTSIDE = tuple(
     f"certgrad.{name}"
     for name in """ops errors hypotheses _complex _devices _jax_calls _jax_compat _jax_loops _jax_lowerings _jax_numbers
-        _jax_programs _jax_random _pallas _references _same_program _subject _threads""".split()
+        _jax_programs _jax_random _lu_solver _pallas _references _same_program _subject _threads""".split()
 )
 
 
