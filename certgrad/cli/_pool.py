@@ -17,5 +17,6 @@ def results(function: Callable[[Task], Result], tasks: Sequence[Task], count: in
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
         try:
             yield from pool.map(function, tasks, chunksize=max(1, len(tasks) // (parts * count)))
-        finally:
+        except BaseException:  # whoever stops early does not wait for what runs
             pool.shutdown(wait=False, cancel_futures=True)
+            raise
