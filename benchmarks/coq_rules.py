@@ -23,7 +23,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import msgspec
 
-from certgrad.coq import DEFINED, HOLD, File, Judged, Kernel, Library, Result
+from certgrad.coq import DEFINED, File, Judged, Kernel, Library, Result
 from certgrad.obligations.certificate import Certificate
 from certgrad.rules._by_name import examined
 from certgrad.rules._find import find
@@ -76,17 +76,12 @@ def claimed_proved(certificate: Certificate) -> Certificate:
     return change(certificate, claims=claims)
 
 
-def whole(result: Result) -> bool:
-    """All obligations are accepted, and that their programs are defined."""
-    return all(j.accepted for j in _claims(result))
-
-
 def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> str:
     """Markdown, the same for the same results."""
     right = [(p, r) for p, r in rows if not p.wrong]
     wrong = [(p, r) for p, r in rows if p.wrong]
-    fooled = [r.subject for _, r in wrong if whole(r)]
-    stated = [j for _, r in right for j in _claims(r)]
+    fooled = [r.subject for _, r in wrong if r.whole]
+    stated = [j for _, r in right for j in r.claims]
     obligations = [j for j in stated if not j.kind.endswith(DEFINED)]
     lines = [
         "# Rules in code that Coq accepts",
@@ -97,7 +92,7 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> st
         "refuted by that. A wrong rule is exported with a certificate that claims it proved.",
         f"A proof may take {limit} s. JAX {jax.__version__}, Coq {version}.",
         "",
-        f"**{sum(whole(r) for _, r in right)} of {len(right)} rules accepted**: {_accepted(obligations)} of "
+        f"**{sum(r.whole for _, r in right)} of {len(right)} rules accepted**: {_accepted(obligations)} of "
         f"{len(obligations)} obligations, {_accepted(stated) - _accepted(obligations)} of "
         f"{len(stated) - len(obligations)} theorems that the programs are defined.",
         "",
@@ -108,8 +103,8 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> st
     ]
     for target in dict.fromkeys(p.target for p, _ in right):
         own = [r for p, r in right if p.target == target]
-        lines.append(f"| `{target}` | {sum(map(whole, own))} | {len(own)} |")
-    why = Counter(_short(j) for j in stated if not j.accepted)
+        lines.append(f"| `{target}` | {sum(r.whole for r in own)} | {len(own)} |")
+    why = Counter(j.why for j in stated if not j.accepted)
     lines += ["", "## Why not", "", "| reason | theorems |", "| --- | ---: |"]
     lines += [f"| {reason} | {count} |" for reason, count in sorted(why.items(), key=lambda x: (-x[1], x[0]))]
     lines += ["", "## By rule", "", "| rule | accepted | states | not accepted |", "| --- | --- | --- | --- |"]
@@ -119,15 +114,10 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> st
     return "\n".join(lines) + "\n"
 
 
-def _claims(result: Result) -> list[Judged]:
-    """What is to be proved: the obligations, and that programs are defined."""
-    return [j for j in result.judged if j.stated and j.kind != HOLD]
-
-
 def _row(one: Printed, result: Result) -> str:
-    stated = _claims(result)
-    left = [f"{_kind(j)}: {_short(j)}" for j in stated if not j.accepted]
-    counts = "yes" if whole(result) else f"{_accepted(stated)} of {len(stated)}"
+    stated = result.claims
+    left = [f"{_kind(j)}: {j.why}" for j in stated if not j.accepted]
+    counts = "yes" if result.whole else f"{_accepted(stated)} of {len(stated)}"
     return f"| `{result.subject}` | {counts} | `{one.digest}` | {'; '.join(left)} |"
 
 
@@ -137,11 +127,6 @@ def _kind(judged: Judged) -> str:
 
 def _accepted(judged: Sequence[Judged]) -> int:
     return sum(j.accepted for j in judged)
-
-
-def _short(judged: Judged) -> str:
-    reason = judged.reason
-    return "no proof was found" if reason.startswith("no proof was found:") else reason
 
 
 def main() -> int:
@@ -160,7 +145,7 @@ def main() -> int:
     else:
         PAGE.write_text(text)
         print("\n".join(text.splitlines()[6:11]))
-    return 1 if any(one.wrong and whole(results[one.file.subject]) for one in rows) else 0
+    return 1 if any(one.wrong and results[one.file.subject].whole for one in rows) else 0
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
     matvec, _, solver, _ = groups
     jaxprs = eqn.params["jaxprs"]
     matrix = _factored(solver)
-    own = lu_solver(jaxprs.solve)
+    own = lu_solver(jaxprs.solve) if matrix is not None else None
     if matrix is None or own is None or own.batch or not is_complex(eqn.invars[-1].aval) or len(operands) != start + 1:
         raise NoPairsError("custom_linear_solve")
     size = matrix.re.shape[-1]

@@ -87,18 +87,11 @@ def summary(results: "Sequence[Result]") -> str:
 
 def keep_levels(certificates: Sequence[Certificate], results: "Sequence[Result]", version: str) -> None:
     """Remember of which certificates Coq accepts all: each obligation, and that its programs are defined."""
-    wholly = {r.subject for r in results if _wholly(r)}
+    wholly = {r.subject for r in results if r.whole}
     for certificate in certificates:
         if certificate.op in wholly and certificate.checksum:
             LEVELS.mkdir(parents=True, exist_ok=True)
             write_atomically(LEVELS / certificate.checksum, version.encode())
-
-
-def _wholly(result: "Result") -> bool:
-    """All that it claims is accepted. That no point was shown where its hypotheses hold takes nothing away."""
-    from certgrad.coq import HOLD
-
-    return all(j.accepted for j in result.judged if j.stated and j.kind != HOLD)
 
 
 def level(certificate: Certificate) -> str:
@@ -134,7 +127,7 @@ def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, 
         typer.echo(f"coqchk: {problem}", err=True)
         return ExitCode.REFUTED
     typer.echo(f"{summary(results)} ({time.perf_counter() - started:.0f} s)")
-    return ExitCode.DISCHARGED if all(map(_wholly, results)) else ExitCode.REFUTED
+    return ExitCode.DISCHARGED if all(r.whole for r in results) else ExitCode.REFUTED
 
 
 def page(directory: Path, jobs: int | None, limit: int) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from ._export import LIMIT, File, said
 from ._library import Library, NoCoqError
 from ._memory import Judged, Memory
-from ._statements import Theorem
+from ._statements import HOLD, Theorem
 
 AXIOMS = frozenset(
     {
@@ -47,6 +47,17 @@ class Result:
     judged: tuple[Judged, ...]
     seconds: float
     remembered: bool = False
+
+    @property
+    def claims(self) -> tuple[Judged, ...]:
+        """What is to be proved: the obligations, and that programs are defined. That no point was shown where the
+        hypotheses hold takes nothing away."""
+        return tuple(j for j in self.judged if j.stated and j.kind != HOLD)
+
+    @property
+    def whole(self) -> bool:
+        """All of that is accepted."""
+        return all(j.accepted for j in self.claims)
 
 
 class Kernel:

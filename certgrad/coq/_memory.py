@@ -39,6 +39,11 @@ class Judged:
     stated: bool = True
     """False where the rule has no program that such a claim is about: there is nothing to prove."""
 
+    @property
+    def why(self) -> str:
+        """The reason without what Coq said of it."""
+        return "no proof was found" if self.reason.startswith("no proof was found:") else self.reason
+
 
 class Memory:
     """A folder of verdicts. With `used` false nothing is remembered and nothing known."""

@@ -53,14 +53,14 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
         lines.append(f"| {name} | {_accepted(laws)} | {len(laws)} | {_accepted(own)} | {len(own)} |")
     parts = (("Why not", judged), ("Why no program was shown to be defined", defined))
     for title, some in (*parts, ("Why hypotheses were not shown to hold together", shown)):
-        why = Counter(_short(j.reason) for j in some if not j.accepted)
+        why = Counter(j.why for j in some if not j.accepted)
         lines += ["", f"## {title}", "", "| reason | theorems |", "| --- | ---: |"]
         lines += [f"| {reason} | {count} |" for reason, count in sorted(why.items(), key=lambda x: (-x[1], x[0]))]
     lines += ["", "## By op", "", "| op | accepted | defined | not accepted |", "| --- | ---: | ---: | --- |"]
     for result in sorted(results, key=lambda r: r.subject):
         own = [j for j in result.judged if j.stated and is_obligation(j.kind)]
         where = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED)]
-        left = [f"`{j.name}`: {_short(j.reason)}" for j in own if not j.accepted]
+        left = [f"`{j.name}`: {j.why}" for j in own if not j.accepted]
         counts = f"{_accepted(own)} of {len(own)} | {_accepted(where)} of {len(where)}"
         lines.append(f"| {result.subject} | {counts} | {'; '.join(left)} |")
     return "\n".join(lines) + "\n"
@@ -68,8 +68,3 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
 
 def _accepted(judged: Sequence[Judged]) -> int:
     return sum(j.accepted for j in judged)
-
-
-def _short(reason: str) -> str:
-    """The reason without what Coq said of it."""
-    return "no proof was found" if reason.startswith("no proof was found:") else reason
