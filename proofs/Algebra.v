@@ -130,6 +130,7 @@ Ltac distribute :=
 
 (** A sum that is in normal form. *)
 Definition sum_done := sum_lt.
+Definition sum_other := sum_lt.
 
 (** Goal [t = ?e]: the same number, each outermost sum in normal form, and [t] as a sum of monomials. *)
 Ltac normal :=
@@ -225,15 +226,17 @@ Ltac same_sum :=
     | etransitivity; [prenex | symmetry; etransitivity; [prenex | symmetry]]; in_some_order ltac:(leaf_equal) ]
 with leaf_equal :=
   first [ reflexivity | ring | (progress unify_sums; first [reflexivity | ring | (unify_arguments exp; ring)]) | split_cases; solve [ring] ]
-with unify_sums := (* each with those that are left, once *)
-  repeat match goal with
-  | |- context [sum_lt ?n ?f] =>
-      repeat match goal with |- context [sum_lt ?m ?g] =>
-        tryif constr_eq f g then fail else
-          let E := fresh "E" in
-          assert (E : sum_lt m g = sum_lt n f) by same_sum; rewrite E; clear E
-      end;
-      change (sum_lt n f) with (sum_done n f)
+with unify_sums := (* each with those that are left, once, however often it stands there *)
+  repeat match goal with |- context [sum_lt ?n ?f] =>
+    change (sum_lt n f) with (sum_done n f);
+    repeat match goal with |- context [sum_lt ?m ?g] =>
+      first
+        [ let E := fresh "E" in
+          assert (E : sum_lt m g = sum_lt n f) by same_sum;
+          change (sum_lt n f) with (sum_done n f) in E; rewrite E; clear E
+        | change (sum_lt m g) with (sum_other m g) ]
+    end;
+    change sum_other with sum_lt
   end;
   change sum_done with sum_lt.
 

@@ -140,20 +140,19 @@ Ltac know_part D K :=
   | Z -> Z -> Z -> Z -> Z -> Prop => eassert (K : known (inside_5 _ _ _ _ _ D)) by prove_part D
   end.
 
-(** The indices that the goal is about are not those that a part is about. *)
-Ltac closed_goal :=
-  repeat match goal with H : (0 <= ?i < _)%Z |- context [?i] => is_var i; revert H; revert i end;
-  lazymatch goal with
-  | |- forall i, (0 <= i < ?n)%Z -> forall j, (0 <= j < ?m)%Z -> forall k, (0 <= k < ?l)%Z ->
-       forall h, (0 <= h < ?o)%Z -> forall g, (0 <= g < ?p)%Z -> ?F i j k h g => change (inside_5 n m l o p F)
-  | |- forall i, (0 <= i < ?n)%Z -> forall j, (0 <= j < ?m)%Z -> forall k, (0 <= k < ?l)%Z ->
-       forall h, (0 <= h < ?o)%Z -> ?F i j k h => change (inside_4 n m l o F)
-  | |- forall i, (0 <= i < ?n)%Z -> forall j, (0 <= j < ?m)%Z -> forall k, (0 <= k < ?l)%Z -> ?F i j k =>
-      change (inside_3 n m l F)
-  | |- forall i, (0 <= i < ?n)%Z -> forall j, (0 <= j < ?m)%Z -> ?F i j => change (inside_2 n m F)
-  | |- forall i, (0 <= i < ?n)%Z -> ?F i => change (inside_1 n F)
-  | |- ?F => change (inside_0 F)
+(** The indices that the goal is about are not those that a part is about: the goal says itself for all of them, the last
+    one first. *)
+Ltac over_an_index :=
+  match goal with
+  | H : (0 <= ?i < ?n)%Z |- inside_4 ?m ?l ?o ?p (?F ?i) => is_var i; revert H; revert i; change (inside_5 n m l o p F)
+  | H : (0 <= ?i < ?n)%Z |- inside_3 ?m ?l ?o (?F ?i) => is_var i; revert H; revert i; change (inside_4 n m l o F)
+  | H : (0 <= ?i < ?n)%Z |- inside_2 ?m ?l (?F ?i) => is_var i; revert H; revert i; change (inside_3 n m l F)
+  | H : (0 <= ?i < ?n)%Z |- inside_1 ?m (?F ?i) => is_var i; revert H; revert i; change (inside_2 n m F)
+  | H : (0 <= ?i < ?n)%Z |- ?F ?i => is_var i; revert H; revert i; change (inside_1 n F)
   end.
+
+Ltac closed_goal :=
+  first [over_an_index; repeat over_an_index | lazymatch goal with |- ?G => change (inside_0 G) end].
 
 Ltac parts :=
   lazymatch goal with

@@ -354,12 +354,19 @@ Ltac field_with_roots :=
 
 Ltac same_argument f := f_equal; first [ring | (field; side) | field_with_roots].
 
+Definition this_one (f : R -> R) (x : R) := f x.
+Definition set_aside (f : R -> R) (x : R) := f x.
+
+(** Each argument of [f] with those that are left, once, however often it stands there. *)
 Ltac unify_arguments f :=
-  repeat match goal with
-  | |- context [f ?a] => match goal with
-      | |- context [f ?b] => tryif constr_eq a b then fail else (replace (f b) with (f a) by same_argument f)
-      end
-  end.
+  repeat match goal with |- context [f ?a] =>
+    change (f a) with (this_one f a);
+    repeat match goal with |- context [f ?b] =>
+      first [replace (f b) with (this_one f a) by (unfold this_one; same_argument f) | change (f b) with (set_aside f b)]
+    end;
+    unfold set_aside
+  end;
+  unfold this_one.
 
 (** The root of a product, where the roots of the factors stand beside it. *)
 Ltac split_roots :=

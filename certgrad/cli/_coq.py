@@ -1,7 +1,7 @@
 """What the commands that speak to Coq share: certificates, with the ops that they are about, as printed files."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +10,11 @@ import typer
 from certgrad.cli import _code, _console, _library, _options
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.certificate import Certificate, checksum
 from certgrad.report.files import write_atomically
 
 if TYPE_CHECKING:
-    from certgrad.coq import File, Result
+    from certgrad.coq import File, Kernel, Result
     from certgrad.graph.certificate import GraphCertificate
 
 CACHE = _options.DEFAULT_CACHE / "coq"
@@ -89,7 +89,7 @@ def keep_levels(certificates: Sequence[Certificate], results: "Sequence[Result]"
     """Remember of which certificates Coq accepts all: each obligation, and that its programs are defined."""
     wholly = {r.subject for r in results if r.whole}
     for certificate in certificates:
-        if certificate.op in wholly and certificate.checksum:
+        if certificate.op in wholly and certificate.checksum == checksum(certificate):
             LEVELS.mkdir(parents=True, exist_ok=True)
             write_atomically(LEVELS / certificate.checksum, version.encode())
 
@@ -104,6 +104,26 @@ def level(certificate: Certificate) -> str:
         return ""
 
 
+def _judged(
+    kernel: "Kernel", certificates: "Sequence[Certificate | GraphCertificate]", target: str, jobs: int | None
+) -> "Iterator[Result]":
+    """What Coq accepts of each. Of an op of the library nothing is printed, and no program traced, where neither its
+    certificate nor anything of certgrad has changed."""
+    from certgrad.coq import Result
+    from certgrad.obligations.cache import package_is_as_it_was, package_surroundings
+
+    surroundings = package_surroundings()
+    keys = {one.op: f"{surroundings}\n{checksum(one)}" for one in of_rules(certificates) if one.op in _library.names()}
+    before = {op: found for op, key in keys.items() if (found := kernel.memory.known_file(key))}
+    files = printed([one for one in certificates if getattr(one, "op", "") not in before], target)
+
+    yield from (Result(op, judged, 0.0, True) for op, judged in before.items())
+    for result in kernel.judge_all(files, _options.processes(jobs, len(files))):
+        if result.subject in keys and package_is_as_it_was():
+            kernel.memory.keep_file(keys[result.subject], result.judged)
+        yield result
+
+
 def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, quiet: bool, check: bool) -> ExitCode:
     """Print what Coq's kernel accepts of the certificates, and why not of the others. Raises NoCoqError."""
     from certgrad.coq import Kernel, Library
@@ -115,15 +135,14 @@ def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, 
     if not certificates:
         typer.echo("nothing selected: there are no certificates.", err=True)
         return ExitCode.NOTHING_SELECTED
-    files = printed(certificates, target)
-    judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
-    results = list(_console.progress(judging, len(files), shown=not quiet, verb="judging"))
+    judging = _judged(kernel, certificates, target, jobs)
+    results = list(_console.progress(judging, len(certificates), shown=not quiet, verb="judging"))
     keep_levels(of_rules(certificates), results, kernel.library.release)
     for result in results:
         for one in result.judged:
             if one.stated and not (one.accepted and quiet):
                 typer.echo(f"{one.name}: {'accepted by Coq' if one.accepted else f'not accepted: {one.reason}'}")
-    if check and (problem := kernel.checked(files, results)):
+    if check and (problem := kernel.checked(printed(certificates, target), results)):
         typer.echo(f"coqchk: {problem}", err=True)
         return ExitCode.REFUTED
     typer.echo(f"{summary(results)} ({time.perf_counter() - started:.0f} s)")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from certgrad._subject import Subject
@@ -14,7 +15,8 @@ from certgrad.specification.rule import UnreadableError
 
 from ._errors import NotPrintedError
 from ._names import identifier
-from ._statements import Case, Section, Theorem
+from ._statements import Case, Section
+from ._theorem import Theorem
 
 HEADER = """(** {title}
 
@@ -49,8 +51,16 @@ class File:
     def theorems(self) -> tuple[Theorem, ...]:
         return tuple(t for s in self.sections for t in s.theorems)
 
-    def text(self, kept: Callable[[Theorem], bool] = lambda _: True, limit: int = LIMIT) -> str:
-        """The file. Of a theorem that is not kept, or cannot be printed, only a comment says so."""
+    def text(
+        self,
+        kept: Callable[[Theorem], bool] = lambda _: True,
+        found: Mapping[str, int] = MappingProxyType({}),
+        limit: int = LIMIT,
+    ) -> str:
+        """The file. Of a theorem that is not kept, or cannot be printed, only a comment says so.
+
+        `found` says by which way a theorem was proved before.
+        """
         out = [self.header]
         for section in self.sections:
             out += [f"(** * {section.title} *)\n", *(f"{d.text}\n" for d in section.definitions)]
@@ -60,16 +70,16 @@ class File:
                 elif not kept(theorem):
                     out.append(f"(* {theorem.name} was not accepted. *)\n")
                 else:
-                    out.append(_limited(theorem, limit))
+                    out.append(theorem.text(f"Timeout {limit} ({theorem.found(found.get(theorem.name))})."))
         return "\n".join(out)
 
-    def session(self, kept: Callable[[Theorem], bool] = lambda _: True, limit: int = LIMIT) -> str:
+    def session(self, kept: Callable[[Theorem], bool], found: Mapping[str, int], limit: int) -> str:
         """The same for `coqtop`, which goes on after an error: each theorem is announced, and that it is there."""
         out = [said("@@header"), self.header]
         for section in self.sections:
             out += [said(f"@@{section.title}"), *(d.text for d in section.definitions)]
             for theorem in (t for t in section.theorems if not t.reason and kept(t)):
-                text = _limited(theorem, limit).replace("  Timeout", "  Time Timeout", 1)
+                text = theorem.text(f"Time Timeout {limit} ({theorem.told(found.get(theorem.name))}).")
                 out += [said(f"@@{theorem.name}"), text, said("@end"), "Abort All."]
         return "\n".join(out) + "\n"
 
@@ -82,11 +92,6 @@ def said(text: str) -> str:
 def comment(text: str) -> str:
     """The text inside a comment of Coq."""
     return text.replace("(*", "( *").replace("*)", "* )").replace('"', "'")
-
-
-def _limited(theorem: Theorem, limit: int) -> str:
-    script = f"Timeout {limit} ({theorem.script.rstrip('.')})."
-    return replace(theorem, script=script).text
 
 
 def export(subject: Subject, certificate: Certificate, traced: Callable[[int], Any] | None = None) -> File:

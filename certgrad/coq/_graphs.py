@@ -23,7 +23,8 @@ from ._programs import Function, functions
 from ._programs import kind as type_of
 from ._runs import RUNS, Runs
 from ._signs import Claims
-from ._statements import Section, Theorem
+from ._statements import Section
+from ._theorem import Theorem
 
 KINDS = ("nodes_are_wired", "nodes_are_lawful", "tangents_are_derivatives", "sweep_is_adjoint", "sweep_is_gradient")
 
@@ -211,18 +212,20 @@ class _Nodes:
         parts = [f"{name}_are_lawful" for name in self.lists]
         for name, part, chunk in zip(self.lists, parts, self.chunks, strict=True):
             steps = [f"(apply List.Forall_cons; [apply {law}; sizes_hold | ])" for _, law in chunk]
-            script = "; ".join(["intros", f"unfold {name}", *steps, "apply List.Forall_nil."])
+            script = "; ".join(["intros", f"unfold {name}", *steps, "apply List.Forall_nil"])
             needs = tuple(dict.fromkeys(law for _, law in chunk if law != "constant_is_lawful"))
             statement = f"{self.given}  List.Forall lawful {call(name, self.words)}"
-            yield Theorem(part, KINDS[1], statement, script, needs=needs)
+            yield Theorem(part, KINDS[1], statement, (script,), needs=needs)
         known = [*self.names, *(o.definition.name for o in self.operations.values()), "loop", "of_graph", "constant"]
         statement = f"well_formed {self.called('inputs')} {self.called('nodes')} {self.called('outputs')}"
-        script = f"intros; wiring ltac:(cbv [{' '.join(known)}])."
-        yield Theorem(f"{self.name}_{KINDS[0]}", KINDS[0], f"{self.given}  {statement} {self.called('gives')}", script)
+        script = f"intros; wiring ltac:(cbv [{' '.join(known)}])"
+        yield Theorem(
+            f"{self.name}_{KINDS[0]}", KINDS[0], f"{self.given}  {statement} {self.called('gives')}", (script,)
+        )
         joined = [f"(apply List.Forall_app; split; [apply {part}; assumption | ])" for part in parts[:-1]]
-        script = "; ".join(["intros", f"unfold {self.name}_nodes", *joined, f"apply {parts[-1]}; assumption."])
+        script = "; ".join(["intros", f"unfold {self.name}_nodes", *joined, f"apply {parts[-1]}; assumption"])
         statement = f"{self.given}  List.Forall lawful {self.called('nodes')}"
-        yield Theorem(f"{self.name}_{KINDS[1]}", KINDS[1], statement, script, needs=tuple(parts))
+        yield Theorem(f"{self.name}_{KINDS[1]}", KINDS[1], statement, (script,), needs=tuple(parts))
 
 
 class _Loop:
@@ -250,12 +253,12 @@ class _Loop:
         nodes = self.nodes
         yield from nodes.laws
         by = f"apply {nodes.name}_{KINDS[0]}; assumption | apply {nodes.name}_{KINDS[1]}; assumption"
-        script = f"intros; apply loop_is_lawful; [reflexivity | reflexivity | apply graph_is_lawful; [{by}]]."
+        script = f"intros; apply loop_is_lawful; [reflexivity | reflexivity | apply graph_is_lawful; [{by}]]"
         over, _, given = nodes.given.rpartition(",\n") if nodes.binders else ("", "", nodes.given)
         over = f"{over} (reads' : list N)" if nodes.binders else "  forall (reads' : list N)"
         statement = f"{over},\n{given}  lawful {{| does := {self.does}; reads := reads' |}}"
         needs = (f"{nodes.name}_{KINDS[0]}", f"{nodes.name}_{KINDS[1]}")
-        yield Theorem(f"{nodes.name}_lawful", "is_lawful", statement, script, needs=needs)
+        yield Theorem(f"{nodes.name}_lawful", "is_lawful", statement, (script,), needs=needs)
 
 
 def _section(nodes: _Nodes) -> Section:
@@ -285,16 +288,16 @@ def _theorems(nodes: _Nodes) -> Iterator[Theorem]:
         f"  forall (j' : nat) (i' : list Z), is_derive (fun t' => values {at} (along x' dx' t') j' i') 0\n"
         f"    (tangents {at} x' dx' j' i')"
     )
-    script = f"intros; apply tangents_are_derivatives; [apply {lawful}; assumption | assumption]."
-    yield Theorem(f"{name}_{KINDS[2]}", KINDS[2], moves, script, needs=(lawful,))
+    script = f"intros; apply tangents_are_derivatives; [apply {lawful}; assumption | assumption]"
+    yield Theorem(f"{name}_{KINDS[2]}", KINDS[2], moves, (script,), needs=(lawful,))
     outputs = nodes.called("outputs")
     given_back = (
         f"{given}  forall x' dx' seeds' : slots, in_domain {at} x' ->\n"
         f"  pair {nodes.called('gives')} (of_slots {outputs} (tangents {at} x' dx')) seeds'\n"
         f"  = pair {inputs} dx' (sweep {at} x' (scatter {outputs} seeds'))"
     )
-    script = f"intros; apply (outputs_are_given_back {inputs}); {by}."
-    yield Theorem(f"{name}_{KINDS[3]}", KINDS[3], given_back, script, needs=(wired, lawful))
+    script = f"intros; apply (outputs_are_given_back {inputs}); {by}"
+    yield Theorem(f"{name}_{KINDS[3]}", KINDS[3], given_back, (script,), needs=(wired, lawful))
     if len(nodes.outputs) == 1 and not nodes.outputs[0].shape:
         out = f"(N.to_nat {nodes.slots[nodes.graph.outputs[0]]})"
         gradient = (
@@ -302,8 +305,8 @@ def _theorems(nodes: _Nodes) -> Iterator[Theorem]:
             f"  is_derive (fun t' => values {at} (along x' dx' t') {out} []) 0\n"
             f"    (pair {inputs} dx' (sweep {at} x' (seed_of {out})))"
         )
-        script = f"intros; apply (sweep_is_gradient {inputs}); {by}."
-        yield Theorem(f"{name}_{KINDS[4]}", KINDS[4], gradient, script, needs=(wired, lawful))
+        script = f"intros; apply (sweep_is_gradient {inputs}); {by}"
+        yield Theorem(f"{name}_{KINDS[4]}", KINDS[4], gradient, (script,), needs=(wired, lawful))
 
 
 def _lines(chunk: Sequence[tuple[str, str]]) -> str:

@@ -21,7 +21,8 @@ from pathlib import Path
 from ._export import LIMIT, File, said
 from ._library import Library, NoCoqError
 from ._memory import Judged, Memory
-from ._statements import HOLD, Theorem
+from ._statements import HOLD
+from ._theorem import WAY, Theorem
 
 AXIOMS = frozenset(
     {
@@ -133,7 +134,8 @@ class Kernel:
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
             names = {t.name for t in printed}
-            said = _parts(session.ask("".join(f.session(lambda t: t.name in names, self.limit) for f in files)))
+            texts = [f.session(lambda t: t.name in names, self.library.found, self.limit) for f in files]
+            said = _parts(session.ask("".join(texts)))
             if "Error" in said.get("header", ""):
                 raise NoCoqError(f"Coq does not take the library: {' '.join(said['header'].split())[:300]}")
             proved = [t.name for t in printed if t.name in said and _is_proved(said[t.name])]
@@ -147,11 +149,12 @@ class Kernel:
 
     def checked(self, files: Sequence[File], results: Sequence[Result], seconds: float = 1800) -> str:
         """What `coqc` and then `coqchk` say against the files of what was accepted; nothing where they say nothing."""
-        accepted = {j.name for r in results for j in r.judged if j.accepted}
+        accepted = {j.name: j.way for r in results for j in r.judged if j.accepted}
+        found = {**self.library.found, **{name: way for name, way in accepted.items() if way is not None}}
         known = ["-Q", str(self.library.folder), "Certgrad", "-Q", ".", "Exported"]
         with tempfile.TemporaryDirectory() as folder:
             for file in files:
-                (Path(folder) / f"{file.name}.v").write_text(file.text(lambda t: t.name in accepted, self.limit))
+                (Path(folder) / f"{file.name}.v").write_text(file.text(lambda t: t.name in accepted, found, self.limit))
                 code, told = bounded([self.library.coqc, "-w", "none", *known, f"{file.name}.v"], folder, seconds)
                 if code:
                     return f"{file.name}.v: {told[-2000:]}"
@@ -245,6 +248,7 @@ def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | 
 
 _PROMPT = re.compile(r"^(?:[\w']+ < )+", re.MULTILINE)
 _SECONDS = re.compile(r"^Finished transaction in [\d.]+ secs \(([\d.]+)u", re.MULTILINE)
+_WAY = re.compile(rf"^{WAY}(\d+)$", re.MULTILINE)
 _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
 
@@ -289,9 +293,9 @@ def _judged(theorem: Theorem, told: str | None, axioms: str, stopped: str) -> Ju
             theorem.name, theorem.kind, False, f"no proof was found{' ' * (reason[0] != ':')}{reason}", seconds
         )
     foreign = sorted(_axioms(axioms) - AXIOMS)
-    return Judged(
-        theorem.name, theorem.kind, not foreign, f"it rests on {', '.join(foreign)}" if foreign else "", seconds
-    )
+    reason = f"it rests on {', '.join(foreign)}" if foreign else ""
+    way = _WAY.search(told)
+    return Judged(theorem.name, theorem.kind, not foreign, reason, seconds, way=int(way[1]) if way else 0)
 
 
 def _axioms(said: str) -> frozenset[str]:

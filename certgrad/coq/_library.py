@@ -11,6 +11,8 @@ import tempfile
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
+
 from certgrad.errors import UsageError
 
 INSTALL = "apt-get install coq libcoq-coquelicot"
@@ -32,6 +34,12 @@ def sources() -> Path:
     """The folder of the library: beside the package in a clone, inside it where it is installed."""
     inside = Path(__file__).parent / "proofs"
     return inside if inside.is_dir() else Path(__file__).parents[2] / "proofs"
+
+
+def recorded() -> Path:
+    """The file with the ways by which theorems were proved: in a clone's reports, or inside the package."""
+    inside = Path(__file__).parent / "found.json"
+    return inside if inside.is_file() else Path(__file__).parents[2] / "reports" / "coq.json"
 
 
 class Library:
@@ -61,6 +69,15 @@ class Library:
         """Of the library's text and of Coq's version."""
         texts = [f"{name}\n{(sources() / f'{name}.v').read_text()}" for name in ORDER]
         return hashlib.sha256("\n".join([self.version, *texts]).encode()).hexdigest()
+
+    @cached_property
+    def found(self) -> dict[str, int]:
+        """By which way each theorem about the op library was proved, as `certgrad report --coq` wrote it down. That
+        spares a search, and is no more than a hint: Coq checks what it finds."""
+        try:
+            return msgspec.json.decode(recorded().read_bytes(), type=dict[str, int])
+        except (OSError, msgspec.MsgspecError):
+            return {}
 
     @cached_property
     def folder(self) -> Path:

@@ -3,6 +3,9 @@
 That a theorem was accepted is a fact about what it says: its statement, the programs that it is about, and those
 definitions of the library that they mention, with all that these mention. Other tactics, or a proof that takes longer,
 do not change it. That none was found depends on the tactics and on the limit as well, and is remembered for these.
+
+What was found of a whole file is remembered too, by a key that stands for all that it was printed from: then it need
+not be printed again.
 """
 
 from __future__ import annotations
@@ -12,15 +15,17 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from certgrad.report.files import write_atomically
 
 from ._export import Section
 from ._library import Library, sources
-from ._statements import Theorem
+from ._theorem import Theorem
 
 _SENTENCE = re.compile(r"^(?:Definition|Fixpoint|Record|Inductive)\s+([\w']+).*?\.(?=\s*$)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_][\w']*")
@@ -38,6 +43,8 @@ class Judged:
     """Of the processor, for its proof."""
     stated: bool = True
     """False where the rule has no program that such a claim is about: there is nothing to prove."""
+    way: int | None = None
+    """The one of the theorem's ways that found the proof."""
 
     @property
     def why(self) -> str:
@@ -58,7 +65,7 @@ class Memory:
             return None
         accepted = self._read(self._says(section, theorem))
         if accepted is not None:
-            return Judged(theorem.name, theorem.kind, True, "", accepted["seconds"])
+            return Judged(theorem.name, theorem.kind, True, "", accepted["seconds"], way=accepted.get("way"))
         tried = self._read(self._trial(section, theorem))
         if tried is None or tried["limit"] < self.limit:
             return None
@@ -69,10 +76,25 @@ class Memory:
         if not self.used:
             return
         if judged.accepted:
-            self._write(self._says(section, theorem), {"name": theorem.name, "seconds": judged.seconds})
+            self._write(self._says(section, theorem), asdict(judged))
         else:
-            tried = {"name": theorem.name, "seconds": judged.seconds, "reason": judged.reason, "limit": self.limit}
-            self._write(self._trial(section, theorem), tried)
+            self._write(self._trial(section, theorem), {**asdict(judged), "limit": self.limit})
+
+    def known_file(self, key: str) -> tuple[Judged, ...] | None:
+        """What was found of each theorem of the file with this key, with these tactics within this limit."""
+        if not self.used:
+            return None
+        try:
+            return msgspec.json.decode(self._file(key).read_bytes(), type=tuple[Judged, ...])
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def keep_file(self, key: str, judged: tuple[Judged, ...]) -> None:
+        if self.used:
+            _write(self._file(key), msgspec.json.encode(judged))
+
+    def _file(self, key: str) -> Path:
+        return self._path("files", _digest(self.library.digest, str(self.limit), key))
 
     def _says(self, section: Section, theorem: Theorem) -> str:
         text = "\n".join(
@@ -81,7 +103,7 @@ class Memory:
         return _digest(self.library.version, *self._mentioned(text), text)
 
     def _trial(self, section: Section, theorem: Theorem) -> str:
-        return _digest(self._says(section, theorem), self.library.digest, theorem.script)
+        return _digest(self._says(section, theorem), self.library.digest, *theorem.ways)
 
     def _mentioned(self, text: str) -> Iterable[str]:
         """The definitions of the library that a text mentions, and that those mention."""
@@ -98,21 +120,24 @@ class Memory:
                     left.append(found[word])
         return (found[word] for word in sorted(found))
 
-    def _entry(self, digest: str) -> Path:
-        return self.library.cache / "judged" / digest[:2] / f"{digest[2:34]}.json"
+    def _path(self, kind: str, digest: str) -> Path:
+        return self.library.cache / kind / digest[:2] / f"{digest[2:34]}.json"
 
     def _read(self, digest: str) -> dict[str, Any] | None:
         try:
-            data = json.loads(self._entry(digest).read_text())
+            data = json.loads(self._path("judged", digest).read_text())
             return data if isinstance(data, dict) and isinstance(data.get("seconds"), float) else None
         except (OSError, ValueError):
             return None
 
     def _write(self, digest: str, data: dict[str, Any]) -> None:
-        entry = self._entry(digest)
-        with contextlib.suppress(OSError):
-            entry.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(entry, json.dumps(data).encode())
+        _write(self._path("judged", digest), json.dumps(data).encode())
+
+
+def _write(path: Path, data: bytes) -> None:
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data)
 
 
 def _digest(*texts: str) -> str:

@@ -14,7 +14,8 @@ from ._graph import Lemma, Node
 from ._names import identifier
 from ._programs import Function
 from ._programs import kind as type_of
-from ._statements import Case, Section, Theorem
+from ._statements import Case, Section
+from ._theorem import Theorem
 
 MAX_RANK = 5
 """Of tensors in slots: `proofs/Graph.v` has their readings by rank."""
@@ -78,10 +79,10 @@ class Operation:
         )
         script = (
             f"intros; unfold {self.definition.name}; split; [intros x' dx' seed' D'; lawful_adjoint ({adjoint}) | "
-            f"intros curve' x' dx' D' M'; lawful_derivative ({derivative})]."
+            f"intros curve' x' dx' D' M'; lawful_derivative ({derivative})]"
         )
         needs = tuple(law.name for law in self.laws[:2])
-        return Theorem(f"{self.name}_lawful", "is_lawful", self.of_nodes("lawful"), script, needs=needs)
+        return Theorem(f"{self.name}_lawful", "is_lawful", self.of_nodes("lawful"), (script,), needs=needs)
 
     def of_itself(self, predicate: str) -> str:
         """What is said of the operation, as a theorem's statement."""

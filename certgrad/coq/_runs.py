@@ -12,7 +12,7 @@ from ._errors import NotPrintedError
 from ._graph import CHUNK, Graph, Value, input_name
 from ._operations import Operation, Placed, as_tensor, call, in_slot
 from ._programs import Function, chain
-from ._statements import Theorem
+from ._theorem import Theorem
 
 RUNS = "program_is_run"
 _SEEN = (
@@ -77,19 +77,21 @@ class Runs:
         """Each operation reads inside shapes, the nodes of each list compute, and so does the whole."""
         for operation in operations:
             forward = ", ".join(f.name for f in operation.forward)
-            script = f"reads_inside ltac:(unfold {operation.definition.name}) ltac:(unfold {forward})."
-            yield Theorem(f"{operation.name}_is_local", "is_local", operation.of_itself("local"), script)
+            script = f"reads_inside ltac:(unfold {operation.definition.name}) ltac:(unfold {forward})"
+            yield Theorem(f"{operation.name}_is_local", "is_local", operation.of_itself("local"), (script,))
         every = f"(beyond {self.placed[0].slot} x' {self._at_inputs(f'{self.name}_tensors')})"
         for name, chunk in zip(lists, self.chunks, strict=True):
             nodes = call(name, self.words)
-            script = "; ".join(["intros", f"unfold {name}", *map(self._computed, chunk), "exact I."])
+            script = "; ".join(["intros", f"unfold {name}", *map(self._computed, chunk), "exact I"])
             statement = f"{self.given}  forall x' : slots, computes {chunk[0].slot} {nodes} {every}"
-            yield Theorem(f"{name}_compute", "nodes_compute", statement, script)
+            yield Theorem(f"{name}_compute", "nodes_compute", statement, (script,))
             laws = [f"{one.operation.name}_is_local" for one in chunk if one.operation]
             steps = [f"(apply List.Forall_cons; [apply {law}; sizes_hold | ])" for law in laws]
-            script = "; ".join(["intros", f"unfold {name}", *steps, "apply List.Forall_nil."])
+            script = "; ".join(["intros", f"unfold {name}", *steps, "apply List.Forall_nil"])
             statement = f"{self.given}  List.Forall (fun n' => local (does n')) {nodes}"
-            yield Theorem(f"{name}_are_local", "nodes_are_local", statement, script, needs=tuple(dict.fromkeys(laws)))
+            yield Theorem(
+                f"{name}_are_local", "nodes_are_local", statement, (script,), needs=tuple(dict.fromkeys(laws))
+            )
         yield self._whole(lists)
 
     def _computed(self, one: Placed) -> str:
@@ -120,14 +122,14 @@ class Runs:
             f"[apply {name}_nodes_are_wired; assumption | {'; '.join(local)} | "
             f"change (computes {count} {nodes} {every}); {'; '.join(computed)} | "
             f"change (agree {gives} (of_slots {outs} {every}) {says}); "
-            f"outputs_same ltac:(unfold {name}_gives in * ) ltac:({seen}) ltac:(unfold {known}) | assumption]."
+            f"outputs_same ltac:(unfold {name}_gives in * ) ltac:({seen}) ltac:(unfold {known}) | assumption]"
         )
         statement = (
             f"{self.given}  forall x' : slots, in_domain {count} {nodes} x' ->\n"
             f"  agree {gives} (of_slots {outs} (values {count} {nodes} x')) {says}"
         )
         parts = (f"{n}_{what}" for n in lists for what in ("are_local", "compute"))
-        return Theorem(f"{name}_{RUNS}", RUNS, statement, script, needs=(f"{name}_nodes_are_wired", *parts))
+        return Theorem(f"{name}_{RUNS}", RUNS, statement, (script,), needs=(f"{name}_nodes_are_wired", *parts))
 
 
 def _lines(texts: Sequence[str]) -> str:

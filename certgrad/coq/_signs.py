@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ._graph import CHUNK, QUIET, Claim
 from ._operations import Operation, Placed, call
 from ._programs import Function
-from ._statements import Theorem
+from ._theorem import Theorem
 
 DISCHARGED = "hypotheses_are_discharged"
 
@@ -44,16 +44,16 @@ class Claims:
     def theorems(self) -> Iterator[Theorem]:
         """Each claim of its operation, those of each list of nodes, and what is left to ask."""
         for (operation, claim), name in self.told.items():
-            yield Theorem(name, "is_told", operation.of_nodes("told", _text(claim)), _script(operation))
+            yield Theorem(name, "is_told", operation.of_nodes("told", _text(claim)), (_script(operation),))
         parts = [f"{name}_are_told" for name in self.lists]
         for name, part, chunk in zip(self.lists, parts, self.chunks, strict=True):
             used = [self.told[o, claim] if o is not None and claim != QUIET else "quiet_told" for o, claim in chunk]
             steps = [f"(apply List.Forall2_cons; [apply {one}; sizes_hold | ])" for one in used]
-            script = "; ".join(["intros", f"unfold {name}, {name}_claims", *steps, "apply List.Forall2_nil."])
+            script = "; ".join(["intros", f"unfold {name}, {name}_claims", *steps, "apply List.Forall2_nil"])
             needs = tuple(one for one in dict.fromkeys(used) if one != "quiet_told")
             nodes = call(name, self.words)
             statement = f"{self.given}  List.Forall2 told {nodes} {name}_claims"
-            yield Theorem(part, "nodes_are_told", statement, script, needs=needs)
+            yield Theorem(part, "nodes_are_told", statement, (script,), needs=needs)
         nodes, inputs = (call(f"{self.name}_{what}", self.words) for what in ("nodes", "inputs"))
         claims, wired = f"{self.name}_claims", f"{self.name}_nodes_are_wired"
         joined = [f"(apply List.Forall2_app; [apply {part}; assumption | ])" for part in parts[:-1]]
@@ -62,10 +62,10 @@ class Claims:
         script = (
             f"intros; apply (left_is_all _ {claims} {inputs} (List.repeat Any {self.inputs})); "
             f"[apply {wired}; assumption | vm_compute; reflexivity | reflexivity | {told} | apply nothing_said | "
-            f"{'apply nothing_asked; vm_compute; reflexivity' if self.nothing_left else 'assumption'}]."
+            f"{'apply nothing_asked; vm_compute; reflexivity' if self.nothing_left else 'assumption'}]"
         )
         statement = f"{self.given}  forall x' : slots, {left}in_domain {self.inputs} {nodes} x'"
-        yield Theorem(f"{self.name}_{DISCHARGED}", DISCHARGED, statement, script, needs=(wired, *parts))
+        yield Theorem(f"{self.name}_{DISCHARGED}", DISCHARGED, statement, (script,), needs=(wired, *parts))
 
     @property
     def nothing_left(self) -> bool:
@@ -76,7 +76,7 @@ class Claims:
 def _script(operation: Operation) -> str:
     known = f"unfold {operation.definition.name}"
     forward = ", ".join(f.name for f in operation.forward)
-    return f"intros; claim_holds {len(operation.moving)}%nat ltac:({known} in * ) ltac:(unfold {forward})."
+    return f"intros; claim_holds {len(operation.moving)}%nat ltac:({known} in * ) ltac:(unfold {forward})"
 
 
 def _text(claim: Claim) -> str:

@@ -32,32 +32,14 @@ from ._names import identifier
 from ._points import point, written
 from ._programs import EQUATIONS, Function, functions
 from ._programs import kind as type_of
+from ._theorem import Theorem, first
 
 _GENERATED = re.compile(r"(?:[vikt]|out)\d+")
 
 
 Entry = Callable[[list[str]], str]
-
-
-@dataclass(frozen=True)
-class Theorem:
-    """A theorem: its name, the obligation that it states, and its text with its proof script; or why there is none."""
-
-    name: str
-    kind: str
-    statement: str = ""
-    script: str = ""
-    reason: str = ""
-    hypotheses: str = ""
-    """What is assumed, as a proposition; empty if nothing."""
-    stated: bool = True
-    """False where there is nothing to prove."""
-    needs: tuple[str, ...] = ()
-    """The theorems that its proof uses."""
-
-    @property
-    def text(self) -> str:
-        return f"Theorem {self.name} :\n{self.statement}.\nProof.\n  {self.script}\nQed.\n"
+_Said = tuple[str, list[e.Tensor], list[Function], tuple[str, ...]]
+"""A conclusion, the tensors that it is about, the programs that it mentions, and ways to prove it."""
 
 
 @dataclass(frozen=True)
@@ -252,10 +234,10 @@ class Case:
         values += [written(t, entries.get(n, Fraction(1))) for n, t in self.original.items()]
         shown = "".join(f"exists {v}; " for v in values)
         statement = "\n".join(f"  {line}" for line in [*there, " /\\ ".join(f"({one})" for one in says) or "True"])
-        return Theorem(name, HOLD, statement, f"{shown}can_hold.")
+        return Theorem(name, HOLD, statement, (f"{shown}can_hold",))
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
-        says: dict[str, Callable[[], tuple[str, list[e.Tensor], list[Function], str]]] = {
+        says: dict[str, Callable[[], _Said]] = {
             "jvp_is_derivative": self._derivative,
             "vjp_is_adjoint": self._adjoint,
             "rule_runs_forward": self._primal,
@@ -265,9 +247,9 @@ class Case:
         }
         if kind not in says:
             raise NotPrintedError(f"the obligation {kind}")
-        conclusion, tensors, used, script = says[kind]()
+        conclusion, tensors, used, ways = says[kind]()
         if any(INFINITE in f.assumed for f in used) and not kind.endswith(DEFINED):
-            conclusion, tensors, used, script = self._and_defined(kind, conclusion, tensors, used, script)
+            conclusion, tensors, used, ways = self._and_defined(kind, conclusion, tensors, used, ways)
         assumed = tuple(dict.fromkeys(f for one in used for f in one.assumed))
         extra = tuple(dict.fromkeys(g for f in assumed for g in ASSUMPTIONS.get(f, ((), ""))[0] if g not in assumed))
         lines = [f"  forall ({f} : {function_type(ASSUMED[f])})," for f in (*assumed, *extra)]
@@ -280,20 +262,12 @@ class Case:
             lines += [f"  forall ({identifier(t.name)} : R -> {type_of(t)})," for t in self.curves]
             given += [*map(self._along, self.curves, self.moving, self.tangents)]
         lines += [f"  {text} ->" for text in (*given, *own)]
-        names = ", ".join(f.name for f in used)
-        if solved := ", ".join(f"{f.name}{EQUATIONS}" for f in used if f.solved):
-            word = "loops" if any(t.times for f in used for t in f.solved) else "solutions"
-            script = f"unfold {solved} in *; cbv beta zeta in *; {word} ltac:({script})"
-        if any(word in f.text for f in used for word in ("max_where", "max_lt", "min_lt")):
-            script = f"windows ltac:({script})"
-        if any("least_lt" in f.text for f in used):
-            script = f"ordered ltac:({script})"
-        zeta = "plain_hypotheses; " if any(isinstance(s, OffBoundaries) for s in hypotheses) else ""
+        start = "start; plain_hypotheses" if any(isinstance(s, OffBoundaries) for s in hypotheses) else "start"
         return Theorem(
             name,
             kind,
             "\n".join([*lines, conclusion]),
-            f"start; {zeta}{self._composed(kind, used)}unfold {names}; cbv beta zeta; {script}.",
+            tuple(f"{start}; {way}" for way in (*self._composed(kind, used), *_unfolded(used, ways))),
             hypotheses=" /\\ ".join(own),
         )
 
@@ -322,7 +296,7 @@ class Case:
         found = dict.fromkeys(n for t in self.inputs for n in t.shape if not isinstance(n, (e.Size, e.Integer)))
         return list(found)
 
-    def _derivative(self) -> tuple[str, list[e.Tensor], list[Function], str]:
+    def _derivative(self) -> _Said:
         forward, jvp = _all(self.forward), self.jvp
         if jvp is None:
             raise NotPrintedError("a rule without a JVP of its own")
@@ -334,7 +308,7 @@ class Case:
             parts.append(f"{ranges}{body}")
         solved = "".join([*(f.solutions(**moved) for f in forward), *(g.solutions() for g in _all(jvp))])
         conclusion = f"{solved}{_together(parts)}"
-        return conclusion, [*self.inputs, *self.tangents], [*forward, *_all(jvp)], "derivative"
+        return conclusion, [*self.inputs, *self.tangents], [*forward, *_all(jvp)], ("derivative",)
 
     def _along(self, curve: e.Tensor, k: int, tangent: e.Tensor) -> str:
         """Of an input's curve, its value and its derivative at time 0, at all indices."""
@@ -356,7 +330,7 @@ class Case:
             moved[x] = f"(fun {' '.join(indices)} => {line})" if indices else f"({line})"
         return moved
 
-    def _adjoint(self) -> tuple[str, list[e.Tensor], list[Function], str]:
+    def _adjoint(self) -> _Said:
         if self.jvp is None:
             return self._seeded()
         vjp, jvp = _all(self.vjp), _all(self.jvp)
@@ -365,27 +339,24 @@ class Case:
         tensors = [*self.inputs, *self.tangents, *self.seeds]
         solved = "".join(f.solutions() for f in (*jvp, *vjp))
         moving, tangents = _names([*self.tangents, *self.seeds]), _names(self.tangents)
-        script = (
-            f"first [solve [entries_of_indices ({tangents})] | solve [adjoint] | solve [plain_adjoint ({moving})] "
-            f"| entries ({tangents})]"
-        )
-        return f"{solved}  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], script
+        ways = (f"entries_of_indices ({tangents})", "adjoint", f"plain_adjoint ({moving})", f"entries ({tangents})")
+        return f"{solved}  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], ways
 
-    def _composed(self, kind: str, used: Sequence[Function]) -> str:
+    def _composed(self, kind: str, used: Sequence[Function]) -> list[str]:
         """What is tried first, while the definitions inside programs still stand."""
         names = " ".join(f.name for f in used)
         if kind.endswith(DEFINED):
-            return f"try solve [cbv beta delta [{names}]; defined_by_parts]; "
+            return [f"cbv beta delta [{names}]; defined_by_parts"]
         laws = {
             "jvp_is_derivative": ("composed_derivative", self.tangents),
             "vjp_is_adjoint": ("composed_adjoint", [*self.tangents, *self.seeds]),
         }
         if kind not in laws or self.jvp is None:
-            return ""
+            return []
         law, tensors = laws[kind]
-        return f"try solve [cbv beta delta [{names}]; {law} ({_names(tensors)})]; "
+        return [f"cbv beta delta [{names}]; {law} ({_names(tensors)})"]
 
-    def _seeded(self) -> tuple[str, list[e.Tensor], list[Function], str]:
+    def _seeded(self) -> _Said:
         """Of a rule that has a VJP alone: the derivative of the seeded outputs along a line is what the VJP says."""
         forward, vjp, moved = _all(self.forward), _all(self.vjp), self._moved()
         left = [
@@ -395,9 +366,9 @@ class Case:
         tensors = [*self.inputs, *self.tangents, *self.seeds]
         solved = "".join([*(f.solutions(**moved) for f in forward), *(g.solutions() for g in vjp)])
         conclusion = f"{solved}  is_derive (fun t => {' + '.join(left)}) 0\n  ({' + '.join(right)})"
-        return conclusion, tensors, [*forward, *vjp], "seeded"
+        return conclusion, tensors, [*forward, *vjp], ("seeded",)
 
-    def _primal(self) -> tuple[str, list[e.Tensor], list[Function], str]:
+    def _primal(self) -> _Said:
         forward = _all(self.forward)
         if self.primal is None:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
@@ -407,18 +378,18 @@ class Case:
             indices, ranges = _indices(f.output)
             parts.append(f"{ranges}{g.at(indices)} = {f.at(indices)}")
         solved = "".join(f.solutions() for f in (*forward, *primal))
-        return f"{solved}{_together(parts)}", [*self.inputs], [*forward, *primal], "same_value"
+        return f"{solved}{_together(parts)}", [*self.inputs], [*forward, *primal], ("same_value",)
 
     def _and_defined(
-        self, kind: str, conclusion: str, tensors: list[e.Tensor], used: list[Function], script: str
-    ) -> tuple[str, list[e.Tensor], list[Function], str]:
+        self, kind: str, conclusion: str, tensors: list[e.Tensor], used: list[Function], ways: tuple[str, ...]
+    ) -> _Said:
         """With what is shown of programs in which an infinity stands: that no output reads it."""
         programs = {"jvp_is_derivative": ("forward", "jvp"), "vjp_is_adjoint": ("jvp", "vjp")}
         where, _, conditions, by = self._defined(*programs.get(kind, ("fwd", "forward")))
         both = f"  ({conclusion.strip()}) /\\\n  ({where.strip()})"
-        return both, tensors, [*used, *conditions], f"first [solve [{by}] | {script}]"
+        return both, tensors, [*used, *conditions], (*by, *ways)
 
-    def _defined(self, *programs: str) -> tuple[str, list[e.Tensor], list[Function], str]:
+    def _defined(self, *programs: str) -> _Said:
         """Every entry of what these programs give is defined."""
         if self.primal is None and "fwd" in programs:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
@@ -434,7 +405,27 @@ class Case:
             *(self.tangents if "jvp" in programs else []),
             *(self.seeds if "vjp" in programs else []),
         ]
-        return _together(parts), tensors, used, "defined_and_determined"
+        return _together(parts), tensors, used, ("defined_and_determined",)
+
+
+def _unfolded(used: Sequence[Function], ways: tuple[str, ...]) -> Iterator[str]:
+    """Ways to prove what these programs compute, when they are unfolded; last, where a law leaves several goals, a way
+    for each of them."""
+    names = ", ".join(f.name for f in used)
+    laws = []
+    if any("least_lt" in f.text for f in used):
+        laws.append("ordered")
+    if any(word in f.text for f in used for word in ("max_where", "max_lt", "min_lt")):
+        laws.append("windows")
+    if solved := ", ".join(f"{f.name}{EQUATIONS}" for f in used if f.solved):
+        word = "loops" if any(t.times for f in used for t in f.solved) else "solutions"
+        laws.append(f"unfold {solved} in *; cbv beta zeta in *; {word}")
+    if laws and len(ways) > 1:
+        ways = (*ways, first(ways))
+    for way in ways:
+        for law in reversed(laws):
+            way = f"{law} ltac:({way})"
+        yield f"unfold {names}; cbv beta zeta; {way}"
 
 
 def _all(group: list[Function] | NotPrintedError) -> list[Function]:
