@@ -8,9 +8,18 @@ From Coquelicot Require Import Coquelicot.
 From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra Laws.
 Open Scope R_scope.
 
+(** Something here is divided, or a remainder is taken. *)
+Ltac divides :=
+  match goal with
+  | |- context [Z.div _ _] => idtac
+  | |- context [Z.modulo _ _] => idtac
+  | _ : context [Z.div _ _] |- _ => idtac
+  | _ : context [Z.modulo _ _] |- _ => idtac
+  end.
+
 (** Indices with whole parts of quotients. *)
 Ltac index_law :=
-  first [ assumption | lia | (Z.to_euclidean_division_equations; lia) | (Z.to_euclidean_division_equations; nia) ].
+  first [ assumption | lia | tryif divides then (Z.to_euclidean_division_equations; first [lia | nia]) else nia ].
 
 Ltac absurd_index := exfalso; first [contradiction | index_law].
 

@@ -35,7 +35,7 @@ Ltac choose :=
   lazymatch goal with |- if ?c then _ else _ =>
     lazymatch c with
     | context [Rltb] => decide_bool c; reduce; try contradiction
-    | _ => decide_bool c; reduce; try (exfalso; first [contradiction | lia | (Z.to_euclidean_division_equations; lia)])
+    | _ => decide_bool c; reduce; try (exfalso; first [contradiction | lia | (divides; Z.to_euclidean_division_equations; lia)])
     end
   end.
 
