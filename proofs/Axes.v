@@ -17,9 +17,21 @@ Ltac divides :=
   | _ : context [Z.modulo _ _] |- _ => idtac
   end.
 
-(** Indices with whole parts of quotients. *)
+Ltac literal a := lazymatch a with Z0 => idtac | Zpos _ => idtac | Zneg _ => idtac end.
+
+(** Two of which neither is a number are multiplied here. *)
+Ltac products :=
+  match goal with
+  | |- context [(?a * ?b)%Z] => tryif first [literal a | literal b] then fail else idtac
+  | _ : context [(?a * ?b)%Z] |- _ => tryif first [literal a | literal b] then fail else idtac
+  end.
+
+(** Indices with whole parts of quotients. Where nothing is multiplied, [lia] decides, and [nia] would search in vain. *)
 Ltac index_law :=
-  first [ assumption | lia | tryif divides then (Z.to_euclidean_division_equations; first [lia | nia]) else nia ].
+  first
+    [ assumption
+    | lia
+    | tryif divides then (Z.to_euclidean_division_equations; first [lia | (products; nia)]) else (products; nia) ].
 
 Ltac absurd_index := exfalso; first [contradiction | index_law].
 
@@ -239,7 +251,7 @@ Proof. intros e d n p H D ->; split; [apply Z.div_pos; lia|apply Z.div_lt_upper_
 Ltac product_above := first [lia | apply Z.mul_pos_pos; product_above].
 Ltac in_place :=
   first [ assumption | lia | lazymatch goal with |- (0 <= _ mod ?m < ?m)%Z => apply Z.mod_pos_bound; product_above end
-        | split; [nia | nia] ].
+        | products; split; nia ].
 
 (** A product without one of its factors. *)
 Ltac without_factor d m :=

@@ -125,7 +125,7 @@ def _to_graphs(
 
 def _to_coq(targets: list[str] | None, output: Path, specs: list[str]) -> None:
     if not specs:
-        _write_coq(_files(targets), output)
+        _write_coq(*_files(targets), output)
         return
     if not targets or len(targets) > 1:
         raise UsageError(
@@ -138,10 +138,11 @@ def _to_coq(targets: list[str] | None, output: Path, specs: list[str]) -> None:
     if not any(t.statement for t in file.theorems):
         typer.echo(f"nothing to write: {targets[0]} is {verdict}. {file.theorems[0].reason}.", err=True)
         raise typer.Exit(ExitCode.REFUTED)
-    _write_coq([file], output)
+    _write_coq([], [file], output)
 
 
-def _files(targets: list[str] | None) -> "list[File]":
+def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
+    """Of ops of the library, and of rules in code."""
     from certgrad.cli import _coq, _coq_graphs, _run
     from certgrad.ops._composed import Composed
 
@@ -153,30 +154,38 @@ def _files(targets: list[str] | None) -> "list[File]":
     files = _coq.printed([entry.certificate for entry in _run.run(ops)]) if ops else []
     for op in map(_library.get, ops):
         files += _coq_graphs.of_composed(op) if isinstance(op, Composed) else []
-    for target in code:
-        files += _coq.printed(_audited(target), target)
-    if not files:
+    others = [file for target in code for file in _coq.printed(_audited(target), target)]
+    if not files and not others:
         typer.echo("nothing to write: no rule there has a certificate.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
-    return files
+    return files, others
 
 
-def _write_coq(files: "list[File]", output: Path) -> None:
-    from certgrad.coq import sources
+def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
+    """Of ops those theorems that are known to be accepted, each with the proof that was found; else all, with a search
+    for a proof."""
+    from certgrad.coq import sources, ways
 
     library = output / "proofs"
     library.mkdir(parents=True, exist_ok=True)
     for source in sorted(sources().glob("*.v")):
         (library / source.name).write_text(source.read_text())
-    for file in files:
+    found, files = ways(), [*ops, *others]
+    for file in ops:
+        (output / f"{file.name}.v").write_text(file.text(lambda t: t.name in found, found))
+    for file in others:
         (output / f"{file.name}.v").write_text(file.text())
     names = "\n".join([*(f"proofs/{s.name}" for s in sorted(sources().glob("*.v"))), *(f"{f.name}.v" for f in files)])
     (output / "_CoqProject").write_text(f"-Q proofs Certgrad\n-Q . Exported\n-arg -w -arg none\n{names}\n")
     (output / "Makefile").write_text(
         "all:\n\tcoq_makefile -f _CoqProject -o Makefile.coq\n\t$(MAKE) -k -f Makefile.coq\n\n.PHONY: all\n"
     )
-    stated = sum(not t.reason for f in files for t in f.theorems)
-    typer.echo(f"{output}: {len(files)} files, {stated} theorems, and the library that they require in {library}")
+    left_out = sum(not t.reason and t.name not in found for f in ops for t in f.theorems)
+    stated = sum(not t.reason for f in files for t in f.theorems) - left_out
+    without = f", without {left_out} of which no proof is known" if left_out else ""
+    typer.echo(
+        f"{output}: {len(files)} files, {stated} theorems{without}, and the library that they require in {library}"
+    )
 
 
 def _audited(target: str) -> list[Certificate]:

@@ -41,6 +41,9 @@ def report(
     certified graphs. Everything is proved anew unless a cache is named. With --html PATH also one page for a browser,
     with formulas, plots and drawings; it is no part of what --check compares.
 
+    --coq also writes coq.json, which says by which way each proof was found; --coq --check compiles all that it records
+    anew, and nothing else.
+
     Exit codes: 0 written, or current; 1 with --check, not current; 2 usage or bad input; 3 internal error.
     """
     if html is not None:
@@ -49,9 +52,11 @@ def report(
         _jax.page(directory, jobs, check=check)
         return
     if coq:
-        from certgrad.cli import _coq
+        from certgrad.cli import _coq_page
 
-        _coq.page(directory, jobs, limit)
+        if check:
+            raise typer.Exit(_coq_page.check(directory, jobs, limit))
+        _coq_page.write(directory, jobs, limit)
         return
     from certgrad.cli import _run
     from certgrad.report import committed_report

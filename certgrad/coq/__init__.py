@@ -5,7 +5,7 @@ from ._export import LIMIT, File, export, not_printed
 from ._graph import QUIET, Argument, Claim, Graph, Lemma, Loop, Node, input_name
 from ._graphs import export_graph, graph_not_printed
 from ._kernel import AXIOMS, UNTRIED, Judged, Kernel, Result
-from ._library import INSTALL, Library, NoCoqError, sources
+from ._library import INSTALL, RECORD, Library, NoCoqError, read_ways, sources, ways
 from ._programs import MAX_TABLE
 from ._statements import DEFINED, HOLD, is_obligation
 
@@ -17,6 +17,7 @@ __all__ = [
     "LIMIT",
     "MAX_TABLE",
     "QUIET",
+    "RECORD",
     "UNTRIED",
     "Argument",
     "Claim",
@@ -37,5 +38,7 @@ __all__ = [
     "input_name",
     "is_obligation",
     "not_printed",
+    "read_ways",
     "sources",
+    "ways",
 ]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ._export import LIMIT, File, said
-from ._library import Library, NoCoqError
+from ._library import Library, NoCoqError, ways
 from ._memory import Judged, Memory
 from ._statements import HOLD
 from ._theorem import WAY, Theorem
@@ -134,7 +134,7 @@ class Kernel:
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
             names = {t.name for t in printed}
-            texts = [f.session(lambda t: t.name in names, self.library.found, self.limit) for f in files]
+            texts = [f.session(lambda t: t.name in names, ways(), self.limit) for f in files]
             said = _parts(session.ask("".join(texts)))
             if "Error" in said.get("header", ""):
                 raise NoCoqError(f"Coq does not take the library: {' '.join(said['header'].split())[:300]}")
@@ -150,7 +150,7 @@ class Kernel:
     def checked(self, files: Sequence[File], results: Sequence[Result], seconds: float = 1800) -> str:
         """What `coqc` and then `coqchk` say against the files of what was accepted; nothing where they say nothing."""
         accepted = {j.name: j.way for r in results for j in r.judged if j.accepted}
-        found = {**self.library.found, **{name: way for name, way in accepted.items() if way is not None}}
+        found = {**ways(), **{name: way for name, way in accepted.items() if way is not None}}
         known = ["-Q", str(self.library.folder), "Certgrad", "-Q", ".", "Exported"]
         with tempfile.TemporaryDirectory() as folder:
             for file in files:

@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import tempfile
-from functools import cached_property
+from collections.abc import Mapping
+from functools import cache, cached_property
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,8 @@ ORDER = (
     *("Windows", "Recurrences", "Order", "Points", "Graph", "Loops", "Library", "Signs", "Runs"),
 )
 """The files that printed ones require, each after those that it requires itself."""
+RECORD = "coq.json"
+"""The file that says by which way each theorem was proved."""
 SECONDS = 300
 """For one file of the library."""
 
@@ -36,10 +39,21 @@ def sources() -> Path:
     return inside if inside.is_dir() else Path(__file__).parents[2] / "proofs"
 
 
-def recorded() -> Path:
-    """The file with the ways by which theorems were proved: in a clone's reports, or inside the package."""
-    inside = Path(__file__).parent / "found.json"
-    return inside if inside.is_file() else Path(__file__).parents[2] / "reports" / "coq.json"
+@cache
+def ways() -> Mapping[str, int]:
+    """By which of its ways each theorem about the op library was proved, as `certgrad report --coq` wrote it down, in a
+    clone's reports or inside the package. That spares a search, and is no more than a hint: Coq checks what it finds.
+    """
+    inside = Path(__file__).parent / RECORD
+    return read_ways(inside if inside.is_file() else Path(__file__).parents[2] / "reports" / RECORD)
+
+
+def read_ways(path: Path) -> Mapping[str, int]:
+    """Those in a file; none if it isn't there, or is something else."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
+    except (OSError, msgspec.MsgspecError):
+        return {}
 
 
 class Library:
@@ -69,15 +83,6 @@ class Library:
         """Of the library's text and of Coq's version."""
         texts = [f"{name}\n{(sources() / f'{name}.v').read_text()}" for name in ORDER]
         return hashlib.sha256("\n".join([self.version, *texts]).encode()).hexdigest()
-
-    @cached_property
-    def found(self) -> dict[str, int]:
-        """By which way each theorem about the op library was proved, as `certgrad report --coq` wrote it down. That
-        spares a search, and is no more than a hint: Coq checks what it finds."""
-        try:
-            return msgspec.json.decode(recorded().read_bytes(), type=dict[str, int])
-        except (OSError, msgspec.MsgspecError):
-            return {}
 
     @cached_property
     def folder(self) -> Path:

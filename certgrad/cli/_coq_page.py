@@ -1,0 +1,112 @@
+"""`certgrad report --coq`: the page on what Coq accepts of the op library, with the record of what found each proof."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import typer
+
+from certgrad.cli import _console, _coq, _coq_graphs, _library, _options
+from certgrad.cli._errors import ExitCode
+from certgrad.errors import UsageError
+from certgrad.report.files import write_atomically
+
+if TYPE_CHECKING:
+    from certgrad.coq import File, Result
+
+
+def write(directory: Path, jobs: int | None, limit: int) -> None:
+    """Write what Coq accepts of the certificates in the directory to `coq.md`, and by which way it was proved to
+    `coq.json`. Raises NoCoqError.
+
+    The page is written anew after each op, so that a run that is cut short leaves one that says how far it came.
+    """
+    from certgrad.coq import RECORD, Kernel, Library
+    from certgrad.report import coq
+
+    kernel = Kernel(Library(_coq.CACHE), limit)
+    _library.prepare()
+    certificates = _coq.of_rules(_coq.read([directory]))
+    files, graphs = _coq.printed(certificates), _of_graphs()
+    results = {file.subject: kernel.so_far(file) for file in files}
+    classes = {name: _class_of(name) for name in results}
+
+    def write() -> None:
+        write_atomically(directory / "coq.md", coq.page(list(results.values()), limit, classes).encode())
+
+    write()
+    short_first = sorted([*files, *graphs], key=lambda file: len(file.text()))
+    judging = kernel.judge_all(short_first, _options.processes(jobs, len(short_first)))
+    judged = []
+    for result in _console.progress(judging, len(short_first), shown=True, verb="judging"):
+        judged.append(result)
+        if result.subject in results:
+            results[result.subject] = result
+            write()
+    _coq.keep_levels(certificates, list(results.values()), kernel.library.release)
+    write_atomically(directory / RECORD, _record(judged))
+    typer.echo(f"{directory / 'coq.md'}: {_coq.summary(list(results.values()))}")
+
+
+def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
+    """Compile anew what the directory records as accepted; say what is not accepted now. Raises NoCoqError."""
+    from certgrad.coq import RECORD, Kernel, Library, read_ways
+
+    started = time.perf_counter()
+    recorded = read_ways(directory / RECORD)
+    if not recorded:
+        raise UsageError(f"{directory / RECORD}: no record of accepted theorems. `certgrad report --coq` writes it.")
+    kernel = Kernel(Library(_coq.CACHE), limit, remember=False)
+    _library.prepare()
+    files = [_kept(file, recorded) for file in (*_coq.printed(_coq.of_rules(_coq.read([directory]))), *_of_graphs())]
+    judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
+    accepted = set()
+    for result in _console.progress(judging, len(files), shown=True, verb="judging"):
+        accepted |= {one.name for one in result.judged if one.accepted}
+        for one in result.judged:
+            if not one.accepted:
+                typer.echo(f"{one.name}: not accepted any more: {one.reason}")
+    missing = recorded.keys() - {t.name for file in files for t in file.theorems}
+    for name in sorted(missing):
+        typer.echo(f"{name}: recorded as accepted, and no theorem of any op")
+    typer.echo(
+        f"{len(accepted)} of {len(recorded)} theorems that {directory / RECORD} records accepted by Coq "
+        f"({time.perf_counter() - started:.0f} s)"
+    )
+    return ExitCode.DISCHARGED if accepted == recorded.keys() else ExitCode.REFUTED
+
+
+def _record(results: "Sequence[Result]") -> bytes:
+    """By name of each theorem that is accepted, the way that found its proof, a line each."""
+    ways = {one.name: one.way or 0 for result in results for one in result.judged if one.accepted}
+    return msgspec.json.format(msgspec.json.encode(ways, order="sorted")) + b"\n"
+
+
+def _kept(file: "File", recorded: "Mapping[str, int]") -> "File":
+    """The file with those theorems alone."""
+    sections = (
+        replace(section, theorems=tuple(t for t in section.theorems if t.name in recorded)) for section in file.sections
+    )
+    return replace(file, sections=tuple(sections))
+
+
+def _of_graphs() -> "list[File]":
+    """The graphs of the composed ops."""
+    from certgrad.ops._composed import Composed
+
+    ops = map(_library.get, _library.names())
+    return [file for op in ops if isinstance(op, Composed) for file in _coq_graphs.of_composed(op)]
+
+
+def _class_of(name: str) -> str:
+    """`elementwise` where all arrays have one shape, whatever it is; else the module that declares the op."""
+    from certgrad.ops import registry
+
+    op = registry.get(name)
+    cases = [str(case).partition(" -> ") for case in op.cases]
+    if all(out == "*s" and set(into.split(", ")) <= {out, "()"} for into, _, out in cases):
+        return "elementwise"
+    return op.forward.__module__.rpartition(".")[2].strip("_").replace("_", " ")

@@ -1,0 +1,48 @@
+"""A theorem of Coq, with the ways to look for its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WAY = "@way "
+"""Begins what is said of the way that found a proof."""
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem: its name, the obligation that it states, and its text with its proof; or why there is none."""
+
+    name: str
+    kind: str
+    statement: str = ""
+    ways: tuple[str, ...] = ()
+    """To look for a proof, in this order: each is a tactic, which proves all of it or fails."""
+    reason: str = ""
+    hypotheses: str = ""
+    """What is assumed, as a proposition; empty if nothing."""
+    stated: bool = True
+    """False where there is nothing to prove."""
+    needs: tuple[str, ...] = ()
+    """The theorems that its proof uses."""
+
+    def found(self, way: int | None) -> str:
+        """The tactic that found a proof, where it is known which; otherwise a search."""
+        return first(self.ways) if way is None or way >= len(self.ways) else self.ways[way]
+
+    def told(self, way: int | None) -> str:
+        """The search, which says which way found a proof; the one that is known to have found one is gone first."""
+        if len(self.ways) == 1:
+            return self.ways[0]
+        order = sorted(range(len(self.ways)), key=lambda k: k != way)
+        tried = [f'solve [{self.ways[k]}]; idtac "{WAY}{k}"' for k in order]
+        return f"first [{' | '.join(tried)}]"
+
+    def text(self, proof: str) -> str:
+        """The theorem with such a proof, in sentences of Coq."""
+        return f"Theorem {self.name} :\n{self.statement}.\nProof.\n  {proof}\nQed.\n"
+
+
+def first(ways: Sequence[str]) -> str:
+    """The tactic that goes the first of these ways that proves all."""
+    return f"first [{' | '.join(f'solve [{way}]' for way in ways)}]" if len(ways) > 1 else ways[0]
