@@ -61,7 +61,11 @@ def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
         raise UsageError(f"{directory / RECORD}: no record of accepted theorems. `certgrad report --coq` writes it.")
     kernel = Kernel(Library(_coq.CACHE), limit, remember=False)
     _library.prepare()
-    files = [_kept(file, recorded) for file in (*_coq.printed(_coq.of_rules(_coq.read([directory]))), *_of_graphs())]
+    files = _coq.printed(_coq.of_rules(_coq.read([directory])))
+    if recorded.keys() - _names(files):
+        files += _of_graphs()
+    missing = recorded.keys() - _names(files)
+    files = [_kept(file, recorded) for file in files]
     judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
     accepted = set()
     for result in _console.progress(judging, len(files), shown=True, verb="judging"):
@@ -69,7 +73,6 @@ def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
         for one in result.judged:
             if not one.accepted:
                 typer.echo(f"{one.name}: not accepted any more: {one.reason}")
-    missing = recorded.keys() - {t.name for file in files for t in file.theorems}
     for name in sorted(missing):
         typer.echo(f"{name}: recorded as accepted, and no theorem of any op")
     typer.echo(
@@ -83,6 +86,10 @@ def _record(results: "Sequence[Result]") -> bytes:
     """By name of each theorem that is accepted, the way that found its proof, a line each."""
     ways = {one.name: one.way or 0 for result in results for one in result.judged if one.accepted}
     return msgspec.json.format(msgspec.json.encode(ways, order="sorted")) + b"\n"
+
+
+def _names(files: "Sequence[File]") -> set[str]:
+    return {t.name for file in files for t in file.theorems}
 
 
 def _kept(file: "File", recorded: "Mapping[str, int]") -> "File":

@@ -68,7 +68,7 @@ class File:
                 if theorem.reason:
                     out.append(f"(* {theorem.name} is not here. {comment(theorem.reason)} *)\n")
                 elif not kept(theorem):
-                    out.append(f"(* {theorem.name} was not accepted. *)\n")
+                    out.append(f"(* {theorem.name} is not here. No proof of it was found. *)\n")
                 else:
                     out.append(theorem.text(f"Timeout {limit} ({theorem.found(found.get(theorem.name))})."))
         return "\n".join(out)

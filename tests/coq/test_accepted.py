@@ -154,7 +154,7 @@ def test_an_axiom_of_ones_own_is_found(kernel):
     definition = section.definitions[0]
     assumed = replace(definition, text=f"{definition.text}\nAxiom anything : forall P : Prop, P.\n")
     definitions = (assumed, *section.definitions[1:])
-    by_axiom = replace(theorem, script="intros; apply anything.")
+    by_axiom = replace(theorem, ways=("intros; apply anything",))
     file = replace(file, sections=(replace(section, definitions=definitions, theorems=(by_axiom,)),))
     (judged,) = kernel.judge(file).judged
     assert not judged.accepted

@@ -68,3 +68,23 @@ def test_nothing_is_kept_where_nothing_is_to_be(tmp_path, section):
     memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True))
     assert memory.known(section, theorem) is None
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_is_known_by_all_that_it_is_printed_from(tmp_path):
+    memory = Memory(Lib(tmp_path), 10)
+    judged = (Judged("a", "is_told", True, "", 0.5, way=1), Judged("b", "is_told", False, "no proof was found in time"))
+    memory.keep_file("key", judged)
+    assert memory.known_file("key") == judged
+    assert memory.known_file("another key") is None
+    assert Memory(Lib(tmp_path), 20).known_file("key") is None
+    other = Lib(tmp_path)
+    other.digest = "other tactics"
+    assert Memory(other, 10).known_file("key") is None
+    assert Memory(Lib(tmp_path), 10, used=False).known_file("key") is None
+
+
+def test_the_way_that_found_a_proof_is_remembered(tmp_path, section):
+    theorem = section.theorems[0]
+    memory = Memory(Lib(tmp_path), 10)
+    memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True, "", 0.5, way=2))
+    assert memory.known(section, theorem).way == 2
