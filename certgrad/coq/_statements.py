@@ -38,6 +38,8 @@ _GENERATED = re.compile(r"(?:[vikt]|out)\d+")
 
 
 Entry = Callable[[list[str]], str]
+_AND = " /\\\n  "
+"""Between the parts of a conclusion."""
 _Said = tuple[str, list[e.Tensor], list[Function], tuple[str, ...]]
 """A conclusion, the tensors that it is about, the programs that it mentions, and ways to prove it."""
 
@@ -263,11 +265,14 @@ class Case:
             given += [*map(self._along, self.curves, self.moving, self.tangents)]
         lines += [f"  {text} ->" for text in (*given, *own)]
         start = "start; plain_hypotheses" if any(isinstance(s, OffBoundaries) for s in hypotheses) else "start"
+        ways = (*self._composed(kind, used), *_unfolded(used, ways))
+        if _AND in conclusion and len(ways) > 1:  # each part may have its own way
+            ways = (*ways, first(ways))
         return Theorem(
             name,
             kind,
             "\n".join([*lines, conclusion]),
-            tuple(f"{start}; {way}" for way in (*self._composed(kind, used), *_unfolded(used, ways))),
+            tuple(f"{start}; {way}" for way in ways),
             hypotheses=" /\\ ".join(own),
         )
 
@@ -386,7 +391,7 @@ class Case:
         """With what is shown of programs in which an infinity stands: that no output reads it."""
         programs = {"jvp_is_derivative": ("forward", "jvp"), "vjp_is_adjoint": ("jvp", "vjp")}
         where, _, conditions, by = self._defined(*programs.get(kind, ("fwd", "forward")))
-        both = f"  ({conclusion.strip()}) /\\\n  ({where.strip()})"
+        both = f"  ({conclusion.strip()}){_AND}({where.strip()})"
         return both, tensors, [*used, *conditions], (*by, *ways)
 
     def _defined(self, *programs: str) -> _Said:
@@ -463,7 +468,7 @@ def _summed(tensor: e.Tensor, left: Entry, right: Entry) -> str:
 def _together(parts: Sequence[str]) -> str:
     if len(parts) == 1:
         return f"  {parts[0]}"
-    return "  " + " /\\\n  ".join(f"({p})" for p in parts)
+    return "  " + _AND.join(f"({p})" for p in parts)
 
 
 def _sizes(x: e.Expression) -> Iterator[str]:
