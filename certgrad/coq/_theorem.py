@@ -9,6 +9,10 @@ WAY = "@way "
 """Begins what is said of the way that found a proof."""
 
 
+SHORT = 3
+"""Seconds that each way has at first."""
+
+
 @dataclass(frozen=True)
 class Theorem:
     """A theorem: its name, the obligation that it states, and its text with its proof; or why there is none."""
@@ -28,15 +32,23 @@ class Theorem:
 
     def found(self, way: int | None) -> str:
         """The tactic that found a proof, where it is known which; otherwise a search."""
-        return first(self.ways) if way is None or way >= len(self.ways) else self.ways[way]
+        if way is not None and way < len(self.ways):
+            return self.ways[way]
+        return self._search([f"solve [{one}]" for one in self.ways]) if len(self.ways) > 1 else self.ways[0]
 
     def told(self, way: int | None) -> str:
-        """The search, which says which way found a proof; the one that is known to have found one is gone first."""
+        """A search that says which way found a proof; the one that is known to have found one is gone first."""
         if len(self.ways) == 1:
             return self.ways[0]
-        order = sorted(range(len(self.ways)), key=lambda k: k != way)
-        tried = [f'solve [{self.ways[k]}]; idtac "{WAY}{k}"' for k in order]
-        return f"first [{' | '.join(tried)}]"
+        tried = [f'solve [{one}]; idtac "{WAY}{k}"' for k, one in enumerate(self.ways)]
+        known = [tried[way]] if way is not None and way < len(tried) else []
+        return self._search(tried, known)
+
+    @staticmethod
+    def _search(ways: Sequence[str], known: Sequence[str] = ()) -> str:
+        """Each way for a short time before any for long: one that fits is quick, where others search for minutes."""
+        quickly = (f"timeout {SHORT} ({way})" for way in ways)
+        return f"first [{' | '.join([*known, *quickly, *ways])}]"
 
     def text(self, proof: str) -> str:
         """The theorem with such a proof, in sentences of Coq."""
