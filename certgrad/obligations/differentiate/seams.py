@@ -18,7 +18,7 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO
 from certgrad.obligations.decide.cases import Region, by_summand, eliminated, nonzero_part, solve
-from certgrad.obligations.laws.order import above_entry, attained_once
+from certgrad.obligations.laws.order import above_entry, attained_once, boundaries_in_choices
 from certgrad.obligations.laws.recurrences import generic_step
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum
 from certgrad.obligations.terms.budget import budget
@@ -46,6 +46,9 @@ def seam_hypotheses(
 ) -> list[Clause]:
     """Clauses under which the term is differentiable at its predicates' zeros, beyond `smooth`."""
     search = _Search(tangents, smooth, [], region.facts, region.indices)
+    for p in boundaries_in_choices(poly):
+        if mentions(p, tangents) and search.facts.signs(p) & ZERO and not steady(p, tangents):
+            search.add([Atomic("!= 0", p)])
     for p in boundaries_in_loops(poly):
         if mentions(p, tangents) and search.facts.signs(p) & ZERO:
             search.add([Atomic("!= 0", p)])

@@ -22,11 +22,11 @@ from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.maxima import maximum
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
-from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred
+from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.rewriting import Rewriter, placed, substitute, without_stops
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
-from certgrad.obligations.terms.walk import atoms_of, deep_atoms, indices_of
+from certgrad.obligations.terms.walk import atoms_in_choices, atoms_of, deep_atoms, indices_of
 
 
 def comparison(
@@ -93,6 +93,18 @@ def sole_maximum(clause: Clause) -> Max | None:
         ):  # by key: the clause may be older than the atoms of now
             return a
     return None
+
+
+def boundaries_in_choices(poly: Poly) -> list[Poly]:
+    """The terms of all predicates in what decides integers in index expressions: their variables are arbitrary.
+
+    The place of the first true entry, or of one among counted ones, jumps where such a predicate does.
+    """
+    found: dict[Poly, None] = {}
+    for a in atoms_in_choices(poly):
+        if isinstance(a, (Pred, Side)) and -a.poly not in found:
+            found.setdefault(a.poly)
+    return [substitute(p, {v: of_var(fresh("q")) for v in p.free}) for p in found]
 
 
 def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:

@@ -126,6 +126,29 @@ def _compared(ix: Ix) -> Iterator[Poly]:
             yield from _compared(inner)
 
 
+_hidden: Memo[Poly, tuple[Atom, ...]] = Memo()
+
+
+def atoms_in_choices(poly: Poly) -> tuple[Atom, ...]:
+    """All atoms of the numbers that decide integers in index expressions: what is compared there, or rounded.
+
+    They are no parts of an atom: `deep_atoms` passes them by.
+    """
+    found = _hidden.table.get(poly)
+    if found is None:
+        out: dict[Atom, None] = {}
+        waiting, seen = [poly], {poly}
+        while waiting:
+            for ix in indices_of(waiting.pop()):
+                for number in _compared(ix):
+                    if number not in seen:
+                        seen.add(number)
+                        waiting.append(number)
+                        out.update(dict.fromkeys(deep_atoms(number)))
+        found = _hidden.table[poly] = tuple(out)
+    return found
+
+
 def mentions(poly: Poly, names: Iterable[str]) -> bool:
     """One of the tensors occurs in the term."""
     return any(not tensors_in(a).isdisjoint(names) for a in atoms_of(poly))

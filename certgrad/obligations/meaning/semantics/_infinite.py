@@ -12,6 +12,7 @@ from dataclasses import replace
 from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, condition, merged
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.laws.order import boundaries_in_choices
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.predicates import Pred
@@ -43,7 +44,10 @@ def finite(x: Tensor) -> Tensor:
     if not x.infinite:
         return x
     own = tuple(c.guarded(x.kept, False) for c in UNDEFINED) if not x.kept.is_zero else UNDEFINED
-    seams = merged(*(_boundary(a) for a in atoms_of(x.kept) if isinstance(a, Pred)))
+    seams = merged(
+        *(_boundary(a) for a in atoms_of(x.kept) if isinstance(a, Pred)),
+        *(condition("!= 0", p, "kink") for p in boundaries_in_choices(x.kept)),
+    )
     return replace(x, infinite=0, kept=ONE, defined=merged(x.defined, own), smooth=merged(x.smooth, own, seams))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from certgrad.obligations.assume.conditions import EXIT, STEP, Atomic, Clause, Clauses, merged, polys
 from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, for_all, own_index
+from certgrad.obligations.laws.order import boundaries_in_choices
 from certgrad.obligations.laws.recurrences import Open, System, Value, fresh_carry, has_loop, solve, valued
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import Ix, of_const, of_var
@@ -278,7 +279,8 @@ class _Body:
         at_time = Rewriter({self.s: of_var(("c", 0, 0))})(test)
         if at_time.free - {("c", 0, 0)}:
             raise UnprovedError("while: a test inside another loop")
-        boundaries = [Clause((Atomic("!= 0", a.poly),), origin=EXIT) for a in deep_atoms(test) if isinstance(a, Pred)]
+        compared = [a.poly for a in deep_atoms(test) if isinstance(a, Pred)] + boundaries_in_choices(test)
+        boundaries = [Clause((Atomic("!= 0", p),), origin=EXIT) for p in compared]
         if any(v[0] == "b" for c in boundaries for v in c.free):
             raise UnprovedError("while: a test with a predicate under a sum")
         assert self.step is not None

@@ -15,6 +15,7 @@ from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.laws.matrices import invertible
+from certgrad.obligations.laws.order import boundaries_in_choices
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.solutions import UNKNOWN, Jacobian, Solution, keep_call, known_call, stands_in, unused
 from certgrad.obligations.terms.atoms import Access, Max, access
@@ -179,4 +180,5 @@ def _kinks(residual: Poly) -> Clauses:
         if isinstance(a, Pred):
             names: dict[Var, Any] = {v: of_var(fresh("q")) for v in a.poly.free}
             out.append(Clause((Atomic("!= 0", Rewriter(names)(a.poly)),), origin="kink"))
+    out += [Clause((Atomic("!= 0", p),), origin="kink") for p in boundaries_in_choices(residual)]
     return tuple(out)
