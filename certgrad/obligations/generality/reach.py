@@ -22,10 +22,12 @@ from certgrad.ops._declare import Op
 LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
 """pytest's own is one because it writes calls of it into every `assert`."""
 SYMBOLIC = ("sympy", "mpmath")
-"""They compute from numbers and symbols, the same each time, and raise an error where they are given a traced value."""
+"""They compute from numbers and symbols, and raise an error where they are given a traced value. What code names of
+them is looked at like its own data: they count symbols, and draw random numbers."""
 CHECKERS = ("beartype", "jaxtyping", "typeguard")
 """They look at the types of what passes, and hand it on or raise. What they remember is what they saw of types."""
 _NOT_SEARCHED = (*LIBRARIES, *SYMBOLIC, *CHECKERS)
+_NO_STATE = (*LIBRARIES, *CHECKERS)
 _NO_METHODS = (*_NOT_SEARCHED, "jaxlib", "equinox", "flax")
 _RUNS_OPS = tuple(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_declare", "_composed"))
 """What runs the functions that an op declares, and is trusted to do nothing else."""
@@ -92,7 +94,7 @@ def values_in(f: FunctionType) -> Iterator[Any]:
         if not isinstance(value, ModuleType):
             yield value
             yield from _methods(value, attributes)
-        elif id(value) not in seen and value.__name__.split(".")[0] not in _NOT_SEARCHED:
+        elif id(value) not in seen and value.__name__.split(".")[0] not in _NO_STATE:
             seen.add(id(value))
             found += [getattr(value, n) for n in attributes if hasattr(value, n)]
 
@@ -100,13 +102,18 @@ def values_in(f: FunctionType) -> Iterator[Any]:
 def _methods(owner: Any, names: Iterable[str]) -> Iterator[MethodType]:
     """The methods of an object, or of a class, that have one of these names."""
     kind = owner if isinstance(owner, type) else type(owner)
-    if kind.__module__.split(".")[0] in _NO_METHODS or isinstance(owner, Op):
+    if _top(kind) in _NO_METHODS or isinstance(owner, Op):
         return
     for name in dict.fromkeys(("__init__", *names) if isinstance(owner, type) else names):
         found = inspect.getattr_static(kind, name, None)
         found = getattr(found, "__func__", getattr(found, "fget", found))
         if isinstance(found, FunctionType) and not (_of_library(found) or found.__code__.co_filename.startswith("<")):
             yield MethodType(found, owner)
+
+
+def _top(kind: type) -> str:
+    """The package of a class; an empty text where it says none, as classes that sympy makes do."""
+    return str(getattr(kind, "__module__", None) or "").partition(".")[0]
 
 
 def parts(value: Any) -> list[Any]:
@@ -123,7 +130,7 @@ def parts(value: Any) -> list[Any]:
     if isinstance(value, type) or not callable(value):
         return []
     own = vars(value) if hasattr(value, "__dict__") else {}
-    if type(value).__module__.split(".")[0] in _NO_METHODS:
+    if _top(type(value)) in _NO_METHODS:
         return [own.get(name, getattr(value, name, None)) for name in _HOLDERS]
     return [*own.values(), *_methods(value, ["__call__"])]
 

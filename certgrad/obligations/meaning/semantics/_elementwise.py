@@ -231,13 +231,15 @@ def _clamp(ctx: Context, params: Params, shapes: list[tuple], low: Tensor, x: Te
 
 @rule("atan2")
 def _atan2(ctx: Context, params: Params, shapes: list[tuple], y: Tensor, x: Tensor) -> list[Tensor]:
+    """The angle of (x, y). Where y is 0 and x is not positive it is the sign of the zero that tells π from −π, and of
+    that the calculus knows nothing: 0·x is −0 for a negative x."""
     shape, defined, smooth = common(shapes, y, x)
     own: Clauses = ()
     off_axis, right = condition("!= 0", y.body, "atan2"), condition("> 0", x.body, "atan2")
     if off_axis and right:
         own = (Clause((*off_axis[0].alternatives, *right[0].alternatives), origin="atan2"),)
         own = () if not y.signs & ZERO or x.signs == POS else tuple(c for c in own if not discharged(c, ctx.facts))
-    return [Tensor(shape, fn("atan2", y.body, x.body), "f", defined, merged(smooth, own))]
+    return [Tensor(shape, fn("atan2", y.body, x.body), "f", merged(defined, own), merged(smooth, own))]
 
 
 # --- predicates and selection --------------------------------------------------------------------------------------
