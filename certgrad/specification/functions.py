@@ -73,6 +73,11 @@ def _of_betainc(a: Expression, b: Expression, x: Expression) -> Expression:
     return And((Compare("<", _number(0), a), Compare("<", _number(0), b), _from_to(0, 1)(x)))
 
 
+def _off_the_cut(y: Expression, x: Expression) -> Expression:
+    """y ≠ 0 or x > 0: elsewhere the sign of a zero tells π from −π, and a real zero has none"""
+    return Or((Not(Compare("=", y, _number(0))), Compare("<", _number(0), x)))
+
+
 def _real(says: str, domain: Domain = _everywhere, arity: int = 1) -> Meaning:
     return Meaning((_REAL,) * arity, "real", says, domain)
 
@@ -92,7 +97,7 @@ FUNCTIONS: dict[str, Meaning] = {
     "asin": _real("the y in [−π/2, π/2] with sin(y) = x", _from_to(-1, 1)),
     "acos": _real("the y in [0, π] with cos(y) = x", _from_to(-1, 1)),
     "atan": _real("the y in (−π/2, π/2) with sin(y)/cos(y) = x"),
-    "atan2": _real("atan2(y, x): the angle in (−π, π] of the point (x, y); 0 at the origin", arity=2),
+    "atan2": _real("atan2(y, x): the angle in (−π, π) of the point (x, y)", _off_the_cut, arity=2),
     "sinh": _real("(exp(x) − exp(−x))/2"),
     "cosh": _real("(exp(x) + exp(−x))/2"),
     "tanh": _real("(exp(x) − exp(−x))/(exp(x) + exp(−x))"),
