@@ -70,7 +70,7 @@ class File:
                 elif not kept(theorem):
                     out.append(f"(* {theorem.name} is not here. No proof of it was found. *)\n")
                 else:
-                    out.append(theorem.text(f"Timeout {limit} ({theorem.found(found.get(theorem.name))})."))
+                    out.append(theorem.text(theorem.found(found.get(theorem.name), limit)))
         return "\n".join(out)
 
     def session(self, kept: Callable[[Theorem], bool], found: Mapping[str, int], limit: int) -> str:
@@ -79,7 +79,7 @@ class File:
         for section in self.sections:
             out += [said(f"@@{section.title}"), *(d.text for d in section.definitions)]
             for theorem in (t for t in section.theorems if not t.reason and kept(t)):
-                text = theorem.text(f"Time Timeout {limit} ({theorem.told(found.get(theorem.name))}).")
+                text = theorem.text(f"Time {theorem.told(found.get(theorem.name), limit)}")
                 out += [said(f"@@{theorem.name}"), text, said("@end"), "Abort All."]
         return "\n".join(out) + "\n"
 

@@ -22,7 +22,7 @@ from ._export import LIMIT, File, said
 from ._library import Library, NoCoqError, ways
 from ._memory import Judged, Memory
 from ._statements import HOLD
-from ._theorem import WAY, Theorem
+from ._theorem import SHORT, WAY, Theorem
 
 AXIOMS = frozenset(
     {
@@ -120,7 +120,7 @@ class Kernel:
                 said.update({t.name: said[section.title] for t in section.theorems})
             for t in (t for t in section.theorems if t.name not in known):
                 axioms = said.get(f"axioms of {t.name}", said["axioms"])
-                known[t.name] = _judged(t, said.get(t.name), axioms, stopped)
+                known[t.name] = _judged(t, said.get(t.name), axioms, stopped, self.limit)
                 self.memory.keep(section, t, known[t.name])
         results = []
         for file in files:
@@ -130,7 +130,7 @@ class Kernel:
 
     def _session(self, files: Sequence[File], printed: Sequence[Theorem]) -> tuple[dict[str, str], str]:
         """What Coq said of each theorem, and of the axioms of all that it took; and why it was stopped, if it was."""
-        limit = _STARTING + 2 * self.limit * len(printed)
+        limit = _STARTING + (self.limit + SHORT) * sum(len(t.ways) for t in printed)
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
             names = {t.name for t in printed}
@@ -247,7 +247,7 @@ def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | 
 
 
 _PROMPT = re.compile(r"^(?:[\w']+ < )+", re.MULTILINE)
-_SECONDS = re.compile(r"^Finished transaction in [\d.]+ secs \(([\d.]+)u", re.MULTILINE)
+_SECONDS = re.compile(r"^Finished (?:failing )?transaction in ([\d.]+) secs \(([\d.]+)u", re.MULTILINE)
 _WAY = re.compile(rf"^{WAY}(\d+)$", re.MULTILINE)
 _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
@@ -280,15 +280,19 @@ def _is_proved(told: str) -> bool:
     return "Error" not in told and "@end" in told
 
 
-def _judged(theorem: Theorem, told: str | None, axioms: str, stopped: str) -> Judged:
+def _judged(theorem: Theorem, told: str | None, axioms: str, stopped: str, limit: int) -> Judged:
     """The verdict on one theorem."""
     if theorem.reason:
         return Judged(theorem.name, theorem.kind, False, theorem.reason, 0.0, theorem.stated)
     found = _SECONDS.search(told or "")
-    seconds = float(found[1]) if found else 0.0
+    by_the_clock, seconds = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
     if told is None or not _is_proved(told):
         message = " ".join((told or "").partition("Error:")[2].partition("Toplevel input")[0].split())[:200]
-        reason = "in time" if "Timeout" in message else f": {message or stopped or 'Coq said nothing of it'}"
+        reason = (
+            "in time"
+            if "Timeout" in message or by_the_clock >= limit
+            else f": {message or stopped or 'Coq said nothing of it'}"
+        )
         return Judged(
             theorem.name, theorem.kind, False, f"no proof was found{' ' * (reason[0] != ':')}{reason}", seconds
         )

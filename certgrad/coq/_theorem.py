@@ -30,25 +30,26 @@ class Theorem:
     needs: tuple[str, ...] = ()
     """The theorems that its proof uses."""
 
-    def found(self, way: int | None) -> str:
-        """The tactic that found a proof, where it is known which; otherwise a search."""
+    def found(self, way: int | None, limit: int) -> str:
+        """The sentence with the tactic that found a proof, where it is known which; otherwise with a search."""
         if way is not None and way < len(self.ways):
-            return self.ways[way]
-        return self._search([f"solve [{one}]" for one in self.ways]) if len(self.ways) > 1 else self.ways[0]
+            return f"Timeout {limit} ({self.ways[way]})."
+        return self._search([f"solve [{one}]" for one in self.ways], [], limit)
 
-    def told(self, way: int | None) -> str:
+    def told(self, way: int | None, limit: int) -> str:
         """A search that says which way found a proof; the one that is known to have found one is gone first."""
-        if len(self.ways) == 1:
-            return self.ways[0]
         tried = [f'solve [{one}]; idtac "{WAY}{k}"' for k, one in enumerate(self.ways)]
-        known = [tried[way]] if way is not None and way < len(tried) else []
-        return self._search(tried, known)
+        return self._search(tried, [tried[way]] if way is not None and way < len(tried) else [], limit)
 
     @staticmethod
-    def _search(ways: Sequence[str], known: Sequence[str] = ()) -> str:
-        """Each way for a short time before any for long: one that fits is quick, where others search for minutes."""
-        quickly = (f"timeout {SHORT} ({way})" for way in ways)
-        return f"first [{' | '.join([*known, *quickly, *ways])}]"
+    def _search(ways: Sequence[str], known: Sequence[str], limit: int) -> str:
+        """Each way for a short time before any for long: one that fits is quick, where others search for minutes.
+
+        Inside a command with a limit of its own none would hold: Coq has one alarm clock.
+        """
+        first, long = ([f"timeout {limit} ({way})" for way in some] for some in (known, ways))
+        quickly = [f"timeout {SHORT} ({way})" for way in (ways if len(ways) > 1 else ())]
+        return f"first [{' | '.join([*first, *quickly, *long])}]."
 
     def text(self, proof: str) -> str:
         """The theorem with such a proof, in sentences of Coq."""

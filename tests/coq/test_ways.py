@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from certgrad.coq import RECORD, read_ways, ways
+from certgrad.coq import RECORD, Kernel, read_ways, ways
 from certgrad.coq._theorem import Theorem
 from tests.coq.test_accepted import printed
 
@@ -26,7 +26,7 @@ def test_the_way_that_finds_a_proof_is_said(kernel):
 
 
 def test_a_way_that_takes_long_does_not_hold_up_the_others(kernel):
-    forever = "let rec on := (idtac; on) in on"
+    forever = "do 3000 (do 3000 (do 3000 idtac))"
     (judged,) = kernel.judge(only((f"{forever}; reflexivity", "reflexivity"))).judged
     assert judged.accepted
     assert judged.way == 1
@@ -42,15 +42,24 @@ def test_no_way_finds_a_proof(kernel):
     (judged,) = kernel.judge(only(("fail", "idtac"))).judged
     assert not judged.accepted
     assert judged.way is None
+    assert judged.reason.startswith("no proof was found:")
+
+
+def test_a_search_that_ends_by_the_clock_says_so(kernel):
+    hurried = Kernel(kernel.library, limit=1, remember=False)
+    forever = "do 3000 (do 3000 (do 3000 idtac))"
+    (judged,) = hurried.judge(only((forever, f"idtac; {forever}"))).judged
+    assert judged.reason == "no proof was found in time"
 
 
 def test_a_known_way_is_gone_first_and_is_the_proof():
     theorem = Theorem("t", "k", "  True", ("fail", "exact I"))
-    assert theorem.told(1).index("exact I") < theorem.told(1).index("fail")
-    assert theorem.found(1) == "exact I"
-    assert theorem.found(None) == theorem.found(2)
-    assert theorem.found(None).startswith(
-        "first [timeout 3 (solve [fail]) | timeout 3 (solve [exact I]) | solve [fail]"
+    assert theorem.told(1, 10).index("exact I") < theorem.told(1, 10).index("fail")
+    assert theorem.found(1, 10) == "Timeout 10 (exact I)."
+    assert theorem.found(None, 10) == theorem.found(2, 10)
+    assert theorem.found(None, 10) == (
+        "first [timeout 3 (solve [fail]) | timeout 3 (solve [exact I]) | "
+        "timeout 10 (solve [fail]) | timeout 10 (solve [exact I])]."
     )
 
 
@@ -74,7 +83,7 @@ def test_what_is_exported_is_what_was_found():
     theorem = next(t for t in file.theorems if t.kind == "jvp_is_derivative")
     assert f"Timeout 10 ({theorem.ways[0]})." in text
     assert "(* log_vjp_is_adjoint is not here. No proof of it was found. *)" in text
-    assert "first [" not in text
+    assert "first [timeout" not in text
 
 
 @pytest.mark.slow
