@@ -1,11 +1,22 @@
 """What holds for all tests."""
 
 import gc
+import os
 from collections import Counter
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 
 import jax
 import pytest
+
+# XLA compiles thousands of small programs here, each run once or twice, and optimising them took a quarter of the suite's
+# time. The values are those of the same programs; `XLA_FLAGS= make test` runs them as XLA compiles them by default. Set
+# where the CPU is all there is, and for the release whose flags these are: another one may refuse a flag that it lacks.
+_QUICKLY_COMPILED = (
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
+if jax.__version__.startswith("0.10.") and not entry_points(group="jax_plugins"):
+    os.environ.setdefault("XLA_FLAGS", _QUICKLY_COMPILED)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
