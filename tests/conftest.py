@@ -9,9 +9,11 @@ from importlib.metadata import entry_points
 import jax
 import pytest
 
-# XLA compiles thousands of small programs here, each run once or twice, and optimising them took a quarter of the suite's
-# time. The values are those of the same programs; `XLA_FLAGS= make test` runs them as XLA compiles them by default. Set
-# where the CPU is all there is, and for the release whose flags these are: another one may refuse a flag that it lacks.
+from certgrad.rules import _check
+
+# XLA compiles thousands of small programs here, each run once or twice; optimising them took a quarter of the time.
+# They compute the same; `XLA_FLAGS= make test` has them compiled as XLA does by default. Set where the CPU is all that
+# there is, and for the release whose flags these are: another one may refuse a flag that it lacks.
 _QUICKLY_COMPILED = (
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 )
@@ -53,3 +55,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if seen[name] % marker.args[0]:
                 item.add_marker(pytest.mark.slow)
             seen[name] += 1
+
+
+@pytest.fixture
+def verdicts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks for the likely cause of what is refuted, which takes longer than the verdict: for tests of verdicts.
+
+    Those that read causes, or what is written of them, go without (tests/rules/test_causes.py and its neighbours).
+    """
+    monkeypatch.setattr(_check, "diagnosed", lambda rule, certificate, made, seconds: ())

@@ -12,6 +12,8 @@ import certgrad
 from certgrad import special
 from certgrad.errors import UsageError
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 X = np.array([0.3, 0.55, 0.8])
 FUNCTIONS = {
     "jv": (lambda x: special.jv(1.5, x), lambda x: scipy.special.jv(1.5, x)),

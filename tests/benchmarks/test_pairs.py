@@ -15,6 +15,8 @@ from benchmarks.pairs.__main__ import PAGE, RESULTS
 from benchmarks.pairs.page import PROVED, page
 from certgrad.errors import CertgradError
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 RECORDED: dict[str, Any] = json.loads(RESULTS.read_text())
 MODULES = {name: importlib.import_module(f"benchmarks.pairs.{name}") for name in CLASSES}
 PAIRS = {f"{name}:{pair.name}": pair for name, module in MODULES.items() for pair in module.PAIRS}

@@ -11,6 +11,8 @@ from jax.sharding import PartitionSpec as P
 
 from certgrad import check
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 TURN, BACK = ([(j, (j + by) % 3) for j in range(3)] for by in (1, -1))
 
 

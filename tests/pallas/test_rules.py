@@ -18,6 +18,8 @@ from certgrad import check
 
 from . import kernels as k
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def rule(forward, backward):
     f = jax.custom_vjp(forward)

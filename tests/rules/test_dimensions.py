@@ -11,6 +11,8 @@ import certgrad
 
 from .test_check import custom_vjp
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def rule(f, bwd):
     return custom_vjp(f, lambda x: (f(x), x), bwd)

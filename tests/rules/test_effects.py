@@ -10,6 +10,8 @@ from jax.experimental import io_callback
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def _rule(forward, bwd):
     f = jax.custom_vjp(forward)

@@ -19,6 +19,8 @@ from certgrad.rules._user_rule import UserRule
 
 from .test_check import custom_vjp
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 CALLS = [0]
 SEEN: dict = {}
 TOTAL = 0

@@ -7,6 +7,8 @@ from jax import lax
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 IDLE = "what is multiplied by 0 is finite"
 
 

@@ -11,6 +11,8 @@ from certgrad import check
 from certgrad.rules._missing import NOTHING, missing_term
 from certgrad.rules._user_rule import UserRule
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def newton(f, x0):
     return lax.fori_loop(0, 2, lambda _, x: x - f(x) / (3 * x**2 + 1), x0)

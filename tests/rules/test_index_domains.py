@@ -7,6 +7,8 @@ import pytest
 import certgrad
 from certgrad.errors import DomainError
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def lookup(backward, residual=lambda table: table.shape[0]):
     @jax.custom_vjp

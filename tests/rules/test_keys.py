@@ -7,6 +7,8 @@ from jax import lax
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def dropped(x, key):
     return jnp.where(jax.random.bernoulli(key, 0.5, x.shape), x / 0.5, 0.0)

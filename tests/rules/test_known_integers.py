@@ -8,6 +8,8 @@ from jax import lax
 
 from certgrad import check
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 ORDERS = np.array([0, 2, 3])
 
 

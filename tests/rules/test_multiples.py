@@ -8,6 +8,8 @@ import certgrad
 from certgrad.rules._multiples import multiples
 from certgrad.rules._user_rule import UserRule
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def rule(forward, backward, **options):
     function = jax.custom_vjp(forward, **options)

@@ -7,6 +7,8 @@ from jax import lax
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def whole(x, how=jnp.floor):
     return how(x).astype(jnp.int32)

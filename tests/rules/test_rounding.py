@@ -8,6 +8,8 @@ from jax.scipy.special import digamma, gammaln
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 TABLE = np.random.default_rng(0).normal(size=(3, 3))
 
 

@@ -6,6 +6,8 @@ import pytest
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def scaled_norm(slope):
     @jax.custom_jvp

@@ -6,6 +6,8 @@ import pytest
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 CLIP = {"mode": "clip"}
 
 

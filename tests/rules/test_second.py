@@ -10,6 +10,8 @@ from certgrad.errors import UsageError
 from certgrad.rules._configuration import nearest
 from certgrad.testing import assert_certified
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def rule(value, bwd):
     made = jax.custom_vjp(value)

@@ -7,6 +7,8 @@ from jax import lax
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def support_of(greatest):
     """How many of the entries, the greatest first, are above the threshold that they themselves determine."""

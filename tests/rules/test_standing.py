@@ -8,6 +8,8 @@ import pytest
 
 from certgrad import check
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 STRAIGHT = "straight-through estimator"
 
 

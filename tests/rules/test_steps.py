@@ -8,6 +8,8 @@ from jax import lax
 from certgrad import check
 from certgrad.obligations.tracing.jax_internals import counted_steps, while_loop
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def doubled_until(x):
     """Five steps: 1, 2, 4, 8, 16, 32."""

@@ -7,6 +7,8 @@ from jax.scipy.special import logsumexp
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def made(forward, bwd):
     """A rule that keeps its arguments."""
