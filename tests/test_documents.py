@@ -35,6 +35,7 @@ def test_the_examples_of_the_readme_run() -> None:
         assert (printed.returncode, printed.stdout) == (0, f"{said}\n"), printed.stderr
 
 
+@pytest.mark.slow
 def test_the_example_of_the_graphs_page_runs() -> None:
     import jax
     import jax.numpy as jnp
@@ -58,7 +59,7 @@ def test_the_example_of_the_graphs_page_runs() -> None:
 @pytest.mark.parametrize(
     ("page", "said"),
     [
-        ("pallas", "what compilers make of a Pallas kernel is not looked at"),
+        pytest.param("pallas", "what compilers make of a Pallas kernel is not looked at", marks=pytest.mark.slow),
         ("devices", "devices: 4 along i; another number of them is another program"),
     ],
 )
@@ -84,6 +85,7 @@ def test_the_example_of_the_builder_page_runs() -> None:
     assert scope["graph"].check() is None
 
 
+@pytest.mark.slow
 def test_the_example_of_the_solvers_page_runs() -> None:
     page = (_ROOT / "docs/solvers.md").read_text(encoding="utf-8")
     (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

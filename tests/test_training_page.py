@@ -19,6 +19,7 @@ from .tutorial import ROOT, agrees
 _BLOCK = re.compile(r"```python\n(.*?)```\n\n(?:```text\n(.*?)```)?", re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::certgrad.training.DamagedLogWarning")
 def test_the_page_prints_what_it_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -60,6 +60,7 @@ def apart(found: Any, wanted: Any) -> float:
     return max(float(jnp.abs(a - b).max() / (jnp.abs(b).max() + 1e-30)) for a, b in pairs)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("remat", [False, True])
 @pytest.mark.parametrize("f, given", [(deep, DEEP), (recurrent, RECURRENT), (nested, RECURRENT)])
 def test_gradients_are_those_of_jax_whether_values_are_kept_or_not(
@@ -74,6 +75,7 @@ def planned(compiled: Any, *given: Any) -> int:
     return jax.jit(compiled._value_and_grad).lower(leaves).compile().memory_analysis().temp_size_in_bytes
 
 
+@pytest.mark.slow
 def test_steps_that_are_computed_anew_need_less_memory() -> None:
     def planned(remat: bool) -> int:
         given = RECURRENT[0], draw(4000, 3)
@@ -153,6 +155,7 @@ def test_a_step_in_bfloat16_keeps_its_parameters_in_float32() -> None:
     assert "dtype: bfloat16, parameters in float32" in str(step)
 
 
+@pytest.mark.slow
 def test_a_run_that_donates_is_the_same_run(tmp_path: Any) -> None:
     pytest.importorskip("orbax.checkpoint")
     runs = []

@@ -61,6 +61,7 @@ def test_results_come_in_order_also_where_a_worker_is_killed(tmp_path: Path) -> 
     assert (tmp_path / "killed").exists()
 
 
+@pytest.mark.slow
 def test_an_audit_loses_nothing_with_a_worker(tmp_path: Path) -> None:
     found = list(_run.run(OPS, 2, prove=partial(planted, tmp_path), dask="local"))
     assert (tmp_path / "killed").exists()

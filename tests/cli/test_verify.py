@@ -66,6 +66,7 @@ def test_files_in_the_order_given_and_each_once(folder: Path, certgrad: Run) -> 
     assert {one["outcome"] for one in document["verifications"]} == {"verified"}
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_jobs(folder: Path, certgrad: Run) -> None:
     one = certgrad("verify", str(folder), "--format", "json")
     assert one.out == certgrad("verify", str(folder), "--format", "json", "--jobs", "2").out

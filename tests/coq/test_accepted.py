@@ -12,8 +12,8 @@ from certgrad.ops import registry
 
 REPORTS = Path(__file__).parents[2] / "reports" / "certificates"
 OPS = (
-    *("log", "relu", "tanh", "elu", "softplus", "logsumexp", "softmax", "transpose"),
-    *("acosh", "entr", "celu", "logaddexp", "atan2", "flip", "slice", "concatenate", "glu", "pow"),
+    *("log", "relu", "tanh", "elu", "softplus", "celu", "softmax", "transpose"),
+    *("acosh", "entr", "logsumexp", "logaddexp", "atan2", "flip", "slice", "concatenate", "glu", "pow"),
     *("hinge", "mae", "smooth_l1", "max", "i1", "polygamma", "fmod", "integer_pow", "where", "cumsum", "repeat"),
     *("solve", "mish"),
 )
@@ -31,8 +31,8 @@ def printed(name: str) -> File:
     return export(registry.get(name), certificate)
 
 
-@pytest.mark.one_in(5)
-@pytest.mark.parametrize("names", [OPS[k::5] for k in range(5)], ids="abcde")
+@pytest.mark.one_in(10)
+@pytest.mark.parametrize("names", [OPS[k::10] for k in range(10)], ids="abcdefghij")
 def test_right_rules_are_accepted(kernel, names):
     _all_accepted(kernel, names)
 

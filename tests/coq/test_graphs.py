@@ -62,6 +62,7 @@ def test_a_wrong_lemma_is_not_accepted(kernel, done):
     assert [j.accepted for j in judged if j.kind == "nodes_are_wired"] == [True]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("change", ["reads", "sizes", "outputs"])
 def test_a_wrong_wire_is_not_accepted(kernel, done, change):
     graph = read_graph(done)
@@ -115,6 +116,7 @@ def test_a_loop_with_a_wrong_step_is_not_accepted(kernel):
     assert not found["sweep_is_gradient"]
 
 
+@pytest.mark.slow
 def test_what_signs_discharge_is_discharged(kernel):
     graph = read_graph(certified(root, "n d"))
     file = export_graph(graph)
@@ -160,6 +162,7 @@ def test_a_graph_that_is_not_proved_is_not_printed():
         print_graph(certification(trace(lambda x: jnp.sum(wrong(x)), "n")))
 
 
+@pytest.mark.slow
 def test_what_a_proof_uses_is_proved_again_though_it_is_known(kernel, done):
     """The theorem about the whole is asked for alone: those of the lemmas have to be there all the same."""
     file = print_graph(done)

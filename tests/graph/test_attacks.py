@@ -138,6 +138,7 @@ class TestSizes:
         assert any(text.startswith("where n = 7: not d = 4 (in the rule of ") for text in found.dimensions)
 
 
+@pytest.mark.slow
 def test_branches_over_symbolic_sizes_are_evaluated_at_numbers() -> None:
     """JAX's rule of det has a `cond` inside, and another program at n = 1, where this one is not looked at."""
     found = certified(jnp.linalg.det, "n n")

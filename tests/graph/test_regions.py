@@ -180,6 +180,7 @@ def test_a_stopped_value_that_is_selected_on_an_open_set_is_a_surrogate(chosen) 
     assert found.verdict == "surrogate"
 
 
+@pytest.mark.slow
 def test_the_logarithm_of_a_difference_of_exponentials() -> None:
     """As `logsumexp` has it of weights of both signs: NaN where the sum is negative."""
 

@@ -68,6 +68,7 @@ def point(statement: t.Statement, rng: np.random.Generator, whole: bool) -> tupl
     return arrays, sizes
 
 
+@pytest.mark.slow
 def test_every_hypothesis_of_the_reports(statements: list[t.Statement]) -> None:
     rng = np.random.default_rng(0)
     compared = 0

@@ -149,6 +149,7 @@ def test_a_declaration_that_does_not_fit(options, said):
         certgrad.check(right(), "n -> n", **options)
 
 
+@pytest.mark.slow
 def test_it_is_a_remark_of_an_audit():
     declared = Declaration("n -> n", domain=NEAR_0, approximates="jax.numpy:exp")
     result = examined(Found("mypkg:pade", right()), {"mypkg:pade": (declared,)})
@@ -158,6 +159,7 @@ def test_it_is_a_remark_of_an_audit():
     assert assert_certified(right(), "n -> n", domain=NEAR_0, approximates=jnp.exp).proved
 
 
+@pytest.mark.slow
 def test_the_reproduction_differentiates_the_ideal_function(tmp_path):
     report = certgrad.check(right(), "n -> n", approximates=jnp.sin)
     lines = report.reproduction.replace("from tests.rules.test_approximation import pade", "")
@@ -253,6 +255,7 @@ def kn_under_jit(below):
     return kn
 
 
+@pytest.mark.slow
 def test_orders_that_a_jitted_rule_computes_are_read_as_well():
     options = {"static": {"n": 2}, "domain": "x > 0", "approximates": lambda x, n: special.kv(n, x)}
     report = certgrad.check(kn_under_jit(1), "m -> m", **options)

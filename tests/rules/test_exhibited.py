@@ -62,6 +62,7 @@ def test_a_verdict_stands_without_its_picture(tmp_path: Path, monkeypatch: pytes
     assert len(found) == 2
 
 
+@pytest.mark.slow
 def test_a_cached_proof_has_an_exhibit_and_what_is_wrong_its_mend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

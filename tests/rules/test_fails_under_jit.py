@@ -6,6 +6,7 @@ import sys
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import certgrad
 
@@ -32,6 +33,7 @@ def test_a_rule_that_asks_a_value_is_refuted_by_a_call_under_jit(tmp_path):
     assert "jax.jit" in report.reproduction
 
 
+@pytest.mark.slow
 def test_the_reproduction_fails_in_the_rule(tmp_path):
     (tmp_path / "asking.py").write_text(
         "import jax, jax.numpy as jnp\n"

@@ -270,6 +270,7 @@ def test_equinox():
     assert {a.name: a.verdict for a in report.arguments} == {"x": "proved", "y": "refuted"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("graph", [True, False])
 def test_flax(graph, tmp_path, monkeypatch):
     nnx = pytest.importorskip("flax.nnx")
@@ -290,6 +291,7 @@ def test_flax(graph, tmp_path, monkeypatch):
         certgrad.check(nnx.custom_vjp(lambda x: x), "n -> n")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("right", [True, False])
 def test_a_module_of_flax_as_an_argument(right):
     """Its shapes are a module that holds texts; its cotangents are a state."""

@@ -321,6 +321,7 @@ def test_modules_that_do_their_worst(hostile, monkeypatch):
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("target", "names"),
     [

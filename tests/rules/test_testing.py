@@ -156,6 +156,7 @@ def test_every_rule_is_a_test(project):
     assert "mine:half PASSED" in done.stdout
 
 
+@pytest.mark.slow
 def test_verdicts_are_remembered(project):
     first, second = (pytest_with_plugin(project, "--certgrad", "-q") for _ in range(2))
     assert list((project / ".certgrad_cache").glob("*"))
@@ -164,6 +165,7 @@ def test_verdicts_are_remembered(project):
         assert "half the derivative is returned" in done.stdout
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("platforms", ["cpu", ""])
 def test_the_audit_and_pytest_share_what_they_remember(project, platforms, monkeypatch):
     if not platforms and jax.default_backend() != "cpu":

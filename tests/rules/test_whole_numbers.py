@@ -147,6 +147,7 @@ def cross_entropy(keeps):
     return made(forward, bwd)
 
 
+@pytest.mark.slow
 def test_masks_that_are_equal_in_the_domain():
     assert certgrad.check(cross_entropy(lambda y: y >= 0), "n c, n:int", domain=IGNORED).proved
     assert certgrad.check(cross_entropy(lambda y: y > -7), "n c, n:int", domain=IGNORED).proved

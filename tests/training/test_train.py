@@ -168,7 +168,8 @@ def test_without_orbax(step: Any, start: Any, tmp_path: Path, monkeypatch: pytes
     assert train(step, start, batches(), steps=1).context.step == 1
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 20])
 def test_a_run_that_is_killed_comes_to_the_bytes_of_one_that_is_not(kills: int, tmp_path: Path) -> None:
     whole = killed.run(tmp_path / "whole")
     draw, done, at = random.Random(kills), 0, []

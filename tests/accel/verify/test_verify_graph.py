@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -66,25 +67,26 @@ GRAPHS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def certificates() -> dict[str, GraphCertificate]:
-    return {name: certify(trace(fn, *specs)) for name, (fn, specs) in GRAPHS.items()}
+@cache
+def certified(name: str) -> GraphCertificate:
+    fn, specs = GRAPHS[name]
+    return certify(trace(fn, *specs))
 
 
 @pytest.fixture(scope="module")
-def perceptron(certificates: dict[str, GraphCertificate]) -> GraphCertificate:
-    return certificates["mlp"]
+def perceptron() -> GraphCertificate:
+    return certified("mlp")
 
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_what_is_certified_is_verified(name: str, certificates: dict[str, GraphCertificate]) -> None:
+def test_what_is_certified_is_verified(name: str) -> None:
     fn, specs = GRAPHS[name]
-    result = verify_graph(certificates[name], fn, *specs)
+    result = verify_graph(certified(name), fn, *specs)
     assert (result.outcome, result.problems, result.not_evaluated) == ("verified", (), "")
     assert result.points >= 5
-    assert result.nodes == len(certificates[name].graph.nodes)
-    assert 0 < result.lemmas <= len(certificates[name].lemmas)
+    assert result.nodes == len(certified(name).graph.nodes)
+    assert 0 < result.lemmas <= len(certified(name).lemmas)
 
 
 def test_it_uses_nothing_of_the_calculus(perceptron: GraphCertificate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,12 +273,12 @@ def test_a_changed_certificate_fails(name: str, perceptron: GraphCertificate) ->
     assert any(said in problem for problem in result.problems), result.problems
 
 
-def test_a_hypothesis_dropped_inside_a_loop_is_found_by_evaluation(certificates: dict[str, GraphCertificate]) -> None:
+def test_a_hypothesis_dropped_inside_a_loop_is_found_by_evaluation() -> None:
     def bare(s: Step) -> Step:
         inside = [replace(part, steps=[bare(one) for one in part.steps]) for part in s.inside]
         return replace(s, hypotheses=[], verdict="proved", inside=inside)
 
-    changed = lemmas(certificates["loop"], lambda one: replace(one, hypotheses=[], statements=[], verdict="proved"))
+    changed = lemmas(certified("loop"), lambda one: replace(one, hypotheses=[], statements=[], verdict="proved"))
     changed = replace(steps(changed, bare), hypotheses=[], verdict="proved")
     fn, specs = GRAPHS["loop"]
     result = verify_graph(sealed(changed), fn, *specs, draws=40)
@@ -284,8 +286,8 @@ def test_a_hypothesis_dropped_inside_a_loop_is_found_by_evaluation(certificates:
     assert "at xs = [[" in result.problems[0]
 
 
-def test_regions_that_the_function_does_not_have(certificates: dict[str, GraphCertificate]) -> None:
-    certificate, (fn, specs) = certificates["softmax"], GRAPHS["softmax"]
+def test_regions_that_the_function_does_not_have() -> None:
+    certificate, (fn, specs) = certified("softmax"), GRAPHS["softmax"]
     (region,) = (n for n in certificate.graph.nodes if n.kind == "region")
     for members in ("", "0", "900", region.params["members"].rsplit(" ", 1)[0]):
         nodes = [
