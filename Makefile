@@ -24,8 +24,9 @@ help:  ## Show the targets.
 audit: $(VENV)/.installed  ## Prove the op library and print the audit.
 	@$(BIN)/certgrad audit
 
+# With bytecode, whatever the environment says: the tests start many processes, and each would compile certgrad anew.
 test: $(VENV)/.installed-dev  ## Run the tests.
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev  ## Run ruff, mypy and the import contracts.
 	$(BIN)/ruff check .

@@ -10,6 +10,8 @@ from certgrad.obligations.tracing.jax_internals import program_of
 from certgrad.obligations.tracing.jax_internals._text import serialised
 from certgrad.obligations.verify.digest import _Writer
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 ROW = np.arange(3.0)
 
 

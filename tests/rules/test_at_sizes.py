@@ -12,6 +12,8 @@ from certgrad.errors import UsageError
 from certgrad.obligations.certificate import stated
 from certgrad.testing import assert_certified
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 @jax.custom_vjp
 def in_eights(x):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -322,3 +323,14 @@ def test_the_cotangent_of_an_integer_is_no_constant_that_is_compared():
         lambda args, g: (jnp.where(args[1] > 3, 5, 2) * g * args[0], np.zeros(args[1].shape, jax.dtypes.float0)),
     )
     assert certgrad.check(rule, "n, n:int -> n").verdict == "refuted"
+
+
+def test_of_several_static_values_the_cause_is_that_of_the_wrong_one():
+    @partial(jax.custom_vjp, nondiff_argnums=(1,))
+    def power(x, k):
+        return x**k
+
+    power.defvjp(lambda x, k: (x**k, x), lambda k, x, g: ((1 if k == 2 else k) * x ** (k - 1) * g,))
+    report = certgrad.check(power, "n -> n", static={"k": certgrad.each(1, 2, 3)})
+    assert [c.verdict for c in report.claims[0].cases] == ["proved", "refuted", "proved"]
+    assert report.cause.startswith("half the derivative")

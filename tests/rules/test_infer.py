@@ -9,6 +9,8 @@ from certgrad.rules._by_name import AT_INFERRED, examined
 from certgrad.rules._find import Found
 from certgrad.rules._infer import inferred
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def rule(value):
     made = jax.custom_vjp(value)

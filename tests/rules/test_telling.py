@@ -10,6 +10,8 @@ import certgrad
 from certgrad.obligations.tracing.jax_internals import abstract, trace
 from certgrad.rules._telling import telling
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def forward(function, *shapes):
     """The function traced at sizes; None where it does not run."""

@@ -9,6 +9,8 @@ import pytest
 from certgrad import check
 from certgrad.errors import SignatureError
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 
 def summed(x: Any) -> Any:
     return jax.lax.reduce_window(x, 0.0, jax.lax.add, (3,), (1,), "VALID")
