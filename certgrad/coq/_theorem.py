@@ -33,7 +33,7 @@ class Theorem:
     def found(self, way: int | None, limit: int) -> str:
         """The sentence with the tactic that found a proof, where it is known which; otherwise with a search."""
         if way is not None and way < len(self.ways):
-            return f"Timeout {limit} ({self.ways[way]})."
+            return f"{self.ways[way]}."
         return self._search([f"solve [{one}]" for one in self.ways], [], limit)
 
     def told(self, way: int | None, limit: int) -> str:

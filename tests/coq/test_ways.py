@@ -55,7 +55,7 @@ def test_a_search_that_ends_by_the_clock_says_so(kernel):
 def test_a_known_way_is_gone_first_and_is_the_proof():
     theorem = Theorem("t", "k", "  True", ("fail", "exact I"))
     assert theorem.told(1, 10).index("exact I") < theorem.told(1, 10).index("fail")
-    assert theorem.found(1, 10) == "Timeout 10 (exact I)."
+    assert theorem.found(1, 10) == "exact I."
     assert theorem.found(None, 10) == theorem.found(2, 10)
     assert theorem.found(None, 10) == (
         "first [timeout 3 (solve [fail]) | timeout 3 (solve [exact I]) | "
@@ -81,7 +81,7 @@ def test_what_is_exported_is_what_was_found():
     file = printed("log")
     text = file.text(lambda t: t.kind == "jvp_is_derivative", {"log_jvp_is_derivative": 0})
     theorem = next(t for t in file.theorems if t.kind == "jvp_is_derivative")
-    assert f"Timeout 10 ({theorem.ways[0]})." in text
+    assert f"  {theorem.ways[0]}.\nQed." in text
     assert "(* log_vjp_is_adjoint is not here. No proof of it was found. *)" in text
     assert "first [timeout" not in text
 
