@@ -231,17 +231,15 @@ Ltac found := change sum_done with sum_lt; solve [in_some_role].
 
 (** Each sum with those that are left, once. *)
 Ltac match_monomials :=
-  repeat match goal with |- context [sum_lt ?n ?f] =>
-    change (sum_lt n f) with (sum_done n f);
-    repeat match goal with |- context [sum_lt ?m ?g] =>
-      first
-        [ same_tensors g f;
+  repeat match goal with
+  | |- context [sum_lt ?n ?f] =>
+      repeat match goal with |- context [sum_lt ?m ?g] =>
+        tryif constr_eq f g then fail else
+          same_tensors g f;
           let E := fresh "E" in
-          assert (E : sum_lt m g = sum_lt n f) by found;
-          change (sum_lt n f) with (sum_done n f) in E; rewrite E; clear E
-        | change (sum_lt m g) with (sum_other m g) ]
-    end;
-    change sum_other with sum_lt
+          assert (E : sum_lt m g = sum_lt n f) by found; rewrite E; clear E
+      end;
+      change (sum_lt n f) with (sum_done n f)
   end;
   change sum_done with sum_lt.
 
