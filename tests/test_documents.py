@@ -56,10 +56,11 @@ def test_the_example_of_the_graphs_page_runs() -> None:
     assert len(scope["gradients"]) == len(shapes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "said"),
     [
-        pytest.param("pallas", "what compilers make of a Pallas kernel is not looked at", marks=pytest.mark.slow),
+        ("pallas", "what compilers make of a Pallas kernel is not looked at"),
         ("devices", "devices: 4 along i; another number of them is another program"),
     ],
 )

@@ -152,6 +152,7 @@ def by_one_block(how):
     return rule(forward, lambda r, g: (jnp.concatenate([0 * g, 2 * g]),))
 
 
+@pytest.mark.slow
 def test_steps_that_share_a_block():
     """On a TPU the last step's stays; on a GPU any step's may."""
     assert check(by_one_block({}), "4 -> 2").verdict == "proved"

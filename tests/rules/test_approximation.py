@@ -263,6 +263,7 @@ def test_orders_that_a_jitted_rule_computes_are_read_as_well():
     assert certgrad.check(kn_under_jit(2), "m -> m", **options).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_a_rule_does_not_fail_because_an_ideal_function_does():
     @jax.custom_jvp
     def cosine(x):
@@ -347,6 +348,7 @@ def test_what_a_domain_says_that_no_program_can_is_not_read_as_ideal():
     assert not report.proved, report
 
 
+@pytest.mark.slow
 def test_an_order_beside_the_declared_one_is_not_read_where_the_function_is_nowhere_near_it():
     @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
     def jn(n, x):

@@ -201,9 +201,10 @@ def test_without_the_option_nothing_is_collected(project):
 MENDED = {"rule": "mine:half", "code": "CG102", "verdict": "refuted", "digest": "000000000000"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "ended"),
-    [((), "1 passed, 2 deselected, 1 warning"), pytest.param(("-W", "error"), "1 failed", marks=pytest.mark.slow)],
+    [((), "1 passed, 2 deselected, 1 warning"), (("-W", "error"), "1 failed")],
 )
 def test_a_finding_of_the_baseline_that_was_mended_is_a_warning(project, options, ended):
     (project / "certgrad-baseline.json").write_text(json.dumps({"format": 1, "findings": [MENDED]}))
