@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import typer
 
-from certgrad.cli import _console, _coq, _coq_graphs, _library, _options
+from certgrad.cli import _console, _coq, _library, _options
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 from certgrad.report.files import write_atomically
@@ -30,7 +30,7 @@ def write(directory: Path, jobs: int | None, limit: int) -> None:
     kernel = Kernel(Library(_coq.CACHE), limit)
     _library.prepare()
     certificates = _coq.of_rules(_coq.read([directory]))
-    files, graphs = _coq.printed(certificates), _of_graphs()
+    files = _coq.printed(certificates)
     results = {file.subject: kernel.so_far(file) for file in files}
     classes = {name: _class_of(name) for name in results}
 
@@ -38,16 +38,13 @@ def write(directory: Path, jobs: int | None, limit: int) -> None:
         write_atomically(directory / "coq.md", coq.page(list(results.values()), limit, classes).encode())
 
     write()
-    short_first = sorted([*files, *graphs], key=lambda file: len(file.text()))
-    judging = kernel.judge_all(short_first, _options.processes(jobs, len(short_first)))
-    judged = []
-    for result in _console.progress(judging, len(short_first), shown=True, verb="judging"):
-        judged.append(result)
-        if result.subject in results:
-            results[result.subject] = result
-            write()
+    short_first = sorted(files, key=lambda file: len(file.text()))
+    judging = kernel.judge_all(short_first, _options.processes(jobs, len(files)))
+    for result in _console.progress(judging, len(files), shown=True, verb="judging"):
+        results[result.subject] = result
+        write()
     _coq.keep_levels(certificates, list(results.values()), kernel.library.release)
-    write_atomically(directory / RECORD, _record(judged))
+    write_atomically(directory / RECORD, _record(list(results.values())))
     typer.echo(f"{directory / 'coq.md'}: {_coq.summary(list(results.values()))}")
 
 
@@ -62,9 +59,7 @@ def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
     kernel = Kernel(Library(_coq.CACHE), limit, remember=False)
     _library.prepare()
     files = _coq.printed(_coq.of_rules(_coq.read([directory])))
-    if recorded.keys() - _names(files):
-        files += _of_graphs()
-    missing = recorded.keys() - _names(files)
+    missing = recorded.keys() - {t.name for file in files for t in file.theorems}
     files = [_kept(file, recorded) for file in files]
     judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
     accepted = set()
@@ -88,24 +83,12 @@ def _record(results: "Sequence[Result]") -> bytes:
     return msgspec.json.format(msgspec.json.encode(ways, order="sorted")) + b"\n"
 
 
-def _names(files: "Sequence[File]") -> set[str]:
-    return {t.name for file in files for t in file.theorems}
-
-
 def _kept(file: "File", recorded: "Mapping[str, int]") -> "File":
     """The file with those theorems alone."""
     sections = (
         replace(section, theorems=tuple(t for t in section.theorems if t.name in recorded)) for section in file.sections
     )
     return replace(file, sections=tuple(sections))
-
-
-def _of_graphs() -> "list[File]":
-    """The graphs of the composed ops."""
-    from certgrad.ops._composed import Composed
-
-    ops = map(_library.get, _library.names())
-    return [file for op in ops if isinstance(op, Composed) for file in _coq_graphs.of_composed(op)]
 
 
 def _class_of(name: str) -> str:

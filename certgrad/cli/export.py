@@ -142,7 +142,7 @@ def _to_coq(targets: list[str] | None, output: Path, specs: list[str]) -> None:
 
 
 def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
-    """Of ops of the library, and of rules in code."""
+    """Of ops of the library, and of their graphs and of rules in code."""
     from certgrad.cli import _coq, _coq_graphs, _run
     from certgrad.ops._composed import Composed
 
@@ -152,9 +152,11 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
     if unknown:
         raise UsageError(f"'{unknown[0]}' is no op of the library. `certgrad list` shows the ops.")
     files = _coq.printed([entry.certificate for entry in _run.run(ops)]) if ops else []
+    others = []
     for op in map(_library.get, ops):
-        files += _coq_graphs.of_composed(op) if isinstance(op, Composed) else []
-    others = [file for target in code for file in _coq.printed(_audited(target), target)]
+        others += _coq_graphs.of_composed(op) if isinstance(op, Composed) else []
+    for target in code:
+        others += _coq.printed(_audited(target), target)
     if not files and not others:
         typer.echo("nothing to write: no rule there has a certificate.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
