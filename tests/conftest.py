@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import gc
+import importlib
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from importlib.metadata import entry_points
 import jax
 import pytest
 
+from certgrad.graph import _certify
+from certgrad.obligations.conformance import Conformance
 from certgrad.rules import _check
 
 # XLA compiles thousands of small programs here, each run once or twice; optimising them took a quarter of the time.
@@ -64,3 +67,19 @@ def verdicts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     Those that read causes, or what is written of them, go without (tests/rules/test_causes.py and its neighbours).
     """
     monkeypatch.setattr(_check, "diagnosed", lambda rule, certificate, made, seconds: ())
+
+
+@pytest.fixture(scope="module")
+def proofs_alone() -> Iterator[None]:
+    """Nor is a proof compared with what happens at numbers and in calls: for tests of the calculus, or of what is done
+    with what is proved.
+
+    The comparison can take a proof away and gives none, so that here no wrong rule is left to it. It has tests of its
+    own (tests/obligations/conformance), and is part of most of those of rules and graphs, and of all attacks.
+    """
+    audit = importlib.import_module("certgrad.obligations.auditing.audit")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_check, "diagnosed", lambda rule, certificate, made, seconds: ())
+        patch.setattr(audit, "_compared", lambda traces, run, certificate: certificate)
+        patch.setattr(_certify, "measured", lambda traced: Conformance(()))
+        yield

@@ -17,7 +17,7 @@ import certgrad
 from certgrad._complex import NoPairsError, on_pairs
 from certgrad.errors import SignatureError
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 REGIMES = {"ordinary": (1.0, 0.0), "large": (4.0, 1.0), "left half plane": (1.0, -3.0)}
 """The scale of the numbers, and where their real parts are."""

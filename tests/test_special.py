@@ -12,7 +12,7 @@ import certgrad
 from certgrad import special
 from certgrad.errors import UsageError
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 X = np.array([0.3, 0.55, 0.8])
 FUNCTIONS = {

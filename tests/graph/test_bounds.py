@@ -28,6 +28,8 @@ from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 from certgrad.obligations.terms.polynomials import ONE
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 NUMBERS = [Fraction(k, 2) for k in (-4, -3, -2, -1, 0, 1, 2, 3, 4)]
 SIGNS = [NEG, ZERO, POS, NONNEG, NONPOS, NONZERO, ANY]
 CODES = sorted({known(signs) for signs in product(SIGNS, repeat=3)} - {0})

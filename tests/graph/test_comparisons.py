@@ -7,6 +7,8 @@ import pytest
 from certgrad.accel.verify import verify_graph
 from certgrad.graph import certify, trace
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def symmetric(z):
     return (z + z.T) / 2

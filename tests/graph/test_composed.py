@@ -19,6 +19,8 @@ from certgrad.ops import Composed, Op, Registry, composed, op
 from certgrad.report import json
 from tests.obligations.verify.forging import with_hypothesis, without_hypothesis
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 PERCEPTRON = "n d, h d, h, k h, k -> n k"
 
 

@@ -8,6 +8,8 @@ from certgrad.graph import GraphCertificate, certify, trace
 from certgrad.graph._explain import Explanation, broken_in_floats, explanations, lines
 from certgrad.graph._report import render_markdown, render_text
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def model(x, W, y):
     """A softmax and its loss by hand; a root of what may be 0; a root of a mean square plus ε."""

@@ -9,6 +9,8 @@ from certgrad.graph import certify, trace
 from certgrad.graph._family import families_of
 from certgrad.graph._refutation import broken_decision
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def arrays(*shapes: tuple) -> list:
     return [jax.ShapeDtypeStruct(s, np.float32) for s in shapes]

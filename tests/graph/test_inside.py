@@ -10,6 +10,8 @@ from certgrad.graph import trace
 from certgrad.graph._certify import Certification, certification
 from tests.graph.models import wrong_jvp
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def rnn(W, U, b, h, xs):
     """An Elman cell over any number of rows, with an output at each step."""

@@ -10,6 +10,8 @@ from jax import random
 
 from certgrad import certify, compile_graph, trace
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 TYPED, RAW = random.key(3), random.PRNGKey(3)
 
 

@@ -8,6 +8,8 @@ import pytest
 from certgrad.accel.verify import verify_graph
 from certgrad.graph import certify, trace
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def masked(x):
     return jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((5, 5), bool)), x, -jnp.inf))

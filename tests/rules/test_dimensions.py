@@ -11,7 +11,7 @@ import certgrad
 
 from .test_check import custom_vjp
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def rule(f, bwd):

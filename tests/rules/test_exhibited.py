@@ -54,6 +54,7 @@ def test_none_are_made_where_nobody_asks(tmp_path: Path, monkeypatch: pytest.Mon
     assert {r.exhibit for r in results(tmp_path, monkeypatch).values()} == {b""}
 
 
+@pytest.mark.slow
 def test_a_verdict_stands_without_its_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_crew, "SHOWING", 0.0)
     found = results(tmp_path, monkeypatch, exhibits=True)

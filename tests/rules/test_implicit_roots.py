@@ -11,7 +11,7 @@ from certgrad import check
 from certgrad.rules._missing import NOTHING, missing_term
 from certgrad.rules._user_rule import UserRule
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def newton(f, x0):

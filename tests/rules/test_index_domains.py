@@ -7,7 +7,7 @@ import pytest
 import certgrad
 from certgrad.errors import DomainError
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def lookup(backward, residual=lambda table: table.shape[0]):

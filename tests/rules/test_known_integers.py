@@ -8,7 +8,7 @@ from jax import lax
 
 from certgrad import check
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 ORDERS = np.array([0, 2, 3])
 

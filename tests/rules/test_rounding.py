@@ -8,7 +8,7 @@ from jax.scipy.special import digamma, gammaln
 
 import certgrad
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 TABLE = np.random.default_rng(0).normal(size=(3, 3))
 

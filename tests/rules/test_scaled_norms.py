@@ -6,7 +6,7 @@ import pytest
 
 import certgrad
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def scaled_norm(slope):

@@ -7,7 +7,7 @@ from jax import lax
 
 import certgrad
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def support_of(greatest):

@@ -8,7 +8,7 @@ from jax import lax
 from certgrad import check
 from certgrad.obligations.tracing.jax_internals import counted_steps, while_loop
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def doubled_until(x):

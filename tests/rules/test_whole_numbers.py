@@ -7,7 +7,7 @@ from jax.scipy.special import logsumexp
 
 import certgrad
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def made(forward, bwd):

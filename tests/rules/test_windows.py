@@ -9,7 +9,7 @@ import pytest
 from certgrad import check
 from certgrad.errors import SignatureError
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def summed(x: Any) -> Any:

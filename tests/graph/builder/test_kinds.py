@@ -16,6 +16,8 @@ from certgrad.graph import certify, trace
 from certgrad.graph.ir import Graph
 from certgrad.obligations.certificate import HOLDS
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 @dataclass(frozen=True)
 class Kind:

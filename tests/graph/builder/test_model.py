@@ -27,6 +27,8 @@ from certgrad.graph.builder import (
 )
 from tests.graph.builder.test_kinds import anonymous
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 W, B, V, C, X = variables("W: h d", "b: h", "V: h h", "c: h", "x: n d")
 TARGET = variable("target: n h")
 

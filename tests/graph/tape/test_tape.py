@@ -13,6 +13,8 @@ from certgrad import certify, compile_graph, ops, trace
 from certgrad.errors import TraceError, UsageError
 from certgrad.graph.tape import Tape, Value
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 SHAPES = {"x": (4, 3), "W": (3, 5), "b": (5,), "y": (4, 5)}
 
 

@@ -14,6 +14,8 @@ from certgrad.graph.views import render_dot, render_html
 from certgrad.graph.views._groups import edges, groups
 from tests.graph.models import MLP, mlp, mlp_with, scaled_op
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 NAME = '<b onclick="x">&\\n'
 
 
