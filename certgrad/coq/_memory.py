@@ -64,8 +64,8 @@ class Memory:
         if not self.used:
             return None
         accepted = self._read(self._says(section, theorem))
-        if accepted is not None:
-            return Judged(theorem.name, theorem.kind, True, "", accepted["seconds"], way=accepted.get("way"))
+        if accepted is not None and isinstance(accepted.get("way"), int):  # older entries do not tell it
+            return Judged(theorem.name, theorem.kind, True, "", accepted["seconds"], way=accepted["way"])
         tried = self._read(self._trial(section, theorem))
         if tried is None or tried["limit"] < self.limit:
             return None

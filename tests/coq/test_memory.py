@@ -26,7 +26,7 @@ def test_an_acceptance_outlives_the_tactics(tmp_path, section):
     theorem = section.theorems[0]
     memory = Memory(Lib(tmp_path), 10)
     assert memory.known(section, theorem) is None
-    memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True, "", 0.5))
+    memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True, "", 0.5, way=0))
     other = Lib(tmp_path)
     other.digest = "other tactics"
     assert Memory(other, 1).known(section, theorem).accepted
@@ -35,7 +35,7 @@ def test_an_acceptance_outlives_the_tactics(tmp_path, section):
 def test_what_is_said_otherwise_is_not_known(tmp_path, section):
     theorem = section.theorems[0]
     memory = Memory(Lib(tmp_path), 10)
-    memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True, "", 0.5))
+    memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True, "", 0.5, way=0))
     stronger = replace(theorem, statement=theorem.statement.replace(f"  {theorem.hypotheses} ->\n", ""))
     assert stronger.statement != theorem.statement
     assert memory.known(section, stronger) is None
