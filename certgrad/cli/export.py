@@ -178,7 +178,7 @@ def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
     for file in others:
         (output / f"{file.name}.v").write_text(file.text())
     names = "\n".join([*(f"proofs/{s.name}" for s in sorted(sources().glob("*.v"))), *(f"{f.name}.v" for f in files)])
-    (output / "_CoqProject").write_text(f"-Q proofs Certgrad\n-Q . Exported\n-arg -w -arg none\n{names}\n")
+    (output / "_CoqProject").write_text(f"-Q . Exported\n-Q proofs Certgrad\n-arg -w -arg none\n{names}\n")
     (output / "Makefile").write_text(
         "all:\n\tcoq_makefile -f _CoqProject -o Makefile.coq\n\t$(MAKE) -k -f Makefile.coq\n\n.PHONY: all\n"
     )

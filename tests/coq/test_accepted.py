@@ -73,7 +73,7 @@ WRONG = [
     ("softplus", "softplus_jvp", "(exp (- (x i0)))", "(exp (x i0))"),
     ("softmax", "softmax_vjp", "((seed i0 i1 i2) - ", "((seed i0 i1 i2) + "),
     ("mish", "mish_jvp", "(1 / (1 + (exp (- (x i0)))))", "(1 / (1 + (exp (x i0))))"),
-    ("solve", "solve_vjp_0", "((v9 j0 j1 k0) * (a j0 k0 j2))", "((v9 j0 j1 k0) * (a j0 j2 k0))"),
+    ("solve", "solve_vjp_0", "((v1 j0 k0 j2) * (v9 j0 j1 k0))", "((v1 j0 j2 k0) * (v9 j0 j1 k0))"),
 ]
 WRONG_TOO = [
     ("take_along_axis", "take_along_axis_vjp", "(k2 =? i2)%Z", "(k2 <=? i2)%Z"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -124,5 +125,7 @@ def test_the_commands(kernel, tmp_path: Path) -> None:
     assert "2 of 2 obligations accepted by Coq" in found.stdout
     export = run("export", "--coq", f"{FILE}:softplus", "-o", str(tmp_path / "out"))
     assert export.returncode == 0, export.stderr
+    made = subprocess.run(["make"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout[-2000:] + made.stderr[-2000:]
     (file,) = (tmp_path / "out").glob("*.v")
     assert "Theorem tests_coq_rules_for_coq_softplus_vjp_is_adjoint" in file.read_text()

@@ -27,7 +27,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) ->
     names = {name for name in wheel.namelist() if not name.startswith(f"certgrad-{certgrad.__version__}.dist-info/")}
     modules = {str(file.relative_to(ROOT)) for file in (ROOT / "certgrad").rglob("*.py")}
     proofs = {f"certgrad/coq/proofs/{file.name}" for file in (ROOT / "proofs").glob("*.v")}
-    assert names - modules == {"certgrad/py.typed", *map(str, _data()), *proofs}
+    others = {"certgrad/py.typed", "certgrad/coq/coq.json"}
+    assert names - modules == {*others, *map(str, _data()), *proofs}
     assert modules <= names
 
 
