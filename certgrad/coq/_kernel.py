@@ -248,7 +248,7 @@ def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | 
 
 _PROMPT = re.compile(r"^(?:[\w']+ < )+", re.MULTILINE)
 _SECONDS = re.compile(r"^Finished (?:failing )?transaction in ([\d.]+) secs \(([\d.]+)u", re.MULTILINE)
-_WAY = re.compile(rf"^{WAY}(\d+)$", re.MULTILINE)
+_WAY = re.compile(rf"{WAY}(\d+)$", re.MULTILINE)  # what a tactic says may stand before it in its line
 _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
 
@@ -299,7 +299,7 @@ def _judged(theorem: Theorem, told: str | None, axioms: str, stopped: str, limit
     foreign = sorted(_axioms(axioms) - AXIOMS)
     reason = f"it rests on {', '.join(foreign)}" if foreign else ""
     way = _WAY.search(told)
-    return Judged(theorem.name, theorem.kind, not foreign, reason, seconds, way=int(way[1]) if way else 0)
+    return Judged(theorem.name, theorem.kind, not foreign, reason, seconds, way=int(way[1]) if way else None)
 
 
 def _axioms(said: str) -> frozenset[str]:
