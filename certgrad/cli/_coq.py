@@ -112,8 +112,8 @@ def _judged(
     from certgrad.coq import Result
     from certgrad.obligations.cache import package_is_as_it_was, package_surroundings
 
-    surroundings = package_surroundings()
-    keys = {one.op: f"{surroundings}\n{checksum(one)}" for one in of_rules(certificates) if one.op in _library.names()}
+    surroundings, ops = package_surroundings(), set(_library.names())
+    keys = {one.op: f"{surroundings}\n{checksum(one)}" for one in of_rules(certificates) if one.op in ops}
     before = {op: found for op, key in keys.items() if (found := kernel.memory.known_file(key))}
     files = printed([one for one in certificates if getattr(one, "op", "") not in before], target)
 
