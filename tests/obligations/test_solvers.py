@@ -179,6 +179,7 @@ def sparse(of_rows, of_columns):
     return residual
 
 
+@pytest.mark.slow
 def test_a_system_given_by_its_entries():
     """The solver raises at a singular matrix: there it solves nothing, and no law is asked."""
     rows, columns = np.array([0, 1, 2, 0]), np.array([0, 1, 2, 1])

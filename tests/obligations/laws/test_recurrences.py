@@ -215,7 +215,8 @@ def test_gru(rule):
 GRU_FAULTS = ["reset gate forgotten", "path of r", "weights of the ungated state", "seed of the last state"]
 
 
-@pytest.mark.parametrize("fault", [GRU_FAULTS[0], *(pytest.param(f, marks=pytest.mark.slow) for f in GRU_FAULTS[1:])])
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", GRU_FAULTS)
 def test_wrong_backward_pass_of_a_gru(fault):
     found, _ = verdicts(declare(GRU, gru, gru_jvp, lambda *a: gru_vjp(*a, fault=fault)))
     assert found["vjp_is_adjoint"] == "refuted"
