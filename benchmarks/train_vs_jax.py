@@ -1,13 +1,14 @@
 """A certified training step against `jax.jit` of `jax.value_and_grad` with the same update, in one run.
 
-An MLP, a CNN, a block of GPT-2 with its loss, and an LSTM, each at small and at large sizes, take steps of Adam whose
-hyperparameters are arguments, as for a schedule; neither side returns the gradients. The two sides run in turn, who
-goes first alternating; the ratio of steps is the median of the ratios of the rounds, with their quartiles; beside it
-that of the processor's time, which other work on the machine disturbs less. Compiling is timed as tracing, lowering and
-XLA's compilation of the step, the fastest of fresh ones in turn; the first step is what a user waits for: tracing,
-compiling and one step, with the certificate at hand. Peak memory is what XLA plans for the step, arguments and results
-among it; on a GPU each side also runs in a process of its own, and the peak of the device is compared. The operations
-of both compiled programs, and the bytes that they access, are as XLA counts them: nothing disturbs that.
+Certified for batches of any size. An MLP, a CNN, a block of GPT-2 with its loss, and an LSTM, each at small and at
+large sizes, take steps of Adam whose hyperparameters are arguments, as for a schedule; neither side returns the
+gradients. The two sides run in turn, who goes first alternating; the ratio of steps is the median of the ratios of
+the rounds, with their quartiles; beside it that of the processor's time, which other work on the machine disturbs
+less. Compiling is timed as tracing, lowering and XLA's compilation of the step, the fastest of fresh ones in turn;
+the first step is what a user waits for: tracing, compiling and one step, with the certificate at hand. Peak memory is
+what XLA plans for the step, arguments and results among it; on a GPU each side also runs in a process of its own, and
+the peak of the device is compared. The operations of both compiled programs, and the bytes that they access, are as
+XLA counts them: nothing disturbs that.
 
 Run from anywhere: `python benchmarks/train_vs_jax.py [--rounds 20] [--models mlp,lstm] [--output PATH]`
 
@@ -195,7 +196,7 @@ class Certified:
     def __init__(self, task: Task) -> None:
         loss, self.params, self.data = task
         begin = time.perf_counter()
-        self.graph = certgrad.trace(loss, self.params, *self.data.values())
+        self.graph = certgrad.trace(loss, self.params, *map(_of_any_batch, self.data.values()))
         self.step = training_step(self.graph, ADAM, ["params"], keep_gradients=False)
         self.certified = time.perf_counter() - begin
         self.context = self.step.start({"params": self.params})
@@ -207,6 +208,13 @@ class Certified:
     def take(self) -> None:
         self.context, _ = self.step(self.context, **self.data)
         jax.block_until_ready(self.context.parameters)
+
+
+def _of_any_batch(x: Any) -> str:
+    """The spec of an array whose batch is left open: its first axis, or the second of a sequence's three."""
+    axis = 1 if x.ndim == 3 else 0
+    dims = ["n" if k == axis else str(size) for k, size in enumerate(x.shape)]
+    return f"{' '.join(dims)}:{x.dtype}"
 
 
 class Plain:

@@ -22,7 +22,7 @@ from certgrad.graph._negligible import with_open_sets
 from certgrad.graph._regions import with_regions
 from certgrad.graph._right_where import again_where_right, said
 from certgrad.graph._run import Place
-from certgrad.graph._satisfiable import TRIES, Looked, satisfiable
+from certgrad.graph._satisfiable import Looked, satisfiable
 from certgrad.graph._subject import measured, unlike_its_graph
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph, nodes_of
@@ -37,6 +37,7 @@ from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import versions
 
+LARGE = ". Each takes long at these sizes: with the batch left open, as in `n 3 64 64`, more are tried"
 Accepted = tuple[VerdictName, ...]
 """The verdicts of a program at other sizes with which it is no worse than the graph: rounding shows in the graph's."""
 
@@ -135,8 +136,8 @@ def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> 
         if looked.found == "none":
             verdict = "unproved"
             findings.append(
-                f"{TRIES} points were tried, and none was found that satisfies all hypotheses: "
-                "nothing shows that they can hold together"
+                f"{looked.tried} points were tried, and none was found that satisfies all hypotheses: "
+                f"nothing shows that they can hold together{LARGE if looked.cut_short else ''}"
             )
         elif looked.found == "in floats":
             assumptions.append(

@@ -27,22 +27,35 @@ def kinds(shape: Sequence[int], dtype: str) -> tuple[str, ...]:
     return (*ORDINARY, *(ROWS if shape else ()), *(MATRICES if square else ()))
 
 
-def drawn(rng: random.Random, kind: str, shape: Sequence[int], dtype: str, spread: int = 1) -> Any:
-    """An array of a kind: rationals for real numbers, at most some `spread` large."""
+def drawn(
+    rng: random.Random, kind: str, shape: Sequence[int], dtype: str, spread: int = 1, *, exact: bool = True
+) -> Any:
+    """An array of a kind: rationals for real numbers, or floats if not `exact`, at most some `spread` large."""
     if dtype != "float":
         return _whole(rng, kind, shape, dtype)
-    out = np.empty(shape, dtype=object)
-    for index in np.ndindex(*shape):
-        out[index] = Fraction(2 * rng.randint(0, 8 * spread) + 1, 16)
+    out, signs = _drawn(rng, shape, spread) if exact else _in_floats(rng, shape, spread)
     if kind == "any":
-        out = out * np.array([rng.choice((-1, 1)) for _ in range(prod(shape))], dtype=object).reshape(shape)
+        out = out * signs
     elif kind == "negative":
         out = -out
     elif kind == "fractions":
         out = out / (spread + 1)
     elif kind in _SHAPED:
         out = _SHAPED[kind](out)
-    return rationals(np.asarray(out, dtype=object))
+    return rationals(np.asarray(out, dtype=object)) if exact else np.asarray(out, dtype=float)
+
+
+def _drawn(rng: random.Random, shape: Sequence[int], spread: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fractions above 0, and signs."""
+    out = np.empty(shape, dtype=object)
+    for index in np.ndindex(*shape):
+        out[index] = Fraction(2 * rng.randint(0, 8 * spread) + 1, 16)
+    return out, np.array([rng.choice((-1, 1)) for _ in range(prod(shape))], dtype=object).reshape(shape)
+
+
+def _in_floats(rng: random.Random, shape: Sequence[int], spread: int) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(rng.getrandbits(64))
+    return (2 * generator.integers(0, 8 * spread, shape, endpoint=True) + 1) / 16, generator.choice((-1, 1), shape)
 
 
 def _whole(rng: random.Random, kind: str, shape: Sequence[int], dtype: str) -> Any:
@@ -67,23 +80,28 @@ def _distributions(x: np.ndarray) -> np.ndarray:
 
 
 def _sums_of_0(x: np.ndarray) -> np.ndarray:
-    return x - x.sum(axis=-1, keepdims=True) / Fraction(x.shape[-1]) + NEARLY
+    return x - x.sum(axis=-1, keepdims=True) / x.shape[-1] + _nearly(x)
+
+
+def _nearly(x: np.ndarray) -> Any:
+    return NEARLY if x.dtype == object else float(NEARLY)
 
 
 def _one_hot(x: np.ndarray) -> np.ndarray:
     first = np.argmax(x.astype(float), axis=-1)
-    return np.vectorize(Fraction, otypes=[object])(np.eye(x.shape[-1], dtype=int)[first])
+    return (np.arange(x.shape[-1]) == first[..., None]).astype(int).astype(x.dtype)
 
 
 def _rows_of_norm_1(x: np.ndarray) -> np.ndarray:
     """Triangular, as the factor of a correlation matrix."""
     x = _lower(x)
-    norms = np.vectorize(lambda s: Fraction(sqrt(s)), otypes=[object])((x * x).sum(axis=-1, keepdims=True))
-    return x / norms * (1 + NEARLY)
+    squares = (x * x).sum(axis=-1, keepdims=True)
+    norms = np.vectorize(lambda s: Fraction(sqrt(s)), otypes=[object])(squares) if x.dtype == object else squares**0.5
+    return x / norms * (1 + _nearly(x))
 
 
 def _lower(x: np.ndarray) -> np.ndarray:
-    return x * np.tri(x.shape[-1], dtype=int).astype(object)
+    return x * np.tri(x.shape[-1], dtype=int).astype(x.dtype)
 
 
 def _positive_definite(x: np.ndarray) -> np.ndarray:
@@ -96,7 +114,7 @@ def _gram(x: np.ndarray) -> np.ndarray:
 
 _SHAPED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "distributions": _distributions,
-    "nearly distributions": lambda x: _distributions(x) * (1 + NEARLY),
+    "nearly distributions": lambda x: _distributions(x) * (1 + _nearly(x)),
     "nearly sums of 0": _sums_of_0,
     "ordered": lambda x: np.sort(x, axis=-1),
     "one-hot": _one_hot,

@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
-from math import prod
 from typing import Any, Literal
 
 import jax
@@ -33,12 +32,11 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import deep_atoms
 from certgrad.obligations.tracing.jax_internals import (
-    inner_program,
     jaxpr_of,
     keys_from,
     kind_of,
+    operations,
     primitives_of,
-    scan_loop,
     wide_floats,
 )
 
@@ -53,6 +51,9 @@ SPREADS = (1, 4, 16)
 PRECISION = 192
 RIGOROUS = 400_000
 """How many scalar operations rigorous arithmetic is given; beyond, float64 is used, and the certificate says so."""
+FLOATS = 20_000_000_000
+"""How many scalar operations all points of one search may take in floats, once the fewest are tried."""
+FEWEST = 2
 CONSTANT = 20_000
 """How many scalar operations it may take to compute values that depend on no input."""
 ENTRIES = 4_000
@@ -113,6 +114,10 @@ class Looked:
     found: Found
     never: frozenset[int] = frozenset()
     """The hypotheses, by their place among all, that held at no point that was tried."""
+    tried: int = 0
+    """How many points were."""
+    cut_short: bool = False
+    """Whether more would have been, had each not taken so long."""
 
 
 def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Looked:
@@ -126,7 +131,8 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Looked:
     search = _Search(traced, asked)
     if (given := traced.specs.arrays) is not None and (found := search.at(given)) is not None:
         return Looked(found)
-    return Looked(search.drawn(), frozenset(range(len(asked))) - search.held)
+    found = search.drawn()
+    return Looked(found, frozenset(range(len(asked))) - search.held, search.tried, search.long_enough)
 
 
 @dataclass(frozen=True)
@@ -139,22 +145,40 @@ class _Point:
     failing: int
 
 
+@dataclass(frozen=True)
+class _Programs:
+    """What hypotheses mention at some sizes, as one program of the inputs that it needs."""
+
+    program: Any
+    compiled: Callable[..., Any]
+    needed: list[int]
+    """The arguments that it takes."""
+    places: list[Place]
+    """The loops and branches of which it tells the steps that are taken, after the values."""
+    operations: int
+    rigorous: bool
+    """It is evaluated in rigorous arithmetic; otherwise in floats."""
+
+
 class _Search:
     """The hypotheses as programs of the inputs, one at each size, and points at which all of them hold."""
 
     def __init__(self, traced: TracedGraph, asked: Sequence[Asked]) -> None:
         self.traced, self.asked = traced, asked
         self.wanted = list(dict.fromkeys(k for a in asked for k in a.keys().values()))
-        self.programs: dict[tuple[int, ...], Any] = {}
+        self.programs: dict[tuple[int, ...], _Programs] = {}
         self.held: set[int] = set()
         """Which hypotheses held at a point."""
+        self.tried = 0
+        self.taken = 0
+        """How many scalar operations points in floats took."""
 
     def at(self, arrays: Sequence[Any]) -> Found | None:
         """Whether the arrays that the function was traced with are such a point."""
         try:
             sizes = self.traced.specs.sizes([np.shape(x) for x in arrays])
-            needed = self._at(sizes)[2]
-            failing, rigorous = self._failing(sizes, [_exact(arrays[k]) for k in needed])
+            at = self._at(sizes)
+            failing, rigorous = self._failing(sizes, [_given(arrays[k], at.rigorous) for k in at.needed])
         except UNKNOWN:
             return None
         return None if failing else "rigorous" if rigorous else "in floats"
@@ -165,15 +189,17 @@ class _Search:
         least, best = len(self.asked) + 1, dict[int, str]()
         nearest: _Point | None = None
         for attempt in range(DRAWN):
+            if self.long_enough:
+                break
             # Sizes of 1 are left out: what holds there alone says nothing of a graph of any size.
             sizes = {d: 2 + (attempt + k) % 3 for k, d in enumerate(self.traced.ir.dims)}
             try:
-                needed = self._at(sizes)[2]
-                specs = {k: self.traced.specs.arguments[k].spec for k in needed}
+                at = self._at(sizes)
+                specs = {k: self.traced.specs.arguments[k].spec for k in at.needed}
                 shapes = {k: (_shape(self.traced, k, sizes), spec.dtype) for k, spec in specs.items()}
                 chosen = _kinds(rng, shapes, attempt, best)
                 spread = SPREADS[attempt % len(SPREADS)]
-                point = {k: drawn(rng, chosen[k], *shapes[k], spread) for k in needed}
+                point = {k: drawn(rng, chosen[k], *shapes[k], spread, exact=at.rigorous) for k in at.needed}
                 failing, rigorous = self._failing(sizes, [*point.values()])
                 if not failing:
                     return "rigorous" if rigorous else "in floats"
@@ -185,11 +211,15 @@ class _Search:
 
     def _near(self, rng: random.Random, best: _Point) -> Found:
         """Whether one was found from this one on: an array changed at a time, or an entry of one."""
+        exact = self._at(best.sizes).rigorous
         for attempt in range(TRIES - DRAWN if best.arrays else 0):
+            if self.long_enough:
+                break
             k = rng.choice(list(best.arrays))
-            fresh = drawn(rng, rng.choice(kinds(*best.shapes[k])), *best.shapes[k], SPREADS[attempt % len(SPREADS)])
+            kind, spread = rng.choice(kinds(*best.shapes[k])), SPREADS[attempt % len(SPREADS)]
+            fresh = drawn(rng, kind, *best.shapes[k], spread, exact=exact)
             if fresh.size and rng.random() < ONE_ENTRY:
-                place = rng.choice(list(np.ndindex(*fresh.shape)))
+                place = np.unravel_index(rng.randrange(fresh.size), fresh.shape)
                 one, fresh = fresh[place], best.arrays[k].copy()
                 fresh[place] = one
             point = {**best.arrays, k: fresh}
@@ -203,36 +233,43 @@ class _Search:
                 best = replace(best, arrays=point, failing=failing)
         return "none"
 
-    def _at(self, sizes: Mapping[str, int]) -> Any:
+    @property
+    def long_enough(self) -> bool:
+        """No further point is tried: what they take in floats is used up."""
+        return self.tried >= FEWEST and self.taken > FLOATS
+
+    def _at(self, sizes: Mapping[str, int]) -> _Programs:
         key = tuple(sizes[d] for d in self.traced.ir.dims)
         if key not in self.programs:
-            made, *others = _program(self.traced, self.wanted, sizes)
-            self.programs[key] = made, jax.jit(jax.extend.core.jaxpr_as_fun(made)), *others
+            self.programs[key] = _program(self.traced, self.wanted, sizes)
         return self.programs[key]
 
     def _failing(self, sizes: Mapping[str, int], point: Sequence[Any]) -> tuple[int, bool]:
         """How many hypotheses do not hold at the point, and whether rigorous arithmetic says so."""
-        program, compiled, _, places = self._at(sizes)
-        rigorous = operations(jaxpr_of(program)) <= RIGOROUS and not _draws(jaxpr_of(program))
-        if rigorous:
-            values = run_on_balls(program, point, precision=PRECISION).values
+        at = self._at(sizes)
+        self.tried += 1
+        if at.rigorous:
+            values = run_on_balls(at.program, point, precision=PRECISION).values
         else:
-            values = _in_floats(program, compiled, point)
-        table = dict(zip([*self.wanted, *places], values, strict=True))
+            self.taken += at.operations
+            values = _in_floats(at, point)
+        table = dict(zip([*self.wanted, *at.places], values, strict=True))
         with scalars.precision(PRECISION):
-            holding = {k for k, a in enumerate(self.asked) if _holds_if_known(a, table, sizes, rigorous)}
+            holding = {k for k, a in enumerate(self.asked) if _holds_if_known(a, table, sizes, at.rigorous)}
         self.held |= holding
-        return len(self.asked) - len(holding), rigorous
+        return len(self.asked) - len(holding), at.rigorous
 
 
-def _exact(given: Any) -> np.ndarray:
-    """The numbers of an array as rationals; for random keys some seeds. Raises TypeError for another array."""
-    if kind_of(given.dtype) == "k":
-        return np.zeros(given.shape, dtype=int)
-    if kind_of(given.dtype) not in "fib":
-        raise TypeError(f"an array of {given.dtype}")
-    array = np.asarray(given)
-    return rationals(array.astype(float).astype(object)) if kind_of(given.dtype) == "f" else array
+def _given(array: Any, exact: bool) -> np.ndarray:
+    """The numbers of an array, as rationals if `exact`; for random keys some seeds. Raises TypeError for another."""
+    if kind_of(array.dtype) == "k":
+        return np.zeros(array.shape, dtype=int)
+    if kind_of(array.dtype) not in "fib":
+        raise TypeError(f"an array of {array.dtype}")
+    numbers = np.asarray(array)
+    if kind_of(array.dtype) != "f":
+        return numbers
+    return rationals(numbers.astype(float).astype(object)) if exact else numbers.astype(float)
 
 
 def _kinds(
@@ -256,9 +293,7 @@ def _holds_if_known(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, 
         return False
 
 
-def _program(
-    traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]
-) -> tuple[Any, list[int], list[Place]]:
+def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]) -> _Programs:
     """The values that the hypotheses mention, as one program at concrete shapes, of the inputs that they depend on."""
     inside = list(dict.fromkeys(key[0] for key in wanted if key[0]))
 
@@ -278,7 +313,11 @@ def _program(
         specs = [
             jax.ShapeDtypeStruct(s, IDEAL.dtype(a.dtype(wide=True))) for s, a in zip(shapes, arguments, strict=True)
         ]
-        return jax.make_jaxpr(run)(*specs), needed, inside
+        program = jax.make_jaxpr(run)(*specs)
+    count = operations(jaxpr_of(program))
+    rigorous = count <= RIGOROUS and not _draws(jaxpr_of(program))
+    compiled = jax.jit(jax.extend.core.jaxpr_as_fun(program))
+    return _Programs(program, compiled, needed, inside, count, rigorous)
 
 
 def _shape(traced: TracedGraph, argument: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -286,38 +325,15 @@ def _shape(traced: TracedGraph, argument: int, sizes: Mapping[str, int]) -> tupl
     return tuple(replaced(tuple(traced.program.jaxpr.invars[argument].aval.shape), sizes))
 
 
-def operations(jaxpr: Any) -> int:
-    """About how many scalar operations a program takes."""
-    total = 0
-    for eqn in jaxpr.eqns:
-        inner = inner_program(eqn)
-        if eqn.primitive.name == "scan":
-            loop = scan_loop(eqn)
-            total += int(loop.length) * operations(loop.body.jaxpr)
-        elif inner is not None:
-            total += operations(inner.jaxpr)
-        else:
-            size = sum(prod(v.aval.shape) for v in eqn.outvars)
-            if eqn.primitive.name == "dot_general":
-                axes = eqn.params["dimension_numbers"][0][0]
-                size *= prod(eqn.invars[0].aval.shape[k] for k in axes)
-            elif eqn.primitive.name == "conv_general_dilated":
-                size *= prod(eqn.invars[1].aval.shape[k] for k in eqn.params["dimension_numbers"].rhs_spec[1:])
-            elif eqn.invars:
-                size = max(size, *(prod(np.shape(getattr(v, "aval", 0))) for v in eqn.invars))
-            total += size
-    return total
-
-
 def _draws(jaxpr: Any) -> bool:
     """It makes numbers of random bits, which balls know nothing of."""
     return not {"random_bits", "threefry2x32"}.isdisjoint(primitives_of(jaxpr))
 
 
-def _in_floats(program: Any, compiled: Callable[..., Any], point: Sequence[Any]) -> list[Any]:
+def _in_floats(at: _Programs, point: Sequence[Any]) -> list[Any]:
     with wide_floats():
-        given = [_as_given(x, v.aval.dtype) for x, v in zip(point_of(point), jaxpr_of(program).invars, strict=True)]
-        found = compiled(*given)
+        given = [_as_given(x, v.aval.dtype) for x, v in zip(point, jaxpr_of(at.program).invars, strict=True)]
+        found = at.compiled(*given)
         return [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in found]
 
 
@@ -325,19 +341,11 @@ def _as_given(value: np.ndarray, dtype: Any) -> Any:
     return keys_from(value) if kind_of(dtype) == "k" else value.astype(dtype)
 
 
-def point_of(point: Sequence[Any]) -> list[Any]:
-    """Rational entries as floats."""
-    return [
-        np.asarray([float(int(v.p) / int(v.q)) for v in x.flat]).reshape(x.shape) if x.dtype == object else x
-        for x in point
-    ]
-
-
 def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
     """The hypothesis holds at these values, at all its indices and at every step of the loops around it."""
     clause = asked.clause
     dims = {name: int(value(sizes)) for name, value in asked.dims.items()}
-    entries = {name: np.asarray(table[key], dtype=object) for name, key in asked.keys().items()}
+    entries = {name: _entries(table[key], rigorous) for name, key in asked.keys().items()}
     steps: list[tuple[int, ...]] = [()]
     if asked.place:
         taken = np.asarray(table[asked.place]).astype(bool)
@@ -380,6 +388,13 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
         if not holds:
             return False
     return True
+
+
+def _entries(value: Any, rigorous: bool) -> np.ndarray:
+    """Balls as they are, and floats as float64."""
+    if rigorous:
+        return np.asarray(value, dtype=object)
+    return value.astype(np.float64) if kind_of(value.dtype) == "f" else value
 
 
 def _whole(size: Poly, dims: Mapping[str, int]) -> int:

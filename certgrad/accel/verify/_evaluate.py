@@ -23,7 +23,6 @@ from certgrad.graph._induction import sized
 from certgrad.graph._numbers import IDEAL
 from certgrad.graph._refutation import broken_decision
 from certgrad.graph._run import Key, Run
-from certgrad.graph._satisfiable import operations
 from certgrad.graph._trace import TracedGraph
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.evaluate import Question
@@ -33,7 +32,7 @@ from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question
-from certgrad.obligations.tracing.jax_internals import jaxpr_of, wide_floats
+from certgrad.obligations.tracing.jax_internals import jaxpr_of, operations, wide_floats
 from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, derivative, equal, inner
 from certgrad.obligations.verify._points import Point, Space, on_boundaries
 from certgrad.obligations.verify._programs import Programs

@@ -80,7 +80,7 @@ def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls
 
 
 def _called(subject: Compared, sizes: Sizes, dtype: str) -> None:
-    point = subject.point(sizes, 0)
+    point = None if subject.too_long(sizes, dtype) else subject.point(sizes, 0)
     if point is None:
         return
     precision = Precision(dtype)
@@ -200,11 +200,19 @@ def watched(subject: Compared, traced: Ran | None = None) -> Iterator[Seen]:
     try:
         yield seen
     finally:
-        sys.setprofile(of_calls)
+        _profiled_again(of_calls)
         sys.settrace(before)
         threading.settrace(of_threads)
         if seen.left <= 0:
             subject.unseen[f"{WAY} (more than {MOST:,} instructions)"] = None
+
+
+def _profiled_again(before: Any) -> None:
+    """By what profiled before: a function, none, or a profiler of C, which is no function."""
+    if before is None or callable(before):
+        sys.setprofile(before)
+    else:
+        before.enable()
 
 
 def _owner(builtin: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from types import SimpleNamespace
 from typing import Any
 
@@ -274,18 +275,17 @@ def _inside(params: dict[str, Any]) -> dict[str, Any]:
 
 def _dot_general(params: dict[str, Any], x: Array, y: Array) -> Array:
     (contract_x, contract_y), (batch_x, batch_y) = params["dimension_numbers"]
-    letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    names_x = [next(letters) for _ in x.shape]
-    names_y = [next(letters) for _ in y.shape]
-    for i, j in (*zip(contract_x, contract_y, strict=True), *zip(batch_x, batch_y, strict=True)):
-        names_y[j] = names_x[i]
-    out = [names_x[i] for i in batch_x]
-    out += [n for k, n in enumerate(names_x) if k not in (*contract_x, *batch_x)]
-    out += [n for k, n in enumerate(names_y) if k not in (*contract_y, *batch_y)]
+    free_x = [k for k in range(x.ndim) if k not in (*contract_x, *batch_x)]
+    free_y = [k for k in range(y.ndim) if k not in (*contract_y, *batch_y)]
+    dtype = np.result_type(x.dtype, y.dtype)
     if kind_of(x.dtype) == "f":  # as machines accumulate: halves in 32 bits
-        dtype = np.float64 if np.float64 in (x.dtype, y.dtype) else np.float32
-        x, y = x.astype(dtype), y.astype(dtype)
-    return np.einsum(f"{''.join(names_x)},{''.join(names_y)}->{''.join(out)}", x, y)
+        dtype = np.dtype(np.float64 if np.float64 in (x.dtype, y.dtype) else np.float32)
+    batch = [x.shape[k] for k in batch_x]
+    many = prod(x.shape[k] for k in contract_x)
+    rows, columns = [x.shape[k] for k in free_x], [y.shape[k] for k in free_y]
+    left = x.astype(dtype).transpose([*batch_x, *free_x, *contract_x]).reshape([*batch, prod(rows), many])
+    right = y.astype(dtype).transpose([*batch_y, *contract_y, *free_y]).reshape([*batch, many, prod(columns)])
+    return (left @ right).reshape([*batch, *rows, *columns])
 
 
 def _reduced(function: Callable[..., Any], empty: Callable[[Any], Any]) -> Callable[..., Array]:

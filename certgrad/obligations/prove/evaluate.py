@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cmp_to_key, reduce
 from itertools import product
@@ -158,11 +158,29 @@ class _Evaluation:
     ) -> dict[tuple[int, ...], arb]:
         """The values of a term over bound variables, where the 0/1-valued one is 1."""
         found: dict[tuple[int, ...], arb] = {}
-        for place in product(*(range(self.size(n, env)) for n in ranges)):
-            here = {**env, **dict(zip(variables, place, strict=True))}
+        for place, here in self.places(variables, [self.size(n, env) for n in ranges], where, env):
             if self.poly(where, here) == 1:
                 found[place] = self.poly(body, here)
         return found
+
+    def places(
+        self, variables: Sequence[Var], sizes: Sequence[int], where: Poly, env: dict[Var, int]
+    ) -> Iterator[tuple[tuple[int, ...], dict[Var, int]]]:
+        """The places, in order, but those of which bounds on the first variables alone say that they are left out.
+
+        So a window of a large array is not looked for at each of its entries.
+        """
+        if not variables:
+            yield (), env
+            return
+        later = set(variables[1:])
+        (mono, _), *others = [*where.items()] or [((), None)]
+        bounds = [a for a, _ in mono if isinstance(a, IxPred | IxEq) and variables[0] in a.free and not later & a.free]
+        for k in range(sizes[0]):
+            here = {**env, variables[0]: k}
+            if others or all(self.atom(a, here) == 1 for a in bounds):
+                for rest, there in self.places(variables[1:], sizes[1:], where, here):
+                    yield (k, *rest), there
 
     def chosen(self, a: Chosen, inner: list[int]) -> int:
         """The first arg-maximum, or the entry that comes to a place in a stable order, or the place where one comes."""

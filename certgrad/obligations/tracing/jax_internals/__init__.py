@@ -13,6 +13,7 @@ from ._eager import EndlessError, computed_by, seen_platform, typed
 from ._exact import computed, integers, integers_throughout, is_computed
 from ._live import ScanLoop, WhileLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
+from ._operations import operations
 from ._primitives import (
     ASIDE,
     equations_of,

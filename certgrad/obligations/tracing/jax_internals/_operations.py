@@ -1,0 +1,44 @@
+"""How long a program takes, before it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ._live import scan_loop
+from ._programs import inner_program
+
+
+def operations(jaxpr: Any, size: Callable[[Any], int] = int) -> int:
+    """About how many scalar operations a program takes, where each dimension is of this size.
+
+    Of branches and loops without a length each is counted once.
+    """
+    total = 0
+    for eqn in jaxpr.eqns:
+        inner = inner_program(eqn)
+        if eqn.primitive.name == "scan":
+            loop = scan_loop(eqn)
+            total += size(loop.length) * operations(loop.body.jaxpr, size)
+        elif inner is not None:
+            total += operations(inner.jaxpr, size)
+        else:
+            total += _of_one(eqn, size)
+    return total
+
+
+def _of_one(eqn: Any, size: Callable[[Any], int]) -> int:
+    def entries(shape: Any) -> int:
+        return prod(map(size, shape))
+
+    count = sum(entries(v.aval.shape) for v in eqn.outvars)
+    if eqn.primitive.name == "dot_general":
+        axes = eqn.params["dimension_numbers"][0][0]
+        return count * entries(eqn.invars[0].aval.shape[k] for k in axes)
+    if eqn.primitive.name == "conv_general_dilated":
+        axes = eqn.params["dimension_numbers"].rhs_spec[1:]
+        return count * entries(eqn.invars[1].aval.shape[k] for k in axes)
+    return max(count, *(entries(np.shape(getattr(v, "aval", 0))) for v in eqn.invars), 0)
