@@ -249,9 +249,17 @@ Lemma place_div_range : forall e d n p, (0 <= e < p)%Z -> (0 < d)%Z -> p = (n * 
 Proof. intros e d n p H D ->; split; [apply Z.div_pos; lia|apply Z.div_lt_upper_bound; lia]. Qed.
 
 Ltac product_above := first [lia | apply Z.mul_pos_pos; product_above].
+(** Of a place that is neither a product nor beside one [lia] says all, and of a quotient [nia] little. *)
+Ltac bounds_of_product :=
+  lazymatch goal with
+  | |- context [(_ / _)%Z] => fail
+  | |- _ => match goal with
+      | |- context [(?a * ?b)%Z] => tryif first [literal a | literal b] then fail else idtac
+      end
+  end.
 Ltac in_place :=
   first [ assumption | lia | lazymatch goal with |- (0 <= _ mod ?m < ?m)%Z => apply Z.mod_pos_bound; product_above end
-        | products; split; nia ].
+        | bounds_of_product; split; nia ].
 
 (** A product without one of its factors. *)
 Ltac without_factor d m :=

@@ -184,11 +184,6 @@ Ltac in_one_at w i a b :=
 
 Ltac same_tensors a b := tryif (match goal with w : _ -> _ |- _ => in_one w a b end) then fail else idtac.
 
-(** The index [i] stands at the same places on both sides. *)
-Ltac same_role i :=
-  lazymatch goal with |- ?a = ?b =>
-    tryif (match goal with w : _ -> _ |- _ => in_one_at w i a b end) then fail else idtac end.
-
 Ltac monomial_leaf :=
   first [ reflexivity | solve [unfold Rdiv; ring] | solve [unfold ind, Rdiv; ring]
         | lazymatch goal with |- context [if _ then _ else _] => solve [unfold ind, Rdiv; split_cases; ring] end ].
@@ -213,21 +208,52 @@ Ltac bring k :=
       lazymatch goal with |- sum_lt ?a (fun i => sum_lt ?b (fun j => @?F i j)) = _ => apply (sum_comm a b F) end
   end.
 
-Ltac next_index n k e :=
-  let m := range_at k e in constr_eq m n;
-  eapply eq_trans; [ | apply eq_sym; bring k ];
-  cbv beta; apply sum_ext; let i := fresh "i" in intros i ?; cbv beta; same_role i.
+(** The term behind the first k sums of [e] where the k-th index is [i]. *)
+Ltac behind k e i :=
+  lazymatch e with
+  | sum_lt _ ?f =>
+      lazymatch k with
+      | 1%nat => eval cbv beta in (f i)
+      | S ?k' => let b := eval cbv beta in (f 0%Z) in behind k' b i
+      end
+  end.
 
-Ltac in_some_role :=
+(** The index of [f] stands at the same places as the k-th of [e]; [i] is any number that stands in neither. It is told
+    before the sums are exchanged, which takes longer. *)
+Ltac same_role f k e i :=
+  let a := eval cbv beta in (f i) in
+  let b := behind k e i in
+  tryif (match goal with w : _ -> _ |- _ => in_one_at w i a b end) then fail else idtac.
+
+Ltac next_index n f k e i :=
+  let m := range_at k e in constr_eq m n;
+  same_role f k e i;
+  eapply eq_trans; [ | apply eq_sym; bring k ];
+  cbv beta; apply sum_ext; let j := fresh "i" in intros j ?; cbv beta.
+
+Ltac in_some_role i :=
   lazymatch goal with
-  | |- sum_lt ?n _ = ?e => some_index n 1%nat e
+  | |- sum_lt ?n ?f = ?e => some_index n f 1%nat e i
   | |- ?t = ?e => lazymatch e with sum_lt _ _ => fail | _ => idtac end; monomial_leaf
   end
-with some_index n k e :=
+with some_index n f k e i :=
   let m := range_at k e in
-  first [ next_index n k e; in_some_role | some_index n (S k) e ].
+  first [ next_index n f k e i; in_some_role i | some_index n f (S k) e i ].
 
-Ltac found := change sum_done with sum_lt; solve [in_some_role].
+(** As many sums stand in front of one as of the other. *)
+Ltac as_many_sums a b :=
+  lazymatch a with
+  | sum_lt _ ?f =>
+      lazymatch b with
+      | sum_lt _ ?g => let a' := eval cbv beta in (f 0%Z) in let b' := eval cbv beta in (g 0%Z) in as_many_sums a' b'
+      end
+  | _ => lazymatch b with sum_lt _ _ => fail | _ => idtac end
+  end.
+
+Ltac found :=
+  change sum_done with sum_lt;
+  lazymatch goal with |- ?a = ?b => as_many_sums a b end;
+  let i := fresh "i" in assert (i : Z) by exact 0%Z; solve [in_some_role i].
 
 (** Each sum with those that are left, once. *)
 Ltac match_monomials :=

@@ -38,9 +38,26 @@ Qed.
 
 (** What is known of the conditions of a window, as propositions. *)
 Ltac conditions_of H :=
-  rewrite ?andb_true_iff, ?Z.eqb_eq, ?Z.leb_le, ?Z.ltb_lt in H; decompose [and] H; clear H.
+  lazymatch type of H with
+  | (_ && _)%bool = true =>
+      let H1 := fresh "H" in let H2 := fresh "H" in
+      apply andb_prop in H; destruct H as [H1 H2]; conditions_of H1; conditions_of H2
+  | (_ =? _)%Z = true => apply Z.eqb_eq in H
+  | (_ <=? _)%Z = true => apply Z.leb_le in H
+  | (_ <? _)%Z = true => apply Z.ltb_lt in H
+  | true = true => clear H
+  | _ => idtac
+  end.
 
-Ltac conditions_hold := rewrite ?andb_true_iff, ?Z.eqb_eq, ?Z.leb_le, ?Z.ltb_lt; repeat split; try reflexivity; lia.
+Ltac conditions_hold :=
+  lazymatch goal with
+  | |- (_ && _)%bool = true => apply andb_true_intro; split; conditions_hold
+  | |- (_ =? _)%Z = true => apply Z.eqb_eq; lia
+  | |- (_ <=? _)%Z = true => apply Z.leb_le; lia
+  | |- (_ <? _)%Z = true => apply Z.ltb_lt; lia
+  | |- _ /\ _ => split; conditions_hold
+  | |- _ => first [reflexivity | lia]
+  end.
 
 Ltac tidy := rewrite ?Z.mul_1_r, ?Z.mul_1_l, ?Z.sub_0_r, ?Z.add_0_r, ?Z.div_1_r, ?Z.mod_1_r.
 Ltac tidy_in H := rewrite ?Z.mul_1_r, ?Z.mul_1_l, ?Z.sub_0_r, ?Z.add_0_r, ?Z.div_1_r, ?Z.mod_1_r in H.

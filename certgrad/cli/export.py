@@ -62,9 +62,10 @@ def export(
     With --coq each op, and each rule in the code that is named, is proved first; then its traced forward, JVP and VJP
     are printed as the specification of primitives reads them, its hypotheses as the certificate has them, and each
     obligation as a theorem with the tactic that proves it. Of a function, at the shapes of --spec, and of a composed op
-    the graph is printed: its lemmas, its nodes, and the theorem about the whole. What cannot be printed is named in a
-    comment with the reason. Coq itself is not needed: `make` in the folder compiles the files where it is installed,
-    and `certgrad verify --kernel coq` says which theorems it accepts.
+    that is named, the graph is printed: its lemmas, its nodes, and the theorem about the whole. What cannot be printed
+    is named in a comment with the reason. Of the whole library the ops that one module declares share a file. Coq
+    itself is not needed: `make` in the folder compiles the files where it is installed, and `certgrad verify --kernel
+    coq` says which theorems it accepts.
 
     With --onnx or --torch the function is certified as a graph first, and is written only if it is proved.
 
@@ -152,6 +153,8 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
     if unknown:
         raise UsageError(f"'{unknown[0]}' is no op of the library. `certgrad list` shows the ops.")
     files = _coq.printed([entry.certificate for entry in _run.run(ops)]) if ops else []
+    if not targets:
+        return _families(files), []
     others = []
     for op in map(_library.get, ops):
         others += _coq_graphs.of_composed(op) if isinstance(op, Composed) else []
@@ -161,6 +164,36 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
         typer.echo("nothing to write: no rule there has a certificate.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
     return files, others
+
+
+MAKEFILE = """# Memory of Coq in larger pieces, collected less often: a tenth less time.
+export OCAMLRUNPARAM ?= s=4M,o=200
+
+all:
+\tcoq_makefile -f _CoqProject -o Makefile.coq
+\t$(MAKE) -k -f Makefile.coq
+
+.PHONY: all
+"""
+
+
+def _families(files: "list[File]") -> "list[File]":
+    """Those of the ops that one module declares as one file, of its name."""
+    from certgrad.coq import File
+
+    modules: dict[str, list[File]] = {}
+    for file in files:
+        module = _library.get(file.subject).forward.__module__.rpartition(".")[2].strip("_")
+        modules.setdefault(module, []).append(file)
+    return [
+        File(
+            module,
+            ", ".join(f.subject for f in of),
+            tuple(section for f in of for section in f.sections),
+            tuple(sorted({one for f in of for one in f.requires})),
+        )
+        for module, of in modules.items()
+    ]
 
 
 def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
@@ -177,11 +210,11 @@ def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
         (output / f"{file.name}.v").write_text(file.text(lambda t: t.name in found, found))
     for file in others:
         (output / f"{file.name}.v").write_text(file.text())
-    names = "\n".join([*(f"proofs/{s.name}" for s in sorted(sources().glob("*.v"))), *(f"{f.name}.v" for f in files)])
+    written = [output / f"{f.name}.v" for f in files]
+    written.sort(key=lambda path: -path.stat().st_size)  # so that the longest of many does not begin last
+    names = "\n".join([*(f"proofs/{s.name}" for s in sorted(sources().glob("*.v"))), *(p.name for p in written)])
     (output / "_CoqProject").write_text(f"-Q . Exported\n-Q proofs Certgrad\n-arg -w -arg none\n{names}\n")
-    (output / "Makefile").write_text(
-        "all:\n\tcoq_makefile -f _CoqProject -o Makefile.coq\n\t$(MAKE) -k -f Makefile.coq\n\n.PHONY: all\n"
-    )
+    (output / "Makefile").write_text(MAKEFILE)
     left_out = sum(not t.reason and t.name not in found for f in ops for t in f.theorems)
     stated = sum(not t.reason for f in files for t in f.theorems) - left_out
     without = f", without {left_out} of which no proof is known" if left_out else ""

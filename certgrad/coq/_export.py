@@ -15,6 +15,7 @@ from certgrad.specification.rule import UnreadableError
 
 from ._errors import NotPrintedError
 from ._names import identifier
+from ._programs import Function
 from ._statements import Case, Section
 from ._theorem import Theorem
 
@@ -29,6 +30,8 @@ Open Scope R_scope.
 """
 _PATH = re.compile(r"[.:]")
 """What stands between the parts of a rule's name."""
+_DEFINED = re.compile(r"^(?:Definition|Fixpoint) ([\w']+)", re.MULTILINE)
+_WORD = re.compile(r"[\w']+")
 LIMIT = 10
 """Seconds for one theorem."""
 
@@ -61,9 +64,9 @@ class File:
 
         `found` says by which way a theorem was proved before.
         """
-        out = [self.header]
+        out, mentioned = [self.header], self._mentioned(kept)
         for section in self.sections:
-            out += [f"(** * {section.title} *)\n", *(f"{d.text}\n" for d in section.definitions)]
+            out += [f"(** * {section.title} *)\n", *(f"{d.text}\n" for d in section.definitions if mentioned(d))]
             for theorem in section.theorems:
                 if theorem.reason:
                     out.append(f"(* {theorem.name} is not here. {comment(theorem.reason)} *)\n")
@@ -75,13 +78,29 @@ class File:
 
     def session(self, kept: Callable[[Theorem], bool], found: Mapping[str, int], limit: int) -> str:
         """The same for `coqtop`, which goes on after an error: each theorem is announced, and that it is there."""
-        out = [said("@@header"), self.header]
+        out, mentioned = [said("@@header"), self.header], self._mentioned(kept)
         for section in self.sections:
-            out += [said(f"@@{section.title}"), *(d.text for d in section.definitions)]
+            out += [said(f"@@{section.title}"), *(d.text for d in section.definitions if mentioned(d))]
             for theorem in (t for t in section.theorems if not t.reason and kept(t)):
                 text = theorem.text(f"Time {theorem.told(found.get(theorem.name), limit)}")
                 out += [said(f"@@{theorem.name}"), text, said("@end"), "Abort All."]
         return "\n".join(out) + "\n"
+
+    def _mentioned(self, kept: Callable[[Theorem], bool]) -> Callable[[Function], bool]:
+        """Whether a theorem that is kept speaks of a definition, or another definition does that one speaks of."""
+        definitions = {name: d for s in self.sections for d in s.definitions for name in _DEFINED.findall(d.text)}
+        found: set[str] = set()
+        left = [word for t in self.theorems if not t.reason and kept(t) for word in _words(t.statement, *t.ways)]
+        while left:
+            name = left.pop()
+            if name in definitions and name not in found:
+                found.update(_DEFINED.findall(definitions[name].text))
+                left += _words(definitions[name].text)
+        return lambda one: not found.isdisjoint(_DEFINED.findall(one.text))
+
+
+def _words(*texts: str) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text)}
 
 
 def said(text: str) -> str:
