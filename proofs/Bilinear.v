@@ -95,7 +95,7 @@ Ltac product_of_sums :=
   lazymatch goal with
   | |- (?a + ?b) * ?c = _ =>
       tryif apart_ (a + b) then
-        etransitivity; [apply Rmult_plus_distr_r | etransitivity; [apply f_equal2; product_of_sums | reflexivity]]
+        etransitivity; [apply Rmult_plus_distr_r | eapply (f_equal2 Rplus); product_of_sums]
       else product_right
   | |- _ => product_right
   end
@@ -103,7 +103,7 @@ with product_right :=
   lazymatch goal with
   | |- ?c * (?a + ?b) = _ =>
       tryif apart_ (a + b) then
-        etransitivity; [apply Rmult_plus_distr_l | etransitivity; [apply f_equal2; product_of_sums | reflexivity]]
+        etransitivity; [apply Rmult_plus_distr_l | eapply (f_equal2 Rplus); product_of_sums]
       else reflexivity
   | |- sum_lt ?n ?f * ?c = _ =>
       etransitivity; [symmetry; apply sum_scal_r | eapply sum_same; [intros ? ?; product_of_sums | reflexivity]]
@@ -115,7 +115,7 @@ with product_right :=
 Ltac sum_of_sums :=
   cbv beta;
   lazymatch goal with
-  | |- sum_lt ?n (fun i => _ + _) = _ => etransitivity; [apply sum_plus | etransitivity; [apply f_equal2; sum_of_sums | reflexivity]]
+  | |- sum_lt ?n (fun i => _ + _) = _ => etransitivity; [apply sum_plus | eapply (f_equal2 Rplus); sum_of_sums]
   | |- _ => reflexivity
   end.
 
@@ -129,11 +129,11 @@ Ltac monomials :=
       | sum_lt _ _ => eapply sum_same; [intros ? ?; monomials | sum_of_sums]
       | 0 + ?a => etransitivity; [apply Rplus_0_l | monomials]
       | ?a + 0 => etransitivity; [apply Rplus_0_r | monomials]
-      | ?a + ?b => etransitivity; [apply f_equal2; monomials | reflexivity]
+      | ?a + ?b => eapply (f_equal2 Rplus); monomials
       | ?a - ?b => etransitivity; [apply (difference a b) | monomials]
       | - ?a => etransitivity; [apply opp_as_product | monomials]
       | 2 * ?a * ?b => etransitivity; [apply (twice_product a b) | monomials]
-      | ?a * ?b => etransitivity; [apply f_equal2; monomials | product_of_sums]
+      | ?a * ?b => etransitivity; [eapply (f_equal2 Rmult); monomials | product_of_sums]
       | ?a / ?b => etransitivity; [apply quotient | monomials]
       | if ?c then ?a else 0 => etransitivity; [apply (if_ind_0 c a) | monomials]
       | if ?c then ?a else ?b => etransitivity; [apply (choice c a b) | monomials]

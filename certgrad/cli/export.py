@@ -166,8 +166,8 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
     return files, others
 
 
-MAKEFILE = """# Memory of Coq in larger pieces, collected less often: a tenth less time.
-export OCAMLRUNPARAM ?= s=4M,o=200
+MAKEFILE = """# Coq's memory is collected less often: a fifth less time.
+export OCAMLRUNPARAM ?= {memory}
 
 all:
 \tcoq_makefile -f _CoqProject -o Makefile.coq
@@ -199,7 +199,7 @@ def _families(files: "list[File]") -> "list[File]":
 def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
     """Of ops those theorems that are known to be accepted, each with the proof that was found; else all, with a search
     for a proof."""
-    from certgrad.coq import sources, ways
+    from certgrad.coq import MEMORY, sources, ways
 
     library = output / "proofs"
     library.mkdir(parents=True, exist_ok=True)
@@ -214,7 +214,7 @@ def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
     written.sort(key=lambda path: -path.stat().st_size)  # so that the longest of many does not begin last
     names = "\n".join([*(f"proofs/{s.name}" for s in sorted(sources().glob("*.v"))), *(p.name for p in written)])
     (output / "_CoqProject").write_text(f"-Q . Exported\n-Q proofs Certgrad\n-arg -w -arg none\n{names}\n")
-    (output / "Makefile").write_text(MAKEFILE)
+    (output / "Makefile").write_text(MAKEFILE.format(memory=MEMORY))
     left_out = sum(not t.reason and t.name not in found for f in ops for t in f.theorems)
     stated = sum(not t.reason for f in files for t in f.theorems) - left_out
     without = f", without {left_out} of which no proof is known" if left_out else ""

@@ -4,7 +4,7 @@ from ._errors import NotPrintedError
 from ._export import LIMIT, File, export, not_printed
 from ._graph import QUIET, Argument, Claim, Graph, Lemma, Loop, Node, input_name
 from ._graphs import export_graph, graph_not_printed
-from ._kernel import AXIOMS, UNTRIED, Judged, Kernel, Result
+from ._kernel import AXIOMS, MEMORY, UNTRIED, Judged, Kernel, Result
 from ._library import INSTALL, RECORD, Library, NoCoqError, read_ways, sources, ways
 from ._programs import MAX_TABLE
 from ._statements import DEFINED, HOLD, is_obligation
@@ -16,6 +16,7 @@ __all__ = [
     "INSTALL",
     "LIMIT",
     "MAX_TABLE",
+    "MEMORY",
     "QUIET",
     "RECORD",
     "UNTRIED",

@@ -36,6 +36,8 @@ AXIOMS = frozenset(
 UNTRIED = "not tried yet"
 _SHARED = 4
 """Files that share a session."""
+MEMORY = "s=1M,o=400"
+"""How Coq's memory is collected: less often than by default, which takes a fifth of the time."""
 _STARTING = 60
 """Seconds that `coqc` may take beside the proofs."""
 
@@ -179,6 +181,7 @@ class Session:
             text=True,
             errors="replace",
             start_new_session=True,
+            env=_surroundings(),
         )
         self._timer = threading.Timer(seconds, self._stop)
 
@@ -220,6 +223,11 @@ class Session:
             self._process.stdin.flush()  # type: ignore[union-attr]
 
 
+def _surroundings() -> dict[str, str]:
+    """The environment's own, with Coq's memory in larger pieces if it says nothing of that."""
+    return {"OCAMLRUNPARAM": MEMORY, **os.environ}
+
+
 def _kill(process: subprocess.Popen[str]) -> None:
     """The process and its children."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -236,6 +244,7 @@ def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | 
         text=True,
         errors="replace",
         start_new_session=True,
+        env=_surroundings(),
     ) as process:
         try:
             told, _ = process.communicate(timeout=seconds)

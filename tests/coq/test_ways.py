@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from certgrad.cli.export import _families
 from certgrad.coq import RECORD, Kernel, read_ways, ways
 from certgrad.coq._theorem import Theorem
 from tests.coq.test_accepted import printed
@@ -84,6 +85,27 @@ def test_what_is_exported_is_what_was_found():
     assert f"  {theorem.ways[0]}.\nQed." in text
     assert "(* log_vjp_is_adjoint is not here. No proof of it was found. *)" in text
     assert "first [timeout" not in text
+
+
+def test_definitions_that_no_kept_theorem_mentions_are_left_out():
+    file = printed("log")
+    assert "Definition log_vjp " in file.text()
+    derivative = file.text(lambda t: t.kind == "jvp_is_derivative")
+    assert "Definition log_forward " in derivative
+    assert "Definition log_jvp " in derivative
+    assert "Definition log_vjp " not in derivative
+    assert "Definition" not in file.text(lambda t: False)
+    assert "Definition log_vjp " not in file.session(lambda t: t.kind == "jvp_is_derivative", {}, 10)
+
+
+def test_ops_of_one_module_share_a_file():
+    one, two, three = (printed(name) for name in ("relu", "softmax", "elu"))
+    piecewise, softmax = _families([one, two, three])
+    assert (piecewise.name, piecewise.subject) == ("activations_piecewise", "relu, elu")
+    assert piecewise.theorems == (*one.theorems, *three.theorems)
+    assert softmax.sections == two.sections
+    names = [name for s in piecewise.sections for d in s.definitions for name in (d.name,)]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.slow
