@@ -76,8 +76,6 @@ def _in_one(
     seen: list[Difference] = []
     problem, looked = "", 0
     for sizes, times in calls:
-        if problem := subject.too_long(sizes, precision.dtype):
-            continue
         point = subject.point(sizes, 0)
         if point is None:
             problem = "no point of the domain was found"

@@ -20,13 +20,10 @@ from ..generality.instances import Instance
 from ..generality.reach import is_users, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..prove.problem import Shapes, trace_rules
-from ..tracing.jax_internals import equations_of, keys_from, operations, part_of, sampler
+from ..tracing.jax_internals import equations_of, keys_from, part_of, sampler
 from ._points import Point, directions, drawn
 from ._precision import Called, Programs, Sizes
 from ._values import Setting
-
-MOST = 1_000_000_000
-"""So many scalar operations of one program are computed to compare calls with it."""
 
 
 def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Random) -> list[np.ndarray] | None:
@@ -100,12 +97,6 @@ class Compared:
         found = self._of(dtype).again(self.instance, wide=dtype == "float64")
         if isinstance(found, CertgradError):
             raise found
-
-    def too_long(self, sizes: Sizes, dtype: str) -> str:
-        """Why no call is compared at these sizes: each program is run there by numpy too, several times; or nothing."""
-        setting = Setting(sizes)
-        longest = max((operations(p.jaxpr, setting.size) for p in self.programs(dtype).values()), default=0)
-        return f"one takes {longest:.0e} operations" if longest > MOST else ""
 
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain, the same in every run."""

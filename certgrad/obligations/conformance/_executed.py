@@ -80,7 +80,7 @@ def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls
 
 
 def _called(subject: Compared, sizes: Sizes, dtype: str) -> None:
-    point = None if subject.too_long(sizes, dtype) else subject.point(sizes, 0)
+    point = subject.point(sizes, 0)
     if point is None:
         return
     precision = Precision(dtype)

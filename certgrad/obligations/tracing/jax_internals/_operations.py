@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -12,33 +11,27 @@ from ._live import scan_loop
 from ._programs import inner_program
 
 
-def operations(jaxpr: Any, size: Callable[[Any], int] = int) -> int:
-    """About how many scalar operations a program takes, where each dimension is of this size.
-
-    Of branches and loops without a length each is counted once.
-    """
+def operations(jaxpr: Any) -> int:
+    """About how many scalar operations a program at numbers takes. Branches, and loops without a length, count once."""
     total = 0
     for eqn in jaxpr.eqns:
         inner = inner_program(eqn)
         if eqn.primitive.name == "scan":
             loop = scan_loop(eqn)
-            total += size(loop.length) * operations(loop.body.jaxpr, size)
+            total += int(loop.length) * operations(loop.body.jaxpr)
         elif inner is not None:
-            total += operations(inner.jaxpr, size)
+            total += operations(inner.jaxpr)
         else:
-            total += _of_one(eqn, size)
+            total += _of_one(eqn)
     return total
 
 
-def _of_one(eqn: Any, size: Callable[[Any], int]) -> int:
-    def entries(shape: Any) -> int:
-        return prod(map(size, shape))
-
-    count = sum(entries(v.aval.shape) for v in eqn.outvars)
+def _of_one(eqn: Any) -> int:
+    count = sum(prod(v.aval.shape) for v in eqn.outvars)
     if eqn.primitive.name == "dot_general":
         axes = eqn.params["dimension_numbers"][0][0]
-        return count * entries(eqn.invars[0].aval.shape[k] for k in axes)
+        return count * prod(eqn.invars[0].aval.shape[k] for k in axes)
     if eqn.primitive.name == "conv_general_dilated":
         axes = eqn.params["dimension_numbers"].rhs_spec[1:]
-        return count * entries(eqn.invars[1].aval.shape[k] for k in axes)
-    return max(count, *(entries(np.shape(getattr(v, "aval", 0))) for v in eqn.invars), 0)
+        return count * prod(eqn.invars[1].aval.shape[k] for k in axes)
+    return max(count, *(prod(np.shape(getattr(v, "aval", 0))) for v in eqn.invars), 0)
