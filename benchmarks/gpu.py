@@ -271,7 +271,10 @@ def main() -> None:
     parser.add_argument("--ops", default="", help="names of ops, separated by commas (default: all)")
     parser.add_argument("--skip", default="", help="parts that are left out: ops, sweeps, train")
     parser.add_argument(
-        "--processes", type=int, default=min(os.cpu_count() or 2, 14), help="for ops and sweeps (default: the cores)"
+        "--processes",
+        type=int,
+        default=min(os.cpu_count() or 2, 14),
+        help="for ops and sweeps (default: the cores, 14 at most)",
     )
     options = parser.parse_args()
     on_gpu = jax.default_backend() == "gpu"

@@ -69,6 +69,11 @@ def of_rules(certificates: "Sequence[Certificate | GraphCertificate]") -> list[C
     return [one for one in certificates if isinstance(one, Certificate)]
 
 
+def module_of(op: str) -> str:
+    """The name of the module that declares an op of the library: its family."""
+    return _library.get(op).forward.__module__.rpartition(".")[2].strip("_")
+
+
 def summary(results: "Sequence[Result]") -> str:
     """One line: how many theorems Coq's kernel accepts."""
     from certgrad.coq import DEFINED, HOLD, is_obligation

@@ -100,4 +100,4 @@ def _class_of(name: str) -> str:
     cases = [str(case).partition(" -> ") for case in op.cases]
     if all(out == "*s" and set(into.split(", ")) <= {out, "()"} for into, _, out in cases):
         return "elementwise"
-    return op.forward.__module__.rpartition(".")[2].strip("_").replace("_", " ")
+    return _coq.module_of(name).replace("_", " ")

@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     from certgrad.coq import File
 
 
+MAKEFILE = """# Coq's memory is collected less often: a fifth less time.
+export OCAMLRUNPARAM ?= {memory}
+
+all:
+\tcoq_makefile -f _CoqProject -o Makefile.coq
+\t$(MAKE) -k -f Makefile.coq
+
+.PHONY: all
+"""
+
+
 class Program(StrEnum):
     """A program of a graph."""
 
@@ -166,25 +177,14 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
     return files, others
 
 
-MAKEFILE = """# Coq's memory is collected less often: a fifth less time.
-export OCAMLRUNPARAM ?= {memory}
-
-all:
-\tcoq_makefile -f _CoqProject -o Makefile.coq
-\t$(MAKE) -k -f Makefile.coq
-
-.PHONY: all
-"""
-
-
 def _families(files: "list[File]") -> "list[File]":
     """Those of the ops that one module declares as one file, of its name."""
+    from certgrad.cli import _coq
     from certgrad.coq import File
 
     modules: dict[str, list[File]] = {}
     for file in files:
-        module = _library.get(file.subject).forward.__module__.rpartition(".")[2].strip("_")
-        modules.setdefault(module, []).append(file)
+        modules.setdefault(_coq.module_of(file.subject), []).append(file)
     return [
         File(
             module,

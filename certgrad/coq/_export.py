@@ -14,7 +14,7 @@ from certgrad.obligations.verify._programs import DoesNotTraceError, at_symbols,
 from certgrad.specification.rule import UnreadableError
 
 from ._errors import NotPrintedError
-from ._names import identifier
+from ._names import identifier, mentioned
 from ._programs import Function
 from ._statements import Case, Section
 from ._theorem import Theorem
@@ -31,7 +31,6 @@ Open Scope R_scope.
 _PATH = re.compile(r"[.:]")
 """What stands between the parts of a rule's name."""
 _DEFINED = re.compile(r"^(?:Definition|Fixpoint) ([\w']+)", re.MULTILINE)
-_WORD = re.compile(r"[\w']+")
 LIMIT = 10
 """Seconds for one theorem."""
 
@@ -88,19 +87,10 @@ class File:
 
     def _mentioned(self, kept: Callable[[Theorem], bool]) -> Callable[[Function], bool]:
         """Whether a theorem that is kept speaks of a definition, or another definition does that one speaks of."""
-        definitions = {name: d for s in self.sections for d in s.definitions for name in _DEFINED.findall(d.text)}
-        found: set[str] = set()
-        left = [word for t in self.theorems if not t.reason and kept(t) for word in _words(t.statement, *t.ways)]
-        while left:
-            name = left.pop()
-            if name in definitions and name not in found:
-                found.update(_DEFINED.findall(definitions[name].text))
-                left += _words(definitions[name].text)
+        definitions = {n: d.text for s in self.sections for d in s.definitions for n in _DEFINED.findall(d.text)}
+        theorems = [t for t in self.theorems if not t.reason and kept(t)]
+        found = mentioned([text for t in theorems for text in (t.statement, *t.ways)], definitions)
         return lambda one: not found.isdisjoint(_DEFINED.findall(one.text))
-
-
-def _words(*texts: str) -> set[str]:
-    return {word for text in texts for word in _WORD.findall(text)}
 
 
 def said(text: str) -> str:

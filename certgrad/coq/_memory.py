@@ -25,10 +25,10 @@ from certgrad.report.files import write_atomically
 
 from ._export import Section
 from ._library import Library, sources
+from ._names import mentioned
 from ._theorem import Theorem
 
 _SENTENCE = re.compile(r"^(?:Definition|Fixpoint|Record|Inductive)\s+([\w']+).*?\.(?=\s*$)", re.MULTILINE | re.DOTALL)
-_WORD = re.compile(r"[A-Za-z_][\w']*")
 
 
 @dataclass(frozen=True)
@@ -111,14 +111,7 @@ class Memory:
             self._sentences = {
                 m[1]: m[0] for file in sorted(sources().glob("*.v")) for m in _SENTENCE.finditer(file.read_text())
             }
-        found: dict[str, str] = {}
-        left = [text]
-        while left:
-            for word in _WORD.findall(left.pop()):
-                if word in self._sentences and word not in found:
-                    found[word] = self._sentences[word]
-                    left.append(found[word])
-        return (found[word] for word in sorted(found))
+        return (self._sentences[word] for word in sorted(mentioned([text], self._sentences)))
 
     def _path(self, kind: str, digest: str) -> Path:
         return self.library.cache / kind / digest[:2] / f"{digest[2:34]}.json"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
+_WORD = re.compile(r"[A-Za-z_][\w']*")
 _TAKEN = frozenset(
     "as at cofix else end exists fix for forall fun if in let match return Set Prop SProp Type then using where with "
     "by Z R bool nat true false PI ln exp sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
@@ -19,3 +21,15 @@ def identifier(name: str) -> str:
     if not out or not (out[0].isalpha() or out[0] == "_"):
         out = f"_{out}"
     return f"{out}_" if out in _TAKEN else out
+
+
+def mentioned(texts: Iterable[str], definitions: Mapping[str, str]) -> set[str]:
+    """The names of the definitions that texts mention, and that these definitions mention."""
+    found: set[str] = set()
+    left = [*texts]
+    while left:
+        for word in _WORD.findall(left.pop()):
+            if word in definitions and word not in found:
+                found.add(word)
+                left.append(definitions[word])
+    return found

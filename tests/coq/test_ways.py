@@ -104,7 +104,7 @@ def test_ops_of_one_module_share_a_file():
     assert (piecewise.name, piecewise.subject) == ("activations_piecewise", "relu, elu")
     assert piecewise.theorems == (*one.theorems, *three.theorems)
     assert softmax.sections == two.sections
-    names = [name for s in piecewise.sections for d in s.definitions for name in (d.name,)]
+    names = [d.name for s in piecewise.sections for d in s.definitions]
     assert len(names) == len(set(names))
 
 
