@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from certgrad.errors import CertgradError
 from certgrad.graph._induction import Induction, Judgement
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._operation import Operation, traced_programs
+from certgrad.graph._operation import traced_programs
 from certgrad.graph._trace import TracedGraph
 from certgrad.obligations.generality.decisions import rendering
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -42,7 +43,7 @@ def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, str]) ->
     known = {mine: size for mine, size in sizes.items() if size is not None}
     if programs is None or len(known) < len(sizes):
         return False
-    there = Operation(equation, operation.names, operation.active, operation.domain, operation.title, operation.signs)
+    there = replace(operation, equation=equation)
     try:
         with wide_floats(equation.wide):
             found = traced_programs(there, equation.run, tuple(tuple(v.aval.shape) for v in equation.variables))

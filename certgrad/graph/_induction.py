@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from certgrad.graph._lemma import Instance, Lemmas
 from certgrad.graph._operation import Operation, argument_names, domain_of
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Asked, holds_for_constants
+from certgrad.graph._still import is_still
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._values import Values
 from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
@@ -69,6 +70,8 @@ class Shared:
     used: dict[str, Lemma] = field(default_factory=dict)
     regions: dict[Any, Any] = field(default_factory=dict)
     """The equation of each region, by what it is made of."""
+    still: dict[Any, Any] = field(default_factory=dict)
+    """Which outputs of an operation do not move where they are 0, by its proof (kept beside) and its operands."""
 
 
 class Induction:
@@ -94,6 +97,8 @@ class Induction:
         self.signs: dict[Value, int] = {}
         self.fixed: set[int] = set()
         """The nodes that depend on no input."""
+        self.still: dict[Value, bool] = {}
+        """Whether a value does not move where it is 0, as far as that was asked."""
         self.asked: list[Asked] = []
         self.clauses: dict[int, list[Clause]] = {}
         """The hypotheses at each node, as clauses."""
@@ -183,12 +188,17 @@ class Induction:
         judgement = self.shared.judgements.get(key)
         if judgement is None:
             judgement = self.shared.judgements[key] = self._judge(node, equation, real, active, signs)
+        k = judgement.instance.proof.if_still
+        if k is not None and is_still(self, slots[k]):
+            judgement = self._where_zeros_are_still(judgement, key, k)
         for k, sign in enumerate(judgement.signs):
             self.signs[node.id, k] = sign
         operation = judgement.operation
         if not any(real) and not any(o.real for o in node.outputs):
             return self.plain(node, "constant", node.name)
         self.judged[node.id] = judgement
+        lemma = judgement.instance.proof.lemma
+        self.shared.used.setdefault(lemma.digest, lemma)
         if active:
             self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
             self.consumed(node, slots, active, operation.names)
@@ -213,9 +223,18 @@ class Induction:
         outputs = lemmas.signs(_with_signs(operation, signs), proof)
         outputs = tuple(outputs[k] if k < len(outputs) else ANY for k in range(len(node.outputs)))
         outputs = (_bounds.both(outputs[0], _selected(equation, signs)), *outputs[1:])
-        self.shared.used.setdefault(proof.lemma.digest, proof.lemma)
         instantiation = {mine: str(size) for mine, size in instance.sizes.items()}
         return Judgement(operation, instance, informed, gone, outputs, instantiation)
+
+    def _where_zeros_are_still(self, judgement: Judgement, key: Any, argument: int) -> Judgement:
+        """The judgement by a lemma that may use that an argument does not move where it is 0."""
+        found = self.shared.judgements.get((*key, argument))
+        if found is None:
+            operation = replace(judgement.operation, still=(argument,))
+            instance = self.shared.lemmas.of(_with_signs(operation, judgement.informed))
+            found = replace(judgement, operation=operation, instance=instance)
+            self.shared.judgements[*key, argument] = found
+        return found
 
     def _lemma(self, operation: Operation, signs: tuple[int, ...]) -> tuple[Instance, tuple[int, ...], list[Statement]]:
         """The lemma as it stands, or the one that may use where the arguments are, where that says more."""
@@ -334,7 +353,7 @@ def _true(relation: str, value: float) -> bool:
 
 
 def _with_signs(operation: Operation, signs: tuple[int, ...]) -> Operation:
-    return Operation(operation.equation, operation.names, operation.active, operation.domain, operation.title, signs)
+    return replace(operation, signs=signs)
 
 
 def described_as(traced: TracedGraph, node: Node, equation: Any) -> tuple[tuple[str, ...], tuple[str, ...], str]:

@@ -43,6 +43,8 @@ class Operation:
     title: str = ""
     signs: tuple[int, ...] = ()
     """Where the arguments are, as `_bounds` says it."""
+    still: tuple[int, ...] = ()
+    """The arguments of which each entry that is 0 has the tangent 0, whatever moves: see `prove/still.py`."""
     search: bool = True
     """Whether to look for a witness where the proof fails."""
 
@@ -82,6 +84,7 @@ def operation_key(operation: Operation) -> Any:
         operation.names,
         operation.domain,
         operation.signs,
+        operation.still,
         operation.title,
         operation.search,
     )
@@ -110,8 +113,22 @@ def rule_is_reverse(equation: Equation) -> bool:
     return equation.name.startswith("custom_vjp_call")
 
 
+STILL = "does not move where it is 0"
+"""What is said of an argument that is still at 0, after its name."""
+
+
 def given_parameters(operation: Operation) -> list[str]:
-    return [text for n, s in zip(operation.names, operation.signs, strict=False) for text in _bounds.conditions(n, s)]
+    """What the lemma takes for granted of its arguments, and each step that uses it shows of its operands."""
+    where = [text for n, s in zip(operation.names, operation.signs, strict=False) for text in _bounds.conditions(n, s)]
+    return [*where, *(f"{operation.names[k]} {STILL}" for k in operation.still)]
+
+
+def with_given(operation: Operation, texts: Sequence[str]) -> Operation | None:
+    """The operation with what `given_parameters` says, read back; None where a text says something else."""
+    moves = {f"{n} {STILL}": k for k, n in enumerate(operation.names)}
+    signs = _bounds.given((one for one in texts if one not in moves), operation.names)
+    still = tuple(moves[one] for one in texts if one in moves)
+    return None if signs is None else replace(operation, signs=signs, still=still)
 
 
 def shown_name(operation: Operation) -> str:

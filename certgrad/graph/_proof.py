@@ -24,12 +24,14 @@ from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, rendering
+from certgrad.obligations.laws.order import sole_maximum
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.problem import Problem, Programs, build
 from certgrad.obligations.prove.prove import minimal, prove
 from certgrad.obligations.prove.statements import Outcome
+from certgrad.obligations.prove.still import may_be_zero
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var, template
@@ -78,6 +80,8 @@ class Proof:
     """Hypotheses on dimensions, over the programs' names."""
     signs: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
     """The signs of the outputs, by those of the arguments."""
+    if_still: int | None = None
+    """An argument because of which less is asked if it is still at 0."""
 
     @property
     def holds(self) -> bool:
@@ -282,6 +286,7 @@ def _judged_once(
         o.domain,
         o.title,
         o.signs,
+        o.still,
         o.search,
         names,
         shapes.dtypes,
@@ -325,18 +330,13 @@ def _judged_as_read(
     kinds = list(OF_RULES) if operation.active else ["rule_runs_forward"]
     try:
         with limited():
-            problem = _build(operation, shapes, programs, reading)
-            given = [
-                fact
-                for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
-                for fact in _bounds.facts(argument(n, t.shape, "float").body, s)
-            ]
-            problem.facts = problem.facts.extended(given)
+            problem = built(operation, shapes, programs, reading)
         notes = sorted(problem.notes)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
         return Proof(_lemma(operation, shapes, programs, names, results, {}, []), names, programs)
     reads, extents = _reads(operation, programs), dict[Var, Poly]()
+    asked: dict[str, dict[Statement, Clause]] = {}
     for kind in kinds:
         if kind == "vjp_is_adjoint" and rule_is_reverse(operation.equation):
             # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
@@ -344,16 +344,53 @@ def _judged_as_read(
         outcome = _attempt(problem, kind)
         found = [] if outcome.proved else [failure_of(operation, shapes, programs, names, kind, outcome)]
         extents |= outcome.ranges
-        here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
-        for clause in outcome.hypotheses if outcome.proved else []:
-            clauses.setdefault(here(clause), clause)
+        asked[kind] = read(operation, programs, outcome) if outcome.proved else {}
+        clauses = {**asked[kind], **clauses}
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
         results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
+    proved = all(o.verdict in HOLDS for o in results)
+    if_still = _if_still(problem, asked, replace(reads, ranges={**extents, **reads.ranges})) if proved else None
+    if if_still is not None and if_still.argument in operation.still:
+        clauses = {**{s: c for s, c in clauses.items() if s not in if_still.once}, **if_still.or_zero}
+        extents |= if_still.ranges
     ordered = in_order(clauses)
     kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts)}
     stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
     reads = replace(reads, ranges={**extents, **reads.ranges})
-    return Proof(_lemma(operation, shapes, programs, names, results, stated, notes), names, programs, stated, reads)
+    lemma = _lemma(operation, shapes, programs, names, results, stated, notes)
+    argument = None if if_still is None else if_still.argument
+    return Proof(lemma, names, programs, stated, reads, if_still=argument)
+
+
+@dataclass(frozen=True)
+class _IfStill:
+    """Hypotheses that say less if an argument is still at 0: those without that, and those with it."""
+
+    argument: int
+    once: Mapping[Statement, Clause]
+    or_zero: Mapping[Statement, Clause]
+    ranges: Mapping[Var, Poly]
+
+
+def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]], reads: Reads) -> _IfStill | None:
+    """What the derivative asks of a maximum, and would ask if an argument were still at 0; no other law asks it."""
+    derivative = asked.get("jvp_is_derivative", {})
+    found = may_be_zero(problem) if any(map(sole_maximum, derivative.values())) else None
+    if found is None:
+        return None
+    reads = replace(reads, ranges={**found.ranges, **reads.ranges})
+    once = reads.each_once(found.once)
+    others = {s for kind, statements in asked.items() if kind != "jvp_is_derivative" for s in statements}
+    if not once.keys() <= derivative.keys() or not others <= derivative.keys() - once.keys():
+        return None
+    return _IfStill(found.argument, once, reads.each_once(found.or_zero), found.ranges)
+
+
+def read(operation: Operation, programs: Programs, outcome: Outcome) -> dict[Statement, Clause]:
+    """The hypotheses of a proof, with what they say."""
+    reads = _reads(operation, programs)
+    here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
+    return here.each_once(outcome.hypotheses)
 
 
 def _reads(operation: Operation, programs: Programs) -> Reads:
@@ -362,6 +399,18 @@ def _reads(operation: Operation, programs: Programs) -> Reads:
     result = [dim_poly(d) for d in programs.out_shapes[0]] if programs.out_shapes else []
     ranges = {template(k): size for k, size in enumerate(result)}
     return Reads({name: shape_polys(v.aval) for name, v in variables}, ranges)
+
+
+def built(operation: Operation, shapes: ActiveShapes, programs: Programs, reading: Reading) -> Problem:
+    """The programs as terms, with what is known of where the arguments are."""
+    problem = _build(operation, shapes, programs, reading)
+    given = [
+        fact
+        for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
+        for fact in _bounds.facts(argument(n, t.shape, "float").body, s)
+    ]
+    problem.facts = problem.facts.extended(given)
+    return problem
 
 
 def _build(operation: Operation, shapes: ActiveShapes, programs: Programs, reading: Reading) -> Problem:

@@ -23,9 +23,9 @@ from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
-from certgrad.obligations.laws.order import different_entries, sole_maximum
-from certgrad.obligations.prove.evaluate import all_different_at, attained_once_at, evaluate
-from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.laws.order import different_entries
+from certgrad.obligations.prove.evaluate import all_different_at, evaluate
+from certgrad.obligations.prove.satisfiable import relations_of
 from certgrad.obligations.terms.atoms import Access, Dim
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
@@ -357,8 +357,9 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
     ranges = known | {template(k): size(sizes) for k, size in enumerate(asked.result)} | ranges
     variables = sorted(clause.free)
     points = product(steps, product(*(range(ranges[v]) for v in variables)))
-    once, different = sole_maximum(clause), different_entries(clause)
-    plain = _plain_reads(clause) if not clause.guards and once is None and different is None else None
+    relations, different = relations_of(clause), different_entries(clause)
+    once = any(r.once is not None for r in relations)
+    plain = _plain_reads(clause) if not clause.guards and not once and different is None else None
     seen: dict[Any, bool] = {}
     for step, point in points if rigorous else islice(points, ENTRIES):
 
@@ -373,18 +374,16 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
             read = tuple([entries[t][(*step, *(k if v is None else env[v] for v, k in ix))] for t, ix in plain])
             if all(isinstance(x, int | np.integer) for x in read):
                 if read not in seen:
-                    seen[read] = any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives)
+                    seen[read] = any(r.holds(dims, value, env) for r in relations)
                 if not seen[read]:
                     return False
                 continue
         if clause.guards and any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
             continue
-        if once is not None:
-            holds = attained_once_at(once, dims, value, env)
-        elif different is not None:
+        if different is not None:
             holds = all_different_at(*different, dims, value, env)
         else:
-            holds = any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives)
+            holds = any(r.holds(dims, value, env) for r in relations)
         if not holds:
             return False
     return True

@@ -5,8 +5,9 @@ Each variable that a statement binds is an axis of the arrays that stand for its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, NamedTuple
@@ -53,13 +54,36 @@ class Scope:
     axes: tuple[tuple[str, int], ...] = ()
     entry: int = 0
     """So many axes are those of whole arrays."""
+    values: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """The values of a variable that does not take all below its range, along its axis and the axes before."""
 
-    def within(self, over: Sequence[t.Range]) -> Scope:
-        added = tuple((r.variable, _whole(_term(r.size, self))) for r in over)
-        inner = Scope(self.arrays, self.sizes, (*self.axes, *added), self.entry)
+    def within(self, over: Sequence[t.Range], where: Sequence[t.Statement] = ()) -> Scope:
+        """With more variables, of whose values some are left out at which a condition is false."""
+        inner = self
+        for r in over:
+            inner = inner._with(r.variable, _whole(_term(r.size, self)), where)
         if prod(n for _, n in inner.axes) > MAX_TERMS:
             raise UnfitError(f"more than {MAX_TERMS} terms")
         return inner
+
+    def _with(self, variable: str, count: int, where: Sequence[t.Statement]) -> Scope:
+        """With one more variable. Of a window in a long axis, its places are all that is looked at."""
+        values = {name: places for name, places in self.values.items() if name != variable}
+        wide = replace(self, axes=(*self.axes, (variable, count)), values=values)
+        named = {name for name, _ in wide.axes}
+        own = [w for w in where if isinstance(w, t.Compare) and _of_indices(w, variable, named)]
+        sides = [(w.relation, _term(w.left, wide), _term(w.right, wide)) for w in own]
+        shape = np.broadcast_shapes(*(np.shape(x) for _, *pair in sides for x in pair)) if sides else ()
+        if not sides or prod(shape) > MAX_TERMS:
+            return wide
+        kept = np.ones(shape, bool)
+        for relation, left, right in sides:
+            kept &= _RELATIONS[relation](left, right)
+        most = max(int(kept.sum(-1).max(initial=0)), 1)
+        if most >= count:
+            return wide
+        places = np.argsort(~kept, axis=-1, kind="stable")[..., :most]
+        return replace(self, axes=(*self.axes, (variable, most)), values={**values, variable: places})
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -160,9 +184,28 @@ def _test(s: t.Statement, scope: Scope) -> Tested:
     raise UnfitError("it is said in words alone" if isinstance(s, t.Words | t.Solves | t.OffBoundaries) else "a loop")
 
 
+_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
+
+
 def _compared(relation: str, a: Any, b: Any) -> Tested:
-    compare = {">": a > b, ">=": a >= b, "<": a < b, "<=": a <= b, "=": a == b, "!=": a != b}
-    return Tested(jnp.asarray(compare[relation]), jnp.asarray((a == a) & (b == b)))
+    return Tested(jnp.asarray(_RELATIONS[relation](a, b)), jnp.asarray((a == a) & (b == b)))
+
+
+_OF_INDICES = (t.Compare, t.Index, t.Number, t.Size, t.Axis, t.Add, t.Mul)
+
+
+def _of_indices(condition: t.Compare, variable: str, known: Collection[str]) -> bool:
+    """Only sizes, the variable and others that are known decide the condition."""
+    nodes = list(t.walk(condition))
+    read = {n.name for n in nodes if isinstance(n, t.Index)}
+    return all(isinstance(n, _OF_INDICES) for n in nodes) and variable in read and read <= {*known}
 
 
 def _all(parts: Sequence[Any]) -> Any:
@@ -194,10 +237,11 @@ def _kept(where: Sequence[t.Statement], inner: Scope) -> Tested:
 
 
 def _flat(
-    over: Sequence[t.Range], bodies: Sequence[t.Term], where: Sequence[t.Statement], scope: Scope
+    over: Sequence[t.Range], bodies: Sequence[t.Term], where: Sequence[t.Statement], scope: Scope, whole: bool = False
 ) -> tuple[list[Any], Any]:
-    """Terms with the variables of `over` as one last axis, and where their conditions hold."""
-    inner = scope.within(over)
+    """Terms with the variables of `over` as one last axis, and where their conditions hold; with all their values if
+    `whole`."""
+    inner = scope.within(over, () if whole else where)
     kept = _kept(where, inner)
     shape = (*scope.shape, prod(inner.shape[len(scope.shape) :]))
     values = [_spread(jnp.where(kept.defined, _real(_term(b, inner)), jnp.nan), inner).reshape(shape) for b in bodies]
@@ -274,6 +318,9 @@ def _array(name: str, scope: Scope) -> Any:
 
 def _index(name: str, scope: Scope) -> np.ndarray:
     at = next(k for k in reversed(range(len(scope.axes))) if scope.axes[k][0] == name)
+    if name in scope.values:
+        known = scope.values[name]
+        return known.reshape(*known.shape, *[1] * (len(scope.axes) - known.ndim))
     shape = [1] * len(scope.axes)
     shape[at] = scope.axes[at][1]
     return np.arange(scope.axes[at][1]).reshape(shape)
@@ -314,6 +361,8 @@ def _transposed(array: Any, index: Sequence[t.Term], scope: Scope) -> Any:
     if len(read) < len(index) or len(set(read)) < len(read) or len(set(names)) < len(names):
         return None
     at = [names.index(name) for name in read]
+    if not scope.values.keys().isdisjoint(read):
+        return None
     if any(scope.axes[k][1] != n for k, n in zip(at, array.shape, strict=True)):
         return None
     shape = [1] * len(names)
@@ -347,7 +396,7 @@ def _fold(p: t.Fold, scope: Scope) -> Any:
     if p.kind == "maximum":
         values, kept = _flat(p.over, [p.body], p.where, scope)
         return _greatest(values[0], kept)
-    inner = scope.within(p.over)
+    inner = scope.within(p.over, p.where)
     kept, last = _kept(p.where, inner), _last(len(p.over))
     value = jnp.where(kept.holds, _real(_term(p.body, inner)), float(p.kind == "product"))
     value = _spread(jnp.where(kept.defined, value, jnp.nan), inner)
@@ -402,7 +451,7 @@ def _eliminated(rows: Any) -> tuple[Any, Any]:
 
 def _chosen(p: t.Chosen, scope: Scope) -> Any:
     """The first place of the greatest values; or which comes to a place in their order; or to which place one comes."""
-    values, kept = _flat(p.over, p.bodies, p.where, scope)
+    values, kept = _flat(p.over, p.bodies, p.where, scope, whole=True)
     undefined = jnp.stack([x != x for x in values]).any((0, -1)) | ~kept.any(-1)
     lengths = scope.within(p.over).shape[len(scope.axes) :]
     if p.kind in ("pivots", "pivoted"):

@@ -6,7 +6,22 @@ from collections.abc import Sequence
 
 from .denied import denied
 from .text import CONTINUOUS, text
-from .tree import Array, AtSteps, Both, Either, ForAll, Index, Node, Solves, Statement, Unique, Where, linear, walk
+from .tree import (
+    Array,
+    AtSteps,
+    Both,
+    Either,
+    ForAll,
+    Index,
+    Node,
+    Solves,
+    Statement,
+    Unique,
+    Where,
+    linear,
+    once_or_zero,
+    walk,
+)
 
 _WORDS = {
     " > ": "is greater than",
@@ -27,8 +42,9 @@ def prose(statement: Statement, inputs: Sequence[str] = ()) -> str:
     inner = inner.holds if isinstance(inner, AtSteps) else inner
     guarded = isinstance(inner, Where)
     then = inner.then if isinstance(inner, Where) else inner
-    if isinstance(then, Unique) and not guarded:
-        return _attained_once(then, text(statement, inputs=inputs))
+    unique = then if isinstance(then, Unique) else once_or_zero(then)
+    if unique is not None and not guarded:
+        return _attained_once(unique, text(statement, inputs=inputs)) + (", or is 0" if unique is not then else "")
     if isinstance(then, Solves):
         shown = text(then if guarded else statement, inputs=inputs).replace(CONTINUOUS, "", 1)
         shown = shown.replace(" solves ", " returns solves ", 1)
@@ -46,9 +62,10 @@ def prose(statement: Statement, inputs: Sequence[str] = ()) -> str:
 
 
 def _attained_once(unique: Unique, shown: str) -> str:
-    least = all(c < 0 for c, _ in linear(unique.body))
+    extreme = "minimum" if all(c < 0 for c, _ in linear(unique.body)) else "maximum"
     what = shown.removeprefix("argmin of ").removeprefix("argmax of ").replace(" is unique", "", 1)
-    return f"the {'minimum' if least else 'maximum'} of {what} is attained only once"
+    what = what.replace(f", or the {extreme} is 0", "", 1)
+    return f"the {extreme} of {what} is attained only once"
 
 
 def _in_words(shown: str) -> str:

@@ -78,7 +78,7 @@ class Printer:
         if isinstance(s, t.Compare):
             return self.compare(s)
         if isinstance(s, t.Either):
-            return (r" \;\text{or}\; " if self.latex else " or ").join(map(self.statement, s.parts))
+            return self.either(s)
         if isinstance(s, t.Both):
             return self.joined(map(self.statement, s.parts))
         if isinstance(s, t.NotIn):
@@ -156,10 +156,23 @@ class Printer:
             return rf"{inner} \notin \mathbb{{Z}}" if self.latex else f"{inner} is not an integer"
         return rf"{inner} \notin \{{0, -1, -2, \dots\}}" if self.latex else f"{inner} is not 0, −1, −2, …"
 
+    def either(self, s: t.Either) -> str:
+        """The alternatives; a maximum that is attained once, or is 0, is written out once."""
+        unique = t.once_or_zero(s)
+        if unique is None:
+            return (r" \;\text{or}\; " if self.latex else " or ").join(map(self.statement, s.parts))
+        words = f", or the {'minimum' if self.least(unique) else 'maximum'} is 0"
+        return self.unique(unique) + (rf"\text{{{words}}}" if self.latex else words)
+
+    @staticmethod
+    def least(s: t.Unique) -> bool:
+        """It is a minimum, written as the maximum of what is negative."""
+        return all(c < 0 for c, _ in t.linear(s.body))
+
     def unique(self, s: t.Unique) -> str:
         """`argmax of x[i,j] over j is unique`; of a negated term, argmin."""
         summands = t.linear(s.body)
-        least = all(c < 0 for c, _ in summands)
+        least = self.least(s)
         entry = self.term(sum_of((-c, f) for c, f in summands) if least else s.body)
         window = self.window(s, r" \le " if self.latex else " ≤ ")
         where = "·".join(self.atom(t.Truth(w)) for w in s.where) + " = 1" if s.where and not window else ""

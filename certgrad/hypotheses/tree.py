@@ -340,6 +340,17 @@ def scaled(coefficient: Fraction, factors: list[Term]) -> Term:
     return every[0] if len(every) == 1 else Mul(tuple(every))
 
 
+def once_or_zero(statement: Statement) -> Unique | None:
+    """The maximum that the statement says is attained once, or is 0, if it says that."""
+    if not isinstance(statement, Either) or len(statement.parts) != 2:
+        return None
+    unique, other = statement.parts
+    if not isinstance(unique, Unique):
+        return None
+    zero = Compare("=", Fold("maximum", unique.over, unique.body, unique.where), ZERO)
+    return unique if other == zero else None
+
+
 def linear(term: Term) -> list[tuple[Fraction, tuple[Term, ...]]]:
     """The terms of a sum, each as its coefficient and its other factors. Zero has none."""
     out: list[tuple[Fraction, tuple[Term, ...]]] = []

@@ -102,7 +102,7 @@ def _annotated(plain: Callable) -> Declaration | None:
     try:
         parameters = inspect.signature(plain, eval_str=True).parameters.values()
         result = inspect.signature(plain, eval_str=True).return_annotation
-    except (TypeError, ValueError, NameError):
+    except Exception:  # an annotation that is a text can be any code, or none: `x: "n d"`
         return None
     inputs: list[str] = []
     static: dict[str, Any] = {}

@@ -130,6 +130,45 @@ def test_an_entry_that_does_not_exist_is_undefined() -> None:
     assert found.tolist() == [True, False, False, False]
 
 
+def window(lower: int, upper: int) -> tuple[tuple[t.Range, ...], t.Term, tuple[t.Statement, ...]]:
+    """The entries x[i, 3k + lower] to x[i, 3k + upper]."""
+    k, a = t.Index("k"), t.Index("a")
+    first = t.Add((t.Mul((t.Number("3"), k)), t.Number(str(lower))))
+    last = t.Add((t.Mul((t.Number("3"), k)), t.Number(str(upper))))
+    where = (t.Compare(">=", a, first), t.Compare("<=", a, last))
+    return (t.Range("a", t.Axis("x", 1)),), t.Entry("x", (t.Index("i"), a)), where
+
+
+def over_windows(windows: int, of: t.Statement) -> t.Statement:
+    return t.ForAll((t.Range("i", t.Axis("x", 0)), t.Range("k", t.Number(str(windows)))), of)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0, 2), (-2, 2), (1, 1), (2, 4)])
+def test_of_a_window_its_places_are_looked_at(lower: int, upper: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long axis, of which each window has a few entries: as they are cut out by hand, those outside left out."""
+    rows, n = 8, 90
+    monkeypatch.setattr(places, "MAX_TERMS", rows * (n // 3) * n // 2)
+    over, body, where = window(lower, upper)
+    x = np.random.default_rng(0).integers(-3, 3, (rows, n))
+    parts = [row[max(k + lower, 0) : k + upper + 1] for row in x for k in range(0, n, 3)]
+
+    once = places.question(over_windows(n // 3, t.Unique(over, body, where)), {"x": x}, {}).holds()
+    assert once.ravel().tolist() == [len(part) > 0 and int((part == part.max()).sum()) == 1 for part in parts]
+
+    for kind, value in (("maximum", lambda part: max(part, default=1)), ("sum", np.sum), ("product", np.prod)):
+        fold = t.Fold(kind, over, body, where)
+        zero = places.question(over_windows(n // 3, t.Compare("=", fold, t.ZERO)), {"x": x}, {}).holds()
+        assert zero.ravel().tolist() == [value(part) == 0 for part in parts]
+
+
+def test_a_maximum_that_is_attained_once_or_is_0() -> None:
+    over, body, where = window(0, 2)
+    zero = t.Compare("=", t.Fold("maximum", over, body, where), t.ZERO)
+    x = np.array([[0.0, 0, 0, 1, 1, 0, 2, 1, 0, -1, -1, -2]])
+    either = over_windows(4, t.Either((t.Unique(over, body, where), zero)))
+    assert places.question(either, {"x": x}, {}).holds().tolist() == [[True, False, True, False]]
+
+
 def test_words_cannot_be_asked() -> None:
     with pytest.raises(UnfitError, match="words"):
         places.question(t.Words("it is so"), {}, {}).holds()

@@ -30,6 +30,7 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import GENERIC
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
+from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, operations, wide_floats
@@ -140,7 +141,8 @@ class AtSizes:
         sweep = Sweep(walk, sizes, IDEAL)  # type: ignore[arg-type]
         asked = (*walk.shared.hypotheses, *walk.shared.signs)
         read = [(a.place, r) for a in asked for n, r in a.arguments.items() if n in questions[id(a)].names]
-        self.keys: list[Key] = list(dict.fromkeys((place, r.node, r.output) for place, r in read))
+        still = [(one.place, one.value) for one in walk.shared.still]
+        self.keys: list[Key] = list(dict.fromkeys((place, r.node, r.output) for place, r in (*read, *still)))
 
         def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
             values = sweep.forward(args)
@@ -221,6 +223,28 @@ class AtSizes:
         except Undecided:
             return None
 
+    def _moving_zero(self, point: Point, precision: int) -> str | None:
+        """What is said not to move where it is 0, and does. Raises Undecided."""
+        if not self.walk.shared.still:
+            return None
+        along = self._tangents(point)
+        found = evaluate(self.values, point.inputs, along, precision=precision)
+        kept = {key: pair for key, *pair in zip(self.keys, found.values, found.tangents, strict=False)}
+        for one in self.walk.shared.still:
+            values, tangents = kept[one.place, one.value.node, one.value.output]
+            pairs = zip(np.ravel(values), np.ravel(tangents), strict=True)
+            moved = (t for x, t in pairs if x == 0 and t not in (None, KINK, s.UNKNOWN))
+            if any(s.compare(t, s.ZERO) for t in moved):
+                return one.text
+        return None
+
+    def _tangents(self, point: Point) -> list[Any]:
+        """The direction of the point, with nothing for the inputs that do not move."""
+        tangents: list[Any] = [None] * len(point.inputs)
+        for i, dx in zip(self.space.moving, point.tangents, strict=True):
+            tangents[i] = dx
+        return tangents
+
     def _true(self, asked: Asked, kept: Mapping[Key, Array], taken: Mapping[Any, Array]) -> bool:
         one = self.questions[id(asked)]
         arrays = {n: kept[asked.place, r.node, r.output] for n, r in asked.arguments.items() if n in one.names}
@@ -237,9 +261,7 @@ class AtSizes:
 
     def watched(self, point: Point, most: int | None = None) -> list[Any]:
         """The distances that decide something in the programs and in the hypotheses: all, or at least so many."""
-        tangents: list[Any] = [None] * len(point.inputs)
-        for i, dx in zip(self.space.moving, point.tangents, strict=True):
-            tangents[i] = dx
+        tangents = self._tangents(point)
         with s.watched() as seen:
             for program, arguments, along in (
                 (self.programs.forward, point.inputs, tangents),
@@ -261,6 +283,8 @@ class AtSizes:
             try:
                 with s.precision(bits):
                     if (said := self._false_sign(point.inputs, bits)) is not None:
+                        return f"what is said of a value is false: {said}"
+                    if (said := self._moving_zero(point, bits)) is not None:
                         return f"what is said of a value is false: {said}"
                     _adjoint_of_derivative(at)
                 return None

@@ -10,11 +10,10 @@ import msgspec
 
 from certgrad.accel.verify._digests import Programs
 from certgrad.accel.verify._signs import statements
-from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
 from certgrad.graph._induction import Judgement, Value, described_as
 from certgrad.graph._inside import moves
-from certgrad.graph._operation import Operation
+from certgrad.graph._operation import STILL, Operation, with_given
 from certgrad.graph._run import Place
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._wellformed import line_of
@@ -44,6 +43,15 @@ class Asked:
     sizes: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Still:
+    """What a lemma is given of an argument: that no entry moves which is 0."""
+
+    text: str
+    place: Place
+    value: Ref
+
+
 @dataclass
 class Shared:
     """What the walks of a graph and of the graphs inside it have in common."""
@@ -54,6 +62,7 @@ class Shared:
     hypotheses: list[Asked] = field(default_factory=list)
     signs: list[Asked] = field(default_factory=list)
     """The signs that lemmas are given of their arguments."""
+    still: list[Still] = field(default_factory=list)
 
 
 class Walk:
@@ -163,10 +172,9 @@ class Walk:
         if lemma is None:
             raise StepError(f"no lemma has the digest {step.lemma or '(none)'}")
         names, domain, title = described_as(self.traced, node, equation)
-        signs = _bounds.given(lemma.given, names)
-        if signs is None:
-            raise StepError("its lemma is given something else than where its arguments are")
-        operation = Operation(equation, names, active, domain, title, signs)
+        operation = with_given(Operation(equation, names, active, domain, title), lemma.given)
+        if operation is None:
+            raise StepError("its lemma is given something else than where its arguments are, and which rest at 0")
         instance = self.shared.programs.of(operation, lemma)
         if instance is None:
             raise StepError(f"the lemma {lemma.name} is about other programs than the node's: no digest fits")
@@ -226,6 +234,9 @@ class Walk:
         self.shared.hypotheses += [Asked(h.text, h.tree, *at) for h in step.hypotheses]
         for given in lemma.given:
             name, _, relation = given.partition(" ")
+            if relation == STILL:
+                self.shared.still.append(Still(f"{node.name}: {given}", self.place, arguments[name]))
+                continue
             self._where(f"{node.name}: {given}", name, relation, arguments)
 
     def _where(self, said: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:

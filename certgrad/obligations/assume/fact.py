@@ -48,11 +48,11 @@ def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
     if pattern.tensor != target.tensor:
         return None
     mapping: dict[Var, Ix] = {}
+    made: list[tuple[Ix, Ix]] = []
     for p, t in zip(pattern.index, target.index, strict=True):
         v = p.variable()
         if v is None or v[0] == "b":
-            if p != t:
-                return None
+            made.append((p, t))
         elif mapping.setdefault(v, t) != t or any(w[0] == "b" and w[1] <= level for w in t.free):
             return None
-    return mapping
+    return mapping if all(p.subst(mapping) == t for p, t in made) else None

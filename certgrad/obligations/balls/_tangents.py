@@ -111,9 +111,11 @@ def later(da: Tangent, db: Tangent) -> int:
 
 
 def alike(da: Tangent, db: Tangent) -> bool:
-    """Two numbers move alike along the direction: where they are equal they stay so, as far as it tells."""
+    """Two numbers move alike along the direction: where they are equal they stay so, as far as is known."""
     if da is KINK or db is KINK:
         return False
+    if da is UNKNOWN or db is UNKNOWN:
+        return True
     return tied(ZERO if da is None else da, ZERO if db is None else db) is True
 
 

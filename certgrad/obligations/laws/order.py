@@ -7,12 +7,13 @@ the number of indices at which the maximum is attained is 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Atomic, Clause
+from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.index_cases import Indices, holding, resolved
 from certgrad.obligations.terms.atoms import Access, IndexNumber, Max, Product, Sum, access
 from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_var
@@ -83,13 +84,17 @@ def _ties(a: Max) -> Poly:
 
 
 def sole_maximum(clause: Clause) -> Max | None:
-    """The maximum that the clause says is attained once, if it says that."""
-    if len(clause.alternatives) != 1 or clause.alternatives[0].relation != "= 0":
+    """The maximum that the clause says is attained once, if it says that and nothing else."""
+    return maximum_once(clause.alternatives[0]) if len(clause.alternatives) == 1 else None
+
+
+def maximum_once(relation: Atomic) -> Max | None:
+    """The maximum that the relation says is attained once, if it says that."""
+    if relation.relation != "= 0":
         return None
-    poly = clause.alternatives[0].poly
-    for a in deep_atoms(poly):
+    for a in deep_atoms(relation.poly):
         if (
-            isinstance(a, Max) and not any(v[0] == "b" for v in a.free) and _ties(a).key == poly.key
+            isinstance(a, Max) and not any(v[0] == "b" for v in a.free) and _ties(a).key == relation.poly.key
         ):  # by key: the clause may be older than the atoms of now
             return a
     return None
@@ -257,6 +262,18 @@ def _at_arguments(poly: Poly) -> Poly:
         return poly
     applied(Law.MAXIMUM_AT_ARGUMENT)
     return Rewriter(replace=value)(poly)
+
+
+def of_entries(facts: Iterable[Fact]) -> list[Fact]:
+    """What facts about maxima say of the entries that attain them: max e is e(argmax e)."""
+
+    def value(a: Atom) -> Poly | None:
+        return substitute(a.body, dict(zip(a.vars, argument(a), strict=True))) if isinstance(a, Max) else None
+
+    about = [f for f in facts if any(isinstance(a, Max) for a in atoms_of(f.poly))]
+    if about:
+        applied(Law.MAXIMUM_AT_ARGUMENT)
+    return [replace(f, poly=Rewriter(replace=value)(f.poly)) for f in about]
 
 
 def _taking_part(t: Chosen) -> list[Atom]:

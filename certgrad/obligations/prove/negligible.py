@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from flint import fmpq
 
 from certgrad.hypotheses.platform import PLATFORM
-from certgrad.obligations.assume.conditions import Clause, polys
-from certgrad.obligations.laws.order import different_entries, sole_maximum
+from certgrad.obligations.assume.conditions import Atomic, Clause, polys
+from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, Max, Num, Product, Sum
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.integers import Chosen
@@ -45,17 +45,20 @@ def negligible(clause: Clause, reals: Reals, others: Collection[str] = ()) -> bo
     tensors = {a.tensor for p in polys(clause) for a in deep_atoms(p) if isinstance(a, Access)}
     if not tensors <= known or any(map(is_determined, tensors)):
         return False
-    once, different = sole_maximum(clause), different_entries(clause)
+    different = different_entries(clause)
+    if different is not None:
+        return any(_spread(different[0], t, reals, [different[1]]) for t in reals)
+    return any(_rarely_fails(a, reals) for a in clause.alternatives)
+
+
+def _rarely_fails(a: Atomic, reals: Reals) -> bool:
+    once = maximum_once(a)
     if once is not None:
         kept = not any(isinstance(b, Pred) for b in deep_atoms(once.where))  # a mask may leave nothing
         return kept and any(_spread(once.body, t, reals, once.vars) for t in reals)
-    if different is not None:
-        return any(_spread(different[0], t, reals, [different[1]]) for t in reals)
-    return any(
-        _nonzero(a.poly, reals) if a.relation == "!= 0" else any(_spread(a.poly, t, reals) for t in reals)
-        for a in clause.alternatives
-        if a.relation in ("!= 0", "not integer", "not pole")
-    )
+    if a.relation not in ("!= 0", "not integer", "not pole"):
+        return False
+    return _nonzero(a.poly, reals) if a.relation == "!= 0" else any(_spread(a.poly, t, reals) for t in reals)
 
 
 def spreading(p: Poly, reals: Reals) -> set[str]:

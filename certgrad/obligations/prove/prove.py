@@ -26,7 +26,7 @@ from certgrad.obligations.certificate import OF_VALUES
 from certgrad.obligations.decide.cases import Region, facts_of
 from certgrad.obligations.decide.implicit import without_repeated
 from certgrad.obligations.decide.products import split_products
-from certgrad.obligations.laws.order import attained, by_rules, ordered
+from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entries, ordered, sole_maximum, unique
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.terms.atoms import Base
@@ -115,7 +115,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         if any(not has_one_solution(c) and mentions(p, free) for c in solvers for p in polys(c)):
             return Outcome(reason="a tangent or seed stands in an equation that is not linear in what solves it")
         more, others = facts_of(found)
-        region = Region(facts.extended(more), (*assumed_clauses, *others))
+        region = Region(facts.extended([*more, *of_entries(more)]), (*assumed_clauses, *others))
         one_each = without_repeated(found, region, problem.input_shapes)
         hypotheses = [
             *domain,
@@ -134,12 +134,13 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
                 reach = {v: n for v, n in reach.items() if v not in beyond_axes(clause)}
         families = ([set(tangents)] if kind not in OF_VALUES else []) + ([set(seeds)] if adjoint else [])
         relations: dict[str, None] = {}
+        once = (*obligation.once, *_once(problem, domain))
         for left, right, shape in obligation.pairs:
             ranges = {template(k): n for k, n in enumerate(shape)}
             place = Indices(ranges, facts=region.facts, clauses=region.clauses)
-            if domain and obligation.once:  # it may decide over which values maxima are taken
+            if domain and once:  # it may decide over which values maxima are taken
                 left, right = (by_rules(resolved(side, place), place) for side in (left, right))
-            left, right = (split_products(ordered(side, place, obligation.once)) for side in (left, right))
+            left, right = (split_products(ordered(side, place, once)) for side in (left, right))
             if obligation.derivative:
                 right = sided(right, region.facts, problem.tangents)
             closing = Closing(left - right, region.over(ranges), problem, families, tangents if adjoint else None)
@@ -154,6 +155,13 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _once(problem: Problem, domain: Sequence[Clause]) -> list[Unique]:
+    """The maxima over entries that the domain says are attained once, at each place of a result."""
+    ranges = dict(pair for t in problem.forward for pair in t.variables) if len(problem.forward) == 1 else {}
+    ranges |= _extents(domain)
+    return [u for c in domain if (a := sole_maximum(c)) is not None and (u := unique(a, ranges)) is not None]
 
 
 _WHERE = {

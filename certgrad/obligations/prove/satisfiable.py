@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 from flint import arb, fmpq
@@ -11,8 +12,8 @@ from flint import arb, fmpq
 from certgrad.hypotheses.size_texts import names_in
 from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
-from certgrad.obligations.laws.order import different_entries, sole_maximum
-from certgrad.obligations.terms.atoms import Dim
+from certgrad.obligations.laws.order import different_entries, maximum_once
+from certgrad.obligations.terms.atoms import Dim, Max
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
@@ -136,13 +137,9 @@ def _holds(
             ranges.append(range(_steps(tests[v], v, dims, value)))
         else:
             ranges.append(_places(int(evaluate(known[v], dims, value, {}).unique_fmpz()) if v in known else size))
-    once, different = sole_maximum(clause), different_entries(clause)
+    relations, different = relations_of(clause), different_entries(clause)
     for place in product(*ranges):
         env = dict(zip(variables, place, strict=True))
-        if once is not None and not clause.guards:
-            if not attained_once_at(once, dims, value, env):
-                return False
-            continue
         if different is not None and not clause.guards:
             if not all_different_at(*different, dims, value, env):
                 return False
@@ -153,9 +150,29 @@ def _holds(
             if not has_solution(clause, value):
                 return False
             continue
-        if not any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives):
+        if not any(a.holds(dims, value, env) for a in relations):
             return False
     return True
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One alternative of a hypothesis, at numbers."""
+
+    atomic: Atomic
+    once: Max | None
+    """The maximum that it says is attained once, if it says that."""
+
+    def holds(self, dims: Mapping[str, int], value: Values, env: Mapping[Var, int]) -> bool:
+        """Raises what evaluating a term raises."""
+        if self.once is not None:
+            return attained_once_at(self.once, dims, value, env)
+        return _true(self.atomic, evaluate(self.atomic.poly, dims, value, env))
+
+
+def relations_of(clause: Clause) -> list[Relation]:
+    """The alternatives of a hypothesis, to be evaluated."""
+    return [Relation(a, maximum_once(a)) for a in clause.alternatives]
 
 
 def _true(a: Atomic, x: arb) -> bool:

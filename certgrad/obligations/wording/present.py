@@ -9,8 +9,8 @@ from typing import cast
 from certgrad.hypotheses.canonical import LETTERS
 from certgrad.hypotheses.text import Style, equal_by_induction, term_text
 from certgrad.hypotheses.tree import Carry
-from certgrad.obligations.assume.conditions import Clause
-from certgrad.obligations.laws.order import different_entries, sole_maximum
+from certgrad.obligations.assume.conditions import Atomic, Clause
+from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Product, Sum
 from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.polynomials import Poly
@@ -62,19 +62,19 @@ def on_boundaries(clause: Clause) -> bool:
 
     Or it says that a maximum is attained once, of a function that is analytic in one entry, another one for each index.
     """
-    once, different = sole_maximum(clause), different_entries(clause)
+    different = different_entries(clause)
+    if different is not None:
+        return not clause.guards and _of_separate_entries(different[0], {different[1]})
+    return any(_on_boundary(a, clause) for a in clause.alternatives)
+
+
+def _on_boundary(a: Atomic, clause: Clause) -> bool:
+    once = maximum_once(a)
     if once is not None:
         some = not any(isinstance(b, Pred) for b in deep_atoms(once.where))  # a mask may leave nothing
         return some and not clause.guards and _of_separate_entries(once.body, {*once.vars})
-    if different is not None:
-        return not clause.guards and _of_separate_entries(different[0], {different[1]})
-    return any(
-        a.relation in ("!= 0", "not integer", "not pole")
-        and not any(
-            isinstance(b, (Pred, Max)) or (isinstance(b, Access) and is_determined(b.tensor))
-            for b in deep_atoms(a.poly)
-        )
-        for a in clause.alternatives
+    return a.relation in ("!= 0", "not integer", "not pole") and not any(
+        isinstance(b, (Pred, Max)) or (isinstance(b, Access) and is_determined(b.tensor)) for b in deep_atoms(a.poly)
     )
 
 

@@ -21,7 +21,7 @@ from certgrad.obligations.assume.conditions import (
     of_solver,
     polys,
 )
-from certgrad.obligations.laws.order import different_entries, sole_maximum
+from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
 from certgrad.obligations.terms.determined import Loop, Matrix, Rec, carried
 from certgrad.obligations.terms.exponents import Exponent
@@ -156,10 +156,6 @@ class Writer:
         return t.Where(guards, found) if guards else found
 
     def alternatives(self, clause: Clause) -> t.Statement:
-        once = sole_maximum(clause)
-        if once is not None:
-            inner, over = self.inside(once.vars, once.ranges, [once.body, once.where])
-            return t.Unique(over, inner.poly(once.body), inner.condition(once.where))
         different = different_entries(clause)
         if different is not None:
             entry, v, n = different
@@ -172,6 +168,10 @@ class Writer:
         return found
 
     def atomic(self, a: Atomic) -> t.Statement:
+        once = maximum_once(a)
+        if once is not None:
+            inner, over = self.inside(once.vars, once.ranges, [once.body, once.where])
+            return t.Unique(over, inner.poly(once.body), inner.condition(once.where))
         body = self.poly(a.poly)
         if a.relation == "not integer":
             return t.NotIn(body, "integers")

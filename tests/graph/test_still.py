@@ -1,0 +1,185 @@
+"""Values that do not move where they are 0, and what maxima over them ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from certgrad.accel import verify_graph
+from certgrad.graph import _induction, certify, trace
+from certgrad.graph.certificate import GraphCertificate, decode, encode
+
+X = jax.ShapeDtypeStruct((3, 4), jnp.float32)
+UNIQUE, OR_ZERO = "is unique", "is unique, or the maximum is 0"
+
+
+def largest(x: Any) -> Any:
+    return jnp.sum(jnp.max(x, axis=1) ** 2)
+
+
+def pooled(x: Any) -> Any:
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2), (1, 2), "VALID")
+
+
+def asked_of_maxima(certificate: GraphCertificate) -> list[str]:
+    """What is asked of maxima, up to what they are taken of."""
+    texts = [h.text for h in certificate.hypotheses if UNIQUE in h.text]
+    return [text[text.index(UNIQUE) :].split(" for ")[0].split(", where")[0] for text in texts]
+
+
+def certified(function: Callable[..., Any], *specs: Any) -> GraphCertificate:
+    certificate = certify(trace(function, *specs))
+    assert certificate.verdict == "proved under hypotheses"
+    return certificate
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: largest(jax.nn.relu(x)),
+        lambda x: largest(jax.nn.relu6(x)),
+        lambda x: largest(jnp.maximum(x, 0)),
+        lambda x: largest(jax.nn.relu(x) * jnp.array([1.0, 0.0, -2.0, 1.0])),
+        lambda x: largest(jnp.pad(jax.nn.relu(x), ((0, 0), (1, 1)))),
+        lambda x: largest(jnp.concatenate([jax.nn.relu(x), jnp.zeros((3, 1))], 1)),
+        lambda x: largest(jax.nn.relu(x)[::-1].reshape(2, 6)),
+        lambda x: jnp.sum(pooled(jax.nn.relu(x)) ** 2),
+        lambda x: largest(pooled(jax.nn.relu(x))),
+        lambda x: largest(x**2),
+    ],
+)
+def test_a_maximum_of_what_rests_at_0_may_be_0(function: Callable[..., Any]) -> None:
+    certificate = certified(function, X)
+    assert set(asked_of_maxima(certificate)) == {OR_ZERO}
+    found = verify_graph(certificate, function, X)
+    assert (found.outcome, found.problems) == ("verified", ())
+    assert found.points > 0
+
+
+def test_a_minimum_too() -> None:
+    certificate = certified(lambda x: jnp.sum(jnp.min(-jax.nn.relu(x), axis=1) ** 2), X)
+    assert asked_of_maxima(certificate) == ["is unique, or the minimum is 0"]
+
+
+def test_dropout_between() -> None:
+    mask = jax.ShapeDtypeStruct((3, 4), jnp.bool_)
+    certificate = certified(lambda x, m: largest(jnp.where(m, jax.nn.relu(x) / 0.9, 0.0)), X, mask)
+    assert asked_of_maxima(certificate) == [OR_ZERO]
+
+
+def test_at_all_sizes() -> None:
+    certificate = certify(trace(lambda x: largest(jax.nn.relu(x)), "n d"))
+    assert asked_of_maxima(certificate) == [OR_ZERO]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: largest(x),
+        lambda x: largest(jnp.sin(x)),
+        lambda x: largest(jax.nn.relu(x) - 1),
+        lambda x: largest(jax.nn.relu(x) @ jnp.arange(8.0).reshape(4, 2)),
+        lambda x: largest(jnp.concatenate([jax.nn.relu(x), 2 * x], 1)),
+        lambda x: largest(jnp.abs(x) * x - x),
+    ],
+)
+def test_a_maximum_of_what_moves_is_attained_once(function: Callable[..., Any]) -> None:
+    assert asked_of_maxima(certified(function, X)) == [UNIQUE]
+
+
+def test_the_hypotheses_hold_on_data_with_many_zeros() -> None:
+    x = np.random.default_rng(0).normal(size=(64, 6))
+    certificate = certify(trace(lambda x: jnp.sum(pooled(jax.nn.relu(x))), jnp.asarray(x, jnp.float32)))
+    assert (jnp.asarray(x).reshape(64, 3, 2) < 0).all(-1).any(), "some windows hold zeros alone"
+    assert [(a.failing, a.unknown) for a in certificate.at_arrays] == [(0, "")] * 2
+
+
+def ties_move_the_first_entry(x: Any) -> Any:
+    """The greatest entry of each row. Where it is attained twice, its JVP is the tangent of an entry of its own."""
+
+    @jax.custom_jvp
+    def top(x: Any) -> Any:
+        return jnp.max(x, axis=1)
+
+    @top.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (x,), (dx,) = primals, tangents
+        hit = (x == jnp.max(x, axis=1, keepdims=True)).astype(x.dtype)
+        count = hit.sum(1)
+        once = (hit * dx).sum(1)
+        return top(x), jnp.where(count == 1, once, dx.sum(1))
+
+    return top(x)
+
+
+def ties_divide_by_zero(x: Any) -> Any:
+    """The greatest entry of each row, with a JVP that is no number where it is attained twice."""
+
+    @jax.custom_jvp
+    def top(x: Any) -> Any:
+        return jnp.max(x, axis=1)
+
+    @top.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (x,), (dx,) = primals, tangents
+        hit = (x == jnp.max(x, axis=1, keepdims=True)).astype(x.dtype)
+        return top(x), (hit * dx).sum(1) / (2 - hit.sum(1))
+
+    return top(x)
+
+
+def ties_pull_back_more(x: Any) -> Any:
+    """The greatest entry of each row, with a VJP that gives all of the cotangent to each entry that attains it."""
+
+    @jax.custom_vjp
+    def top(x: Any) -> Any:
+        return jnp.max(x, axis=1)
+
+    def fwd(x: Any) -> Any:
+        return top(x), (x == jnp.max(x, axis=1, keepdims=True)).astype(x.dtype)
+
+    top.defvjp(fwd, lambda hit, g: (hit * g[:, None],))
+    return top(x)
+
+
+@pytest.mark.parametrize("top", [ties_move_the_first_entry, ties_divide_by_zero, ties_pull_back_more])
+def test_a_rule_that_does_something_else_at_ties_is_asked_for_none(top: Callable[[Any], Any]) -> None:
+    certificate = certified(lambda x: jnp.sum(top(jax.nn.relu(x)) ** 2), X)
+    assert OR_ZERO not in asked_of_maxima(certificate)
+
+
+def test_a_rule_that_shares_ties_may_have_them() -> None:
+    @jax.custom_jvp
+    def top(x: Any) -> Any:
+        return jnp.max(x, axis=1)
+
+    @top.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (x,), (dx,) = primals, tangents
+        hit = (x == jnp.max(x, axis=1, keepdims=True)).astype(x.dtype)
+        return top(x), (hit * dx).sum(1)
+
+    assert asked_of_maxima(certified(lambda x: jnp.sum(top(jax.nn.relu(x)) ** 2), X)) == [OR_ZERO]
+
+
+def test_what_is_said_to_rest_and_moves_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_induction, "is_still", lambda *_: True)
+    small = jax.ShapeDtypeStruct((2, 2), jnp.float32)
+    certificate = certify(trace(lambda x: largest(x), small))
+    assert asked_of_maxima(certificate) == [OR_ZERO]
+    found = verify_graph(certificate, lambda x: largest(x), small, draws=40)
+    assert found.outcome == "failed"
+    assert "does not move where it is 0" in found.problems[0]
+
+
+def test_it_survives_as_data() -> None:
+    certificate = certified(lambda x: largest(jax.nn.relu(x)), X)
+    again = decode(encode(certificate))
+    assert again == certificate
+    assert [lemma.given for lemma in again.lemmas if lemma.given] == [["x does not move where it is 0"]]
