@@ -14,6 +14,7 @@ from certgrad.hypotheses.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.prove.negligible import negligible
 from certgrad.obligations.terms.atoms import Access
+from certgrad.obligations.terms.walk import deep_atoms
 from certgrad.obligations.wording.present import on_boundaries
 
 _SIGN = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
@@ -53,10 +54,16 @@ def _elements(clause: Clause, arguments: Mapping[str, Ref], expressions: Express
     if clause.guards:
         return ""
     parts = [_comparison(a, arguments, expressions) for a in clause.alternatives]
-    return " or ".join(parts) if all(parts) else ""
+    if not all(parts):
+        return ""
+    entries = [a for x in clause.alternatives for a in deep_atoms(x.poly) if isinstance(a, Access)]
+    if len(parts) == 1 and len(entries) == 1:
+        return f"every element of {parts[0]}"
+    return f"{' or '.join(parts)} at every element" if all(_aligned(entries[0], a) for a in entries) else ""
 
 
 def _comparison(atomic: Atomic, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
+    """The comparison of one element, or of two."""
     sign = _SIGN.get(atomic.relation)
     terms = list(atomic.poly.items())
     if sign is None or not terms or len(terms) > 2:
@@ -86,11 +93,11 @@ def _comparison(atomic: Atomic, arguments: Mapping[str, Ref], expressions: Expre
         if not positive:
             sign = _FLIP[sign]
             right = str(-int(right)) if re.fullmatch(r"-?\d+", right) else f"-({right})"
-        return f"every element of `{text}` {sign} {right}"
+        return f"`{text}` {sign} {right}"
     if len(sides) == 2 and not bound and sides[0][1] != sides[1][1] and _aligned(*accesses):
         (left, positive), (other, _) = sides
         first, second = (left, other) if positive else (other, left)
-        return f"`{first}` {sign} `{second}` at every element"
+        return f"`{first}` {sign} `{second}`"
     return ""
 
 

@@ -12,7 +12,7 @@ own operation and sizes (`_family`), about its own operands (`TracedGraph.check`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from certgrad.graph._lemma import Instance, Lemmas
 from certgrad.graph._operation import Operation, argument_names, domain_of
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Asked, holds_for_constants
-from certgrad.graph._still import is_still
+from certgrad.graph._still import is_still, to_rest
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._values import Values
 from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
@@ -86,10 +86,11 @@ class Induction:
         names: Mapping[int, str] | None = None,
         place: Place = (),
         values: Values | None = None,
+        resting: Set[int] = frozenset(),
     ) -> None:
         self.traced, self.shared, self.place = traced, shared, place
         self.values = values or Values(traced)
-        self.given_moving, self.given_signs = moving, signs or {}
+        self.given_moving, self.given_signs, self.given_names = moving, signs or {}, names or {}
         self.judged: dict[int, Judgement] = {}
         self.inside: dict[int, list[Induction]] = {}
         self.steps: list[Step] = []
@@ -97,6 +98,10 @@ class Induction:
         self.signs: dict[Value, int] = {}
         self.fixed: set[int] = set()
         """The nodes that depend on no input."""
+        self.resting = resting
+        """The nodes of which it is asked that their values do not move where they are 0."""
+        self.to_rest: set[int] = set()
+        """Those of which it would be asked, so that others ask less."""
         self.still: dict[Value, bool] = {}
         """Whether a value does not move where it is 0, as far as that was asked."""
         self.asked: list[Asked] = []
@@ -104,13 +109,16 @@ class Induction:
         """The hypotheses at each node, as clauses."""
         self.dimensions: list[str] = []
         self.consumers: dict[Value, list[str]] = {}
-        self.expressions = Expressions(traced.ir, names or {})
+        self.expressions = Expressions(traced.ir, self.given_names)
 
     def run(self) -> Induction:
-        """Take every step."""
+        """Take every step; once more where less is asked if some values rest at 0."""
         for node in self.traced.nodes:
             self.steps.append(self._step(node))
-        return self
+        if not self.to_rest or self.resting:
+            return self
+        given = self.given_moving, self.given_signs, self.given_names, self.place
+        return Induction(self.traced, self.shared, *given, self.values, self.to_rest).run()
 
     # --- what is known of values
 
@@ -184,13 +192,15 @@ class Induction:
         signs = tuple(
             [self.signs.get((r.node, r.output), ANY) if real[k] is not None else ANY for k, r in enumerate(slots)]
         )
-        key = (equation, active, signs)
+        key = (equation, active, signs, node.id in self.resting)
         judgement = self.shared.judgements.get(key)
         if judgement is None:
             judgement = self.shared.judgements[key] = self._judge(node, equation, real, active, signs)
         k = judgement.instance.proof.if_still
         if k is not None and is_still(self, slots[k]):
             judgement = self._where_zeros_are_still(judgement, key, k)
+        elif k is not None:
+            self.to_rest |= to_rest(self, slots[k]) or set()
         for k, sign in enumerate(judgement.signs):
             self.signs[node.id, k] = sign
         operation = judgement.operation
@@ -211,7 +221,7 @@ class Induction:
         if described is None:
             described = self.shared.described[equation] = described_as(self.traced, node, equation)
         names, domain, title = described
-        operation = Operation(equation, names, active, domain, title)
+        operation = Operation(equation, names, active, domain, title, resting=node.id in self.resting)
         lemmas = self.shared.lemmas
         if not any(real) and not any(o.real for o in node.outputs):
             if not all(kind_of(v.aval.dtype) in "fib" for v in (*equation.variables, *equation.eqn.outvars)):

@@ -53,7 +53,7 @@ class Lemmas:
     def of(self, operation: Operation) -> Instance:
         """The lemma for an operation. Operations of one family of shapes share it."""
         o = operation
-        key = o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.search
+        key = o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.resting, o.search
         found = self.instances.get(key)
         if found is None:
             with wide_floats(operation.equation.wide):
@@ -114,7 +114,7 @@ class Lemmas:
         table = own_table(operation)
         if operation.equation.holds_program:
             o = operation
-            key: Any = (o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.search)
+            key: Any = (o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.resting, o.search)
             store = self.proofs
         else:
             params, shapes = (

@@ -45,6 +45,8 @@ class Operation:
     """Where the arguments are, as `_bounds` says it."""
     still: tuple[int, ...] = ()
     """The arguments of which each entry that is 0 has the tangent 0, whatever moves: see `prove/still.py`."""
+    resting: bool = False
+    """Whether it is asked as well that no entry of the result moves which is 0."""
     search: bool = True
     """Whether to look for a witness where the proof fails."""
 
@@ -85,6 +87,7 @@ def operation_key(operation: Operation) -> Any:
         operation.domain,
         operation.signs,
         operation.still,
+        operation.resting,
         operation.title,
         operation.search,
     )
@@ -115,20 +118,26 @@ def rule_is_reverse(equation: Equation) -> bool:
 
 STILL = "does not move where it is 0"
 """What is said of an argument that is still at 0, after its name."""
+RESTS = f"the result {STILL}"
+"""What is said of a lemma that asks for this too."""
 
 
 def given_parameters(operation: Operation) -> list[str]:
     """What the lemma takes for granted of its arguments, and each step that uses it shows of its operands."""
     where = [text for n, s in zip(operation.names, operation.signs, strict=False) for text in _bounds.conditions(n, s)]
-    return [*where, *(f"{operation.names[k]} {STILL}" for k in operation.still)]
+    return [
+        *where,
+        *(f"{operation.names[k]} {STILL}" for k in operation.still),
+        *([RESTS] if operation.resting else []),
+    ]
 
 
 def with_given(operation: Operation, texts: Sequence[str]) -> Operation | None:
     """The operation with what `given_parameters` says, read back; None where a text says something else."""
     moves = {f"{n} {STILL}": k for k, n in enumerate(operation.names)}
-    signs = _bounds.given((one for one in texts if one not in moves), operation.names)
+    signs = _bounds.given((one for one in texts if one not in moves and one != RESTS), operation.names)
     still = tuple(moves[one] for one in texts if one in moves)
-    return None if signs is None else replace(operation, signs=signs, still=still)
+    return None if signs is None else replace(operation, signs=signs, still=still, resting=RESTS in texts)
 
 
 def shown_name(operation: Operation) -> str:

@@ -24,14 +24,13 @@ from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, rendering
-from certgrad.obligations.laws.order import sole_maximum
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.problem import Problem, Programs, build
 from certgrad.obligations.prove.prove import minimal, prove
 from certgrad.obligations.prove.statements import Outcome
-from certgrad.obligations.prove.still import may_be_zero
+from certgrad.obligations.prove.still import may_be_zero, rest_conditions
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var, template
@@ -82,6 +81,8 @@ class Proof:
     """The signs of the outputs, by those of the arguments."""
     if_still: int | None = None
     """An argument because of which less is asked if it is still at 0."""
+    left_out: frozenset[Statement] = frozenset()
+    """What is not asked because of an argument that is still at 0. Where it fails, the result has the tangent 0."""
 
     @property
     def holds(self) -> bool:
@@ -287,6 +288,7 @@ def _judged_once(
         o.title,
         o.signs,
         o.still,
+        o.resting,
         o.search,
         names,
         shapes.dtypes,
@@ -350,40 +352,45 @@ def _judged_as_read(
         results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
     proved = all(o.verdict in HOLDS for o in results)
     if_still = _if_still(problem, asked, replace(reads, ranges={**extents, **reads.ranges})) if proved else None
+    left_out: frozenset[Statement] = frozenset()
     if if_still is not None and if_still.argument in operation.still:
-        clauses = {**{s: c for s, c in clauses.items() if s not in if_still.once}, **if_still.or_zero}
+        left_out = frozenset(if_still.asked)
+        clauses = {**{s: c for s, c in clauses.items() if s not in left_out}, **if_still.instead}
         extents |= if_still.ranges
+        if not if_still.instead and not asked["jvp_is_derivative"].keys() - left_out:
+            own = ObligationResult(kind="jvp_is_derivative", verdict="proved")
+            results = [own if o.kind == own.kind else o for o in results]
     ordered = in_order(clauses)
     kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts)}
     stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
     reads = replace(reads, ranges={**extents, **reads.ranges})
     lemma = _lemma(operation, shapes, programs, names, results, stated, notes)
     argument = None if if_still is None else if_still.argument
-    return Proof(lemma, names, programs, stated, reads, if_still=argument)
+    return Proof(lemma, names, programs, stated, reads, if_still=argument, left_out=left_out)
 
 
 @dataclass(frozen=True)
 class _IfStill:
-    """Hypotheses that say less if an argument is still at 0: those without that, and those with it."""
+    """Hypotheses that ask less if an argument is still at 0: those without that, and those with it."""
 
     argument: int
-    once: Mapping[Statement, Clause]
-    or_zero: Mapping[Statement, Clause]
+    asked: Mapping[Statement, Clause]
+    instead: Mapping[Statement, Clause]
     ranges: Mapping[Var, Poly]
 
 
 def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]], reads: Reads) -> _IfStill | None:
-    """What the derivative asks of a maximum, and would ask if an argument were still at 0; no other law asks it."""
+    """What the derivative asks, and would ask less of if an argument were still at 0; no other law asks it."""
     derivative = asked.get("jvp_is_derivative", {})
-    found = may_be_zero(problem) if any(map(sole_maximum, derivative.values())) else None
+    found = may_be_zero(problem) if derivative else None
     if found is None:
         return None
     reads = replace(reads, ranges={**found.ranges, **reads.ranges})
-    once = reads.each_once(found.once)
+    own, instead = reads.each_once(found.asked), reads.each_once(found.instead)
     others = {s for kind, statements in asked.items() if kind != "jvp_is_derivative" for s in statements}
-    if not once.keys() <= derivative.keys() or not others <= derivative.keys() - once.keys():
+    if not own.keys() <= derivative.keys() or not others <= derivative.keys() - own.keys():
         return None
-    return _IfStill(found.argument, once, reads.each_once(found.or_zero), found.ranges)
+    return _IfStill(found.argument, own, instead, found.ranges)
 
 
 def read(operation: Operation, programs: Programs, outcome: Outcome) -> dict[Statement, Clause]:
@@ -410,6 +417,7 @@ def built(operation: Operation, shapes: ActiveShapes, programs: Programs, readin
         for fact in _bounds.facts(argument(n, t.shape, "float").body, s)
     ]
     problem.facts = problem.facts.extended(given)
+    problem.also = rest_conditions(problem) if operation.resting else []
     return problem
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from certgrad.errors import CertgradError
-from certgrad.hypotheses.tree import ForAll, Statement, once_or_zero
 from certgrad.obligations.generality.decisions import Fixed
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -52,17 +51,41 @@ def _is_still(induction: Induction, ref: Ref) -> bool:
     return _output(induction, judgement, active, ref.output) and all(is_still(induction, slots[k]) for k in active)
 
 
-def _output(induction: Induction, judgement: Judgement, still: Collection[int], output: int) -> bool:
-    key = id(judgement.instance.proof), judgement.operation.equation, tuple(still)
+def to_rest(induction: Induction, ref: Ref) -> set[int] | None:
+    """The nodes that are to be asked to rest at 0 so that the value does; None where that does not help.
+
+    A relu of what a mask makes 0 asks nothing where the mask does; so it is asked of the product with the mask that
+    nothing else makes it 0.
+    """
+    judgement = induction.judged.get(ref.node)
+    if is_still(induction, ref):
+        return set()
+    if judgement is None or ref.node in induction.inside:
+        return None
+    slots = induction.traced.slots(induction.traced.nodes[ref.node])
+    active = judgement.operation.active
+    if _output(induction, judgement, active, ref.output):
+        before = [to_rest(induction, slots[k]) for k in active]
+        if all(one is not None for one in before):
+            return set().union(*(one for one in before if one is not None))
+    resting = replace(judgement, operation=replace(judgement.operation, resting=True))
+    return {ref.node} if _output(induction, resting, (), ref.output, beside=True) else None
+
+
+def _output(
+    induction: Induction, judgement: Judgement, still: Collection[int], output: int, beside: bool = False
+) -> bool:
+    operation = judgement.operation
+    key = id(judgement.instance.proof), operation.equation, operation.resting, tuple(still), beside
     found = induction.shared.still.get(key)
     if found is None:
-        found = induction.shared.still[key] = judgement, _outputs(judgement, still)
+        found = induction.shared.still[key] = judgement, _outputs(judgement, still, beside)
     return output < len(found[1]) and found[1][output]
 
 
-def _outputs(judgement: Judgement, still: Collection[int]) -> tuple[bool, ...]:
+def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False) -> tuple[bool, ...]:
     """Which outputs of an operation are still, given that these operands are: at its own sizes, in each case of them
-    that tracing decided away.
+    that tracing decided away; if `beside`, under hypotheses that its lemma does not have.
     """
     if not judgement.instance.proof.holds:
         return ()
@@ -79,33 +102,31 @@ def _outputs(judgement: Judgement, still: Collection[int]) -> tuple[bool, ...]:
             if questions:
                 return ()
             queue += [one for one in more if one not in queue]
-            found.append(_of_programs(operation, programs, judgement.instance.proof, still))
+            lemma = None if beside else judgement.instance.proof
+            found.append(_of_programs(operation, programs, lemma, still))
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
         return ()
     return () if queue else tuple(map(all, zip(*found, strict=True)))
 
 
-def _of_programs(operation: Operation, programs: Programs, proof: Proof, still: Collection[int]) -> tuple[bool, ...]:
-    """The same of these programs, under hypotheses that the lemma at the node has as well.
-
-    Where that one says that a maximum is attained once or is 0, its tangent is 0 wherever it is 0 without being
-    attained once, and what is left to show is shown where it is attained once.
+def _of_programs(
+    operation: Operation, programs: Programs, lemma: Proof | None, still: Collection[int]
+) -> tuple[bool, ...]:
+    """The same of these programs, under hypotheses that the lemma at the node, if given, has as well, or leaves out
+    because the result has the tangent 0 where they fail.
     """
     sizes = tuple(tuple(v.aval.shape) for v in programs.forward.jaxpr.invars)
     try:
         with limited():
             problem = built(operation, active_shapes(operation, sizes), programs, Reading())
+            if lemma is None and not problem.also:
+                return ()
             outcome = prove(problem, "jvp_is_derivative")
-            known = {*proof.stated, *map(_once, proof.stated)}
-            if not outcome.proved or not known >= read(operation, programs, outcome).keys():
+            if not outcome.proved:
+                return ()
+            asked = read(operation, programs, outcome).keys()
+            if lemma is not None and not asked <= lemma.stated.keys() | lemma.left_out:
                 return ()
             return still_outputs(problem, outcome.hypotheses, still)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return ()
-
-
-def _once(statement: Statement) -> Statement:
-    """That a maximum is attained once, where the statement is that it is, or is 0."""
-    if isinstance(statement, ForAll):
-        return ForAll(statement.over, _once(statement.holds))
-    return once_or_zero(statement) or statement

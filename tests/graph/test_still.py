@@ -183,3 +183,83 @@ def test_it_survives_as_data() -> None:
     again = decode(encode(certificate))
     assert again == certificate
     assert [lemma.given for lemma in again.lemmas if lemma.given] == [["x does not move where it is 0"]]
+
+
+KEPT = jax.ShapeDtypeStruct((3, 4), jnp.bool_)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: jnp.sum(jnp.abs(jax.nn.relu(x))),
+        lambda x: jnp.sum(jax.nn.relu(jax.nn.relu(x))),
+        lambda x: jnp.sum(jnp.maximum(0.0, jax.nn.relu(x))),
+        lambda x: jnp.sum(jnp.abs(x**3)),
+    ],
+)
+def test_what_bends_at_0_asks_nothing_of_what_rests_there(function: Callable[..., Any]) -> None:
+    certificate = certify(trace(function, X))
+    assert {text.split(" at ")[0] for text in texts_of(certificate)} <= {"relu"}, "of the first relu's argument alone"
+    assert len(certificate.hypotheses) < 2
+    found = verify_graph(certificate, function, X)
+    assert (found.outcome, found.problems) == ("verified", ())
+    assert found.points > 0
+
+
+@pytest.mark.parametrize(
+    ("function", "asked"),
+    [
+        (lambda x: jnp.sum(jnp.sqrt(jax.nn.relu(x))), "sqrt"),
+        (lambda x: jnp.sum(jnp.sign(jax.nn.relu(x)) * x), "sign"),
+        (lambda x: jnp.sum(jnp.sqrt(jax.nn.relu(x) ** 2)), "sqrt"),
+        (lambda x: jnp.sum(jnp.where(jax.nn.relu(x) > 0, x, x**2)), "gt"),
+        (lambda x: jnp.sum(jnp.abs(jax.nn.relu(x) - 1)), "abs"),
+        (lambda x: jnp.sum(jnp.abs(jax.nn.relu(x) + x)), "abs"),
+        (lambda x: jnp.sum(jnp.floor(jax.nn.relu(x)) * x), "floor"),
+    ],
+)
+def test_what_jumps_or_is_steep_at_0_asks_as_before(function: Callable[..., Any], asked: str) -> None:
+    assert asked in {text.split(" at ")[0] for text in texts_of(certify(trace(function, X)))}
+
+
+@pytest.mark.parametrize(
+    ("function", "specs", "asked"),
+    [
+        (lambda x, k: jnp.sum(jnp.abs(k * x)), (X, KEPT), "`x` ≠ 0 or `k` = 0 at every element"),
+        (lambda x, k: jnp.sum(jax.nn.relu(jnp.where(k, x, 0.0))), (X, KEPT), "z ≠ 0 wherever x > 0"),
+        (lambda x: jnp.sum(jax.nn.relu(jnp.pad(x, 1))), (X,), "every element of `x` ≠ 0"),
+        (lambda x, k: jnp.sum(jax.nn.relu((k * x / 0.7).T)), (X, KEPT), "`x` ≠ 0 or `k` = 0 at every element"),
+        (lambda x, k: largest(jnp.abs(k * x)), (X, KEPT), "`x` ≠ 0 or `k` = 0 at every element"),
+    ],
+)
+def test_a_mask_excuses_what_it_makes_0(function: Callable[..., Any], specs: Any, asked: str) -> None:
+    """What is 0 because of a mask does not move; it is asked that nothing else is 0."""
+    certificate = certified(function, *specs)
+    kinks = [text for text in texts_of(certificate) if UNIQUE not in text]
+    assert len(kinks) == 1
+    assert asked in kinks[0]
+    found = verify_graph(certificate, function, *specs)
+    assert (found.outcome, found.problems) == ("verified", ())
+    assert found.points > 0
+
+
+def test_dropout_before_a_relu() -> None:
+    def function(key: Any, x: Any) -> Any:
+        return jnp.sum(jax.nn.relu(jax.random.bernoulli(key, 0.7, x.shape) * x / 0.7))
+
+    certificate = certified(function, jax.random.key(0), X)
+    assert ["`x` ≠ 0 or `bernoulli(key, 0.7)` = 0" in text for text in texts_of(certificate)] == [True]
+    assert verify_graph(certificate, function, jax.random.key(0), X).not_evaluated == "it takes a random key"
+
+
+def test_inside_a_loop() -> None:
+    def function(x: Any, keep: Any) -> Any:
+        return lax.scan(lambda c, row: (c + jnp.sum(jax.nn.relu(row[1] * row[0])), None), 0.0, (x, keep))[0]
+
+    certificate = certified(function, X, KEPT)
+    assert len(certificate.hypotheses) == 1
+    assert "= 0 at every element" in certificate.hypotheses[0].text
+
+
+def texts_of(certificate: GraphCertificate) -> list[str]:
+    return [h.text for h in certificate.hypotheses]

@@ -33,7 +33,7 @@ from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question
-from certgrad.obligations.tracing.jax_internals import jaxpr_of, operations, wide_floats
+from certgrad.obligations.tracing.jax_internals import jaxpr_of, kind_of, operations, wide_floats
 from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, derivative, equal, inner
 from certgrad.obligations.verify._points import Point, Space, on_boundaries
 from certgrad.obligations.verify._programs import Programs
@@ -135,6 +135,8 @@ class AtSizes:
         own = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
         specs = [jax.ShapeDtypeStruct(x.shape, IDEAL.dtype(x.dtype)) for x in own]
         real_outputs = [k for k, o in enumerate(ir.outputs) if ir.type_of(o).real]
+        if any(kind_of(x.dtype) == "k" for x in specs):
+            raise NotEvaluatedError("it takes a random key")
         kinds = tuple({"f": "float", "i": "int", "u": "int", "b": "bool"}[np.dtype(x.dtype).kind] for x in specs)
         traced = walk.traced
         # A walk is to a sweep what an induction is: it says what moves, and by which programs.

@@ -13,7 +13,7 @@ from certgrad.accel.verify._signs import statements
 from certgrad.graph._expression import Expressions
 from certgrad.graph._induction import Judgement, Value, described_as
 from certgrad.graph._inside import moves
-from certgrad.graph._operation import STILL, Operation, with_given
+from certgrad.graph._operation import RESTS, STILL, Operation, with_given
 from certgrad.graph._run import Place
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._wellformed import line_of
@@ -234,6 +234,9 @@ class Walk:
         self.shared.hypotheses += [Asked(h.text, h.tree, *at) for h in step.hypotheses]
         for given in lemma.given:
             name, _, relation = given.partition(" ")
+            if given == RESTS:
+                self.shared.still.append(Still(f"{node.name}: {given}", self.place, Ref(node=node.id)))
+                continue
             if relation == STILL:
                 self.shared.still.append(Still(f"{node.name}: {given}", self.place, arguments[name]))
                 continue

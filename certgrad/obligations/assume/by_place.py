@@ -20,6 +20,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 from .conditions import Clause, Clauses, of_solver, polys
 from .index_cases import Indices, resolved
+from .simplify import possible
 from .tensor import for_all
 
 MOST = 8
@@ -75,7 +76,7 @@ def _moved(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _
         here[w] = size
         place = of_var(w).shifted(start)
     indices = Indices(here)
-    found = clause.substituted({v: place}).rewritten(lambda p: resolved(p, indices))
+    found = possible(clause.substituted({v: place}).rewritten(lambda p: resolved(p, indices)))
     guards = [(g.constant(), g, value) for g, value in found.guards]
     if any(c is not None and (c != 0) != value for c, _, value in guards):
         return None

@@ -40,7 +40,7 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
 
 
 def _split(clause: Clause, facts: Facts) -> list[Clause]:
-    clause = _either_side(_possible(_without_idle_guards(clause)))
+    clause = _either_side(possible(_without_idle_guards(clause)))
     if len(clause.alternatives) != 1 or clause.guards:
         return [clause]
     (a,) = clause.alternatives
@@ -82,7 +82,7 @@ def _is_value(a: Atom) -> TypeGuard[Matrix]:
     return isinstance(a, Matrix) and a.name in SPECTRA
 
 
-def _possible(clause: Clause) -> Clause:
+def possible(clause: Clause) -> Clause:
     """Without alternatives that no point satisfies, as 0 ≥ 1; where there are no others, with one of them: 0 ≠ 0."""
     left = tuple(a for a in clause.alternatives if not _impossible(a))
     return clause if left == clause.alternatives else replace(clause, alternatives=left or (Atomic("!= 0", ZERO),))

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from flint import fmpq
+
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._beyond import here, toward
 from certgrad.obligations.balls._errors import Undecided
@@ -90,8 +92,14 @@ def chain(function: Function) -> Callable[[Real, Real, Tangent], Tangent]:
 
 
 def product(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
-    """b da + a db."""
+    """b da + a db; a product with a factor that stays 0 is constant."""
+    if s.finite(out) and da is not KINK and db is not KINK and ((db is None and _is_0(b)) or (da is None and _is_0(a))):
+        return None
     return plus(scaled(b, da), scaled(a, db))
+
+
+def _is_0(a: Real) -> bool:
+    return type(a) is fmpq and a == 0
 
 
 def quotient(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:

@@ -56,6 +56,13 @@ def seam_hypotheses(
     return search.found
 
 
+def only_bends(poly: Poly, p: Poly, tangents: Mapping[str, str], region: Region, smooth: tuple[Clause, ...]) -> bool:
+    """On p = 0 the forms that the term has on all sides are C¹ and agree in value, if not in derivative."""
+    search = _Search(tangents, smooth, [], region.facts, region.indices, slopes=False)
+    at_zero = region.facts.extended([Fact(p, ZERO, universal=False)])
+    return at_zero.contradictory or not search.failures(poly, p, at_zero)
+
+
 def steady(p: Poly, tangents: Mapping[str, str]) -> bool:
     """The term is locally constant wherever it is differentiable: its value 0 is taken on open sets, or never."""
     return Differentiator(tangents)(p).is_zero
@@ -99,6 +106,8 @@ class _Search:
     found: list[Clause]
     facts: Facts
     indices: Indices
+    slopes: bool = True
+    """Whether forms that meet have to agree in derivative."""
 
     def term(self, poly: Poly) -> None:
         """Hypotheses for one term: the summands of its sums, the arguments of its functions, then its own regions."""
@@ -294,7 +303,7 @@ class _Search:
             first = forms[0].poly
             differences = [value - first]
             for form in forms[1:]:
-                differences += [form.poly - first, d(form.poly) - d(first)]
+                differences += [form.poly - first, *([d(form.poly) - d(first)] if self.slopes else [])]
             out: list[tuple[tuple[Poly, ...], Poly | None]] = []
             for difference in differences:
                 difference = _on(difference, equations)

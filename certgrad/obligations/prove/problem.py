@@ -189,6 +189,8 @@ class Problem:
     """The values of which nothing is known, by name."""
     tests: Mapping[Var, Poly] = field(default_factory=dict)
     """The tests of the loops that end by their values, with the variables that number their steps."""
+    also: list[Clause] = field(default_factory=list)
+    """What is asked beside the conditions of the derivative."""
 
     @property
     def differentiable(self) -> list[int]:

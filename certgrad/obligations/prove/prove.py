@@ -96,6 +96,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             obligation = forward_obligation(problem, problem.reference if kind == OF_REFERENCE else problem.primal)
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
+        conditions += problem.also if kind == "jvp_is_derivative" else []
         shapes = {name: x.shape for name, x in zip(problem.names, problem.inputs, strict=True)}
         known = Indices(facts=facts, clauses=assumed_clauses, sizes=shapes)
         asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]

@@ -1,9 +1,13 @@
-"""Entries that do not move where they are 0, as those of a relu: maxima over them need not be attained once there.
+"""Entries that do not move where they are 0, as those of a relu: what bends there need not bend, and maxima over them
+need not be attained once.
 
-Call an array still at 0 if, whatever moves, each entry that is 0 has the tangent 0. Two things are shown of a rule of
+Call an array still at 0 if, whatever moves, each entry that is 0 has the tangent 0. Three things are shown of a rule of
 which it is proved that its JVP is the derivative:
 
 - **Its results are still at 0** if they have the tangent 0 wherever they are 0, given that some arguments are still.
+- **Its argument may be 0.** Let each result be a function of one entry y of an array that is still at 0, continuous at
+  y = 0 and C¹ on each side of it (|y|, a relu): then it changes by O(|y|), which is o(t) along every curve, so its
+  derivative is 0 there. So is the JVP, which is linear in the entry's tangent.
 - **Its maximum may be 0.** Let the result be m = max_j e(j) over entries e(j) = ±y[…] of an array that is still at 0.
   Where m = 0 it has the derivative 0, however many entries attain it: those that do are 0, so they change by o(t)
   along every curve, and the others stay below for small t. The JVP there is 0 as well if it reads no tangent but those
@@ -22,16 +26,18 @@ from certgrad.obligations.assume.index_cases import Indices
 from certgrad.obligations.assume.tensor import EXTENTS, Tensor
 from certgrad.obligations.decide.cases import Region, facts_of
 from certgrad.obligations.decide.products import split_products
+from certgrad.obligations.differentiate.seams import only_bends
 from certgrad.obligations.laws.order import attained, attained_once, ordered
 from certgrad.obligations.laws.transposition import NoInvariantError
 from certgrad.obligations.terms.atoms import Access, Max, access
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.integers import Quotient, Remainder, RowMajor
-from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
-from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.predicates import PREDICATES
+from certgrad.obligations.terms.rewriting import Rewriter, without_stops
 from certgrad.obligations.terms.variables import Var, template
-from certgrad.obligations.terms.walk import indices_of, mentions
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, indices_of, mentions
 
 from .closers import Closing
 from .problem import Problem
@@ -39,42 +45,65 @@ from .problem import Problem
 
 @dataclass(frozen=True)
 class MayBeZero:
-    """A maximum that is attained once, or 0: what the JVP needs of it if the argument is still at 0."""
+    """Hypotheses of the derivative that ask less, or nothing, if an argument is still at 0."""
 
     argument: int
-    once: tuple[Clause, ...]
-    """The hypothesis as it is without that."""
-    or_zero: tuple[Clause, ...]
+    asked: tuple[Clause, ...]
+    """As they are without that."""
+    instead: tuple[Clause, ...] = ()
 
     @property
     def ranges(self) -> dict[Var, Poly]:
         """How far the indices run at whose values these are asked."""
-        free = frozenset[Var]().union(*(c.free for c in (*self.once, *self.or_zero)))
+        free = frozenset[Var]().union(*(c.free for c in (*self.asked, *self.instead)))
         return {v: EXTENTS.table[v] for v in free if v in EXTENTS.table}
 
 
 def may_be_zero(problem: Problem) -> MayBeZero | None:
-    """None where the result is no maximum of entries of the one argument that moves, or the JVP reads others than
-    those that attain it.
+    """What is asked less if the one argument that moves is still at 0; None where that is nothing.
 
-    The caller sees to it that the adjoint law does not need the hypothesis.
+    The caller sees to it that no other law needs what is left out.
     """
     if problem.jvp is None or len(problem.forward) != 1 or len(problem.differentiable) != 1:
         return None
-    (out,), (tangent,), (k,) = problem.forward, problem.jvp, problem.differentiable
+    (out,), (tangent,) = problem.forward, problem.jvp
+    if not all(_defined(t, problem) for t in (out, tangent)):
+        return None  # it may follow from the hypotheses that they are
+    return _of_entry(problem, out, tangent) or _of_maximum(problem, out, tangent)
+
+
+def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | None:
+    """Of a function of one entry of the argument that moves, for each entry of the result."""
+    (k,) = problem.differentiable
+    name = problem.names[k]
+    read = {a for a in deep_atoms(out.body) if isinstance(a, Access) and a.tensor == name}
+    moved = {a for a in deep_atoms(tangent.body) if isinstance(a, Access) and a.tensor == problem.tangents[name]}
+    if len(read) != 1 or not _fixed(out.body) or not _fixed(tangent.body):
+        return None
+    (entry,) = read
+    if any(a.index != entry.index for a in moved):
+        return None
+    still = Rewriter(replace=lambda a: ZERO if a in moved else None)(tangent.body)
+    region = Region(problem.facts).over(dict(out.variables))
+    y = poly_of(entry)
+    value = split_products(without_stops(out.body))
+    if not still.is_zero or not only_bends(value, y, problem.tangents, region, out.smooth):
+        return None
+    return MayBeZero(k, tuple(at_all_places([Clause((Atomic("!= 0", y),), origin="kink")], out.variables)))
+
+
+def _of_maximum(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | None:
+    """Of a maximum of entries of the argument that moves, if the JVP reads no others than those that attain it."""
+    (k,) = problem.differentiable
     value = _signed(out.body)
     if value is None or not isinstance(once := value[0], Max) or mentions(once.where, problem.tangents):
         return None
     entry = _signed(once.body)
     if entry is None or not isinstance(entry[0], Access) or entry[0].tensor != problem.names[k]:
         return None
-    if not all(isinstance(t, _FIXED) for ix in indices_of(once.body) for t in ix.atoms):
-        return None  # which entries these are may depend on values
-    if not all(_defined(t, problem) for t in (out, tangent)):
-        return None  # it may follow from the hypothesis that they are
     extreme = poly_of(once).scale(entry[1])
     others = _masked(tangent.body, problem, {problem.names[k]}, lambda y: y - extreme)
-    if not _vanishes(others, problem, out.shape, ()):
+    if not _fixed(once.body) or not _vanishes(others, problem, out.shape, ()):
         return None
     clause = attained_once(once)
     wider = replace(clause, alternatives=(*clause.alternatives, Atomic("= 0", poly_of(once))))
@@ -95,8 +124,9 @@ def still_outputs(problem: Problem, hypotheses: Collection[Clause], still: Colle
     return tuple(found)
 
 
-_FIXED = (Quotient, Remainder, RowMajor)
-"""Integers in index expressions that only sizes and other indices decide."""
+def _fixed(poly: Poly) -> bool:
+    """Only sizes and other indices decide the indices in a term."""
+    return all(isinstance(t, Quotient | Remainder | RowMajor) for ix in indices_of(poly) for t in ix.atoms)
 
 
 def _defined(entry: Tensor, problem: Problem) -> bool:
@@ -104,6 +134,40 @@ def _defined(entry: Tensor, problem: Problem) -> bool:
     known = Indices(facts=problem.facts, sizes=problem.input_shapes)
     needed = (c.rewritten(lambda p: ordered(p, known)) for c in entry.defined)
     return not entry.infinite and all(discharged(c, problem.facts) or attained(c) for c in needed)
+
+
+def rest_conditions(problem: Problem) -> list[Clause]:
+    """Conditions under which the one result is still at 0: that it is not 0 where it changes with the entry it reads.
+
+    Nothing where the JVP is no multiple of one tangent, by what does not move, such as a mask.
+    """
+    if problem.jvp is None or len(problem.forward) != 1:
+        return []
+    (out,), (tangent,) = problem.forward, problem.jvp
+    moving = {*problem.tangents, *problem.tangents.values()}
+    entries = {a for a in atoms_of(tangent.body) if isinstance(a, Access) and a.tensor in moving}
+    if len(entries) != 1:
+        return []
+    (entry,) = entries
+    coefficient = Rewriter(replace=lambda a: ONE if a is entry else None)(tangent.body)
+    if coefficient * poly_of(entry) != tangent.body:
+        return []
+    if mentions(coefficient, moving) or coefficient.constant() is not None:
+        return []
+    return list(at_all_places([_not_zero_where(out.body, coefficient)], out.variables))
+
+
+def _not_zero_where(poly: Poly, coefficient: Poly) -> Clause:
+    """The term is not 0 where another one is not, which may be one of its factors."""
+    single = coefficient.single()
+    if single is not None and all(isinstance(a, PREDICATES) for a, _ in single[0]):
+        return Clause((Atomic("!= 0", poly),), ((coefficient.scale(1 / single[1]), True),), "kink")
+    product = poly.single()
+    if single is not None and product is not None:
+        exponents = dict(product[0])
+        if all(exponents.get(a) == e for a, e in single[0]):
+            poly = Poly({tuple((a, e) for a, e in product[0] if (a, e) not in single[0]): product[1]})
+    return Clause((Atomic("!= 0", poly), Atomic("= 0", coefficient)), origin="kink")
 
 
 def _signed(poly: Poly) -> tuple[Atom, int] | None:
@@ -138,8 +202,21 @@ def _masked(poly: Poly, problem: Problem, still: Collection[str], distance: Call
     return Rewriter(replace=value)(poly) if entries else poly
 
 
+def _one_where(clause: Clause) -> Poly:
+    """1 where the clause holds, and 0 elsewhere, if it is that something is not 0 under a guard; else 1."""
+    (first, *others) = clause.alternatives
+    if others or first.relation != "!= 0" or not clause.guards:
+        return ONE
+    guard = ONE
+    for g, value in clause.guards:
+        guard = guard * (g if value else ONE - g)
+    return ONE - guard * (ONE - _nonzero(first.poly))
+
+
 def _vanishes(poly: Poly, problem: Problem, shape: tuple[Poly, ...], hypotheses: tuple[Clause, ...]) -> bool:
     """The term is shown to be 0 at every index, under the hypotheses."""
+    for clause in hypotheses:
+        poly = poly * _one_where(clause)
     more, clauses = facts_of(hypotheses)
     region = Region(problem.facts.extended(more), clauses)
     ranges = {template(k): n for k, n in enumerate(shape)}
