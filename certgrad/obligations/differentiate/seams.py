@@ -8,7 +8,7 @@ point, or another one, which is greater.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, discharged, merged, polys
@@ -57,9 +57,17 @@ def seam_hypotheses(
 
 
 def only_bends(poly: Poly, p: Poly, tangents: Mapping[str, str], region: Region, smooth: tuple[Clause, ...]) -> bool:
-    """On p = 0 the forms that the term has on all sides are C¹ and agree in value, if not in derivative."""
+    """On p = 0 the forms that the term has on all sides are C¹ and agree in value, if not in derivative.
+
+    Nothing is said of a term with predicates under a binder, or in a loop: forms do not show how these change.
+    """
+    if any(isinstance(a, Rec) or (isinstance(a, Pred) and not bound_free(a)) for a in deep_atoms(poly)):
+        return False
     search = _Search(tangents, smooth, [], region.facts, region.indices, slopes=False)
     at_zero = region.facts.extended([Fact(p, ZERO, universal=False)])
+    tensors = {a.tensor for a in deep_atoms(p) if isinstance(a, Access)}
+    if not all(_decided_by(c, tensors) or discharged(c, at_zero) for c in smooth):
+        return False  # a condition that no form decides, as that of a root
     return at_zero.contradictory or not search.failures(poly, p, at_zero)
 
 
@@ -239,13 +247,11 @@ class _Search:
         tensors = {a.tensor for a in targets}
         out: list[Clause] = []
         for clause in self.smooth:
+            if not _decided_by(clause, tensors):
+                continue
             atoms = [a for q in polys(clause) for a in deep_atoms(q)]
             level = max(q.level for q in polys(clause))
-            choices = [a for a in atoms if isinstance(a, Pred)]
-            shared = {b.tensor for a in choices for b in deep_atoms(a.poly) if isinstance(b, Access)} & tensors
-            if not shared:
-                continue
-            if any(not bound_free(a) for a in choices):
+            if any(isinstance(a, Pred) and not bound_free(a) for a in atoms):
                 return None
             mappings = [
                 m for a in atoms if isinstance(a, Access) for t in targets if (m := match(a, t, level)) is not None
@@ -350,6 +356,12 @@ class _Form:
             if not discharged(bare, facts):
                 return False
         return True
+
+
+def _decided_by(clause: Clause, tensors: Set[str]) -> bool:
+    """Predicates on entries of some tensors stand in the condition."""
+    choices = [a for q in polys(clause) for a in deep_atoms(q) if isinstance(a, Pred)]
+    return any(b.tensor in tensors for a in choices for b in deep_atoms(a.poly) if isinstance(b, Access))
 
 
 def _places(p: Poly) -> list[Poly]:

@@ -215,11 +215,11 @@ def _one_where(clause: Clause) -> Poly:
 
 def _vanishes(poly: Poly, problem: Problem, shape: tuple[Poly, ...], hypotheses: tuple[Clause, ...]) -> bool:
     """The term is shown to be 0 at every index, under the hypotheses."""
+    ranges = {template(k): n for k, n in enumerate(shape)}
     for clause in hypotheses:
-        poly = poly * _one_where(clause)
+        poly = poly * (_one_where(clause) if clause.free <= ranges.keys() else ONE)
     more, clauses = facts_of(hypotheses)
     region = Region(problem.facts.extended(more), clauses)
-    ranges = {template(k): n for k, n in enumerate(shape)}
     place = Indices(ranges, facts=region.facts, clauses=region.clauses)
     try:
         with limited():
