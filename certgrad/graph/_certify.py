@@ -147,9 +147,7 @@ def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> 
     if verdict in HOLDS:
         verdict = HOLDS[bool(hypotheses or dimensions)]
     arrays = traced.specs.arrays if hypotheses and verdict in PROOFS else None
-    digests = {digest for s in steps for digest in (s.lemma, *_inside(s))}
-    used = (lemma for digest, lemma in shared.used.items() if digest in digests)
-    lemmas = sorted(used, key=lambda one: (one.name, one.signature, one.digest))
+    lemmas = sorted(shared.used.values(), key=lambda one: (one.name, one.signature, one.digest))
     certificate = GraphCertificate(
         format=FORMAT,
         graph=graph,

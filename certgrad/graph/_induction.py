@@ -92,6 +92,7 @@ class Induction:
         self.values = values or Values(traced)
         self.given_moving, self.given_signs, self.given_names = moving, signs or {}, names or {}
         self.judged: dict[int, Judgement] = {}
+        self.used: dict[str, Lemma] = {}
         self.inside: dict[int, list[Induction]] = {}
         self.steps: list[Step] = []
         self.moving: set[Value] = set()
@@ -116,6 +117,7 @@ class Induction:
         for node in self.traced.nodes:
             self.steps.append(self._step(node))
         if not self.to_rest or self.resting:
+            self.shared.used.update(self.used)
             return self
         given = self.given_moving, self.given_signs, self.given_names, self.place
         return Induction(self.traced, self.shared, *given, self.values, self.to_rest).run()
@@ -208,7 +210,7 @@ class Induction:
             return self.plain(node, "constant", node.name)
         self.judged[node.id] = judgement
         lemma = judgement.instance.proof.lemma
-        self.shared.used.setdefault(lemma.digest, lemma)
+        self.used.setdefault(lemma.digest, lemma)
         if active:
             self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
             self.consumed(node, slots, active, operation.names)
