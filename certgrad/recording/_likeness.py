@@ -1,14 +1,17 @@
-"""What a value is like, without its numbers: by this two rules that a function makes anew are one, or two.
+"""What a value holds: by this two rules that a function makes anew are one, or two.
 
-No method of the program's own objects is called: to record must not do what the program does not.
+Two values with the same likeness do the same. What cannot be looked into is told apart by its identity, which is safe:
+whoever keeps a likeness keeps the value. No method of the program's own objects is called: to record must not do what
+the program does not.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable
+import hashlib
+from collections.abc import Hashable, Iterator
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import jax
@@ -16,73 +19,138 @@ import numpy as np
 
 from certgrad._closures import captured
 
-MAX_DEPTH = 6
-MAX_ENTRIES = 64
+MAX_DEPTH = 12
 MAX_PARTS = 1000
+MAX_BYTES = 1 << 24
+"""Larger arrays are told apart by identity."""
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
 _PARTS = ("fun", "fwd", "bwd", "jvp", "nondiff_argnums", "symbolic_zeros")
+_LIBRARIES = frozenset("builtins collections decimal fractions functools jax jaxlib numpy operator".split())
+"""Objects of their classes say themselves what they are made of."""
 
 
 class Likeness:
     """The likeness of a value, and what was met on the way."""
 
-    def __init__(self, value: Any, *, values: bool = True) -> None:
+    def __init__(self, value: Any) -> None:
         self.traced: list[str] = []
         """What there is of traced values, in words."""
-        self._values = values
-        self._open: set[int] = set()
+        self._open: dict[int, int] = {}
         self._left = MAX_PARTS
         self.key = self._of(value, 0)
 
     def _of(self, value: Any, depth: int) -> Hashable:
         kind = type(value)
         if kind in _PLAIN:
-            return (kind.__name__, value if self._values or kind is type(None) else None)
+            return (kind.__name__, value)
         if kind in (float, complex):
-            return (kind.__name__, repr(value) if self._values else "")  # nan is not equal to itself
+            return (kind.__name__, repr(value))  # nan is not equal to itself
         if isinstance(value, jax.core.Tracer):
             self.traced.append(f"{value.dtype}{list(value.shape)}")
             return ("traced", str(value.dtype), tuple(map(str, value.shape)))
-        if isinstance(value, (np.ndarray, np.generic, jax.Array)):
-            return ("array", str(value.dtype), tuple(value.shape))
+        if isinstance(value, (np.ndarray, np.generic, jax.Array)) and kind.__module__.split(".")[0] in _LIBRARIES:
+            weak = bool(getattr(value, "weak_type", False))
+            return (kind.__name__, str(value.dtype), tuple(value.shape), weak, *_bytes(value))
         if isinstance(value, enum.Enum):
-            return (kind.__qualname__, value.name)
-        if isinstance(value, (type, ModuleType, BuiltinFunctionType)):
-            return (kind.__name__, getattr(value, "__module__", None), getattr(value, "__qualname__", value.__name__))
+            return (id(kind), value.name)
+        if isinstance(value, (type, ModuleType)):
+            return (kind.__name__, id(value))
         self._left -= 1
-        if id(value) in self._open or depth > MAX_DEPTH or self._left < 0:
-            return ("…", kind.__qualname__)
-        self._open.add(id(value))
+        if id(value) in self._open:
+            return ("above", depth - self._open[id(value)])
+        if depth > MAX_DEPTH or self._left < 0:
+            return ("itself", id(value))
+        self._open[id(value)] = depth
         try:
-            return self._made(value, kind, depth + 1)
+            return (id(kind), *self._made(value, kind, depth + 1))
         finally:
-            self._open.discard(id(value))
+            del self._open[id(value)]
 
-    def _made(self, value: Any, kind: type, depth: int) -> Hashable:
+    def _made(self, value: Any, kind: type, depth: int) -> Iterator[Hashable]:
         if isinstance(value, (jax.custom_vjp, jax.custom_jvp)):
             parts = vars(value)
-            return (kind.__name__, *(self._of(parts.get(name), depth) for name in _PARTS))
-        if isinstance(value, FunctionType):
+            yield from (self._of(parts.get(name), depth) for name in _PARTS)
+        elif isinstance(value, FunctionType):
             held = [*captured(value), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-            return (value.__code__.co_filename, value.__code__, *(self._of(x, depth) for x in held))
-        if isinstance(value, partial):
-            given = [value.func, *value.args, *value.keywords.values()]
-            return ("partial", *value.keywords, *(self._of(x, depth) for x in given))
-        if isinstance(value, MethodType):
-            return ("method", self._of(value.__func__, depth), self._of(value.__self__, depth))
-        if kind in (list, tuple, set, frozenset):
-            return (kind.__name__, len(value), *(self._of(x, depth) for x in list(value)[:MAX_ENTRIES]))
-        if kind is dict:
-            entries = list(value.items())[:MAX_ENTRIES]
-            return ("dict", len(value), *((self._of(k, depth), self._of(x, depth)) for k, x in entries))
-        inside = _within(value)
-        if inside is not None:
-            return (kind.__name__, self._of(inside, depth))
+            own = {k: v for k, v in vars(value).items() if k != "__wrapped__"}
+            yield from (value.__code__.co_filename, value.__code__, id(value.__globals__))
+            yield from (self._of(x, depth) for x in (*held, *own.items()))
+        elif isinstance(value, (MethodType, BuiltinFunctionType)):
+            yield from (value.__name__, self._of(getattr(value, "__func__", None), depth))
+            yield self._of(value.__self__, depth)
+        elif isinstance(value, partial):
+            yield from (self._of(x, depth) for x in (value.func, value.args, value.keywords))
+        elif (inside := _within(value)) is not None:
+            yield self._of(inside, depth)
+        else:
+            yield from (self._of(x, depth) for x in _contents(value, kind))
+
+
+def _bytes(value: Any) -> tuple[Hashable, ...]:
+    """The values of an array; its identity, where they are too many, or none that can be read."""
+    try:
+        if value.nbytes <= MAX_BYTES and value.dtype != object:
+            plain = jax.random.key_data(value) if jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key) else value
+            return (hashlib.blake2b(np.ascontiguousarray(plain).tobytes(), digest_size=16).digest(),)
+    except Exception:  # an array that was donated, or that other processes have parts of
+        pass
+    return ("itself", id(value))
+
+
+def _contents(value: Any, kind: type) -> list[Any]:
+    """What a container or an object is made of; itself by identity, where nothing tells that."""
+    found: list[Any] = []
+    known = False
+    for base, read in _CONTAINERS.items():
+        if isinstance(value, base):
+            found += read(value)
+            known = True
+            break
+    own = _attributes(value, kind)
+    if own is not None:
+        found += own.items()
+        known = True
+    if not known and kind.__module__.split(".")[0] in _LIBRARIES:
         try:
-            own = object.__getattribute__(value, "__dict__")
-        except AttributeError:
-            own = None
-        return (kind.__module__, kind.__qualname__, self._of(dict(own) if type(own) is dict else None, depth))
+            reduced = value.__reduce_ex__(4)
+            return [str(reduced)] if isinstance(reduced, str) else [x for x in reduced if x is not None]
+        except Exception:  # it cannot be taken apart
+            known = False
+    return found if known else [id(value)]
+
+
+_CONTAINERS: dict[type, Any] = {
+    dict: lambda x: [len(x), *dict.items(x)],
+    list: lambda x: [*list.__iter__(x)],
+    tuple: lambda x: [*tuple.__iter__(x)],
+    set: lambda x: [*set.__iter__(x)],
+    frozenset: lambda x: [*frozenset.__iter__(x)],
+    float: lambda x: [float.__repr__(x)],
+    int: lambda x: [int.__repr__(x)],
+    str: lambda x: [str.__str__(x)],
+    bytes: lambda x: [bytes.__repr__(x)],
+}
+"""How each is read without calling a method of a class of the program's that is derived from it."""
+
+
+def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
+    """What an object holds under names; None where it is of a class that may hold more than that."""
+    found: dict[str, Any] = {}
+    for base in kind.__mro__:
+        slots = [d for d in vars(base).values() if isinstance(d, MemberDescriptorType)]
+        for slot in slots:
+            try:
+                found[slot.__name__] = slot.__get__(value, kind)
+            except AttributeError:
+                continue  # it is empty
+    try:
+        own = object.__getattribute__(value, "__dict__")
+        found |= own if type(own) is dict else {}
+    except AttributeError:
+        if not found:
+            return None
+    plain = all(base.__module__.split(".")[0] not in _LIBRARIES or base is object for base in kind.__mro__[1:])
+    return found if plain or any(isinstance(value, base) for base in _CONTAINERS) else None
 
 
 def _within(value: Any) -> Any:

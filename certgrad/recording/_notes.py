@@ -294,8 +294,7 @@ def _static(value: Any) -> Static:
     likeness = Likeness(value)
     if likeness.traced:
         return Static(None, likeness.key, ", ".join(likeness.traced))
-    small = isinstance(value, (np.ndarray, np.generic)) and value.nbytes <= 1024 and value.dtype != object
-    return Static(_own(value), (likeness.key, value.tobytes()) if small else likeness.key)
+    return Static(_own(value), likeness.key)
 
 
 def _own(value: Any) -> Any:
@@ -310,11 +309,15 @@ def _own(value: Any) -> Any:
 def _key(argument: Given | Static) -> Hashable:
     if isinstance(argument, Static):
         return ("static", argument.key)
-    try:
-        hash(argument.tree)
-    except TypeError:
-        return (str(argument.tree), tuple(_bare(x) for x in argument.leaves))
-    return (argument.tree, tuple(_bare(x) for x in argument.leaves))
+    return (_of_tree(argument.tree), tuple(_bare(x) for x in argument.leaves))
+
+
+def _of_tree(tree: Any) -> Hashable:
+    """A tree's nodes, with what they hold beside their children: for JAX True and 1 are equal there."""
+    data = tree.node_data()
+    if data is None:
+        return tree.num_leaves
+    return (data[0], Likeness(data[1]).key, *map(_of_tree, tree.children()))
 
 
 def _bare(leaf: Leaf) -> Hashable:

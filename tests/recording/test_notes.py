@@ -3,6 +3,10 @@
 import os
 import threading
 import warnings
+from collections import OrderedDict
+from fractions import Fraction
+from functools import reduce
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +14,8 @@ import numpy as np
 import pytest
 
 from certgrad.recording import Notes, noticed
-from certgrad.recording._notes import MAX_CALLS, MAX_VARIANTS, Bare, Given, Static
+from certgrad.recording._likeness import Likeness
+from certgrad.recording._notes import MAX_CALLS, MAX_VARIANTS, Bare, Given, Static, _of_tree
 from tests.recording import rules
 
 
@@ -71,6 +76,88 @@ def test_rules_made_anew_are_one_with_several_calls(notes):
     rules.make(1)(jnp.ones((2, 3)))
     rule = only(notes)
     assert [len(v.calls) for v in rule.variants.values()] == [4, 1]
+
+
+class Named(NamedTuple):
+    factor: float
+
+
+class Slotted:
+    __slots__ = ("factor",)
+
+    def __init__(self, factor):
+        self.factor = factor
+
+
+class Derived(dict):
+    """A table of a class of its own."""
+
+
+def with_attribute(factor):
+    def hold():
+        return hold.factor
+
+    hold.factor = factor
+    return hold
+
+
+def of_class_made_here(factor):
+    class Made:
+        value = factor
+
+    return Made
+
+
+HOLDERS = {
+    "a number of numpy's": np.float64,
+    "an array": lambda f: np.full(2, f),
+    "an array of JAX's": lambda f: jnp.full(2, f),
+    "a large array": lambda f: np.full(100_000, f),
+    "a named tuple": Named,
+    "slots": Slotted,
+    "a table": lambda f: {"factor": f},
+    "a table of its own class": lambda f: Derived(factor=f),
+    "an ordered table": lambda f: OrderedDict(factor=f),
+    "a fraction": Fraction,
+    "a range": lambda f: range(int(10 * f)),
+    "a slice": lambda f: slice(int(10 * f)),
+    "an attribute of a function": with_attribute,
+    "a class": of_class_made_here,
+    "an object of such a class": lambda f: of_class_made_here(f)(),
+    "deep": lambda f: reduce(lambda held, _: [held], range(30), f),
+    "far": lambda f: [0] * 3000 + [f],
+}
+
+
+@pytest.mark.parametrize("held", HOLDERS)
+def test_two_values_are_two_rules_and_equal_ones_are_one(held):
+    first, second, again = HOLDERS[held](2.0), HOLDERS[held](2.5), HOLDERS[held](2.0)
+    assert Likeness(first).key == Likeness(first).key
+    assert Likeness(first).key != Likeness(second).key
+    if held not in ("a class", "an object of such a class", "deep"):  # these are told apart by identity
+        assert Likeness(first).key == Likeness(again).key
+
+
+def test_trees_that_hold_true_and_one_are_two():
+    first, second, again = (jax.tree.structure(Flagged(flag)) for flag in (True, 1, True))
+    assert first == second, "for JAX they are equal"
+    assert _of_tree(first) != _of_tree(second)
+    assert _of_tree(first) == _of_tree(again)
+
+
+@jax.tree_util.register_pytree_node_class
+class Flagged:
+    """A node with a flag beside its children."""
+
+    def __init__(self, flag):
+        self.flag = flag
+
+    def tree_flatten(self):
+        return (), self.flag
+
+    @classmethod
+    def tree_unflatten(cls, flag, _):
+        return cls(flag)
 
 
 def test_what_is_kept_is_bounded(notes):
