@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from certgrad.errors import CertgradError
+from certgrad.hypotheses.tree import at_whole_axes
 from certgrad.obligations.generality.decisions import Fixed
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -124,9 +125,10 @@ def _of_programs(
             outcome = prove(problem, "jvp_is_derivative")
             if not outcome.proved:
                 return ()
-            asked = read(operation, programs, outcome).keys()
-            if lemma is not None and not asked <= lemma.stated.keys() | lemma.left_out:
+            asked = read(operation, programs, outcome)
+            if lemma is not None and not asked.keys() <= lemma.stated.keys() | lemma.left_out:
                 return ()
-            return still_outputs(problem, outcome.hypotheses, still)
+            everywhere = [clause for statement, clause in asked.items() if at_whole_axes(statement)]
+            return still_outputs(problem, everywhere, still)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return ()

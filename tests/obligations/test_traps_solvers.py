@@ -240,3 +240,29 @@ def test_functions_outside_of_jax_are_told_apart():
         report = certgrad.check(one, "n -> n")
         (claim,) = (c for c in report.certificate.claims if c.kind == "rule_runs_forward")
         assert claim.verdict == verdict
+
+
+def by_solver(solve):
+    """The solution of a·x = b by `custom_linear_solve`, with JAX's derivative of it."""
+
+    def solution(a, b):
+        return lax.custom_linear_solve(lambda x: a @ x, b, lambda _, v: solve(a, v), lambda _, v: solve(a.T, v))
+
+    given = jax.custom_vjp(solution)
+    given.defvjp(lambda a, b: (solution(a, b), (a, b)), lambda saved, ct: jax.vjp(solution, *saved)[1](ct))
+    return given
+
+
+@pytest.mark.parametrize(
+    "solve", [lambda a, v: v, lambda a, v: v / jnp.diag(a), lambda a, v: jnp.linalg.inv(2 * a) @ v]
+)
+def test_a_linear_solver_that_does_not_solve_proves_nothing(solve):
+    """Also one that does not iterate: its hypothesis, that it solves, holds hardly anywhere."""
+    report = certgrad.check(by_solver(solve), "2 2, 2 -> 2")
+    assert report.verdict == "unproved"
+    assert NO_SOLUTION in str(report).replace("\n           ", " ")
+
+
+def test_a_linear_solver_that_solves_is_believed_where_it_does():
+    report = certgrad.check(by_solver(lambda a, v: jnp.linalg.inv(a) @ v), "2 2, 2 -> 2")
+    assert report.verdict == "proved under hypotheses"

@@ -257,8 +257,11 @@ class AtSizes:
         for step in np.ndindex(*steps):
             if runs is not None and not bool(runs[step]):
                 continue
-            if not one.holds({n: x[(*step, ...)] for n, x in arrays.items()}, sizes):
-                return False
+            try:
+                if not one.holds({n: x[(*step, ...)] for n, x in arrays.items()}, sizes):
+                    return False
+            except UnfitError as error:
+                raise NotEvaluatedError(f"'{asked.text}' is not one that can be evaluated: {error}") from None
         return True
 
     def watched(self, point: Point, most: int | None = None) -> list[Any]:

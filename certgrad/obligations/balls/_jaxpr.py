@@ -88,7 +88,7 @@ def equations(jaxpr: Jaxpr) -> Iterator[Any]:
 def _held(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
     """The constants and literals of a program and its inner ones, with their dtypes; no random keys."""
     inner, consts = parts(jaxpr)
-    held = ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=True))
+    held = ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=False))  # of references there are none
     yield from ((c, dtype) for c, dtype in held if not is_key(dtype))
     for eqn in inner.eqns:
         yield from ((v.val, v.aval.dtype) for v in eqn.invars if is_literal(v))
@@ -131,16 +131,6 @@ def tangent_program(linear: Linear, count: int, types: tuple[tuple[tuple[int, ..
     """What the equation that computes the tangent of an op of certgrad runs, on arrays of these shapes and kinds."""
     with jax.enable_x64(True):
         return program_of({"linear": linear, "count": count}, [placeholder(*one) for one in types])
-
-
-def iterates(jaxpr: Jaxpr) -> bool:
-    """The program holds a loop, or calls back into Python."""
-    return any(
-        eqn.primitive.name in ("while", "scan")
-        or "callback" in eqn.primitive.name
-        or any(map(iterates, programs_in(eqn)))
-        for eqn in parts(jaxpr)[0].eqns
-    )
 
 
 _compiled = Kept()

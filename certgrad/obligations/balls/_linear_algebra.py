@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
-from certgrad.obligations.balls import _jaxpr
+from certgrad._lu_solver import lu_solver
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Undecided, Unsupported
@@ -169,11 +172,18 @@ def _lu_pivots_to_permutation(ctx: Context, params: Params, pivots: Value) -> Va
     return Value(out)
 
 
+@lru_cache(maxsize=1024)
+def _eliminates(solver: Any) -> bool:
+    """The solver is JAX's own, by elimination."""
+    return lu_solver(solver) is not None
+
+
 @primitive("custom_linear_solve")
 def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value]:
     """What the solver returns; its derivative is that of x with matvec(x) = b: dx solves for db - d(matvec)(x).
 
-    A solver that iterates returns the solution only nearly: then it is the solution near what it returns.
+    A solver that is not JAX's own elimination may return a solution nearly, or none: then it is the one near what it
+    returns.
     """
     jaxprs, groups, start = params["jaxprs"], [], 0
     for count in params["const_lengths"]:
@@ -181,7 +191,7 @@ def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value
         start += count
     matvec, _, solver, _ = groups
     right = list(xs[start:])
-    if len(right) == 1 and _jaxpr.iterates(jaxprs.solve):
+    if len(right) == 1 and not _eliminates(jaxprs.solve):
         (b,) = right
 
         def left(z: Value, moves: bool) -> Value:

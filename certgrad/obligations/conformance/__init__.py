@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from certgrad._threads import ALONE
 
 from ._at_numbers import Difference, at_numbers
-from ._calls import called, plan_of
+from ._calls import PLAIN, called, plan_of
 from ._compared import Compared, arguments
 from ._executed import WAY, executed
 from ._numbers import assignments, in_code
@@ -118,7 +118,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     looked = {str(place): place for calls in plan.values() for place, _ in calls}
     at = f" at {' and '.join(sized(subject.names, p) for p in looked.values())}" if subject.names else ""
     if done:
-        compared.append(f"calls{at} in {', '.join(done)}")
+        plainly = "" if any(PLAIN in text for text in subject.unseen) or not subject.plainly else f", and with {PLAIN}"
+        compared.append(f"calls{at} in {', '.join(done)}{plainly}")
     ran = ["a trace"] * bool(subject.names) + ["calls"] * bool(done)
     if ran and not any(text.startswith(WAY) for text in subject.unseen):
         there = f" at {sized(subject.names, places[0])}" if subject.names else ""

@@ -2,7 +2,8 @@
 
 There JAX runs the rule's code on arrays: what asks whether it is traced is answered no. It is called in each dtype that
 the claim is about, weak and strong, and several times with the same arguments; what it holds is looked at before and
-after.
+after. JAX hands on what is not differentiated as it was given, so it is called with Python's numbers and numpy's arrays
+too: there `~True` is −2, and `x -= 1` changes the array of whoever calls.
 """
 
 from __future__ import annotations
@@ -116,6 +117,10 @@ def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precisio
         if times > 1:
             program = _as_one_program(under_jit[called_by])
             looked.append((" under jit", point, outcome(program, called_by, point, precision)))
+            plain = _plainly(subject, function, called_by, point, precision)
+            if isinstance(plain, str):
+                return plain
+            looked += [(f" with {PLAIN}", point, plain)] if plain is not None else []
         for name in results[0]:
             texts = {b"".join(x.tobytes() for x in one[name]) for one in results}
             if len(texts) > 1:
@@ -127,8 +132,39 @@ def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precisio
     return out
 
 
-def outcome(function: Callable[..., Any], name: str, point: Point, precision: Precision) -> dict[str, list[np.ndarray]]:
-    """What a call returns, by the name of the program that says so."""
+PLAIN = "numbers of Python's and arrays of numpy's"
+
+
+def _plainly(
+    subject: Compared, function: Callable[..., Any], name: str, point: Point, precision: Precision
+) -> dict[str, list[np.ndarray]] | str | None:
+    """What a call returns that is given numbers and numpy's arrays; None where it takes none. A text says what is wrong
+    whatever it returns.
+    """
+    args = [_as_number(_whole(x, precision.wide)) for x in point.args]
+    before = [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in args]
+    try:
+        found = outcome(function, name, point, precision, args)
+        subject.plainly = True
+    except Exception as error:  # code for JAX's arrays may want one: x.at[…]
+        subject.unseen[f"calls with {PLAIN} ({type(error).__name__}: {_first_line(error)})"] = None
+        found = None
+    if before != [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in args]:
+        return "calls change the arrays of numpy's that they are given"
+    return found
+
+
+def _as_number(x: np.ndarray) -> Any:
+    """A scalar as Python's number, any other array as one of its own."""
+    if kind_of(x.dtype) == "k":
+        return x
+    return x.item() if x.shape == () and x.dtype.kind in "fiub" else x.copy()
+
+
+def outcome(
+    function: Callable[..., Any], name: str, point: Point, precision: Precision, args: Sequence[Any] | None = None
+) -> dict[str, list[np.ndarray]]:
+    """What a call returns, by the name of the program that says so. `args` are given as they are."""
     more = {"jvp": point.tangents, "vjp": point.seeds, "both": point.seeds}.get(name)
     with ExitStack() as stack:
         stack.enter_context(wide_floats(precision.wide))
@@ -145,7 +181,8 @@ def outcome(function: Callable[..., Any], name: str, point: Point, precision: Pr
             }
             return [made[id(x)] for x in values]
 
-        groups = [arrays(point.args, precision.weak), *([arrays(more)] if more is not None else [])]
+        given = arrays(point.args, precision.weak) if args is None else list(args)
+        groups = [given, *([arrays(more)] if more is not None else [])]
         found = function(*groups, [float(x) for x in point.scalars])
         if name != "both":
             return {name: numbers(found)}

@@ -68,6 +68,8 @@ class Compared:
         self._points: dict[str, Point | None] = {}
         self.in_threads: set[str] = set()
         """Where its code ran in another thread than the one that traces and calls it."""
+        self.plainly = False
+        """It was called with numbers of Python's and arrays of numpy's."""
         self.unseen: dict[str, None] = {}
         """Programs that could not be evaluated, so that nothing was seen of them."""
 

@@ -1,7 +1,8 @@
-"""What a rule is traced in: the environment of the process, and the platform that JAX runs on.
+"""What a rule is traced in: the environment of the process, the platform that JAX runs on, and the mesh of devices.
 
 A trace shows what the rule does in these surroundings. So the trace is made in others: with another platform, where the
-code asks for it; and code that reads the environment is told of, as nobody can say what stands there.
+code asks for it, and as inside of `shard_map`; and code that reads the environment is told of, as nobody can say what
+stands there.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from threading import get_ident
 from typing import Any
+
+from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 
 from certgrad._threads import one_at_a_time
 from certgrad.errors import CertgradError
@@ -22,6 +25,8 @@ from ._compared import Compared
 from ._precision import Programs, Sizes
 
 PLATFORMS = ("tpu", "gpu")
+AXIS = "certgrad"
+"""The axis of a mesh of one device."""
 
 
 def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
@@ -32,7 +37,13 @@ def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
         return Difference(
             (), f"it reads the environment ({read[0]}): where that is another, it may do other things", {}
         )
-    if not asked or here is None:
+    if here is None:
+        return None
+    with use_abstract_mesh(AbstractMesh((1,), (AXIS,), axis_types=(AxisType.Manual,))):
+        mapped = _traced(subject, sizes, dtype)
+    if mapped is not None and (how := _apart(subject, here, mapped, sizes, dtype)):
+        return Difference(tuple(how), f"inside of a shard_map it is another program: {said(how)}", {})
+    if not asked:
         return None
     for platform in PLATFORMS:
         with seen_platform(platform, _of_rule):
@@ -40,10 +51,15 @@ def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
         where = f"it asks for the platform ({asked[0]}), and on a {platform} it"
         if there is None:
             return Difference((), f"{where} does not trace", {})
-        texts = [serialised_all(programs, rendering({}), fold_sizes=True) for programs in (here, there)]
-        if texts[0] != texts[1] and (how := values_apart(subject, subject.programs(dtype), there, sizes, dtype)):
+        if how := _apart(subject, here, there, sizes, dtype):
             return Difference(tuple(how), f"{where} is another program: {said(how)}", {})
     return None
+
+
+def _apart(subject: Compared, here: Programs, there: Programs, sizes: Sizes, dtype: str) -> dict[str, str]:
+    """How a trace in other surroundings differs: by value, if it is not the same program."""
+    texts = [serialised_all(programs, rendering({}), fold_sizes=True) for programs in (here, there)]
+    return {} if texts[0] == texts[1] else values_apart(subject, subject.programs(dtype), there, sizes, dtype)
 
 
 def under_x64(subject: Compared, sizes: Sizes, dtypes: Sequence[str]) -> Difference | None:

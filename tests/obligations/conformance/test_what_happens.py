@@ -407,3 +407,64 @@ def test_a_number_of_the_module_that_is_nan_is_no_state():
     """It is not equal to itself, and yet the same after a call."""
     rule = scaled(lambda x: jnp.where(jnp.isnan(x), NOTHING, 1.0))
     assert certgrad.check(rule, "n -> n").proved
+
+
+ASKED_OF_PLAIN = {
+    "is a float": lambda k: isinstance(k, (int, float)),
+    "is numpy's": lambda k: isinstance(k, np.ndarray),
+    "is no array": lambda k: not hasattr(k, "shape"),
+    "has no at": lambda k: not hasattr(k, "at"),
+}
+
+
+@pytest.mark.parametrize("asks", ASKED_OF_PLAIN)
+def test_what_is_not_differentiated_is_handed_on_as_it_was_given(asks):
+    """A rule may be given Python's numbers and numpy's arrays there, and treat them otherwise."""
+    shape = "n" if asks in ("is numpy's", "has no at") else ""
+    rule = jax.custom_vjp(lambda x, k: x * k)
+    rule.defvjp(lambda x, k: (x * k, k), lambda k, g: ((g * k * (3.0 if ASKED_OF_PLAIN[asks](k) else 1.0)), None))
+    report = certgrad.check(rule, f"n, {shape}:int -> n")
+    assert report.verdict == "unproved"
+    assert "with numbers of Python's and arrays of numpy's" in str(report).replace("\n           ", " ")
+
+
+def test_not_true_is_minus_two():
+    report = certgrad.equal(
+        lambda x, b: jnp.where(~b, x, x * x), lambda x, b: jnp.where(jnp.logical_not(b), x, x * x), "n, :bool"
+    )
+    assert report.verdict == "unproved"
+
+
+def test_a_rule_that_changes_the_array_of_whoever_calls():
+    def bwd(saved, g):
+        x, label = saved
+        label -= 1  # of numpy's array, in place
+        return (g * 2 * x, None)
+
+    rule = jax.custom_vjp(lambda x, label: x**2)
+    rule.defvjp(lambda x, label: (x**2, (x, label)), bwd)
+    report = certgrad.check(rule, "n, n:int -> n")
+    assert report.verdict == "unproved"
+    assert "calls change the arrays" in str(report)
+
+
+def test_code_for_jaxs_arrays_alone_is_no_finding():
+    rule = jax.custom_vjp(lambda x, k: x * k)
+    rule.defvjp(lambda x, k: (x * k, k), lambda k, g: (g * k.at[:].get(), None))
+    report = certgrad.check(rule, "n, n:int -> n")
+    assert report.verdict == "proved"
+    assert any("not compared: calls with numbers" in text for claim in report.claims for text in claim.measured)
+
+
+@pytest.mark.parametrize(
+    "mapped",
+    [
+        lambda x: not jax.sharding.get_abstract_mesh().empty,
+        lambda x: bool(jax.typeof(x).sharding.mesh.axis_names),
+    ],
+)
+def test_a_rule_that_asks_for_the_mesh(mapped):
+    """It is right where it is traced, and wrong inside of every shard_map."""
+    report = certgrad.check(square(lambda x, g: (2 * x * g * (1.5 if mapped(x) else 1.0),)), "n -> n")
+    assert report.verdict == "unproved"
+    assert "inside of a shard_map" in str(report).replace("\n           ", " ")

@@ -274,7 +274,9 @@ _UNNAMED = api_util.debug_info("trace", lambda: None, (), {})._replace(arg_names
 
 def abstract(shape: Sequence[Any], dtype: Any, weak: bool = False) -> Any:
     """An argument of a trace. Unlike a ShapeDtypeStruct it is taken as it is in each of several traces."""
-    return api_util.shaped_abstractify(jax.ShapeDtypeStruct(tuple(shape), dtype, weak_type=weak))
+    mesh = jax.sharding.get_abstract_mesh()
+    sharding = None if mesh.empty else jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    return api_util.shaped_abstractify(jax.ShapeDtypeStruct(tuple(shape), dtype, weak_type=weak, sharding=sharding))
 
 
 def _jaxpr(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
