@@ -307,3 +307,48 @@ def test_what_is_steep_at_0_may_move_however_slow_its_argument_is(function: Call
     assert certificate.verdict in ("proved under hypotheses", "unproved")
     if certificate.verdict != "unproved":
         assert any("≠ 0" in text for text in texts_of(certificate) if not text.startswith("relu"))
+
+
+LONG, WEIGHTS = jax.ShapeDtypeStruct((5,), jnp.float32), jnp.arange(1.0, 5.0)
+WHOLE = jax.ShapeDtypeStruct((4,), jnp.int32)
+
+
+def divided(x: Any, k: Any) -> Any:
+    """x[i + 1] + k[i], at the first two places divided by itself: that it is not 0 is asked there alone."""
+    return (x[1:] + k) / jnp.concatenate([x[1:3] + k[:2], jnp.ones(2, x.dtype)])
+
+
+def with_jvp(tangent: Callable[..., Any]) -> Callable[..., Any]:
+    rule = jax.custom_jvp(divided)
+    rule.defjvp(lambda primals, tangents: (rule(*primals), tangent(primals, tangents)))
+    return rule
+
+
+def with_vjp(factor: Callable[..., Any], fwd: Callable[..., Any] = divided) -> Callable[..., Any]:
+    rule = jax.custom_vjp(divided)
+    rule.defvjp(lambda x, k: (fwd(x, k), (x, k)), lambda s, g: jax.vjp(divided, *s)[1](g * factor(s[0][1:] + s[1])))
+    return rule
+
+
+ANYWHERE = {
+    "a bend after it": lambda x, k: jnp.abs(with_jvp(lambda p, t: jax.jvp(divided, p, t)[1])(x, k)),
+    "a division in the jvp": with_jvp(
+        lambda p, t: jax.jvp(divided, p, t)[1] * (p[0][1:] + p[1]) / (p[0][1:] + p[1]),
+    ),
+    "a division in the vjp": with_vjp(lambda s: s / s),
+    "a test in the vjp": with_vjp(lambda s: s != 0),
+    "a division in the fwd": with_vjp(lambda s: 1.0, lambda x, k: divided(x, k) * (x[1:] + k) / (x[1:] + k)),
+}
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_what_is_asked_at_some_places_is_not_known_of_the_others(name: str) -> None:
+    """x[4] + k[3] may be 0 as far as the first two places are asked; the gradient is wrong there, or is none."""
+    function = lambda x, k: jnp.sum(ANYWHERE[name](x, k.astype(jnp.float32)) * WEIGHTS)
+    certificate = certify(trace(function, LONG, WHOLE))
+    if certificate.verdict == "proved under hypotheses":
+        x, k = jnp.array([1.0, 2.0, 3.0, 5.0, 7.0]), jnp.array([1, 2, 3, -7])
+        there = certify(trace(function, x, k))
+        assert any(one.failing or one.unknown for one in there.at_arrays), texts_of(there)
+    else:
+        assert certificate.verdict in ("unproved", "refuted")

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from certgrad.obligations.terms.atoms import Dim
+from certgrad.obligations.terms.atoms import Access, Dim
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import deep_atoms
 
-from .conditions import Clause, Clauses, of_solver, polys
+from .conditions import PARTIAL, Clause, Clauses, of_solver, polys
 from .index_cases import Indices, resolved
 from .simplify import possible
 from .tensor import for_all
@@ -30,7 +30,13 @@ _Part = tuple[Clause, dict[Var, Poly]]
 """A clause, and the ranges of its indices."""
 
 
-def by_place(clauses: Iterable[Clause], ranges: Ranges) -> tuple[list[Clause], list[Clause], dict[Var, Poly]]:
+Shapes = Mapping[str, Sequence[Poly]]
+"""The sizes of the axes of arrays."""
+
+
+def by_place(
+    clauses: Iterable[Clause], ranges: Ranges, shapes: Shapes
+) -> tuple[list[Clause], list[Clause], dict[Var, Poly]]:
     """The clauses that stay whole, the parts of the others, and the ranges of the indices of the parts."""
     whole: list[Clause] = []
     parts: list[Clause] = []
@@ -40,8 +46,9 @@ def by_place(clauses: Iterable[Clause], ranges: Ranges) -> tuple[list[Clause], l
         if found is None:
             whole.append(clause)
         else:
-            parts += [part for part, _ in found]
-            for _, own in found:
+            for one in found:
+                part, own = _over_whole_axes(one, shapes)
+                parts.append(part)
                 known |= own
     return whole, parts, known
 
@@ -67,12 +74,27 @@ def taken_apart(clause: Clause, ranges: Ranges) -> list[_Part] | None:
     return None if [part for part, _ in done] == [clause] else done
 
 
+def _over_whole_axes(part: _Part, shapes: Shapes) -> _Part:
+    """The part with other names for those of its indices that run over all of the axes which they number."""
+    clause, ranges = part
+    entries = [a for p in polys(clause) for a in deep_atoms(p) if isinstance(a, Access)]
+    for v in sorted(v for v in clause.free if v[0] == PARTIAL):
+        read = [(a, k) for a in entries for k, ix in enumerate(a.index) if v in ix.free]
+        plain = all(a.index[k].variable() == v for a, k in read)
+        known = all(len(shapes.get(a.tensor, ())) == len(a.index) for a, _ in read)
+        if read and plain and known and all(shapes[a.tensor][k] == ranges[v] for a, k in read):
+            w = fresh("q")
+            clause = clause.substituted({v: of_var(w)})
+            ranges = {(w if u == v else u): n for u, n in ranges.items()}
+    return clause, ranges
+
+
 def _moved(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _Part | None:
     """The part of a clause at so many places of an index, from a start on; None where it asks nothing there."""
     here = {u: n for u, n in ranges.items() if u != v}
     place = of_const(start)
     if size != ONE:
-        w = fresh("q")
+        w = fresh(PARTIAL)
         here[w] = size
         place = of_var(w).shifted(start)
     indices = Indices(here)

@@ -27,6 +27,8 @@ EXIT = "exit of a while"
 """Origin of the conditions under which a loop's number of steps does not change."""
 STEP = "w"
 """Kind of the variables that number the steps of a loop that ends by its values, up to and with the test that fails."""
+PARTIAL = "y"
+"""Kind of the variables that run over some places of an axis only."""
 Relation = Literal["> 0", ">= 0", "!= 0", "= 0", "not integer", "not pole"]
 _SIGNS = {"> 0": POS, ">= 0": NONNEG, "!= 0": POS | NEG, "= 0": ZERO}
 
@@ -68,6 +70,11 @@ class Clause:
     def step(self) -> Var | None:
         """The step of a loop that ends by its values, where the clause is asked at each of these."""
         return next((v for v in self.free if v[0] == STEP), None)
+
+    @property
+    def partial(self) -> bool:
+        """It is asked at some places of an axis only, so that nothing is known of the others."""
+        return any(v[0] == PARTIAL for v in self.free)
 
     def rewritten(self, change: Callable[[Poly], Poly]) -> Clause:
         return replace(

@@ -413,11 +413,12 @@ def facts_of(clauses: Iterable[Clause]) -> tuple[list[Fact], tuple[Clause, ...]]
     """Hypotheses as assumptions: signs where a clause is one unguarded relation, the others as they are.
 
     What is asked at the steps of a loop that ends by its values is not assumed: it says nothing beyond its last step.
+    Nor is what is asked at some places of an axis, as an assumption is one on all.
     Nor is the equation of a solver, which may be about a part of an argument's entries alone.
     """
     facts, rest = [], []
     for clause in clauses:
-        if clause.step is not None or of_solver(clause):
+        if clause.step is not None or clause.partial or of_solver(clause):
             continue
         signs = clause.alternatives[0].signs
         if len(clause.alternatives) == 1 and not clause.guards and signs is not None:

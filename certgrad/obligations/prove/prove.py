@@ -124,10 +124,10 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             *minimal(_in_company(by_region(one_each, facts), facts), facts),
         ]
         reach = _ranges(problem, kind) | _extents([*hypotheses, *needed])
-        whole, _, _ = by_place(hypotheses, reach)
+        whole, _, _ = by_place(hypotheses, reach, problem.input_shapes)
         if len(whole) < len(hypotheses):
             # In those that others imply an index may run farther: their parts are asked for as well.
-            _, parts, further = by_place([*hypotheses, *needed], reach)
+            _, parts, further = by_place([*hypotheses, *needed], reach, problem.input_shapes)
             hypotheses = minimal([*whole, *(c for c in parts if not discharged(c, facts))], facts)
             reach |= further
         for clause in whole:
