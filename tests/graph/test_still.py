@@ -352,3 +352,39 @@ def test_what_is_asked_at_some_places_is_not_known_of_the_others(name: str) -> N
         assert any(one.failing or one.unknown for one in there.at_arrays), texts_of(there)
     else:
         assert certificate.verdict in ("unproved", "refuted")
+
+
+def with_tangent(function: Callable[..., Any], tangent: Callable[..., Any]) -> Callable[..., Any]:
+    rule = jax.custom_jvp(function)
+    rule.defjvp(lambda primals, tangents: (rule(*primals), tangent(*primals, *tangents)))
+    return rule
+
+
+def hits(y: Any) -> Any:
+    return (y == jnp.max(y, 1, keepdims=True)).astype(y.dtype)
+
+
+READS_OTHERS = {
+    "whether any is 0": with_tangent(jnp.abs, lambda y, dy: jnp.where(jnp.any(y == 0), 0.0, jnp.sign(y)) * dy),
+    "their product": with_tangent(jnp.abs, lambda y, dy: jnp.sign(y) * dy * jnp.sign(jnp.prod(y)) ** 2),
+    "the first": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[0, 0] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
+    "a neighbour": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[:, ::-1] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
+    "ties of other rows": with_tangent(
+        lambda y: jnp.max(y, 1), lambda y, dy: (hits(y) * dy).sum(1) * jnp.where(hits(y).sum() > 2, 5.0, 1.0)
+    ),
+    "ties of the next row": with_tangent(
+        lambda y: jnp.max(y, 1),
+        lambda y, dy: (hits(y) * dy).sum(1) * jnp.where(hits(y[::-1]).sum(1) > 1, 5.0, 1.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READS_OTHERS)
+@pytest.mark.parametrize("before", [lambda x: x**3, jax.nn.relu])
+def test_a_rule_that_reads_other_entries_is_asked_of_all(name: str, before: Callable[..., Any]) -> None:
+    """It is right where no entry is 0, or no row has a tie, and wrong at one entry because of another."""
+    small = jax.ShapeDtypeStruct((2, 3), jnp.float32)
+    certificate = certify(trace(lambda x: jnp.sum(READS_OTHERS[name](before(x))), small))
+    kept = [text for text in texts_of(certificate) if not text.startswith("relu")]
+    assert certificate.verdict == "unproved" or kept
+    assert not any(OR_ZERO in text for text in kept)

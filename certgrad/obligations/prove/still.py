@@ -7,12 +7,13 @@ which it is proved that its JVP is the derivative:
 - **Its results are still at 0** if they have the tangent 0 wherever they are 0, given that some arguments are still.
 - **Its argument may be 0.** Let each result be a function of one entry y of an array that is still at 0, continuous at
   y = 0 and C¹ on each side of it (|y|, a relu): then it changes by O(|y|), which is o(t) along every curve, so its
-  derivative is 0 there. So is the JVP, which is linear in the entry's tangent.
+  derivative is 0 there. So is the JVP, which is linear in the entry's tangent. Where y is not 0 it is the derivative
+  whatever other entries are: neither side reads any of them.
 - **Its maximum may be 0.** Let the result be m = max_j e(j) over entries e(j) = ±y[…] of an array that is still at 0.
   Where m = 0 it has the derivative 0, however many entries attain it: those that do are 0, so they change by o(t)
   along every curve, and the others stay below for small t. The JVP there is 0 as well if it reads no tangent but those
   of entries that attain the maximum, and is linear, as its adjoint law says. So it is the derivative where the maximum
-  is attained once, *or is 0*.
+  is attained once, *or is 0*; of each maximum whatever the others are, if it reads the entries of its own alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from certgrad.obligations.assume.tensor import EXTENTS, Tensor
 from certgrad.obligations.decide.cases import Region, facts_of
 from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.differentiate.seams import only_bends
-from certgrad.obligations.laws.order import attained, attained_once, ordered
+from certgrad.obligations.laws.order import argument, attained, attained_once, ordered
 from certgrad.obligations.laws.transposition import NoInvariantError
 from certgrad.obligations.terms.atoms import Access, Max, access
 from certgrad.obligations.terms.budget import BudgetError, limited
@@ -78,6 +79,7 @@ def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | Non
     name = problem.names[k]
     read = {a for a in deep_atoms(out.body) if isinstance(a, Access) and a.tensor == name}
     moved = {a for a in deep_atoms(tangent.body) if isinstance(a, Access) and a.tensor == problem.tangents[name]}
+    read |= {a for a in deep_atoms(tangent.body) if isinstance(a, Access) and a.tensor == name}
     if len(read) != 1 or not _fixed(out.body) or not _fixed(tangent.body):
         return None
     (entry,) = read
@@ -103,11 +105,40 @@ def _of_maximum(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | N
         return None
     extreme = poly_of(once).scale(entry[1])
     others = _masked(tangent.body, problem, {problem.names[k]}, lambda y: y - extreme)
-    if not _fixed(once.body) or not _vanishes(others, problem, out.shape, ()):
+    if not _fixed(once.body) or not _reads_its_own(tangent.body, once, entry[0], problem):
+        return None
+    if not _vanishes(others, problem, out.shape, ()):
         return None
     clause = attained_once(once)
     wider = replace(clause, alternatives=(*clause.alternatives, Atomic("= 0", poly_of(once))))
     return MayBeZero(k, *(tuple(at_all_places([c], out.variables)) for c in (clause, wider)))
+
+
+def _reads_its_own(poly: Poly, once: Max, entry: Access, problem: Problem) -> bool:
+    """Of the array that a maximum is taken over, the term reads no entries but those."""
+    (k,) = problem.differentiable
+    axes = problem.inputs[k].shape
+    whole = {v for v, n in zip(once.vars, once.ranges, strict=True) if once.where == ONE}
+    ranges = dict(zip(once.vars, once.ranges, strict=True))
+    left = Rewriter(replace=lambda a: access(_ITSELF, ()) if a is once else None)(poly)
+
+    def inside(a: Access) -> bool:
+        for axis, (own, read) in enumerate(zip(entry.index, a.index, strict=True)):
+            v = own.variable()
+            anywhere = v in whole and ranges[v] == axes[axis]
+            if not anywhere and (own != read or not {*once.vars}.isdisjoint(own.free)):
+                return False
+        return True
+
+    places = {t for ix in argument(once) for t in ix.atoms}
+    chosen = (t for ix in indices_of(left) for t in ix.atoms)
+    if not all(t in places or isinstance(t, Quotient | Remainder | RowMajor) for t in chosen):
+        return False
+    return all(inside(a) for a in deep_atoms(left) if isinstance(a, Access) and a.tensor == entry.tensor)
+
+
+_ITSELF = "the maximum"
+"""Stands for it, where what else is read is looked at."""
 
 
 def still_outputs(problem: Problem, hypotheses: Collection[Clause], still: Collection[int]) -> tuple[bool, ...]:
