@@ -369,6 +369,18 @@ READS_OTHERS = {
     "their product": with_tangent(jnp.abs, lambda y, dy: jnp.sign(y) * dy * jnp.sign(jnp.prod(y)) ** 2),
     "the first": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[0, 0] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
     "a neighbour": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[:, ::-1] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
+    "whether any is 0, by a loop": with_tangent(
+        jnp.abs,
+        lambda y, dy: (
+            jnp.where(lax.fori_loop(0, 3, lambda i, c: c + (y[:, i] == 0).sum(), 0) > 0, 0.0, jnp.sign(y)) * dy
+        ),
+    ),
+    "how many are 0 so far": with_tangent(
+        jnp.abs, lambda y, dy: jnp.where(jnp.cumsum(y == 0, axis=1)[:, -1:] > 0, 0.0, jnp.sign(y)) * dy
+    ),
+    "the least, by sorting": with_tangent(
+        jnp.abs, lambda y, dy: jnp.where(jnp.sort(jnp.abs(y), axis=1)[:, :1] == 0, 0.0, jnp.sign(y)) * dy
+    ),
     "ties of other rows": with_tangent(
         lambda y: jnp.max(y, 1), lambda y, dy: (hits(y) * dy).sum(1) * jnp.where(hits(y).sum() > 2, 5.0, 1.0)
     ),

@@ -32,6 +32,7 @@ from certgrad.obligations.laws.order import argument, attained, attained_once, o
 from certgrad.obligations.laws.transposition import NoInvariantError
 from certgrad.obligations.terms.atoms import Access, Max, access
 from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.integers import Quotient, Remainder, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
@@ -68,9 +69,19 @@ def may_be_zero(problem: Problem) -> MayBeZero | None:
     if problem.jvp is None or len(problem.forward) != 1 or len(problem.differentiable) != 1:
         return None
     (out,), (tangent,) = problem.forward, problem.jvp
-    if not all(_defined(t, problem) for t in (out, tangent)):
-        return None  # it may follow from the hypotheses that they are
+    if not all(_defined(t, problem) and _reads_inputs(t.body, problem) for t in (out, tangent)):
+        return None  # it may follow from the hypotheses that they are; or what they read does not show
     return _of_entry(problem, out, tangent) or _of_maximum(problem, out, tangent)
+
+
+def _reads_inputs(poly: Poly, problem: Problem) -> bool:
+    """The term reads arguments and tangents alone: in no loop, and through nothing that an equation or an unknown
+    function makes of them.
+    """
+    known = {*problem.names, *(problem.tangents[n] for n in problem.names if n in problem.tangents)}
+    atoms = deep_atoms(poly)
+    loops = any(isinstance(a, Rec) for a in atoms)
+    return not loops and all(a.tensor in known for a in atoms if isinstance(a, Access))
 
 
 def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | None:
@@ -78,8 +89,8 @@ def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | Non
     (k,) = problem.differentiable
     name = problem.names[k]
     read = {a for a in deep_atoms(out.body) if isinstance(a, Access) and a.tensor == name}
-    moved = {a for a in deep_atoms(tangent.body) if isinstance(a, Access) and a.tensor == problem.tangents[name]}
     read |= {a for a in deep_atoms(tangent.body) if isinstance(a, Access) and a.tensor == name}
+    moved = {a for a in deep_atoms(tangent.body) if isinstance(a, Access) and a.tensor == problem.tangents[name]}
     if len(read) != 1 or not _fixed(out.body) or not _fixed(tangent.body):
         return None
     (entry,) = read
