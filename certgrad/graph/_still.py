@@ -107,7 +107,7 @@ def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False)
             found.append(_of_programs(operation, programs, lemma, still))
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
         return ()
-    return () if queue else tuple(map(all, zip(*found, strict=True)))
+    return () if queue or not all(found) else tuple(map(all, zip(*found, strict=True)))
 
 
 def _of_programs(
