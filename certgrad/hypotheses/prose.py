@@ -18,7 +18,7 @@ from .tree import (
     Statement,
     Unique,
     Where,
-    linear,
+    extreme,
     once_or_zero,
     walk,
 )
@@ -62,10 +62,9 @@ def prose(statement: Statement, inputs: Sequence[str] = ()) -> str:
 
 
 def _attained_once(unique: Unique, shown: str) -> str:
-    extreme = "minimum" if all(c < 0 for c, _ in linear(unique.body)) else "maximum"
     what = shown.removeprefix("argmin of ").removeprefix("argmax of ").replace(" is unique", "", 1)
-    what = what.replace(f", or the {extreme} is 0", "", 1)
-    return f"the {extreme} of {what} is attained only once"
+    what = what.replace(f", or the {extreme(unique)} is 0", "", 1)
+    return f"the {extreme(unique)} of {what} is attained only once"
 
 
 def _in_words(shown: str) -> str:

@@ -158,21 +158,15 @@ class Printer:
 
     def either(self, s: t.Either) -> str:
         """The alternatives; a maximum that is attained once, or is 0, is written out once."""
-        unique = t.once_or_zero(s)
-        if unique is None:
+        if (unique := t.once_or_zero(s)) is None:
             return (r" \;\text{or}\; " if self.latex else " or ").join(map(self.statement, s.parts))
-        words = f", or the {'minimum' if self.least(unique) else 'maximum'} is 0"
+        words = f", or the {t.extreme(unique)} is 0"
         return self.unique(unique) + (rf"\text{{{words}}}" if self.latex else words)
-
-    @staticmethod
-    def least(s: t.Unique) -> bool:
-        """It is a minimum, written as the maximum of what is negative."""
-        return all(c < 0 for c, _ in t.linear(s.body))
 
     def unique(self, s: t.Unique) -> str:
         """`argmax of x[i,j] over j is unique`; of a negated term, argmin."""
         summands = t.linear(s.body)
-        least = self.least(s)
+        least = t.extreme(s) == "minimum"
         entry = self.term(sum_of((-c, f) for c, f in summands) if least else s.body)
         window = self.window(s, r" \le " if self.latex else " ≤ ")
         where = "·".join(self.atom(t.Truth(w)) for w in s.where) + " = 1" if s.where and not window else ""

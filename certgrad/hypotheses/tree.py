@@ -356,6 +356,11 @@ def once_or_zero(statement: Statement) -> Unique | None:
     return unique if other == zero else None
 
 
+def extreme(unique: Unique) -> Literal["minimum", "maximum"]:
+    """A minimum is written as the maximum of what is negative."""
+    return "minimum" if all(c < 0 for c, _ in linear(unique.body)) else "maximum"
+
+
 def linear(term: Term) -> list[tuple[Fraction, tuple[Term, ...]]]:
     """The terms of a sum, each as its coefficient and its other factors. Zero has none."""
     out: list[tuple[Fraction, tuple[Term, ...]]] = []

@@ -1,7 +1,7 @@
 """What a value holds: by this two rules that a function makes anew are one, or two.
 
-Two values with the same likeness do the same. What cannot be looked into is told apart by its identity, which is safe:
-whoever keeps a likeness keeps the value. No method of the program's own objects is called: to record must not do what
+Two values with the same likeness do the same. What cannot be looked into is told apart by its identity, and is
+held, so that no other value takes that. No method of the program's own objects is called: to record must not do what
 the program does not.
 """
 
@@ -29,6 +29,21 @@ _LIBRARIES = frozenset("builtins collections decimal fractions functools jax jax
 """Objects of their classes say themselves what they are made of."""
 
 
+class Itself:
+    """A value that is equal to itself alone. It holds the value, so that no other takes its identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
 class Likeness:
     """The likeness of a value, and what was met on the way."""
 
@@ -41,6 +56,8 @@ class Likeness:
 
     def _of(self, value: Any, depth: int) -> Hashable:
         kind = type(value)
+        if kind is Itself:
+            return value
         if kind in _PLAIN:
             return (kind.__name__, value)
         if kind in (float, complex):
@@ -52,17 +69,17 @@ class Likeness:
             weak = bool(getattr(value, "weak_type", False))
             return (kind.__name__, str(value.dtype), tuple(value.shape), weak, *_bytes(value))
         if isinstance(value, enum.Enum):
-            return (id(kind), value.name)
+            return (Itself(kind), value.name)
         if isinstance(value, (type, ModuleType)):
-            return (kind.__name__, id(value))
+            return Itself(value)
         self._left -= 1
         if id(value) in self._open:
             return ("above", depth - self._open[id(value)])
         if depth > MAX_DEPTH or self._left < 0:
-            return ("itself", id(value))
+            return Itself(value)
         self._open[id(value)] = depth
         try:
-            return (id(kind), *self._made(value, kind, depth + 1))
+            return (Itself(kind), *self._made(value, kind, depth + 1))
         finally:
             del self._open[id(value)]
 
@@ -73,7 +90,7 @@ class Likeness:
         elif isinstance(value, FunctionType):
             held = [*captured(value), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
             own = {k: v for k, v in vars(value).items() if k != "__wrapped__"}
-            yield from (value.__code__.co_filename, value.__code__, id(value.__globals__))
+            yield from (value.__code__.co_filename, value.__code__, Itself(value.__globals__))
             yield from (self._of(x, depth) for x in (*held, *own.items()))
         elif isinstance(value, (MethodType, BuiltinFunctionType)):
             yield from (value.__name__, self._of(getattr(value, "__func__", None), depth))
@@ -94,7 +111,7 @@ def _bytes(value: Any) -> tuple[Hashable, ...]:
             return (hashlib.blake2b(np.ascontiguousarray(plain).tobytes(), digest_size=16).digest(),)
     except Exception:  # an array that was donated, or that other processes have parts of
         pass
-    return ("itself", id(value))
+    return (Itself(value),)
 
 
 def _contents(value: Any, kind: type) -> list[Any]:
@@ -116,7 +133,7 @@ def _contents(value: Any, kind: type) -> list[Any]:
             return [str(reduced)] if isinstance(reduced, str) else [x for x in reduced if x is not None]
         except Exception:  # it cannot be taken apart
             known = False
-    return found if known else [id(value)]
+    return found if known else [Itself(value)]
 
 
 _CONTAINERS: dict[type, Any] = {

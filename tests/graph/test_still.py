@@ -100,38 +100,26 @@ def test_the_hypotheses_hold_on_data_with_many_zeros() -> None:
     assert [(a.failing, a.unknown) for a in certificate.at_arrays] == [(0, "")] * 2
 
 
-def ties_move_the_first_entry(x: Any) -> Any:
-    """The greatest entry of each row. Where it is attained twice, its JVP is the tangent of an entry of its own."""
-
-    @jax.custom_jvp
-    def top(x: Any) -> Any:
-        return jnp.max(x, axis=1)
-
-    @top.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
-        (x,), (dx,) = primals, tangents
-        hit = (x == jnp.max(x, axis=1, keepdims=True)).astype(x.dtype)
-        count = hit.sum(1)
-        once = (hit * dx).sum(1)
-        return top(x), jnp.where(count == 1, once, dx.sum(1))
-
-    return top(x)
+def with_tangent(function: Callable[..., Any], tangent: Callable[..., Any]) -> Callable[..., Any]:
+    rule = jax.custom_jvp(function)
+    rule.defjvp(lambda primals, tangents: (rule(*primals), tangent(*primals, *tangents)))
+    return rule
 
 
-def ties_divide_by_zero(x: Any) -> Any:
-    """The greatest entry of each row, with a JVP that is no number where it is attained twice."""
+def greatest(x: Any) -> Any:
+    return jnp.max(x, axis=1)
 
-    @jax.custom_jvp
-    def top(x: Any) -> Any:
-        return jnp.max(x, axis=1)
 
-    @top.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
-        (x,), (dx,) = primals, tangents
-        hit = (x == jnp.max(x, axis=1, keepdims=True)).astype(x.dtype)
-        return top(x), (hit * dx).sum(1) / (2 - hit.sum(1))
+def hits(y: Any) -> Any:
+    return (y == jnp.max(y, 1, keepdims=True)).astype(y.dtype)
 
-    return top(x)
+
+ties_move_the_first_entry = with_tangent(
+    greatest, lambda x, dx: jnp.where(hits(x).sum(1) == 1, (hits(x) * dx).sum(1), dx.sum(1))
+)
+"""Where it is attained twice, its JVP is the sum of all tangents."""
+ties_divide_by_zero = with_tangent(greatest, lambda x, dx: (hits(x) * dx).sum(1) / (2 - hits(x).sum(1)))
+"""Its JVP is no number where it is attained twice."""
 
 
 def ties_pull_back_more(x: Any) -> Any:
@@ -155,16 +143,7 @@ def test_a_rule_that_does_something_else_at_ties_is_asked_for_none(top: Callable
 
 
 def test_a_rule_that_shares_ties_may_have_them() -> None:
-    @jax.custom_jvp
-    def top(x: Any) -> Any:
-        return jnp.max(x, axis=1)
-
-    @top.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
-        (x,), (dx,) = primals, tangents
-        hit = (x == jnp.max(x, axis=1, keepdims=True)).astype(x.dtype)
-        return top(x), (hit * dx).sum(1)
-
+    top = with_tangent(greatest, lambda x, dx: (hits(x) * dx).sum(1))
     assert asked_of_maxima(certified(lambda x: jnp.sum(top(jax.nn.relu(x)) ** 2), X)) == [OR_ZERO]
 
 
@@ -354,16 +333,6 @@ def test_what_is_asked_at_some_places_is_not_known_of_the_others(name: str) -> N
         assert certificate.verdict in ("unproved", "refuted")
 
 
-def with_tangent(function: Callable[..., Any], tangent: Callable[..., Any]) -> Callable[..., Any]:
-    rule = jax.custom_jvp(function)
-    rule.defjvp(lambda primals, tangents: (rule(*primals), tangent(*primals, *tangents)))
-    return rule
-
-
-def hits(y: Any) -> Any:
-    return (y == jnp.max(y, 1, keepdims=True)).astype(y.dtype)
-
-
 READS_OTHERS = {
     "whether any is 0": with_tangent(jnp.abs, lambda y, dy: jnp.where(jnp.any(y == 0), 0.0, jnp.sign(y)) * dy),
     "their product": with_tangent(jnp.abs, lambda y, dy: jnp.sign(y) * dy * jnp.sign(jnp.prod(y)) ** 2),
@@ -400,3 +369,16 @@ def test_a_rule_that_reads_other_entries_is_asked_of_all(name: str, before: Call
     kept = [text for text in texts_of(certificate) if not text.startswith("relu")]
     assert certificate.verdict == "unproved" or kept
     assert not any(OR_ZERO in text for text in kept)
+
+
+def test_one_condition_does_not_imply_the_same_at_other_places() -> None:
+    """1/(x[i + 1] + k[i]) is asked for i < 4; what the JVP divides by stands at the next four."""
+
+    def tangent(x: Any, k: Any, dx: Any, _: Any) -> Any:
+        s = x[1:] + k
+        return -dx[1:5] / s[:4] ** 2 * (s[4:8] / s[4:8])
+
+    rule = with_tangent(lambda x, k: 1 / (x[1:5] + k[:4]), tangent)
+    specs = jax.ShapeDtypeStruct((11,), jnp.float32), jax.ShapeDtypeStruct((10,), jnp.int32)
+    certificate = certify(trace(lambda x, k: jnp.sum(rule(x, k.astype(jnp.float32))), *specs))
+    assert certificate.verdict == "unproved" or any("x[i+5]" in text for text in texts_of(certificate))

@@ -29,7 +29,7 @@ from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entries, ordered, sole_maximum, unique
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.terms.atoms import Base
+from certgrad.obligations.terms.atoms import Access, Base
 from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import UndefinedTermError
@@ -226,10 +226,23 @@ def _in_company(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
         if clause.guards or len(clause.alternatives) > 1:  # a region, which is worded as it is
             continue
         others = [c for c in kept if c is not clause]
-        found = simplified([clause], facts.extended(facts_of(others)[0]))
+        found = simplified([clause], facts.extended(facts_of(_of_all(others))[0]))
         if sum(len(c.key) for c in found) < len(clause.key):
             kept = [d for c in kept for d in (found if c is clause else (c,))]
     return kept
+
+
+def _of_all(clauses: Iterable[Clause]) -> list[Clause]:
+    """The clauses that may imply others, as an assumption is one on all entries of what it reads.
+
+    One on x[i] + y[i + 1] is asked at the places of a result, and does not say how far these run.
+    """
+
+    def shifted(c: Clause) -> bool:
+        read = [ix for p in polys(c) for a in deep_atoms(p) if isinstance(a, Access) for ix in a.index]
+        return any(ix.variable() is None and not c.free.isdisjoint(ix.free) for ix in read)
+
+    return [c for c in clauses if not shifted(c)]
 
 
 def minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
@@ -237,7 +250,7 @@ def minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
     kept = list(dict.fromkeys(clauses))
     for clause in sorted(kept, key=lambda c: -len(c.key)):
         others = [c for c in kept if c is not clause]
-        more, rest = facts_of(others)
+        more, rest = facts_of(_of_all(others))
         context = facts.extended(more)
         if discharged(clause, context) or entailed(clause, context, rest):
             kept = others
