@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from certgrad._subject import Subject
 from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.text import SIGNS, term_text
+from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.decided import decided, predicates
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS
 from certgrad.obligations.auditing.statement import stated_obligation
-from certgrad.obligations.decide.cases import facts_of
 from certgrad.obligations.prove.problem import Problem
 from certgrad.obligations.terms.budget import limited
 from certgrad.obligations.terms.polynomials import Poly
@@ -43,7 +43,7 @@ def sides_of(subject: Subject, problem: Problem) -> list[Sides]:
             with limited(seconds=SECONDS):
                 stated = stated_obligation(subject, kind, problem)
                 names = name_variables([p for pair in stated.equations for p in pair])
-                assumed, _ = facts_of(problem.domain)
+                assumed, _ = facts_of(problem.domain, problem.array_shapes)
                 facts = problem.facts.extended(assumed)
                 equations = [_equation(left, right, names, facts) for left, right in stated.equations]
         except Exception:  # a rule that is wrong may do anything where its terms are rewritten

@@ -18,7 +18,8 @@ from certgrad.graph._family import Family
 from certgrad.graph._rules import ActiveShapes, Outputs
 from certgrad.graph.certificate import Lemma, ObligationResult
 from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import Statement, at_whole_axes, encode
+from certgrad.hypotheses.tree import Statement, encode
+from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.redundant import not_implied
@@ -341,9 +342,8 @@ def _judged_as_read(
     asked: dict[str, dict[Statement, Clause]] = {}
     for kind in kinds:
         if kind == "vjp_is_adjoint" and rule_is_reverse(operation.equation):
-            # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses. What
-            # is asked at some places only is not assumed, as the calculus would assume it at all.
-            problem.domain = [*problem.domain, *(c for s, c in clauses.items() if at_whole_axes(s))]
+            # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
+            problem.domain = [*problem.domain, *(c for c in clauses.values() if assumed(c, problem.array_shapes))]
         outcome = _attempt(problem, kind)
         found = [] if outcome.proved else [failure_of(operation, shapes, programs, names, kind, outcome)]
         extents |= outcome.ranges
@@ -362,7 +362,7 @@ def _judged_as_read(
             own = ObligationResult(kind="jvp_is_derivative", verdict="proved")
             results = [own if o.kind == own.kind else o for o in results]
     ordered = in_order(clauses)
-    kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts)}
+    kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts, problem.array_shapes)}
     stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
     reads = replace(reads, ranges={**extents, **reads.ranges})
     lemma = _lemma(operation, shapes, programs, names, results, stated, notes)

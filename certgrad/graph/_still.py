@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from certgrad.errors import CertgradError
-from certgrad.hypotheses.tree import at_whole_axes
 from certgrad.obligations.generality.decisions import Fixed
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -128,7 +127,6 @@ def _of_programs(
             asked = read(operation, programs, outcome)
             if lemma is not None and not asked.keys() <= lemma.stated.keys() | lemma.left_out:
                 return ()
-            everywhere = [clause for statement, clause in asked.items() if at_whole_axes(statement)]
-            return still_outputs(problem, everywhere, still)
+            return still_outputs(problem, list(asked.values()), still)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return ()

@@ -1,7 +1,7 @@
 """Comparisons that others imply: beside x > 1, x² > 1 says nothing.
 
 A polynomial p of one term x is compared with 0, and x with a number c. Where x > c, x is c + t with t > 0, and p > 0 if
-no coefficient of p(c + t) is negative and one is not 0.
+no coefficient of p(c + t) is negative and one is not 0. Of several terms, x may be a combination: y − z in y ≠ z.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ _ASKS = {">": (1, True), ">=": (1, False), "<": (-1, True), "<=": (-1, False)}
 
 def unsaid(statements: Sequence[t.Statement]) -> set[int]:
     """The places of the statements that another one implies; of two that say the same, the first is kept."""
-    read = [_read(s) for s in statements]
+    read = [(_read(s), _combination(s)) for s in statements]
     out: set[int] = set()
-    for k, one in reversed([*enumerate(read)]):
-        others = (o for j, o in enumerate(read) if j != k and j not in out)
-        if one is not None and any(o is not None and _implies(o, one) for o in others):
-            out.add(k)
+    for k, (one, several) in reversed([*enumerate(read)]):
+        for known, combined in (o for j, o in enumerate(read) if j != k and j not in out):
+            if (known is not None and one is not None and _implies(known, one)) or (
+                combined is not None and several is not None and _combinations_imply(combined, several)
+            ):
+                out.add(k)
+                break
     return out
 
 
@@ -43,6 +46,38 @@ def _read(statement: t.Statement) -> Read | None:
     if left is None or right is None or len(atoms) != 1:
         return None
     return over, atoms[0], _sum(left, {k: -c for k, c in right.items()}), holds.relation
+
+
+Combination = tuple[tuple[t.Range, ...], dict[tuple[t.Term, ...], Fraction], str]
+
+
+def _combination(statement: t.Statement) -> Combination | None:
+    """For all values of which variables which combination of products is compared with 0, and how."""
+    over = statement.over if isinstance(statement, t.ForAll) else ()
+    holds = statement.holds if isinstance(statement, t.ForAll) else statement
+    if not isinstance(holds, t.Compare):
+        return None
+    parts: dict[tuple[t.Term, ...], Fraction] = {}
+    for side, term in ((1, holds.left), (-1, holds.right)):
+        for c, factors in t.linear(term):
+            parts[factors] = parts.get(factors, Fraction(0)) + side * c
+    return over, {factors: c for factors, c in parts.items() if c}, holds.relation
+
+
+def _combinations_imply(known: Combination, asked: Combination) -> bool:
+    """The same for combinations that are multiples of each other, but for a number that is added."""
+    (over, parts, relation), (there, others, wanted) = known, asked
+    first = next((factors for factors in parts if factors), None)
+    if first is None or over != there or parts.keys() - {()} != others.keys() - {()}:
+        return False
+    ratio = others[first] / parts[first]
+    if any(others[factors] != ratio * c for factors, c in parts.items() if factors):
+        return False
+    line, polynomial = {1: Fraction(1)}, {1: ratio}
+    for constant, of in ((parts.get(()), line), (others.get(()), polynomial)):
+        if constant is not None:
+            of[0] = constant
+    return _implies((over, t.ZERO, line, relation), (over, t.ZERO, polynomial, wanted))
 
 
 def _implies(known: Read, asked: Read) -> bool:

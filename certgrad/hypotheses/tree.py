@@ -340,11 +340,6 @@ def scaled(coefficient: Fraction, factors: list[Term]) -> Term:
     return every[0] if len(every) == 1 else Mul(tuple(every))
 
 
-def at_whole_axes(statement: Statement) -> bool:
-    """It is asked at every place of the axes that its variables number, and not at some first ones."""
-    return not isinstance(statement, ForAll) or all(isinstance(r.size, Axis) for r in statement.over)
-
-
 def once_or_zero(statement: Statement) -> Unique | None:
     """The maximum that the statement says is attained once, or is 0, if it says that."""
     if not isinstance(statement, Either) or len(statement.parts) != 2:

@@ -6,6 +6,7 @@ from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.implied import unsaid
 
 X = t.Entry("x", (t.Index("i"),))
+Y = t.Entry("y", (t.Index("i"),))
 I = t.Range("i", t.Axis("x", 0))
 
 
@@ -41,10 +42,18 @@ MORE_THAN_1 = every(">", less(X, 1))
         (every(">=", less(X, 1)), every(">", less(square(X), 1)), set()),
         (MORE_THAN_1, every(">", less(square(X), 2)), set()),
         (MORE_THAN_1, every("<", less(square(X), 1)), set()),
-        (MORE_THAN_1, every(">", t.Entry("y", (t.Index("i"),))), set()),
+        (MORE_THAN_1, every(">", Y), set()),
         (MORE_THAN_1, t.Compare(">", X, t.ZERO), set()),  # of another i
         (MORE_THAN_1, every("!=", t.Add((X, t.Entry("y"), number(1)))), set()),
         (every(">", less(square(X), 1)), every("!=", less(X, 1)), set()),
+        (every(">", t.Add((X, Y))), every("!=", t.Add((X, Y))), {1}),
+        (every("!=", t.Mul((number(-2), X)), t.Mul((number(2), Y))), every("<", t.Add((X, Y))), {0}),
+        (every(">", t.Add((X, Y))), every(">", t.Add((X, Y)), number(-1)), {1}),
+        (every(">", t.Add((X, Y))), every(">", t.Add((X, Y)), number(1)), {0}),
+        (every(">", t.Add((X, Y))), every("<", t.Add((X, Y)), number(1)), set()),
+        (every(">", t.Add((X, Y))), every("!=", t.Add((X, t.Mul((number(-1), Y))))), set()),
+        (every("!=", t.Add((X, Y))), every("!=", t.Add((X, Y, number(1)))), set()),
+        (every(">", t.Add((X, t.Mul((X, Y))))), every(">=", t.Add((X, t.Mul((X, Y))))), {1}),
     ],
 )
 def test_what_another_implies(one, two, dropped):

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from certgrad.obligations.terms.atoms import Access, Dim
+from certgrad.obligations.terms.atoms import Access
 from certgrad.obligations.terms.index import of_const, of_var
+from certgrad.obligations.terms.index_terms import not_negative
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.variables import Var, fresh
@@ -66,7 +67,7 @@ def taken_apart(clause: Clause, ranges: Ranges) -> list[_Part] | None:
             continue
         v, place = where
         beyond = here[v] - place
-        if not _not_negative(beyond) or not _not_negative(place) or len(done) + len(left) >= MOST:
+        if not not_negative(beyond) or not not_negative(place) or len(done) + len(left) >= MOST:
             return None
         for start, size in ((ZERO, place), (place, beyond)):
             if not size.is_zero and (found := _moved(part, here, v, start, size)) is not None:
@@ -116,16 +117,6 @@ def _boundaries(clause: Clause) -> Iterator[tuple[Var, Poly]]:
                 ((v, c),) = a.ix.terms
                 if isinstance(v, tuple) and abs(c) == 1 and v[0] != "b":
                     yield v, a.ix.const.scale(-1) if c == 1 else a.ix.const + ONE
-
-
-def _not_negative(size: Poly) -> bool:
-    """A number of places that no choice of sizes makes negative: they are at least 1."""
-    constant = size.constant()
-    if constant is not None:
-        return bool(constant >= 0)
-    items = size.sorted_items()
-    sizes = all(isinstance(a, Dim) and e >= 1 for mono, _ in items for a, e in mono)
-    return sizes and all(c >= 0 or not mono for mono, c in items) and bool(sum(c for _, c in items) >= 0)
 
 
 def beyond_axes(clause: Clause) -> set[Var]:

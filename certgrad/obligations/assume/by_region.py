@@ -15,6 +15,7 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.walk import mentions
 
+from .assumptions import Shapes, facts_of
 from .conditions import Atomic, Clause, holds, polys
 from .decided import decided, predicates
 from .fact import Fact
@@ -28,10 +29,10 @@ MOST = 2
 """As more clauses than this a clause is no easier to read."""
 
 
-def by_region(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
+def by_region(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
     """The clauses, those with predicates in them as shorter ones where the regions of these are few."""
     others = [c for c in clauses if not _piecewise(c)]
-    known = facts.extended([f for c in others if (f := _fact(c)) is not None])
+    known = facts.extended(facts_of(others, shapes)[0])
     return _each_once(one for c in clauses for one in (_shorter(c, known) if _piecewise(c) else (c,)))
 
 
@@ -63,13 +64,6 @@ def _each_once(clauses: Iterable[Clause]) -> list[Clause]:
 
 def _piecewise(clause: Clause) -> bool:
     return any(predicates(p) for p in polys(clause))
-
-
-def _fact(clause: Clause) -> Fact | None:
-    """What a clause of one relation says of a sign."""
-    if len(clause.alternatives) != 1 or clause.guards or (signs := clause.alternatives[0].signs) is None:
-        return None
-    return Fact(clause.alternatives[0].poly, signs)
 
 
 def _shorter(clause: Clause, facts: Facts) -> Sequence[Clause]:

@@ -57,6 +57,8 @@ class Clause:
     guards: tuple[tuple[Poly, bool], ...] = ()
     origin: str = ""
     """The operation that needs it, for the reader."""
+    local: bool = False
+    """As an assumption it says something at some entries alone: `assumptions` says which."""
 
     @property
     def key(self) -> str:
@@ -70,11 +72,6 @@ class Clause:
     def step(self) -> Var | None:
         """The step of a loop that ends by its values, where the clause is asked at each of these."""
         return next((v for v in self.free if v[0] == STEP), None)
-
-    @property
-    def partial(self) -> bool:
-        """It is asked at some places of an axis only, so that nothing is known of the others."""
-        return any(v[0] == PARTIAL for v in self.free)
 
     def rewritten(self, change: Callable[[Poly], Poly]) -> Clause:
         return replace(

@@ -10,19 +10,19 @@ from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .conditions import Atomic, Clause, discharged, polys
-from .fact import Fact, match, unbound
+from .fact import Fact, Question, match, unbound
 from .facts import Facts
 
 
 def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
     """One of the assumed clauses, instantiated at the clause's own entries, implies it case by case."""
-    targets = sorted(
-        {a for x in clause.alternatives for a in deep_atoms(x.poly) if isinstance(a, Access)}, key=lambda a: a.key
-    )
+    question = Question.on(x.poly for x in clause.alternatives)
     for known in assumed:
         if known.guards:
             continue
-        for instance in [known, *_instances(known, targets)]:
+        for instance in [known, *_instances(known, question.targets)]:
+            if known.local and not question.has(polys(instance)):
+                continue
             if all(_implies(a, clause, facts) for a in instance.alternatives):
                 return True
     return discharged(clause, facts)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+
+from flint import fmpq
 
 from certgrad.obligations.terms.atoms import Access
 from certgrad.obligations.terms.index import Ix
+from certgrad.obligations.terms.index_terms import not_negative
 from certgrad.obligations.terms.polynomials import Atom, Poly
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES
 from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
@@ -15,23 +20,54 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 @dataclass(frozen=True)
 class Fact:
-    """The sign of a term is among `signs`, for every value of the term's index variables if `universal`."""
+    """The sign of a term is among `signs`, for every value of the term's index variables if `universal`.
+
+    If it is `local`, then only where every entry of the term is there.
+    """
 
     poly: Poly
     signs: int
     universal: bool = True
+    local: bool = False
 
 
-def instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:
+@dataclass(frozen=True)
+class Question:
+    """What a question mentions: entries, and whether conditions on places say that some of these are not there."""
+
+    entries: frozenset[Access]
+    conditional: bool
+
+    @staticmethod
+    def on(polys: Iterable[Poly]) -> Question:
+        atoms = [a for p in polys for a in deep_atoms(p)]
+        conditional = any(isinstance(a, INDEX_PREDICATES) for a in atoms)
+        return Question(frozenset(a for a in atoms if isinstance(a, Access)), conditional)
+
+    @cached_property
+    def targets(self) -> list[Access]:
+        """The entries, in an order."""
+        return sorted(self.entries, key=lambda a: a.key)
+
+    def has(self, polys: Iterable[Poly]) -> bool:
+        """All entries of the terms are there where what is asked makes sense."""
+        return not self.conditional and self.entries.issuperset(
+            a for p in polys for a in deep_atoms(p) if isinstance(a, Access)
+        )
+
+
+def instances(fact: Fact, question: Question) -> Iterable[Fact]:
     if not fact.universal or not fact.poly.free:
         yield fact
         return
     patterns = [a for a in deep_atoms(fact.poly) if isinstance(a, Access) and unbound(a) == fact.poly.free]
     for pattern in patterns:
-        for target in accesses:
+        for target in question.targets:
             mapping = match(pattern, target, fact.poly.level)
             if mapping is not None:
-                yield Fact(substitute(fact.poly, mapping), fact.signs, universal=False)
+                poly = substitute(fact.poly, mapping)
+                if not fact.local or question.has([poly]):
+                    yield Fact(poly, fact.signs, universal=False)
 
 
 def unbound(a: Atom) -> frozenset[Var]:
@@ -55,4 +91,21 @@ def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
             made.append((p, t))
         elif mapping.setdefault(v, t) != t or any(w[0] == "b" and w[1] <= level for w in t.free):
             return None
+    for p, t in made:
+        ((only, c),) = p.terms if len(p.terms) == 1 else ((None, 0),)
+        if isinstance(only, tuple) and only[0] != "b" and only not in mapping:
+            found = _solution(t.shifted(-p.const), c)
+            if found is None or any(w[0] == "b" and w[1] <= level for w in found.free):
+                return None
+            mapping[only] = found
     return mapping if all(p.subst(mapping) == t for p, t in made) else None
+
+
+def _solution(ix: Ix, divisor: int) -> Ix | None:
+    """ix / divisor, if that is a place for all values of what stands in it: an integer that is not negative."""
+    if divisor < 1 or any(c < 0 or c % divisor for _, c in ix.terms):
+        return None
+    const = ix.const.scale(fmpq(1, divisor))
+    if not not_negative(const) or any(c.q != 1 for _, c in const.items()):
+        return None
+    return Ix(tuple((t, c // divisor) for t, c in ix.terms), const)

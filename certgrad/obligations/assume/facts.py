@@ -10,7 +10,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
-from certgrad.obligations.terms.atoms import Access
 from certgrad.obligations.terms.determinants import explicit_determinant
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, current, monomial, poly_of
@@ -20,7 +19,7 @@ from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.spectra import apart, determinants, of_matrix, of_spectrum
 from certgrad.obligations.terms.walk import deep_atoms
 
-from .fact import Fact, instances
+from .fact import Fact, Question, instances
 from .linear_signs import LinearSigns
 from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, times
 
@@ -50,7 +49,7 @@ class Facts(LinearSigns):
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self.facts = tuple(replace(f, poly=_number(current(f.poly))) for f in facts)
         self._known: dict[Poly, int] = {} if self.facts else _without_facts.table
-        self._ground: dict[frozenset[Access], list[Fact]] = {}
+        self._ground: dict[Question, list[Fact]] = {}
         self._relevant: dict[Poly, list[Fact]] = {}
 
     def extended(self, facts: Iterable[Fact]) -> Facts:
@@ -237,12 +236,12 @@ class Facts(LinearSigns):
         return found
 
     def _grounded(self, poly: Poly) -> list[Fact]:
-        accesses = frozenset(a for a in deep_atoms(poly) if isinstance(a, Access))
-        found = self._ground.get(accesses)
+        question = Question.on([poly])
+        found = self._ground.get(question)
         if found is None:
             table: dict[tuple[Poly, int], Fact] = {}
             for fact in self.facts:
-                for ground in instances(fact, sorted(accesses, key=lambda a: a.key)):
+                for ground in instances(fact, question):
                     table.setdefault((ground.poly, ground.signs), ground)
-            found = self._ground[accesses] = list(table.values())
+            found = self._ground[question] = list(table.values())
         return found

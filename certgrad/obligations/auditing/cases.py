@@ -133,6 +133,7 @@ def _in_one_dtype(
     proved: set[str] = set()
     general: dict[str, Sequence[Clause]] = {}
     ranges: dict[str, Mapping[Var, Poly]] = {}
+    sizes: Mapping[str, Sequence[Poly]] = {}
     split = ""
 
     def settled() -> set[str]:
@@ -144,6 +145,7 @@ def _in_one_dtype(
         return len(settled()) == len(op.kinds)
 
     def examine(trace: Trace, fixed: Fixed) -> Programs:
+        nonlocal sizes
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
         texts.append(f"{instance.label} {fixed}\n{trace.text}")
         if trace.text in proved:  # another family of shapes came to the same programs
@@ -166,11 +168,13 @@ def _in_one_dtype(
         for kind, result in found.items():
             if not fixed and instance is instances.prove[0]:
                 general[kind] = outcomes[kind].hypotheses
+                sizes = reads_of(op, shapes, outcomes[kind]).shapes
                 ranges[kind] = outcomes[kind].ranges
             else:
                 own = outcomes[kind].hypotheses if instance is instances.prove[0] else ()
-                here = specialised(general.get(kind, ()), instances.prove[0], instance, fixed, op.arg_names)
                 reading = reads_of(op, shapes, outcomes[kind])
+                listed = general.get(kind, ())
+                here = specialised(listed, instances.prove[0], instance, fixed, sizes, reading.shapes)
                 there = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
                 result.hypotheses = beyond(result.hypotheses, {*map(there, here)}, own, here, reading)
             results[kind].append(result)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from certgrad.hypotheses.tree import Statement
+from certgrad.obligations.assume.assumptions import Shapes, at_all_entries, extent, facts_of
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.simplify import simplified
 from certgrad.obligations.certificate import Hypothesis
-from certgrad.obligations.decide.cases import facts_of
 from certgrad.obligations.generality.decisions import Fixed, at_sizes
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.terms.atoms import Access, access
@@ -25,7 +25,7 @@ from certgrad.obligations.wording.stated import Reads
 
 
 def specialised(
-    clauses: Sequence[Clause], general: Instance, instance: Instance, fixed: Fixed, inputs: Sequence[str]
+    clauses: Sequence[Clause], general: Instance, instance: Instance, fixed: Fixed, shapes: Shapes, there: Shapes
 ) -> list[Clause]:
     """What the general family's conditions say at a family of it: at fixed sizes, and where star groups have no axes.
 
@@ -38,16 +38,27 @@ def specialised(
         return []
     gone = {
         name: {k for k, axis in enumerate(axes) if axis in empty}
-        for name, axes in zip(inputs, general.inputs, strict=True)
+        for name, axes in zip(shapes, general.inputs, strict=True)
     }
     without = _without_axes(gone)
-    return [c.rewritten(without) for c in _at(clauses, sizes)]
+    return [c.rewritten(without) for c in _at(clauses, sizes, shapes, there)]
 
 
-def _at(clauses: Sequence[Clause], sizes: Fixed) -> list[Clause]:
-    """What conditions say at fixed sizes, at each entry and at the first ones."""
-    set_ = simplified((at_sizes(g, sizes) for g in clauses), Facts())
-    return [c for g in set_ for c in _at_first_index(g)]
+def _at(clauses: Iterable[Clause], sizes: Fixed, shapes: Shapes, there: Shapes) -> list[Clause]:
+    """What conditions say at fixed sizes, at each entry and at the first ones. `shapes` are those of their arrays, and
+    `there` what these are at the fixed sizes.
+    """
+    out: list[Clause] = []
+    for clause in clauses:
+        found = [c for one in simplified([at_sizes(clause, sizes)], Facts()) for c in _at_first_index(one)]
+        if not at_all_entries(
+            clause, shapes
+        ):  # that of x[i] + y[i] for i < 1 is x[i] + y[0], and not of all entries of x
+            known = {v: n for v in clause.free if (n := extent(v, clause, shapes)) is not None}
+            known = ranges_at(known, sizes)
+            found = [c for c in found if all(extent(v, c, there) == known.get(v, ZERO) for v in c.free)]
+        out += found
+    return out
 
 
 def ranges_at(ranges: Mapping[Var, Poly], fixed: Fixed) -> dict[Var, Poly]:
@@ -65,7 +76,7 @@ def beyond(
     """
     if not listed or not here:
         return listed
-    signs, others = facts_of(here)
+    signs, others = facts_of(here, read.shapes)
     facts = Facts(signs)
     said = said | {read(c) for c in clauses if entailed(c, facts, others)}
     return [h for h in listed if h.tree not in said]
@@ -76,9 +87,9 @@ def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fix
     anew = Rewriter()
     try:
         with limited(FIRST_STEPS):
-            here = _at([c.rewritten(anew) for c in assumed], fixed)
+            here = _at([c.rewritten(anew) for c in assumed], fixed, read.shapes, read.shapes)
             said = {read(c) for c in here}
-            signs, others = facts_of(here)
+            signs, others = facts_of(here, read.shapes)
             facts = Facts(signs)
             return [c for c in clauses if read(c) not in said and not entailed(c.rewritten(anew), facts, others)]
     except BudgetError:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from flint import fmpq
 
-from certgrad.obligations.assume.conditions import Atomic, Clause, of_solver, polys
+from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.decided import decided, predicates, rounded
-from certgrad.obligations.assume.fact import Fact, match, unbound
+from certgrad.obligations.assume.fact import Fact, Question, match, unbound
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
@@ -242,7 +242,8 @@ def _at_entries_of(p: Poly, clause: Clause) -> list[Clause]:
                 if mapping is not None:
                     instance = clause.substituted(mapping)
                     out.setdefault(instance.key, instance)
-    return list(out.values())
+    question = Question.on([p])
+    return [one for one in out.values() if not clause.local or question.has(polys(one))]
 
 
 def _from_each_side(poly: Poly, facts: Facts) -> list[Poly]:
@@ -407,22 +408,3 @@ def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tupl
         for there in ({v: of_var(k), w: of_var(l)}, {v: of_var(l), w: of_var(k)}):
             total = total + Rewriter(there)(summand).scale(fmpq(1, 2))
     return total, pairs
-
-
-def facts_of(clauses: Iterable[Clause]) -> tuple[list[Fact], tuple[Clause, ...]]:
-    """Hypotheses as assumptions: signs where a clause is one unguarded relation, the others as they are.
-
-    What is asked at the steps of a loop that ends by its values is not assumed: it says nothing beyond its last step.
-    Nor is what is asked at some places of an axis, as an assumption is one on all.
-    Nor is the equation of a solver, which may be about a part of an argument's entries alone.
-    """
-    facts, rest = [], []
-    for clause in clauses:
-        if clause.step is not None or clause.partial or of_solver(clause):
-            continue
-        signs = clause.alternatives[0].signs
-        if len(clause.alternatives) == 1 and not clause.guards and signs is not None:
-            facts.append(Fact(clause.alternatives[0].poly, signs))
-        else:
-            rest.append(clause)
-    return facts, tuple(rest)

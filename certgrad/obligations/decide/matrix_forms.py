@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
@@ -46,7 +47,7 @@ def vanishes_in_another_form(poly: Poly, region: Region) -> bool:
     for form, law in ((factored, Law.INVERSE_OF_PRODUCT), (updated, Law.RANK_ONE_UPDATE)):
         further = form(poly, region.facts)
         if further != poly:
-            facts = [Fact(form(f.poly, region.facts), f.signs) for f in region.facts.facts if _of_determinant(f)]
+            facts = [replace(f, poly=form(f.poly, region.facts)) for f in region.facts.facts if _of_determinant(f)]
             if nonzero_part(further, region.where(*facts)) is None:
                 applied(law)
                 return True

@@ -121,6 +121,11 @@ def solution_of(tensor: str) -> Solution | None:
     return _solutions.table.get(tensor)
 
 
+def solution_shapes() -> dict[str, tuple[Poly, ...]]:
+    """The shapes of what solvers returned."""
+    return {name: solution.shape for name, solution in _solutions.table.items()}
+
+
 def implicit() -> list[Solution]:
     """The solutions that are no terms, in the order of their calls."""
     return [s for s in _solutions.table.values() if not s.affine]

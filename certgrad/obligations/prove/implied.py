@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from certgrad.hypotheses.tree import Statement
+from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.conditions import discharged
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.decide.cases import facts_of
 from certgrad.obligations.meaning.domain import read_domain, read_statement
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.polynomials import poly_of
@@ -26,6 +26,6 @@ def implied(statement: Statement, domain: Sequence[str], scalars: Sequence[str],
     asked = read_statement(statement, shapes)
     if asked is None:
         return False
-    signs, others = facts_of(read_domain(tuple(domain), shapes, "the conditions"))
+    signs, others = facts_of(read_domain(tuple(domain), shapes, "the conditions"), shapes)
     facts = Facts(signs)
     return discharged(asked, facts) or entailed(asked, facts, others)

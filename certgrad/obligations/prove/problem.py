@@ -11,12 +11,12 @@ import numpy as np
 
 from certgrad._subject import Rules
 from certgrad.errors import RuleError, TraceError
+from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.conditions import Clause, discharged
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.decide.cases import facts_of
 from certgrad.obligations.differentiate.derivative import polynomial
-from certgrad.obligations.laws.solutions import implicit, reserve
+from certgrad.obligations.laws.solutions import implicit, reserve, solution_shapes
 from certgrad.obligations.meaning.domain import read_domain
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import Context, Opaque, interpret
@@ -200,6 +200,11 @@ class Problem:
     def input_shapes(self) -> dict[str, tuple[Poly, ...]]:
         return {name: x.shape for name, x in zip(self.names, self.inputs, strict=True)}
 
+    @property
+    def array_shapes(self) -> dict[str, tuple[Poly, ...]]:
+        """The shapes of the inputs, and of what solvers return."""
+        return solution_shapes() | self.input_shapes
+
     def smooth_as_it_is(self, out: Tensor) -> bool:
         """The output is a polynomial wherever the inputs are numbers: √(x² + y²)² needs no root to be differentiable.
 
@@ -243,8 +248,9 @@ def build(
     seeds = [argument(n, s, "float") for n, s in zip(seed_names, outs, strict=True)]
     reserve(taken)
     table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
-    constraints = read_domain(tuple(c for c in params.values() if c), dict.fromkeys(params, ()), where)
-    facts = Facts(facts_of(constraints)[0])
+    scalars_only = dict.fromkeys(params, ())
+    constraints = read_domain(tuple(c for c in params.values() if c), scalars_only, where)
+    facts = Facts(facts_of(constraints, scalars_only)[0])
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
     values: dict[str, Opaque] = {}
     stopped = Context(facts, stop=True, reading=reading, opaque=values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from certgrad._subject import OF_REFERENCE
+from certgrad.obligations.assume.assumptions import Shapes, facts_of
 from certgrad.obligations.assume.by_place import beyond_axes, by_place
 from certgrad.obligations.assume.by_region import by_region
 from certgrad.obligations.assume.conditions import (
@@ -23,13 +24,13 @@ from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.simplify import simplified
 from certgrad.obligations.assume.tensor import EXTENTS, Tensor
 from certgrad.obligations.certificate import OF_VALUES
-from certgrad.obligations.decide.cases import Region, facts_of
+from certgrad.obligations.decide.cases import Region
 from certgrad.obligations.decide.implicit import without_repeated
 from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entries, ordered, sole_maximum, unique
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.terms.atoms import Access, Base
+from certgrad.obligations.terms.atoms import Base
 from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import UndefinedTermError
@@ -65,7 +66,7 @@ def prove(problem: Problem, kind: str) -> Outcome:
 
 def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
     """The hypotheses are short to read, and follow from the declared domain: they are then better than it."""
-    assumed, clauses = facts_of(problem.domain)
+    assumed, clauses = facts_of(problem.domain, problem.array_shapes)
     facts = problem.facts.extended(assumed)
     return _plain(hypotheses) and all(entailed(c, facts, clauses) for c in hypotheses)
 
@@ -79,7 +80,8 @@ def _plain(clauses: Sequence[Clause]) -> bool:
 
 
 def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
-    assumed, assumed_clauses = facts_of(domain)
+    shapes = problem.array_shapes
+    assumed, assumed_clauses = facts_of(domain, shapes)
     facts = problem.facts.extended(assumed)
     if reason := not_followed(problem, kind):
         return Outcome(reason=reason)
@@ -97,13 +99,12 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         conditions += problem.also if kind == "jvp_is_derivative" else []
-        shapes = {name: x.shape for name, x in zip(problem.names, problem.inputs, strict=True)}
         known = Indices(facts=facts, clauses=assumed_clauses, sizes=shapes)
         asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
         if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
             asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
         needed = [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed_clauses)]
-        found = minimal(simplified(needed, facts), facts)
+        found = minimal(simplified(needed, facts), facts, shapes)
         for where in filter(_of_places, found):
             return Outcome(reason=_WHERE.get(where.origin, f"a condition on places that is not shown: {where.origin}"))
         tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
@@ -115,20 +116,20 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             return Outcome(reason=problem.opaque[unknown].reason)
         if any(not has_one_solution(c) and mentions(p, free) for c in solvers for p in polys(c)):
             return Outcome(reason="a tangent or seed stands in an equation that is not linear in what solves it")
-        more, others = facts_of(found)
+        more, others = facts_of(found, shapes)
         region = Region(facts.extended([*more, *of_entries(more)]), (*assumed_clauses, *others))
-        one_each = without_repeated(found, region, problem.input_shapes)
+        one_each = without_repeated(found, region, shapes)
         hypotheses = [
             *domain,
             *solvers,
-            *minimal(_in_company(by_region(one_each, facts), facts), facts),
+            *minimal(_in_company(by_region(one_each, facts, shapes), facts, shapes), facts, shapes),
         ]
         reach = _ranges(problem, kind) | _extents([*hypotheses, *needed])
-        whole, _, _ = by_place(hypotheses, reach, problem.input_shapes)
+        whole, _, _ = by_place(hypotheses, reach, shapes)
         if len(whole) < len(hypotheses):
             # In those that others imply an index may run farther: their parts are asked for as well.
-            _, parts, further = by_place([*hypotheses, *needed], reach, problem.input_shapes)
-            hypotheses = minimal([*whole, *(c for c in parts if not discharged(c, facts))], facts)
+            _, parts, further = by_place([*hypotheses, *needed], reach, shapes)
+            hypotheses = minimal([*whole, *(c for c in parts if not discharged(c, facts))], facts, shapes)
             reach |= further
         for clause in whole:
             if any(_farther(other, clause, reach) for other in needed):
@@ -219,38 +220,25 @@ def _opaque_in(problem: Problem, tensors: Iterable[Tensor]) -> set[str]:
     return {n for p in found for a in atoms_of(p) for n in tensors_in(a) if n in problem.opaque}
 
 
-def _in_company(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
+def _in_company(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
     """Each clause as it reads where the others hold, which together say the same: beside x > 0, x² > 1 is x > 1."""
     kept = list(clauses)
     for clause in clauses:
         if clause.guards or len(clause.alternatives) > 1:  # a region, which is worded as it is
             continue
         others = [c for c in kept if c is not clause]
-        found = simplified([clause], facts.extended(facts_of(_of_all(others))[0]))
+        found = simplified([clause], facts.extended(facts_of(others, shapes)[0]))
         if sum(len(c.key) for c in found) < len(clause.key):
             kept = [d for c in kept for d in (found if c is clause else (c,))]
     return kept
 
 
-def _of_all(clauses: Iterable[Clause]) -> list[Clause]:
-    """The clauses that may imply others, as an assumption is one on all entries of what it reads.
-
-    One on x[i] + y[i + 1] is asked at the places of a result, and does not say how far these run.
-    """
-
-    def shifted(c: Clause) -> bool:
-        read = [ix for p in polys(c) for a in deep_atoms(p) if isinstance(a, Access) for ix in a.index]
-        return any(ix.variable() is None and not c.free.isdisjoint(ix.free) for ix in read)
-
-    return [c for c in clauses if not shifted(c)]
-
-
-def minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
+def minimal(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
     """Without the clauses that follow from the others."""
     kept = list(dict.fromkeys(clauses))
     for clause in sorted(kept, key=lambda c: -len(c.key)):
         others = [c for c in kept if c is not clause]
-        more, rest = facts_of(_of_all(others))
+        more, rest = facts_of(others, shapes)
         context = facts.extended(more)
         if discharged(clause, context) or entailed(clause, context, rest):
             kept = others

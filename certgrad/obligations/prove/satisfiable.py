@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -67,6 +68,8 @@ def satisfiable(
         table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
         spread = (1, 4, 16)[attempt % 3]
         low = 0 if attempt % 2 else -spread * 8
+        # Every third time the entries of each array are of one sign, as hypotheses mostly ask for.
+        signs: dict[str, int] = defaultdict(lambda: rng.choice((1, -1))) if attempt % 3 == 2 else defaultdict(int)
 
         # Large diagonals, now and then: many matrices that are all to be positive definite are hardly met by chance.
         weight = 8 * spread * size if attempt % 5 == 4 else 0
@@ -78,11 +81,14 @@ def satisfiable(
             spread: int = spread,
             weight: int = weight,
             table: dict = table,
+            signs: Mapping[str, int] = signs,
         ) -> fmpq:
             if tensor in integers:
                 return table.setdefault((tensor, index), fmpq(rng.randint(0, spread - 1)))
             added = weight if len(index) > 1 and index[-1] == index[-2] else 0
-            return table.setdefault((tensor, index), fmpq(rng.randint(low, spread * 8) * 2 + 1, 16) + added)
+            sign = signs[tensor]
+            drawn = fmpq(rng.randint(0 if sign else low, spread * 8) * 2 + 1, 16)
+            return table.setdefault((tensor, index), (sign or 1) * drawn + added)
 
         try:
             with precision(PRECISION):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.by_place import at_all_places
 from certgrad.obligations.assume.by_region import off_flat_parts
 from certgrad.obligations.assume.conditions import (
@@ -21,7 +22,7 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
 from certgrad.obligations.assume.tensor import Tensor, own_index
-from certgrad.obligations.decide.cases import Region, facts_of, nonzero_part
+from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.decide.pairing import paired
 from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.differentiate.derivative import Differentiator, depends
@@ -114,7 +115,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
             smooth = ()
         value = split_products(without_stops(out.body))
         known = settle(merged(out.defined, smooth), facts)
-        more, others = facts_of(known)
+        more, others = facts_of(known, problem.array_shapes)
         here = facts.extended(more)
         found = seam_hypotheses(
             value,
@@ -124,7 +125,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         )
         extra += _weakest(c for c in found if not entailed(c, here, clauses))
         once += [u for c in found if (a := sole_maximum(c)) and (u := unique(a, ranges)) is not None]
-        more, others = facts_of(settle(merged(known, tuple(found)), facts))
+        more, others = facts_of(settle(merged(known, tuple(found)), facts), problem.array_shapes)
         inside = Region(facts.extended(more), (*clauses, *others))  # a stopped value may stand on a seam alone
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
         for name, why in sorted(arbitrary.items()):

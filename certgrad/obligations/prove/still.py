@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
+from certgrad.obligations.assume.assumptions import at_all_entries, facts_of
 from certgrad.obligations.assume.by_place import at_all_places
 from certgrad.obligations.assume.conditions import Atomic, Clause, discharged
 from certgrad.obligations.assume.index_cases import Indices
 from certgrad.obligations.assume.tensor import EXTENTS, Tensor
-from certgrad.obligations.decide.cases import Region, facts_of
+from certgrad.obligations.decide.cases import Region
 from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.differentiate.seams import only_bends
 from certgrad.obligations.laws.order import argument, attained, attained_once, ordered
@@ -258,9 +259,11 @@ def _one_where(clause: Clause) -> Poly:
 def _vanishes(poly: Poly, problem: Problem, shape: tuple[Poly, ...], hypotheses: tuple[Clause, ...]) -> bool:
     """The term is shown to be 0 at every index, under the hypotheses."""
     ranges = {template(k): n for k, n in enumerate(shape)}
+    shapes = problem.array_shapes
     for clause in hypotheses:
-        poly = poly * (_one_where(clause) if clause.free <= ranges.keys() else ONE)
-    more, clauses = facts_of(hypotheses)
+        if clause.free <= ranges.keys() and at_all_entries(clause, shapes):
+            poly = poly * _one_where(clause)
+    more, clauses = facts_of(hypotheses, shapes)
     region = Region(problem.facts.extended(more), clauses)
     place = Indices(ranges, facts=region.facts, clauses=region.clauses)
     try:

@@ -210,3 +210,13 @@ def _at_least_by_sizes(const: Poly) -> bool:
             return False
         total = total + c
     return bool(total >= 0)
+
+
+def not_negative(size: Poly) -> bool:
+    """A number of places that no choice of sizes makes negative: they are at least 1."""
+    constant = size.constant()
+    if constant is not None:
+        return bool(constant >= 0)
+    items = size.sorted_items()
+    sizes = all(isinstance(a, Dim) and e >= 1 for mono, _ in items for a, e in mono)
+    return sizes and all(c >= 0 or not mono for mono, c in items) and bool(sum(c for _, c in items) >= 0)

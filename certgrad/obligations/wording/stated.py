@@ -11,8 +11,10 @@ from flint import fmpq
 
 from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.canonical import canonical, letters, ordered
+from certgrad.obligations.assume.assumptions import extent
 from certgrad.obligations.assume.by_place import beyond_axes
 from certgrad.obligations.assume.conditions import (
+    PARTIAL,
     STEP,
     Atomic,
     Clause,
@@ -22,6 +24,7 @@ from certgrad.obligations.assume.conditions import (
     polys,
 )
 from certgrad.obligations.laws.order import different_entries, maximum_once
+from certgrad.obligations.laws.solutions import solution_shapes
 from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
 from certgrad.obligations.terms.determined import Loop, Matrix, Rec, carried
 from certgrad.obligations.terms.exponents import Exponent
@@ -51,13 +54,16 @@ def stated(
     A variable runs over the axes that it numbers, or else over its range of `ranges`; one that numbers the steps of a
     loop as long as its test of `tests` holds.
     """
-    if of_solver(clause):
+    shapes = shapes or {}
+    if of_solver(clause):  # an equation is read entry by entry, which names the indices of the unknown
         clause = clause.rewritten(with_tanh)
-    if aligned(clause, shapes or {}):
-        return canonical(Writer({}, shapes or {}, whole=True).clause(clause))
+    else:
+        shapes = solution_shapes() | dict(shapes)
+    if aligned(clause, shapes):
+        return canonical(Writer({}, shapes, whole=True).clause(clause))
     free = sorted(clause.free, key=_order)
     names = {v: f"v{k}" for k, v in enumerate(free)}
-    writer = Writer(names, shapes or {})
+    writer = Writer(names, shapes)
     body = writer.clause(clause)
     for v in (v for v in free if v[0] == STEP):
         test = writer.poly(tests[v]) if tests and v in tests else t.Truth(t.Words("it goes on"))
@@ -186,6 +192,8 @@ class Writer:
         """
         places = list(_reads(clause))
         axes = [(tensor, k) for tensor, index in places for k, ix in enumerate(index) if ix.variable() == v]
+        if v[0] != PARTIAL and (found := extent(v, clause, self.shapes)) is not None:
+            return self.size(found, axes)
         mixed = any(v in ix.free and ix.variable() is None for _, index in places for ix in index)
         sizes = {self.axis(*a) for a in axes}
         if v in beyond_axes(clause):  # where no array says how far it runs, nothing but its range does

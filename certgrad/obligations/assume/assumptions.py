@@ -1,0 +1,172 @@
+"""Which hypotheses are assumed, and of what.
+
+A hypothesis is used at the entries that a question mentions, wherever these are. So it is assumed only if it is asked
+at every place at which all that it reads is there, and if its indices tell where that is: each numbers axes, from a
+start on, in steps of a stride.
+
+Where an index numbers axes of one size, from 0 on, it says something at all of their entries: it stays true of arrays
+that go on with their last entry, so that an assumption on entries that are not there is one on copies of some that are.
+Else it says something at some entries alone: that x[i + 1] > x[i] is nothing on the last one. It is then used on what
+mentions all that it reads, with no condition on places inside, so that all of this is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from certgrad.obligations.terms.atoms import Access
+from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
+from certgrad.obligations.terms.index_terms import not_negative
+from certgrad.obligations.terms.integers import Chosen, Entry, Rounded
+from certgrad.obligations.terms.polynomials import ZERO, Poly, number
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import deep_atoms, own_indices
+
+from .by_place import beyond_axes
+from .conditions import PARTIAL, STEP, Clause, of_solver, polys
+from .fact import Fact
+
+Shapes = Mapping[str, Sequence[Poly]]
+"""The sizes of the axes of arrays."""
+
+
+def facts_of(clauses: Iterable[Clause], shapes: Shapes) -> tuple[list[Fact], tuple[Clause, ...]]:
+    """Hypotheses as assumptions: signs where a clause is one unguarded relation, the others as they are.
+
+    What is asked at the steps of a loop that ends by its values is not assumed: it says nothing beyond its last step.
+    Nor is what is asked at some places of an axis, as an assumption is one on all.
+    Nor is the equation of a solver, which may be about a part of an argument's entries alone.
+    """
+    facts, rest = [], []
+    for clause in clauses:
+        if not assumed(clause, shapes):
+            continue
+        local = not at_all_entries(clause, shapes)
+        signs = clause.alternatives[0].signs
+        if len(clause.alternatives) == 1 and not clause.guards and signs is not None:
+            facts.append(Fact(clause.alternatives[0].poly, signs, local=local))
+        else:
+            rest.append(replace(clause, local=local))
+    return facts, tuple(rest)
+
+
+def assumed(clause: Clause, shapes: Shapes) -> bool:
+    """The clause is one of those that are assumed where they are hypotheses."""
+    if any(v[0] in (STEP, PARTIAL) for v in clause.free) or of_solver(clause):
+        return False
+    return at_all_entries(clause, shapes) or all(extent(v, clause, shapes) is not None for v in clause.free)
+
+
+def at_all_entries(clause: Clause, shapes: Shapes) -> bool:
+    """Each index numbers axes of one size, from 0 on, and no condition on places names it."""
+    for v in clause.free:
+        axes = _numbered(v, clause, shapes)
+        if (
+            axes is None
+            or len({a.which if a.size is None else a.size for a in axes}) > 1
+            or not all(a.whole for a in axes)
+        ):
+            return False
+    return True
+
+
+def extent(v: Var, clause: Clause, shapes: Shapes) -> Poly | None:
+    """At how many values of an index, from 0 on, all that the clause reads is there; None where that is not known."""
+    counts = [a.places for a in _numbered(v, clause, shapes) or ()]
+    known = [n for n in counts if n is not None]
+    if len(known) < len(counts):
+        return None
+    return next((n for n in known if all(not_negative(other - n) for other in known)), None)
+
+
+class _Axis(NamedTuple):
+    """An axis that an index numbers: from a start on, in steps of a stride."""
+
+    which: object
+    size: Poly | None
+    """None where it is not known."""
+    start: Poly = ZERO
+    stride: int = 1
+
+    @property
+    def whole(self) -> bool:
+        return self.start.is_zero and self.stride == 1
+
+    @property
+    def places(self) -> Poly | None:
+        """How many there are; None where that is not known."""
+        if self.size is None or not not_negative(self.start) or self.stride < 1:
+            return None
+        return _quotient(self.size - self.start + number(self.stride - 1), self.stride)
+
+
+def _quotient(p: Poly, divisor: int) -> Poly | None:
+    """⌊p / divisor⌋ where the divisor divides all coefficients but the constant; else None."""
+    parts = {m: c / divisor for m, c in p.items() if m}
+    constant = p.coefficient(())
+    if any(c.q != 1 for c in parts.values()) or constant.q != 1:
+        return None
+    return Poly(parts) + number(int(constant.p) // divisor)
+
+
+def _numbered(v: Var, clause: Clause, shapes: Shapes) -> list[_Axis] | None:
+    """The axes that an index numbers.
+
+    None where it does something else too, so that these do not tell where it makes sense.
+    """
+    if v in beyond_axes(clause):
+        return None
+    axes: list[_Axis] = []
+    for one in _in_terms(v, polys(clause), shapes):
+        if one is None:
+            return None
+        axes.append(one)
+    return axes
+
+
+def _in_terms(v: Var, terms: Iterable[Poly], shapes: Shapes) -> Iterator[_Axis | None]:
+    """The axes that an index numbers in terms; None for what else it does."""
+    for a in (a for p in terms for a in deep_atoms(p)):
+        if isinstance(a, Access):
+            yield from _in_entry(v, a.tensor, a.index, shapes.get(a.tensor, ()), shapes)
+        elif isinstance(a, Matrix):
+            yield from _in_entry(v, a, a.index, a.ranges, shapes)
+        elif any(v in set(ix.free) for ix in own_indices(a)):
+            yield None
+
+
+def _in_entry(
+    v: Var, array: object, index: Sequence[Ix], sizes: Sequence[Poly], shapes: Shapes
+) -> Iterator[_Axis | None]:
+    """The same where an entry of an array is read."""
+    for k, ix in enumerate(index):
+        if len(ix.terms) == 1 and ix.terms[0][0] == v:
+            yield _Axis((array, k), sizes[k] if len(sizes) == len(index) else None, ix.const, ix.terms[0][1])
+        else:
+            for t, _ in ix.terms:
+                yield from _in_index(v, t, shapes)
+
+
+def _in_index(v: Var, t: IxTerm, shapes: Shapes) -> Iterator[_Axis | None]:
+    """The same in a part of an index: x[label[i]] makes sense where label[i] does."""
+    if t == v:
+        yield None
+    elif isinstance(t, Entry):
+        yield from _in_entry(v, t.tensor, t.index, shapes.get(t.tensor, ()), shapes)
+    elif isinstance(t, IntegerAtom) and v in t.free:
+        terms = (
+            [t.body]
+            if isinstance(t, Rounded)
+            else [*t.comparison.bodies, t.comparison.where]
+            if isinstance(t, Chosen) and t.comparison.kind == "argmax"
+            else None
+        )
+        if terms is None:
+            yield None
+        else:
+            parameters: dict[Var, Ix] = {("p", k, 0): ix for k, ix in enumerate(t.parts())}
+            yield from _in_terms(v, [substitute(p, parameters) for p in terms], shapes)

@@ -1,0 +1,57 @@
+"""Hypotheses on entries beside each other, or on arrays of different lengths, say nothing of the entries beyond."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+
+
+def asked(value, signature):
+    """The hypotheses of the rule that is JAX's own derivative."""
+    rule = jax.custom_vjp(value)
+    rule.defvjp(lambda *args: (value(*args), args), lambda args, seed: jax.vjp(value, *args)[1](seed))
+    report = certgrad.check(rule, signature)
+    assert report.verdict == "proved under hypotheses", report
+    return set(report.hypotheses)
+
+
+def beside(x, y):
+    """y < 0 and x[i] > −y[i] leave the last x as it may be."""
+    return jnp.log(x[:-1] + y).sum() + jnp.log(-y).sum()
+
+
+LAST = {
+    "its logarithm": (lambda x, y: beside(x, y) + jnp.log(x).sum(), "x > 0"),
+    "that of its square": (lambda x, y: beside(x, y) + jnp.log(x * x).sum(), "x ≠ 0"),
+    "beside squares": (lambda x, y: beside(x, y) + jnp.log(x + jnp.pad(y * y, (0, 1))).sum(), "x[n] > 0"),
+}
+
+
+@pytest.mark.parametrize("name", LAST)
+def test_the_last_entry_of_a_longer_array(name):
+    value, wanted = LAST[name]
+    assert wanted in asked(value, "n+1, n -> ")
+
+
+ONCE = {
+    "total variation": (lambda x: jnp.abs(x[1:] - x[:-1]).sum(), "n+1 ->", {"x[i] ≠ x[i+1] for i<n"}),
+    "increasing": (
+        lambda x: jnp.log(x[1:] - x[:-1]) + jnp.log((x[1:] - x[:-1]) ** 2).sum(),
+        "n+1 -> n",
+        {"x[i+1] > x[i] for i<n"},
+    ),
+    "an edge and all": (lambda x: jnp.log(x[:-1]).sum() + jnp.sqrt(x).sum(), "n+1 ->", {"x > 0"}),
+    "of two lengths": (
+        lambda x, y: jnp.log(x[:-1] + y) + jnp.log(-y),
+        "n+1, n -> n",
+        {"x[i] + y[i] > 0 for i<n", "y < 0"},
+    ),
+    "in pairs": (lambda x: jnp.log(x[::2] - x[1::2]).sum(), "2*n ->", {"x[2i] > x[2i+1] for i<n"}),
+}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_a_hypothesis_is_listed_once(name):
+    value, signature, wanted = ONCE[name]
+    assert asked(value, signature) == wanted
