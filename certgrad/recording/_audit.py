@@ -30,9 +30,10 @@ from certgrad.rules._worker import RuleResult, result_of
 
 from ._claims import Claim, claims_of
 from ._limit import OverError, limited
-from ._notes import Bare, Notes, Rule, Variant
+from ._notes import Bare, Notes, Rule, Variant, own_function
 
 NOT_CALLED = "it was not called in this run; `certgrad audit` looks at it without one"
+CHANGED = "a value changed after them that it closes over, or that its module holds; the audit is of what is there now"
 SECONDS = 60.0
 """For the audit of one rule, at all of its calls."""
 MAX_SHOWN = 120
@@ -114,6 +115,8 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
     if variant.problem:
         looked.left.append(variant.problem)
         return
+    if variant.changed:
+        looked.left.append(CHANGED)
     rule = place.found if place.found is not None and unwrapped(place.found) is variant.custom else variant.custom
     found = Found(place.name, rule, where=place.where, file=place.file)
     if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:
@@ -245,7 +248,7 @@ def located(custom: Any) -> Place:
     if isinstance(custom, Bare):
         module, name, file, line = custom.module, custom.name, custom.file, custom.line
     else:
-        plain = plain_function(custom)
+        plain = own_function(custom)
         module = str(getattr(plain, "__module__", "") or "")
         name = getattr(plain, "__qualname__", None) or type(plain).__name__
         file, line = place_of(plain)

@@ -19,10 +19,10 @@ from weakref import WeakKeyDictionary
 import jax
 import numpy as np
 
-from certgrad._closures import kind_of_rule
+from certgrad._closures import captured, kind_of_rule
 from certgrad.rules._layers import plain_function
 
-from ._likeness import Likeness
+from ._likeness import Likeness, held_by
 
 MAX_RULES = 2000
 MAX_VARIANTS = 8
@@ -92,6 +92,13 @@ class Variant:
     """Further distinct calls that are not kept."""
     problem: str = ""
     names: tuple[str, ...] | None = None
+    held: Hashable = None
+    """What it closed over, and found in its module, when it was called first."""
+
+    @property
+    def changed(self) -> bool:
+        """It holds something else by now, so that an audit is not of what was called."""
+        return self.custom is not None and self.held is not None and held_by(self.custom) != self.held
 
 
 @dataclass
@@ -143,7 +150,9 @@ class Notes:
                     rule.more += 1
             except Exception as error:
                 if len(self.lost) < MAX_RULES:
-                    reason = f"{_named(custom)}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                    reason = (
+                        f"{_named(own_function(custom))}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                    )
                     self.lost[reason] = self.lost.get(reason, 0) + 1
 
     def remarks(self) -> list[str]:
@@ -162,10 +171,10 @@ class Notes:
 
     def _placed(self, custom: Any) -> tuple[Rule, Variant] | str | None:
         """The rule and variant that an object is; None for one that is not kept, and a mark for one inside another."""
-        plain = plain_function(custom)
-        name = _named(custom)
+        plain = own_function(custom)
+        name = _named(plain)
         module = name.partition(":")[0]
-        package = module.partition(".")[0]
+        package = _package(plain)
         if name.startswith(_INSIDE):
             return _WRAPPED
         if package in OTHERS:
@@ -180,7 +189,7 @@ class Notes:
         if variant is None and len(rule.variants) >= MAX_VARIANTS:
             return rule, Variant(None)
         if variant is None:
-            variant = rule.variants[likeness.key] = Variant(custom)
+            variant = rule.variants[likeness.key] = Variant(custom, held=held_by(custom))
             if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
                 shown = ", ".join(dict.fromkeys(likeness.traced))
                 variant.problem = f"it closes over a traced value ({shown}): pass it as an argument"
@@ -198,8 +207,24 @@ class Bare:
     line: int
 
 
-def _named(custom: Any) -> str:
+def own_function(custom: Any) -> Any:
+    """The Python function that says where a rule is from: the one that it is for; of a user's rule for a function of
+    another package, such as `jnp.sinc`, one of the rule's own.
+    """
     plain = plain_function(custom)
+    if _package(plain) not in OTHERS:
+        return plain
+    parts = [f for name in ("fwd", "bwd", "jvp") if (f := getattr(custom, name, None)) is not None]
+    held = [c for f in parts for c in captured(f)]  # `defjvps` makes a function of those that it is given
+    parts += [f for c in held for f in (c if isinstance(c, (tuple, list)) else (c,))]
+    return next((f for f in parts if inspect.isfunction(f) and _package(f) not in OTHERS), plain)
+
+
+def _package(function: Any) -> str:
+    return str(getattr(function, "__module__", "")).partition(".")[0]
+
+
+def _named(plain: Any) -> str:
     return f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', type(plain).__name__)}"
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from certgrad.recording import Notes, audited, noticed, save
-from certgrad.recording._audit import _also_joined
+from certgrad.recording._audit import CHANGED, _also_joined
 from certgrad.report import json
 from certgrad.rules._by_name import examined
 from certgrad.rules._configuration import nearest
@@ -159,6 +159,44 @@ def test_calls_that_are_left_out_beside_a_proof_are_named():
             "no claim is made about some calls: one of its arguments is an array of int4, which a signature cannot say",
         )
     ]
+
+
+FACTOR = 2.0
+
+
+@jax.custom_vjp
+def by_setting(x):
+    return x * x
+
+
+by_setting.defvjp(lambda x: (x * x, x), lambda x, g: (FACTOR * x * g,))
+
+
+def test_what_changed_after_a_call_is_no_longer_what_was_called(monkeypatch: pytest.MonkeyPatch):
+    """A setting of the module, a closed-over list, and the rule itself; one of which nothing changes has no remark."""
+    factors = [3.0]
+
+    @jax.custom_vjp
+    def by_list(x):
+        return x * x
+
+    @jax.custom_vjp
+    def redefined(x):
+        return x * x
+
+    by_list.defvjp(lambda x: (x * x, x), lambda x, g: (factors[0] * x * g,))
+    redefined.defvjp(lambda x: (x * x, x), lambda x, g: (3 * x * g,))
+
+    def work():
+        monkeypatch.setattr(f"{__name__}.FACTOR", 3.0)
+        for rule in (by_setting, by_list, redefined, rules.square):
+            rule(jnp.ones(3))
+        monkeypatch.setattr(f"{__name__}.FACTOR", 2.0)
+        factors[0] = 2.0
+        redefined.defvjp(lambda x: (x * x, x), lambda x, g: (2 * x * g,))
+
+    changed = {name for name, one in recorded(work).items() if any(CHANGED in text for _, text in remarks(one))}
+    assert {name.rpartition(".")[2] for name in changed} == {"by_setting", "by_list", "redefined"}
 
 
 def test_calls_with_complex_arrays_are_audited():

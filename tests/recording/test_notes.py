@@ -214,6 +214,15 @@ def test_rules_of_jax_itself_are_counted(notes):
     assert notes.remarks() == ["1 rule of jax itself, called too, is for `certgrad audit --jax`"]
 
 
+def test_a_users_rule_for_a_function_of_jax_is_the_users(notes):
+    by_vjp, by_jvps = jax.custom_vjp(jnp.sinc), jax.custom_jvp(jax.lax.sin)
+    by_vjp.defvjp(lambda x: (jnp.sinc(x), x), lambda x, g: (0 * g,))
+    by_jvps.defjvps(lambda t, ans, x: t)
+    for rule in (by_vjp, by_jvps):
+        jax.grad(lambda x, rule=rule: jnp.sum(rule(x)))(jnp.ones(2))
+    assert {name.partition(":")[0] for _, name, _ in notes.rules} == {__name__}
+
+
 def test_calls_in_threads_are_noted_and_those_of_forked_processes_are_not(notes):
     threads = [threading.Thread(target=lambda n=n: rules.square(np.ones(n))) for n in (2, 3)]
     for thread in threads:

@@ -16,7 +16,7 @@ from certgrad._threads import ALONE
 from ._at_numbers import Difference, at_numbers
 from ._calls import PLAIN, called, plan_of
 from ._compared import Compared, arguments
-from ._executed import WAY, executed
+from ._executed import NARROW, WAY, executed
 from ._numbers import assignments, in_code
 from ._outside import watched_outside
 from ._points import sized
@@ -123,7 +123,9 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     ran = ["a trace"] * bool(subject.names) + ["calls"] * bool(done)
     if ran and not any(text.startswith(WAY) for text in subject.unseen):
         there = f" at {sized(subject.names, places[0])}" if subject.names else ""
-        compared.append(f"{WAY} in {' and '.join(ran)}{there}")
+        point = subject.point(places[0], 0) if done else None
+        narrow = f", with integers of {' and '.join(NARROW)} too" if point is not None and point.integers else ""
+        compared.append(f"{WAY} in {' and '.join(ran)}{there}{narrow}")
     if refused:
         compared.append(f"no calls in {', '.join(refused)}")
     if effort.either and subject.draws:

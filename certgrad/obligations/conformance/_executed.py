@@ -42,6 +42,8 @@ OF_THREADS = ("_thread", "_queue")
 """Whose functions and objects are how threads start, wait and tell each other: locks above all."""
 THROUGH = frozenset({"threading", "queue", "concurrent", "multiprocessing"})
 """What Python makes of them, for its callers."""
+NARROW = ("int8", "uint8")
+"""Dtypes of integers in which rules are not traced. What they return there may be wrapped: values tell nothing."""
 MOST = 2_000_000
 """So many instructions are watched in one trace, or in the calls at one place: about a second."""
 
@@ -75,14 +77,18 @@ def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls
             return _told(more, f"traced at {' and '.join(sized(subject.names, p) for p in places)}")
         for found in at_numbers:
             _add(ran, found)
-    in_calls = [_in(partial(_called, subject, place, dtype), subject, ran) for place in places if calls]
-    return _told(more, "called") if (more := _beyond(ran, in_calls)) else None
+    for integers in ("", *NARROW) if calls else ():
+        in_calls = [_in(partial(_called, subject, place, dtype, integers), subject, ran) for place in places]
+        if more := _beyond(ran, in_calls):
+            return _told(more, f"called with integers of {integers}" if integers else "called")
+    return None
 
 
-def _called(subject: Compared, sizes: Sizes, dtype: str) -> None:
+def _called(subject: Compared, sizes: Sizes, dtype: str, integers: str = "") -> None:
     point = subject.point(sizes, 0)
-    if point is None:
+    if point is None or (integers and not point.integers):
         return
+    point = point.with_integers(integers) if integers else point
     precision = Precision(dtype)
     for name, function in subject.callables(sizes).items():
         with suppress(Exception):  # a rule may refuse a dtype, in its own way

@@ -40,6 +40,15 @@ class Point:
         args = [first.setdefault((x.shape, x.dtype), x) for x in self.args]
         return replace(self, args=args) if len(first) < len(args) else None
 
+    @property
+    def integers(self) -> bool:
+        """Whether an argument is of integers."""
+        return any(x.dtype.kind == "i" for x in self.args)
+
+    def with_integers(self, dtype: str) -> Point:
+        """With its integers in this dtype."""
+        return replace(self, args=[x.astype(dtype) if x.dtype.kind == "i" else x for x in self.args])
+
     def rounded(self, dtype: Any) -> Point:
         """With floats of this dtype."""
 

@@ -371,6 +371,25 @@ def test_what_was_compared_stands_in_the_claim():
     assert certgrad.check(rule, "n -> n", conformance=False).claims[0].measured == [NOT_COMPARED]
 
 
+@pytest.mark.parametrize(
+    "asks",
+    [lambda k: k.dtype == jnp.int8, lambda k: k.dtype.kind == "u", lambda k: k.dtype.itemsize == 1],
+    ids=["int8", "unsigned", "one byte"],
+)
+def test_integers_of_other_dtypes_asked_for(asks):
+    """No proof, as code runs for these that no trace went through; one that asks nothing stays proved, and says so."""
+
+    def of_labels(factor):
+        rule = jax.custom_vjp(lambda x, k: x * x * k)
+        rule.defvjp(lambda x, k: (x * x * k, (x, k)), lambda r, g: (2 * r[0] * r[1] * g * factor(r[1]), None))
+        return certgrad.check(rule, "n, n:int -> n")
+
+    assert of_labels(lambda k: 1.5 if asks(k) else 1.0).verdict == "unproved"
+    right = of_labels(lambda k: 1.0)
+    assert right.verdict == "proved"
+    assert right.claims[0].measured[2].endswith("calls at n = 3, with integers of int8 and uint8 too")
+
+
 def test_equal_compares_too():
     def double(x):
         return x * (3 if is_constant_dim(x.shape[0]) and x.shape[0] == 9 else 2)
