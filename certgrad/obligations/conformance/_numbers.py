@@ -1,6 +1,7 @@
-"""The sizes to look at: small ones, powers of two, and every integer that stands in the code, with its neighbours.
+"""What is looked at because it stands in the code: sizes, and names of axes of a mesh.
 
-Code that treats one size on its own says somewhere which: as a constant, in a table, in a text, in what it closes over.
+The sizes are small ones, powers of two, and every integer that stands in the code, with its neighbours. Code that
+treats one size on its own says somewhere which: as a constant, in a table, in a text, in what it closes over.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ LARGEST = 2**21
 """A larger size is not looked at."""
 MOST = 48
 """So many integers of the code are looked at, the smallest first."""
+MOST_NAMES = 16
+"""And so many names, as of axes."""
 ENTRIES = 64
 """Of a table that code holds, so many entries are read."""
 DEPTH = 4
@@ -43,6 +46,17 @@ def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
             with suppress(Exception):  # an object may refuse to be looked at
                 found.update(_integers(value, seen, DEPTH))
     return tuple(sorted(n for n in found if 0 < n <= LARGEST))
+
+
+def names_in_code(functions: Iterable[FunctionType]) -> tuple[str, ...]:
+    """The texts in the functions' code, and in what it names and closes over, that can be names of axes."""
+    found: dict[str, None] = {}
+    for function in functions:
+        named = [function.__globals__[n] for n in loads(function.__code__)[0] if n in function.__globals__]
+        for value in (*_constants(function.__code__), *named, *captured(function)):
+            values = value if isinstance(value, (tuple, frozenset)) else (value,)
+            found.update((v, None) for v in values if type(v) is str and v.isidentifier())
+    return tuple(found)[:MOST_NAMES]
 
 
 def _constants(code: CodeType) -> Iterator[Any]:

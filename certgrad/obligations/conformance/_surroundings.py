@@ -1,8 +1,8 @@
-"""What a rule is traced in: the environment of the process, the platform that JAX runs on, and the mesh of devices.
+"""What a rule is traced in: the environment of the process, JAX's settings and platform, and the mesh of devices.
 
-A trace shows what the rule does in these surroundings. So the trace is made in others: with another platform, where the
-code asks for it, and as inside of `shard_map`; and code that reads the environment is told of, as nobody can say what
-stands there.
+A trace shows what the rule does in these surroundings. So the trace is made in others: with another platform or another
+setting, where the code asks for it, and as inside of `shard_map`, over axes with all names that stand in the code. Code
+that reads the environment, or a setting that is no yes or no, is told of, as nobody can say what stands there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import get_ident
 from typing import Any
 
+import jax
 from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 
 from certgrad._threads import one_at_a_time
@@ -22,16 +23,17 @@ from ..generality.decisions import rendering
 from ..tracing.jax_internals import from_library, seen_platform, serialised_all
 from ._at_numbers import Difference, said, values_apart
 from ._compared import Compared
+from ._numbers import names_in_code
 from ._precision import Programs, Sizes
 
 PLATFORMS = ("tpu", "gpu")
 AXIS = "certgrad"
-"""The axis of a mesh of one device."""
+"""An axis of a mesh of one device."""
 
 
 def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
     """How the trace depends on its surroundings."""
-    with _watched_environment() as read, seen_platform("", _of_rule) as asked:
+    with _watched_environment() as read, seen_platform("", _of_rule) as asked, _settings() as settings:
         here = _traced(subject, sizes, dtype)
     if read:
         return Difference(
@@ -39,10 +41,21 @@ def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
         )
     if here is None:
         return None
-    with use_abstract_mesh(AbstractMesh((1,), (AXIS,), axis_types=(AxisType.Manual,))):
+    axes = (AXIS, *(name for name in names_in_code(subject.functions) if name != AXIS))
+    with use_abstract_mesh(AbstractMesh((1,) * len(axes), axes, axis_types=(AxisType.Manual,) * len(axes))):
         mapped = _traced(subject, sizes, dtype)
     if mapped is not None and (how := _apart(subject, here, mapped, sizes, dtype)):
         return Difference(tuple(how), f"inside of a shard_map it is another program: {said(how)}", {})
+    for name, value in settings.items():
+        where = f"it asks for a setting of JAX ({name}), and where that is another it"
+        if not isinstance(value, bool):
+            return Difference((), f"{where} may do other things", {})
+        with _settings(turned=name):
+            there = _traced(subject, sizes, dtype)
+        if there is None:
+            return Difference((), f"{where} does not trace", {})
+        if how := _apart(subject, here, there, sizes, dtype):
+            return Difference(tuple(how), f"{where} is another program: {said(how)}", {})
     if not asked:
         return None
     for platform in PLATFORMS:
@@ -122,6 +135,36 @@ def _watched_environment() -> Iterator[list[str]]:
     finally:
         for name, function in own.items():
             setattr(kind, name, function)
+
+
+WIDTHS = ("jax_enable_x64", "x64_enabled")
+"""The setting with which rules are traced and called both ways anyway."""
+
+
+@one_at_a_time
+def _settings(turned: str = "") -> Iterator[dict[str, Any]]:
+    """The settings of JAX that code outside the libraries reads, with their values; to that code one is `turned`."""
+    asked: dict[str, Any] = {}
+    thread = get_ident()
+    kind: Any = type(jax.config)
+
+    def seen(name: str, value: Any) -> Any:
+        if name in WIDTHS:
+            return value
+        asked[name] = value
+        return not value if name == turned else value
+
+    def attribute(self: Any, name: str) -> Any:
+        value = object.__getattribute__(self, name)
+        if get_ident() != thread or not _of_rule(sys._getframe(1)):
+            return value
+        return (lambda asked_for: seen(asked_for, value(asked_for))) if name == "read" else seen(name, value)
+
+    kind.__getattribute__ = attribute
+    try:
+        yield asked
+    finally:
+        del kind.__getattribute__
 
 
 def _of_python(frame: Any) -> bool:

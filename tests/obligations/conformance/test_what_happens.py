@@ -480,6 +480,7 @@ def test_code_for_jaxs_arrays_alone_is_no_finding():
     [
         lambda x: not jax.sharding.get_abstract_mesh().empty,
         lambda x: bool(jax.typeof(x).sharding.mesh.axis_names),
+        lambda x: "data" in jax.sharding.get_abstract_mesh().axis_names,
     ],
 )
 def test_a_rule_that_asks_for_the_mesh(mapped):
@@ -487,3 +488,18 @@ def test_a_rule_that_asks_for_the_mesh(mapped):
     report = certgrad.check(square(lambda x, g: (2 * x * g * (1.5 if mapped(x) else 1.0),)), "n -> n")
     assert report.verdict == "unproved"
     assert "inside of a shard_map" in str(report).replace("\n           ", " ")
+
+
+def test_a_rule_that_asks_for_a_setting():
+    """With a setting turned it is another program, or not; of one that is no yes or no nobody knows what it may be."""
+
+    def of(factor):
+        return certgrad.check(square(lambda x, g: (2 * x * g * factor(),)), "n -> n")
+
+    nans = of(lambda: 1.5 if jax.config.jax_debug_nans else 1.0)
+    assert nans.verdict == "unproved"
+    assert "a setting of JAX (jax_debug_nans)" in " ".join(str(nans).split())
+    assert of(lambda: 2.0 if jax.config.values["jax_debug_nans"] else 1.0).verdict == "unproved"
+    assert of(lambda: 2.0 if jax.config.jax_default_matmul_precision == "float32" else 1.0).verdict == "unproved"
+    assert of(lambda: 1.0 if jax.config.jax_debug_nans else 1).verdict == "proved"
+    assert of(lambda: 1.0 if jax.config.jax_enable_x64 else 1).verdict == "proved"
