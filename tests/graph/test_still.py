@@ -15,6 +15,8 @@ from certgrad.accel import verify_graph
 from certgrad.graph import _induction, certify, trace
 from certgrad.graph.certificate import GraphCertificate, decode, encode
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 X = jax.ShapeDtypeStruct((3, 4), jnp.float32)
 UNIQUE, OR_ZERO = "is unique", "is unique, or the maximum is 0"
 

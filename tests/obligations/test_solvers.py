@@ -8,6 +8,7 @@ from jax import lax
 
 import certgrad
 from certgrad.obligations import audit
+from certgrad.ops import Registry
 from certgrad.rules._examine import examine, settled
 from certgrad.rules._user_rule import UserRule
 
@@ -279,7 +280,7 @@ def test_a_rule_in_forward_mode():
 
 
 def test_an_op_with_a_solver_is_proved_and_not_verified():
-    @certgrad.op("n n, n -> n")
+    @certgrad.op("n n, n -> n", registry=Registry())
     def system(a, b):
         """x with a·x = b."""
         return jacobi(a, b)

@@ -10,6 +10,8 @@ from jax import lax
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def positive(x):
     return (x > 0).astype(int)

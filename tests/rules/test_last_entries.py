@@ -6,6 +6,8 @@ import pytest
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def asked(value, signature):
     """The hypotheses of the rule that is JAX's own derivative."""

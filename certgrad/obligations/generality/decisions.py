@@ -22,9 +22,12 @@ from certgrad.obligations.assume.signs import ZERO
 from certgrad.obligations.laws.order import opened
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.prove.problem import Programs
-from certgrad.obligations.terms.atoms import Dim, Max, Product, Sum, dimension
+from certgrad.obligations.terms.atoms import Access, Dim, Max, Product, Sum, access, dimension
+from certgrad.obligations.terms.index import Ix
+from certgrad.obligations.terms.index_terms import index_condition, index_equal
 from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import Atom, Poly, number
+from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.tracing.jax_internals import Decision, DimExpr, dim_poly, serialised_all
@@ -269,12 +272,19 @@ def rendering(fixed: Fixed) -> Callable[[Any], str]:
 
 
 def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
-    """A clause with dimensions set, in the ranges of sums, products and maxima too."""
+    """A clause with dimensions set, in the ranges of sums, products and maxima and in places too."""
     values = {n: _read(v) for n, v in fixed.items()}
+
+    def place(ix: Ix) -> Ix:
+        return Ix(ix.terms, set_sizes(ix.const))
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Dim):
             return values.get(a.name)
+        if isinstance(a, Access) and (index := tuple(map(place, a.index))) != a.index:
+            return access(a.tensor, index)
+        if isinstance(a, IxPred | IxEq) and (ix := place(a.ix)) != a.ix:
+            return index_condition(ix) if isinstance(a, IxPred) else index_equal(ix)
         if isinstance(a, Sum):
             dummies, body = open_sum(a)
             return sum_over(set_sizes(body), [(v, set_sizes(n)) for v, n in dummies])
