@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import pytest
+from jax import lax
 
 import certgrad
 
@@ -34,6 +35,38 @@ LAST = {
 def test_the_last_entry_of_a_longer_array(name):
     value, wanted = LAST[name]
     assert wanted in asked(value, "n+1, n -> ")
+
+
+ONE_EACH = lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
+
+
+def taken(x, places):
+    """x at these places, which are in range: none counts from the end."""
+    return lax.gather(x, places[:, None], ONE_EACH, (1,), mode="promise_in_bounds")
+
+
+def test_what_is_said_from_a_place_on_is_nothing_before_it():
+    """x[2], x[4], … > 0 says nothing of x[0], which a label of −1 reads."""
+    value = lambda x, label: jnp.log(x[2::2]).sum() + jnp.log(taken(x, 2 * label + 2)).sum()
+    rule = jax.custom_vjp(value)
+    rule.defvjp(
+        lambda *args: (value(*args), args),
+        lambda args, seed: (jax.grad(value)(*args) * seed, None),
+    )
+    report = certgrad.check(rule, "2*n+2, m:int ->")
+    assert "x[2·label[i]+2] > 0" in report.hypotheses, report
+
+
+def test_alternatives_hold_at_the_same_places():
+    """Each pair across the diagonal has one above 5 or one above 3: that is no bound on every entry."""
+
+    def value(x, k):
+        chosen = jnp.where(k > 3, x, jnp.where(k.T > 5, x, 1 / (x - x)))
+        return chosen + jnp.where(k > 3, x, 2 * x)
+
+    rule = jax.custom_vjp(value)
+    rule.defvjp(lambda x, k: (value(x, k), None), lambda _, seed: (2 * seed, None))
+    assert certgrad.check(rule, "n n, n n:int -> n n").verdict in ("refuted", "unproved")
 
 
 ONCE = {

@@ -102,8 +102,11 @@ def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
 
 
 def _solution(ix: Ix, divisor: int) -> Ix | None:
-    """ix / divisor, if that is a place for all values of what stands in it: an integer that is not negative."""
-    if divisor < 1 or any(c < 0 or c % divisor for _, c in ix.terms):
+    """ix / divisor, if that is a place for all values of what stands in it: an integer that is not negative.
+
+    Index variables are none below 0; what an array of integers gives may be.
+    """
+    if divisor < 1 or ix.atoms or any(c < 0 or c % divisor for _, c in ix.terms):
         return None
     const = ix.const.scale(fmpq(1, divisor))
     if not not_negative(const) or any(c.q != 1 for _, c in const.items()):

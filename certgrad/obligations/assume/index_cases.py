@@ -46,13 +46,14 @@ class Indices:
         Of each group of conditions, one holds.
         """
         out: list[tuple[Condition, ...]]
-        out = [(c,) for f in self.facts.facts if (c := _said(f.poly, f.signs, f.universal, entry)) is not None]
+        out = [(c[0],) for f in self.facts.facts if (c := _said(f.poly, f.signs, f.universal, entry)) is not None]
         for clause in self.clauses:
             if clause.guards:
                 continue
-            group = [_said(a.poly, a.signs, True, entry) for a in clause.alternatives]
-            if all(c is not None for c in group):
-                out.append(tuple(c for c in group if c is not None))
+            said = [_said(a.poly, a.signs, True, entry) for a in clause.alternatives]
+            group = [c for c in said if c is not None]
+            if len(group) == len(said) and all(places == group[0][1] for _, places in group):
+                out.append(tuple(condition for condition, _ in group))
         if isinstance(entry, Rounded) and self.facts.facts:  # what is known of ⌊x⌋ may follow from what is of x
             found = _CONDITIONS.get(self.facts.signs(index_number(of_atom(entry))))
             if found is not None:
@@ -84,7 +85,11 @@ class Indices:
         return None
 
 
-def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded) -> Condition | None:
+_Said = tuple[Condition, Mapping[Var, Ix]]
+"""A condition on an entry, and what the indices of the statement are there: alternatives hold at the same ones."""
+
+
+def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded) -> _Said | None:
     """That the term, in which one entry stands, has one of the signs, as a condition on the entry that is asked for."""
     if isinstance(entry, Rounded):
         return _said_of_rounded(poly, signs, universal, entry)
@@ -99,10 +104,10 @@ def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded
     if value is None or mapping is None:
         return None
     factor, shift, relation = _CONDITIONS[signs]
-    return value.scaled(factor).subst(mapping).shifted(shift), relation
+    return (value.scaled(factor).subst(mapping).shifted(shift), relation), mapping
 
 
-def _said_of_rounded(poly: Poly, signs: int | None, universal: bool, asked: Rounded) -> Condition | None:
+def _said_of_rounded(poly: Poly, signs: int | None, universal: bool, asked: Rounded) -> _Said | None:
     value = as_rounded_index(poly) if signs in _CONDITIONS else None
     (known,) = value.atoms if value is not None and len(value.atoms) == 1 else (None,)
     if value is None or not isinstance(known, Rounded) or known.body != asked.body:
@@ -113,7 +118,7 @@ def _said_of_rounded(poly: Poly, signs: int | None, universal: bool, asked: Roun
         if (mapping.setdefault(v, wanted) if v is not None else own) != wanted:
             return None
     factor, shift, relation = _CONDITIONS[signs]
-    return value.scaled(factor).subst(mapping).shifted(shift), relation
+    return (value.scaled(factor).subst(mapping).shifted(shift), relation), mapping
 
 
 _CONDITIONS: dict[int | None, tuple[int, Poly, str]] = {
