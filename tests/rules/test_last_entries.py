@@ -42,7 +42,7 @@ ONE_EACH = lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,),
 
 def taken(x, places):
     """x at these places, which are in range: none counts from the end."""
-    return lax.gather(x, places[:, None], ONE_EACH, (1,), mode="promise_in_bounds")
+    return lax.gather(x, jnp.reshape(places, (*places.shape, 1)), ONE_EACH, (1,), mode="promise_in_bounds")
 
 
 def test_what_is_said_from_a_place_on_is_nothing_before_it():
