@@ -32,13 +32,22 @@ def unsaid(statements: Sequence[t.Statement]) -> set[int]:
     return out
 
 
-Read = tuple[tuple[t.Range, ...], t.Term, Polynomial, str]
+Asked = tuple[tuple[t.Range, ...], frozenset[t.Statement]]
+"""For all values of which variables something is asked, and where what holds."""
+Read = tuple[Asked, t.Term, Polynomial, str]
+
+
+def _asked(statement: t.Statement) -> tuple[Asked, t.Statement]:
+    """Where something is asked, and what it is."""
+    over = statement.over if isinstance(statement, t.ForAll) else ()
+    holds = statement.holds if isinstance(statement, t.ForAll) else statement
+    guards = holds.guards if isinstance(holds, t.Where) else ()
+    return (over, frozenset(guards)), holds.then if isinstance(holds, t.Where) else holds
 
 
 def _read(statement: t.Statement) -> Read | None:
-    """For all values of which variables which polynomial of which term is compared with 0, and how."""
-    over = statement.over if isinstance(statement, t.ForAll) else ()
-    holds = statement.holds if isinstance(statement, t.ForAll) else statement
+    """Which polynomial of which term is compared with 0, and how."""
+    over, holds = _asked(statement)
     if not isinstance(holds, t.Compare):
         return None
     atoms: list[t.Term] = []
@@ -48,13 +57,12 @@ def _read(statement: t.Statement) -> Read | None:
     return over, atoms[0], _sum(left, {k: -c for k, c in right.items()}), holds.relation
 
 
-Combination = tuple[tuple[t.Range, ...], dict[tuple[t.Term, ...], Fraction], str]
+Combination = tuple[Asked, dict[tuple[t.Term, ...], Fraction], str]
 
 
 def _combination(statement: t.Statement) -> Combination | None:
-    """For all values of which variables which combination of products is compared with 0, and how."""
-    over = statement.over if isinstance(statement, t.ForAll) else ()
-    holds = statement.holds if isinstance(statement, t.ForAll) else statement
+    """Which combination of products is compared with 0, and how."""
+    over, holds = _asked(statement)
     if not isinstance(holds, t.Compare):
         return None
     parts: dict[tuple[t.Term, ...], Fraction] = {}

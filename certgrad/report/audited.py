@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from certgrad.errors import DomainError
 from certgrad.hypotheses.implied import unsaid
+from certgrad.hypotheses.parse import conjuncts, parse
 from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.certificate import (
     AT_SIZES,
@@ -20,7 +22,7 @@ from certgrad.obligations.certificate import (
     Hypothesis,
     VerdictName,
 )
-from certgrad.report.wording import number, symbols, without_implied
+from certgrad.report.wording import number, symbols
 
 if TYPE_CHECKING:
     from certgrad.exhibits.data import Exhibit
@@ -136,11 +138,30 @@ def conditions(certificate: Certificate) -> list[str]:
     """What the claims rest on, as short text: the hypotheses, then the constraints of the op's parameters."""
     constraints = [symbols(constraint) for constraint in certificate.params.values() if constraint]
     hypotheses = hypotheses_of(certificate)
-    # Of those that some sizes alone need, none stands for another.
-    less = set() if certificate.sizes else unsaid([hypothesis.tree for hypothesis in hypotheses])
-    listed = [hypothesis.text for k, hypothesis in enumerate(hypotheses) if k not in less]
-    found = dict.fromkeys(listed + constraints)
-    return without_implied(list(found)) + [f"{one.literal} is {one.text}" for one in certificate.literals]
+    stated = [one for n, c in certificate.params.items() for one in _statements(n, c)]
+    found = [h.text for h in _needed(certificate, hypotheses, stated)]
+    return [*dict.fromkeys(found + constraints), *(f"{one.literal} is {one.text}" for one in certificate.literals)]
+
+
+def listed(certificate: Certificate) -> list[str]:
+    """The hypotheses, as short text, each once and less those that others imply: no x ≠ 0 beside x > 0."""
+    return sorted({h.text for h in _needed(certificate, hypotheses_of(certificate))})
+
+
+def _statements(parameter: str, constraint: str) -> Sequence[Statement]:
+    """What a constraint says; nothing for one that is none, as a foreign certificate may hold any text."""
+    try:
+        return conjuncts(parse(constraint, (parameter,))) if constraint else ()
+    except DomainError:
+        return ()
+
+
+def _needed(
+    certificate: Certificate, hypotheses: Sequence[Hypothesis], given: Sequence[Statement] = ()
+) -> list[Hypothesis]:
+    """Those that no others imply, nor what is given. Of those that some sizes alone need, none stands for another."""
+    implied = set() if certificate.sizes else unsaid([*given, *(h.tree for h in hypotheses)])
+    return [h for k, h in enumerate(hypotheses, len(given)) if k not in implied]
 
 
 def findings_of(certificates: Iterable[Certificate]) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 
 from certgrad.obligations.certificate import Hypothesis
@@ -57,22 +57,6 @@ def symbols(text: str) -> str:
 def number(text: str) -> str:
     """The text with rationals of many digits as rounded decimals: `≈1.7581`."""
     return _LONG_RATIONAL.sub(lambda found: f"≈{float(Fraction(found[0])):.5g}", text)
-
-
-_STRONGER = {" ≠ ": (" > ", " < "), " ≥ ": (" > ",), " ≤ ": (" < ",)}
-
-
-def without_implied(conditions: Sequence[str]) -> list[str]:
-    """The conditions, less each `a ≠ b` that stands beside `a > b` or `a < b`, and each `a ≥ b` beside `a > b`."""
-
-    def implied(text: str) -> bool:
-        for mark, stronger in _STRONGER.items():
-            left, found, right = text.partition(mark)
-            if found and any(f"{left}{relation}{right}" in conditions for relation in stronger):
-                return True
-        return False
-
-    return [text for text in conditions if not implied(text)]
 
 
 def in_words(hypothesis: Hypothesis) -> str:

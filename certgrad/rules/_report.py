@@ -117,9 +117,9 @@ class Report(Judged):
     @property
     def hypotheses(self) -> list[str]:
         """The conditions under which the claims hold, as formulas; not x ≠ 0 beside x > 0."""
-        from certgrad.report.wording import without_implied
+        from certgrad.report.audited import listed
 
-        return without_implied(sorted({h.text for claim in self.claims for h in claim.hypotheses}))
+        return listed(self.certificate)
 
     @property
     def sizes(self) -> list[dict[str, int]]:
@@ -157,8 +157,7 @@ class Report(Judged):
 
     def __str__(self) -> str:
         from certgrad.report import text
-        from certgrad.report.audited import findings_of, hypotheses_of
-        from certgrad.report.wording import without_implied
+        from certgrad.report.audited import findings_of
 
         lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
         if self.surrogate:
@@ -166,8 +165,7 @@ class Report(Judged):
         if self.approximates:
             lines.append(self.approximates)
         if self.hypotheses:
-            listed = sorted({h.text for h in hypotheses_of(self.certificate)})
-            lines.append("under: " + ", ".join(without_implied(listed)))
+            lines.append("under: " + ", ".join(self.hypotheses))
         if why := not_for_all(self.certificate):
             lines.append(why)
         if self.dtypes:

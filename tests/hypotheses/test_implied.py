@@ -26,6 +26,11 @@ def every(relation, left, right=t.ZERO):
     return t.ForAll((I,), t.Compare(relation, left, right))
 
 
+def wherever(relation, left, at_least=">"):
+    """The comparison wherever x > 0, or x ≥ 0."""
+    return t.ForAll((I,), t.Where((t.Compare(at_least, X, t.ZERO),), t.Compare(relation, left, t.ZERO)))
+
+
 MORE_THAN_1 = every(">", less(X, 1))
 
 
@@ -47,6 +52,9 @@ MORE_THAN_1 = every(">", less(X, 1))
         (MORE_THAN_1, every("!=", t.Add((X, t.Entry("y"), number(1)))), set()),
         (every(">", less(square(X), 1)), every("!=", less(X, 1)), set()),
         (every(">", t.Add((X, Y))), every("!=", t.Add((X, Y))), {1}),
+        (wherever(">", Y), wherever("!=", Y), {1}),
+        (wherever(">", Y), every("!=", Y), set()),
+        (wherever(">", Y), wherever(">", Y, at_least=">="), set()),
         (every("!=", t.Mul((number(-2), X)), t.Mul((number(2), Y))), every("<", t.Add((X, Y))), {0}),
         (every(">", t.Add((X, Y))), every(">", t.Add((X, Y)), number(-1)), {1}),
         (every(">", t.Add((X, Y))), every(">", t.Add((X, Y)), number(1)), {0}),

@@ -57,6 +57,30 @@ def test_what_is_said_from_a_place_on_is_nothing_before_it():
     assert "x[2·label[i]+2] > 0" in report.hypotheses, report
 
 
+def test_what_a_sum_over_nothing_reads_is_not_there():
+    """x > y[1], y[2], … > 0 says nothing of x where y has one entry, and the logarithm is that of x alone."""
+
+    def value(x, y, z):
+        inner = jnp.exp(z[:, None] * y[None, 1:]).sum(0)
+        return jnp.log(x - y[1:]).sum() + jnp.log(y[1:]).sum() + jnp.log(x + jnp.exp(y[1:] + inner).sum())
+
+    found = asked(value, ", n, k+1 ->")
+    assert any("Σ" in text and text.endswith("> 0") for text in found), found
+
+
+def test_a_hypothesis_in_another_region_is_listed():
+    def value(x, y):
+        return jnp.log(jnp.where(x >= 0, y, 1.0)), jnp.log(jnp.where(x > 0, y, 1.0))
+
+    rule = jax.custom_vjp(value)
+    rule.defvjp(
+        lambda x, y: (value(x, y), (x, y)),
+        lambda args, seeds: (jnp.zeros_like(args[0]), jax.vjp(lambda y: value(args[0], y), args[1])[1](seeds)[0]),
+    )
+    report = certgrad.check(rule, "n, n -> n, n", differentiable=["y"])
+    assert report.hypotheses == ["y > 0 wherever x > 0", "y > 0 wherever x ≥ 0"]
+
+
 def test_alternatives_hold_at_the_same_places():
     """Each pair across the diagonal has one above 5 or one above 3: that is no bound on every entry."""
 

@@ -37,12 +37,15 @@ class Question:
 
     entries: frozenset[Access]
     conditional: bool
+    free: frozenset[Var]
 
     @staticmethod
     def on(polys: Iterable[Poly]) -> Question:
+        polys = tuple(polys)
         atoms = [a for p in polys for a in deep_atoms(p)]
         conditional = any(isinstance(a, INDEX_PREDICATES) for a in atoms)
-        return Question(frozenset(a for a in atoms if isinstance(a, Access)), conditional)
+        free = frozenset[Var]().union(*(p.free for p in polys))
+        return Question(frozenset(a for a in atoms if isinstance(a, Access)), conditional, free)
 
     @cached_property
     def targets(self) -> list[Access]:
@@ -50,10 +53,13 @@ class Question:
         return sorted(self.entries, key=lambda a: a.key)
 
     def has(self, polys: Iterable[Poly]) -> bool:
-        """All entries of the terms are there where what is asked makes sense."""
-        return not self.conditional and self.entries.issuperset(
-            a for p in polys for a in deep_atoms(p) if isinstance(a, Access)
-        )
+        """All entries of the terms are there where what is asked makes sense.
+
+        What a sum of the question runs over may be nothing, so that there is no entry at its variable.
+        """
+        polys = tuple(polys)
+        asked = not self.conditional and all(p.free <= self.free for p in polys)
+        return asked and self.entries.issuperset(a for p in polys for a in deep_atoms(p) if isinstance(a, Access))
 
 
 def instances(fact: Fact, question: Question) -> Iterable[Fact]:
