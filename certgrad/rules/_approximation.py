@@ -91,7 +91,7 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
     named = [n for n in keywords_of(rule.ideal) if any(n in statics for statics in rule.choices)]
     beside = [s for one in rule.choices for s in _beside(one, named)]
     for k, statics in enumerate([*rule.choices, *beside]):
-        near = None if k < len(rule.choices) else partial(_is_near, rule, statics)
+        near = partial(_is_near_somewhere if k < len(rule.choices) else _is_near, rule, statics)
         at = "".join(f" at {n} = {statics[n]}" for n in named)
         said = f"{rule.name}{at} is read as {rule.derivative_of}, which it approximates"
         run, exact = partial(call, rule.call, statics), partial(call, rule.call_ideal, statics)
@@ -110,6 +110,12 @@ def _is_near(rule: UserRule, statics: Mapping[str, Any]) -> bool:
     if not found.near or found.undefined:
         return False
     return not found.far or bool(found.relative <= ALIKE * _measured(rule, rule.choices[0]).relative)
+
+
+def _is_near_somewhere(rule: UserRule, statics: Mapping[str, Any]) -> bool:
+    """The function is near its ideal at one of the drawn points at least, or nothing shows that it is not."""
+    found = _measured(rule, statics)
+    return bool(found.near or not found.far)
 
 
 def _measured(rule: UserRule, statics: Mapping[str, Any]) -> Distance:

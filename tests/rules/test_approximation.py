@@ -382,3 +382,10 @@ def test_another_order_is_measured_where_the_host_computes_it():
     assert verdict(lambda power, k, x: k * power(k - 1, x)) == "proved under hypotheses"
     assert verdict(lambda power, k, x: (k - 1) * power(k - 1, x)) == "refuted"
     assert verdict(lambda power, k, x: k * power(k + 1, x)) == "refuted"
+
+
+def test_what_is_nowhere_near_is_not_read_as_the_ideal():
+    """A sine that is said to approximate exp: the rule's own call of it is no exponential."""
+    sine = jax.custom_jvp(lambda x: jnp.sin(x))
+    sine.defjvp(lambda x, dx: (sine(*x), sine(*x) * dx[0]))
+    assert certgrad.check(sine, "n -> n", approximates=jnp.exp).verdict in ("refuted", "unproved")
