@@ -30,7 +30,7 @@ from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.terms.atoms import Access, access
 from certgrad.obligations.terms.polynomials import Atom, Poly
 from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.tracing.jax_internals import wide_floats
+from certgrad.obligations.tracing.jax_internals import dim_poly, wide_floats
 from certgrad.obligations.wording.stated import Reads
 
 NODES = 60
@@ -219,6 +219,7 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
     reached = {seed}
     under_hypotheses: Region | None = None
     asked: list[Clause] = []
+    shapes: dict[str, tuple[Poly, ...]] = {}
     open_until, failed = uses.last[seed], 0
     for node in traced.nodes[seed + 1 : seed + REACH]:
         if not any(isinstance(o, Ref) and o.node in reached for o in node.operands):
@@ -241,7 +242,8 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
                 return region
             failed = 0 if proof.lemma.verdict in HOLDS else failed + 1
             here = _of_graph(region, proof.clauses)
-            if proof.lemma.verdict in HOLDS and (under_hypotheses is None or _weaker(here, asked)):
+            shapes |= {_name(r): tuple(map(dim_poly, _aval(traced, r)[0])) for r in region.operands}
+            if proof.lemma.verdict in HOLDS and (under_hypotheses is None or _weaker(here, asked, Reads(shapes))):
                 under_hypotheses, asked = region, here
         open_until = max(open_until, uses.last[node.id])
         if open_until >= len(traced.nodes):
@@ -367,18 +369,23 @@ def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:
     return value.shape, value.dtype
 
 
-def _weaker(clauses: Sequence[Clause], than: Sequence[Clause]) -> bool:
+def _weaker(clauses: Sequence[Clause], than: Sequence[Clause], reads: Reads) -> bool:
     """The clauses hold without exception, follow from the others, and do not imply these."""
     return (
         not any(c.guards for c in clauses)
-        and not not_implied(clauses, than, {}, Reads({}))
-        and bool(not_implied(than, clauses, {}, Reads({})))
+        and not not_implied(clauses, than, {}, reads)
+        and bool(not_implied(than, clauses, {}, reads))
     )
+
+
+def _name(ref: Ref) -> str:
+    """A value, as the graph numbers it."""
+    return f"%{ref.node}.{ref.output}"
 
 
 def _of_graph(region: Region, clauses: Sequence[Clause]) -> list[Clause]:
     """A lemma's hypotheses on a region's operands, which are named as the graph numbers them."""
-    names = {name: f"%{r.node}.{r.output}" for name, r in zip(_names(region), region.operands, strict=False)}
+    names = {name: _name(r) for name, r in zip(_names(region), region.operands, strict=False)}
 
     def named(atom: Atom) -> Poly | None:
         return access(names.get(atom.tensor, atom.tensor), atom.index) if isinstance(atom, Access) else None

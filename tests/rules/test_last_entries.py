@@ -68,6 +68,25 @@ def test_what_a_sum_over_nothing_reads_is_not_there():
     assert any("Σ" in text and text.endswith("> 0") for text in found), found
 
 
+def test_an_argument_may_be_empty():
+    """x³ + 5x > y > 0 says nothing of x where y has no entry."""
+
+    def value(x, y, z):
+        small = (x**3 + 5 * x) * 1e-6 + 0.4
+        chosen = jnp.where(small + jnp.exp(y).sum() > 0, x, x * x)
+        return jnp.log(x**3 + 5 * x - y).sum() + jnp.log(y).sum() + z.sum() * chosen
+
+    def bwd(args, seed):
+        x, y, _ = args
+        right = jax.vjp(value, *args)[1](seed)
+        wrong = (x**3 + 5 * x) * 1e-6 + 0.4 + jnp.exp(y).sum() <= 0
+        return jnp.where(wrong, 5 * seed, right[0]), right[1], right[2]
+
+    rule = jax.custom_vjp(value)
+    rule.defvjp(lambda *args: (value(*args), args), bwd)
+    assert certgrad.check(rule, ", n-1, k+1 ->").verdict in ("refuted", "unproved")
+
+
 def test_a_hypothesis_in_another_region_is_listed():
     def value(x, y):
         return jnp.log(jnp.where(x >= 0, y, 1.0)), jnp.log(jnp.where(x > 0, y, 1.0))

@@ -4,8 +4,9 @@ A hypothesis is used at the entries that a question mentions, wherever these are
 at every place at which all that it reads is there, and if its indices tell where that is: each numbers axes, from a
 start on, in steps of a stride.
 
-Where an index numbers axes of one size, from 0 on, it says something at all of their entries: it stays true of arrays
-that go on with their last entry, so that an assumption on entries that are not there is one on copies of some that are.
+Where an index numbers axes of one size, which are not empty, from 0 on, it says something at all of their entries: it
+stays true of arrays that go on with their last entry, so that an assumption on entries that are not there is one on
+copies of some that are.
 Else it says something at some entries alone: that x[i + 1] > x[i] is nothing on the last one. It is then used on what
 mentions all that it reads, with no condition on places inside, so that all of this is there.
 """
@@ -21,7 +22,7 @@ from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
 from certgrad.obligations.terms.index_terms import not_negative
 from certgrad.obligations.terms.integers import Chosen, Entry, Rounded
-from certgrad.obligations.terms.polynomials import ZERO, Poly, number
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, own_indices
@@ -62,14 +63,10 @@ def assumed(clause: Clause, shapes: Shapes) -> bool:
 
 
 def at_all_entries(clause: Clause, shapes: Shapes) -> bool:
-    """Each index numbers axes of one size, from 0 on, and no condition on places names it."""
+    """Each index numbers axes of one size, which is at least 1, from 0 on, and no condition on places names it."""
     for v in clause.free:
         axes = _numbered(v, clause, shapes)
-        if (
-            axes is None
-            or len({a.which if a.size is None else a.size for a in axes}) > 1
-            or not all(a.whole for a in axes)
-        ):
+        if axes is None or len({a.size for a in axes}) > 1 or not all(a.whole for a in axes):
             return False
     return True
 
@@ -86,7 +83,6 @@ def extent(v: Var, clause: Clause, shapes: Shapes) -> Poly | None:
 class _Axis(NamedTuple):
     """An axis that an index numbers: from a start on, in steps of a stride."""
 
-    which: object
     size: Poly | None
     """None where it is not known."""
     start: Poly = ZERO
@@ -94,7 +90,9 @@ class _Axis(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        return self.start.is_zero and self.stride == 1
+        """From the first entry of an axis on, which is there."""
+        there = self.size is not None and not_negative(self.size - ONE)
+        return there and self.start.is_zero and self.stride == 1
 
     @property
     def places(self) -> Poly | None:
@@ -132,20 +130,18 @@ def _in_terms(v: Var, terms: Iterable[Poly], shapes: Shapes) -> Iterator[_Axis |
     """The axes that an index numbers in terms; None for what else it does."""
     for a in (a for p in terms for a in deep_atoms(p)):
         if isinstance(a, Access):
-            yield from _in_entry(v, a.tensor, a.index, shapes.get(a.tensor, ()), shapes)
+            yield from _in_entry(v, a.index, shapes.get(a.tensor, ()), shapes)
         elif isinstance(a, Matrix):
-            yield from _in_entry(v, a, a.index, a.ranges, shapes)
+            yield from _in_entry(v, a.index, a.ranges, shapes)
         elif any(v in set(ix.free) for ix in own_indices(a)):
             yield None
 
 
-def _in_entry(
-    v: Var, array: object, index: Sequence[Ix], sizes: Sequence[Poly], shapes: Shapes
-) -> Iterator[_Axis | None]:
+def _in_entry(v: Var, index: Sequence[Ix], sizes: Sequence[Poly], shapes: Shapes) -> Iterator[_Axis | None]:
     """The same where an entry of an array is read."""
     for k, ix in enumerate(index):
         if len(ix.terms) == 1 and ix.terms[0][0] == v:
-            yield _Axis((array, k), sizes[k] if len(sizes) == len(index) else None, ix.const, ix.terms[0][1])
+            yield _Axis(sizes[k] if len(sizes) == len(index) else None, ix.const, ix.terms[0][1])
         else:
             for t, _ in ix.terms:
                 yield from _in_index(v, t, shapes)
@@ -156,7 +152,7 @@ def _in_index(v: Var, t: IxTerm, shapes: Shapes) -> Iterator[_Axis | None]:
     if t == v:
         yield None
     elif isinstance(t, Entry):
-        yield from _in_entry(v, t.tensor, t.index, shapes.get(t.tensor, ()), shapes)
+        yield from _in_entry(v, t.index, shapes.get(t.tensor, ()), shapes)
     elif isinstance(t, IntegerAtom) and v in t.free:
         terms = (
             [t.body]

@@ -126,11 +126,11 @@ def test_what_may_be_asked_at_some_places_only_is_not_assumed():
         assert facts_of([clause], SHAPES) == ([], ())
 
 
-def test_sizes_that_no_one_knows():
-    both = Clause((Atomic("> 0", access("a", (of_var(I),)) + access("b", (of_var(I),))),))
+def test_of_axes_that_may_be_empty_nothing_is_said_at_all_entries():
     one = Clause((Atomic("> 0", access("a", (of_var(I),))),))
-    assert facts_of([both], {}) == ([], ())
-    assert [f.local for f in facts_of([one], {})[0]] == [False]
+    assert [f.local for f in facts_of([one], {"a": (N,)})[0]] == [False]
+    assert [f.local for f in facts_of([one], {"a": (N - ONE,)})[0]] == [True]
+    assert facts_of([one], {}) == ([], ())
 
 
 def test_the_places_of_a_small_array():
