@@ -87,6 +87,49 @@ def test_an_argument_may_be_empty():
     assert certgrad.check(rule, ", n-1, k+1 ->").verdict in ("refuted", "unproved")
 
 
+def cubic(x):
+    return x**3 + 5 * x
+
+
+def bent(x):
+    """Off its zero at x = −158 a term that no search for points comes near."""
+    return cubic(x) * 1e-7 + 0.4
+
+
+def paired(x, y):
+    """It asks of pairs what bends elsewhere could not be beside: cubic(x[i]) > y[i + 1] > 0."""
+    above = cubic(x[:-1]) - y[1:]
+    return jnp.log(above + 1) + jnp.log(y[1:]) + 1 / above
+
+
+@pytest.mark.parametrize("signature", ["3, 3 -> 2, 3", "n+2, n+2 -> n+1, n+2"])
+def test_no_region_is_left_out_for_what_is_asked_at_other_places(signature):
+    """At the last x nothing is asked of it."""
+
+    def value(x, y):
+        return paired(x, y), jnp.where(bent(x) > 0, x, x * x)
+
+    rule = jax.custom_vjp(value)
+    rule.defvjp(
+        lambda x, y: ((paired(x, y), jnp.where(bent(x) > 0, x, x * x + 1)), (x, y)),
+        lambda args, seeds: jax.vjp(value, *args)[1](seeds),
+    )
+    assert certgrad.check(rule, signature).verdict in ("refuted", "unproved")
+
+
+def test_no_region_is_left_out_for_what_may_be_asked_of_no_entry():
+    def value(x, y, z):
+        return paired(x[None].repeat(y.shape[0]), y).sum() + z.sum() * jnp.where(bent(x) > 0, x, x * x)
+
+    def bwd(args, seed):
+        right = jax.vjp(value, *args)[1](seed)
+        return jnp.where(bent(args[0]) > 0, right[0], 5 * seed), right[1], right[2]
+
+    rule = jax.custom_vjp(value)
+    rule.defvjp(lambda *args: (value(*args), args), bwd)
+    assert certgrad.check(rule, ", n, k+1 ->").verdict in ("refuted", "unproved")
+
+
 def test_a_hypothesis_in_another_region_is_listed():
     def value(x, y):
         return jnp.log(jnp.where(x >= 0, y, 1.0)), jnp.log(jnp.where(x > 0, y, 1.0))

@@ -71,8 +71,11 @@ class Facts(LinearSigns):
 
     @cached_property
     def contradictory(self) -> bool:
-        """The assumptions contradict each other in a way that linear arithmetic sees."""
-        if any(not self.signs(f.poly) & f.signs for f in self.facts):
+        """The assumptions contradict each other in a way that linear arithmetic sees.
+
+        Those on some entries alone take no part: at the place that others are about they may say nothing.
+        """
+        if any(not self.signs(f.poly) & f.signs for f in self.facts if not f.local):
             return True
         single = (f for f in self.facts if not f.universal and len(f.poly) > 1)
         if any(not self._by_parts(f.poly) & f.signs for f in single):

@@ -216,7 +216,7 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
 def _fails_there(facts: Facts) -> bool:
     """An assumption about a piecewise term does not hold of the piece that the assumptions leave of it."""
     for fact in facts.facts:
-        if fact.poly.piecewise:
+        if fact.poly.piecewise and not fact.local:
             try:
                 piece = decided(fact.poly, facts)
             except UndefinedTermError:
