@@ -12,6 +12,7 @@ import numpy as np
 
 from ..balls._draw import GENERIC, Domain, bounds_of, draw_direction, draw_input, nested, rounds, tops_of
 from ..balls._rule import Input
+from ..tracing.jax_internals import kind_of
 
 TRIES = 60
 EXACT = 1000
@@ -43,11 +44,11 @@ class Point:
     @property
     def integers(self) -> bool:
         """Whether an argument is of integers."""
-        return any(x.dtype.kind == "i" for x in self.args)
+        return any(kind_of(x.dtype) == "i" for x in self.args)
 
     def with_integers(self, dtype: str) -> Point:
         """With its integers in this dtype."""
-        return replace(self, args=[x.astype(dtype) if x.dtype.kind == "i" else x for x in self.args])
+        return replace(self, args=[x.astype(dtype) if kind_of(x.dtype) == "i" else x for x in self.args])
 
     def rounded(self, dtype: Any) -> Point:
         """With floats of this dtype."""
