@@ -45,10 +45,15 @@ def _asked(statement: t.Statement) -> tuple[Asked, t.Statement]:
     return (over, frozenset(guards)), holds.then if isinstance(holds, t.Where) else holds
 
 
+def _somewhere(asked: Asked) -> bool:
+    """How far a variable runs is not said: of two statements it may run over other places."""
+    return any(r.size == t.UNKNOWN for r in asked[0])
+
+
 def _read(statement: t.Statement) -> Read | None:
     """Which polynomial of which term is compared with 0, and how."""
     over, holds = _asked(statement)
-    if not isinstance(holds, t.Compare):
+    if not isinstance(holds, t.Compare) or _somewhere(over):
         return None
     atoms: list[t.Term] = []
     left, right = _polynomial(holds.left, atoms), _polynomial(holds.right, atoms)
@@ -63,7 +68,7 @@ Combination = tuple[Asked, dict[tuple[t.Term, ...], Fraction], str]
 def _combination(statement: t.Statement) -> Combination | None:
     """Which combination of products is compared with 0, and how."""
     over, holds = _asked(statement)
-    if not isinstance(holds, t.Compare):
+    if not isinstance(holds, t.Compare) or _somewhere(over):
         return None
     parts: dict[tuple[t.Term, ...], Fraction] = {}
     for side, term in ((1, holds.left), (-1, holds.right)):

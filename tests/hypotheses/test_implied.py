@@ -31,6 +31,11 @@ def wherever(relation, left, at_least=">"):
     return t.ForAll((I,), t.Where((t.Compare(at_least, X, t.ZERO),), t.Compare(relation, left, t.ZERO)))
 
 
+def somewhere(relation):
+    """A comparison at places of which nothing says how far they go."""
+    return t.ForAll((t.Range("i", t.UNKNOWN),), t.Compare(relation, X, t.ZERO))
+
+
 MORE_THAN_1 = every(">", less(X, 1))
 
 
@@ -54,6 +59,7 @@ MORE_THAN_1 = every(">", less(X, 1))
         (every(">", t.Add((X, Y))), every("!=", t.Add((X, Y))), {1}),
         (wherever(">", Y), wherever("!=", Y), {1}),
         (wherever(">", Y), every("!=", Y), set()),
+        (somewhere(">"), somewhere("!="), set()),
         (wherever(">", Y), wherever(">", Y, at_least=">="), set()),
         (every("!=", t.Mul((number(-2), X)), t.Mul((number(2), Y))), every("<", t.Add((X, Y))), {0}),
         (every(">", t.Add((X, Y))), every(">", t.Add((X, Y)), number(-1)), {1}),

@@ -154,15 +154,17 @@ def _in_index(v: Var, t: IxTerm, shapes: Shapes) -> Iterator[_Axis | None]:
     elif isinstance(t, Entry):
         yield from _in_entry(v, t.index, shapes.get(t.tensor, ()), shapes)
     elif isinstance(t, IntegerAtom) and v in t.free:
-        terms = (
-            [t.body]
-            if isinstance(t, Rounded)
-            else [*t.comparison.bodies, t.comparison.where]
-            if isinstance(t, Chosen) and t.comparison.kind == "argmax"
-            else None
-        )
-        if terms is None:
+        if (terms := _decided_by(t)) is None:
             yield None
         else:
             parameters: dict[Var, Ix] = {("p", k, 0): ix for k, ix in enumerate(t.parts())}
             yield from _in_terms(v, [substitute(p, parameters) for p in terms], shapes)
+
+
+def _decided_by(t: IntegerAtom) -> list[Poly] | None:
+    """The terms, of parameters, that decide an integer; None where its parts are more than entries of them."""
+    if isinstance(t, Rounded):
+        return [t.body]
+    if isinstance(t, Chosen) and t.comparison.kind == "argmax":
+        return [*t.comparison.bodies, t.comparison.where]
+    return None

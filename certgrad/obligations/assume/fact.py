@@ -63,6 +63,7 @@ class Question:
 
 
 def instances(fact: Fact, question: Question) -> Iterable[Fact]:
+    """What a fact says at the entries that a question mentions."""
     if not fact.universal or not fact.poly.free:
         yield fact
         return
