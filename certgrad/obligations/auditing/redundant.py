@@ -51,9 +51,8 @@ def _at(clauses: Iterable[Clause], sizes: Fixed, shapes: Shapes, there: Shapes) 
     out: list[Clause] = []
     for clause in clauses:
         found = [c for one in simplified([at_sizes(clause, sizes)], Facts()) for c in _at_first_index(one)]
-        if not at_all_entries(
-            clause, shapes
-        ):  # that of x[i] + y[i] for i < 1 is x[i] + y[0], and not of all entries of x
+        if not at_all_entries(clause, shapes):
+            # Of x[i] + y[i] for i < 1 it would make x[i] + y[0], which is about all entries of x.
             known = {v: n for v in clause.free if (n := extent(v, clause, shapes)) is not None}
             known = ranges_at(known, sizes)
             found = [c for c in found if all(extent(v, c, there) == known.get(v, ZERO) for v in c.free)]
