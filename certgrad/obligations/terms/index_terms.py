@@ -193,30 +193,23 @@ def _rows(a: Quotient, ranges: Ranges) -> Poly | None:
 
 def at_least(const: Poly) -> Poly:
     """[const ≥ 0] for a dimension expression: decided by its form, else a condition on sizes."""
-    if const.is_zero or const.positive or _at_least_by_sizes(const):
+    if const.is_zero or const.positive or not_negative(const):
         return ONE
-    if (-const).positive or _at_least_by_sizes(-const - ONE):
+    if (-const).positive or not_negative(-const - ONE):
         return ZERO
     if const.sorted_items()[-1][1] < 0:
         return ONE - poly_of(intern(IxPred(of_const(-const - ONE))))
     return poly_of(intern(IxPred(of_const(const))))
 
 
-def _at_least_by_sizes(const: Poly) -> bool:
-    """Non-negative because every dimension is at least 1: with non-negative coefficients, const(1, …, 1) ≥ 0."""
+def not_negative(const: Poly) -> bool:
+    """Whether no sizes make it negative: these are at least 1; with non-negative coefficients, const(1, …, 1) ≥ 0.
+
+    A size that may be 0, such as floordiv(n, 2), is none of these.
+    """
     total = 0
     for mono, c in const.items():
         if mono and (c < 0 or not all(isinstance(a, Dim) and a.positive and e in (1, 2, 3) for a, e in mono)):
             return False
         total = total + c
     return bool(total >= 0)
-
-
-def not_negative(size: Poly) -> bool:
-    """A number of places that no choice of sizes makes negative: they are at least 1."""
-    constant = size.constant()
-    if constant is not None:
-        return bool(constant >= 0)
-    items = size.sorted_items()
-    sizes = all(isinstance(a, Dim) and e >= 1 for mono, _ in items for a, e in mono)
-    return sizes and all(c >= 0 or not mono for mono, c in items) and bool(sum(c for _, c in items) >= 0)

@@ -129,7 +129,9 @@ def test_what_may_be_asked_at_some_places_only_is_not_assumed():
 def test_of_axes_that_may_be_empty_nothing_is_said_at_all_entries():
     one = Clause((Atomic("> 0", access("a", (of_var(I),))),))
     assert [f.local for f in facts_of([one], {"a": (N,)})[0]] == [False]
+    half = poly_of(intern(Dim("floordiv(n, 2)", positive=False)))
     assert [f.local for f in facts_of([one], {"a": (N - ONE,)})[0]] == [True]
+    assert [f.local for f in facts_of([one], {"a": (half,)})[0]] == [True]
     assert facts_of([one], {}) == ([], ())
 
 
