@@ -241,10 +241,11 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
             if proof.lemma.verdict == "proved":
                 return region
             failed = 0 if proof.lemma.verdict in HOLDS else failed + 1
-            here = _of_graph(region, proof.clauses)
-            shapes |= {_name(r): tuple(map(dim_poly, _aval(traced, r)[0])) for r in region.operands}
-            if proof.lemma.verdict in HOLDS and (under_hypotheses is None or _weaker(here, asked, Reads(shapes))):
-                under_hypotheses, asked = region, here
+            if proof.lemma.verdict in HOLDS:
+                here = _of_graph(region, proof.clauses)
+                shapes |= {_name(r): tuple(map(dim_poly, _aval(traced, r)[0])) for r in region.operands}
+                if under_hypotheses is None or _weaker(here, asked, Reads(shapes)):
+                    under_hypotheses, asked = region, here
         open_until = max(open_until, uses.last[node.id])
         if open_until >= len(traced.nodes):
             break

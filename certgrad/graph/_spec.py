@@ -22,8 +22,6 @@ from certgrad.ops._fit import fits
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star, named_dtype, parse
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(.*)", re.DOTALL)
-_SIZE = re.compile(r"[+-]?\w+([*+-]\w+)*")
-"""A size as a spec says it."""
 _TYPED = re.compile(r"\s*([a-z]+\d*)\[([^\[\]]*)\]\s*")
 """`f32[n, d]`, as JAX prints types."""
 
@@ -264,16 +262,23 @@ def _array(value: Any, name: str) -> Argument:
         raise UsageError(
             f"{name} has dtype {value.dtype}. A graph takes arrays of real numbers, integers, booleans and random keys."
         )
-    sizes = [str(d).replace(" ", "") for d in value.shape]
-    if (
-        odd := next((d for d, text in zip(value.shape, sizes, strict=True) if not _SIZE.fullmatch(text)), None)
-    ) is not None:
-        raise UsageError(f"{name} has an axis of size {odd}. Write it as sums and products of names, such as 2*n+1.")
-    dims = tuple(map(Dim, sizes))
+    dims = tuple(_dim(d, name) for d in value.shape)
     dtype = value.dtype if kind == "k" else jax.dtypes.canonicalize_dtype(value.dtype)
     spec = ArraySpec(dims, {"f": "float", "i": "int", "b": "bool", "k": "key"}[kind])
     known = isinstance(value, np.ndarray | np.generic | jax.Array) and not isinstance(value, jax.core.Tracer)
     return Argument(name, spec, dtype, value if known else None)
+
+
+def _dim(size: Any, name: str) -> Dim:
+    """A size of an array, which may be a symbolic one of JAX's, as a spec says it."""
+    try:
+        (dim,) = (Dim(str(size)),) if isinstance(size, int) else written_spec(str(size).replace(" ", "")).dims
+        assert isinstance(dim, Dim)
+        return dim
+    except SignatureError:
+        raise UsageError(
+            f"{name} has an axis of size {size}. Write it as sums and products of names, such as 2*n+1."
+        ) from None
 
 
 def parameter_names(fn: Callable[..., Any]) -> list[str]:

@@ -24,9 +24,8 @@ def unsaid(statements: Sequence[t.Statement]) -> set[int]:
     out: set[int] = set()
     for k, (one, several) in reversed([*enumerate(read)]):
         for known, combined in (o for j, o in enumerate(read) if j != k and j not in out):
-            if (known is not None and one is not None and _implies(known, one)) or (
-                combined is not None and several is not None and _combinations_imply(combined, several)
-            ):
+            by_one = known is not None and one is not None and _implies(known, one)
+            if by_one or (combined is not None and several is not None and _combinations_imply(combined, several)):
                 out.add(k)
                 break
     return out
@@ -37,24 +36,24 @@ Asked = tuple[tuple[t.Range, ...], frozenset[t.Statement]]
 Read = tuple[Asked, t.Term, Polynomial, str]
 
 
-def _asked(statement: t.Statement) -> tuple[Asked, t.Statement]:
-    """Where something is asked, and what it is."""
+def _comparison(statement: t.Statement) -> tuple[Asked, t.Compare] | None:
+    """The comparison that is asked, and where. None for something else, and where it is not said how far a variable
+    runs: in two statements it may run over other places.
+    """
     over = statement.over if isinstance(statement, t.ForAll) else ()
     holds = statement.holds if isinstance(statement, t.ForAll) else statement
     guards = holds.guards if isinstance(holds, t.Where) else ()
-    return (over, frozenset(guards)), holds.then if isinstance(holds, t.Where) else holds
-
-
-def _somewhere(asked: Asked) -> bool:
-    """How far a variable runs is not said: of two statements it may run over other places."""
-    return any(r.size == t.UNKNOWN for r in asked[0])
+    compared = holds.then if isinstance(holds, t.Where) else holds
+    if not isinstance(compared, t.Compare) or any(r.size == t.UNKNOWN for r in over):
+        return None
+    return (over, frozenset(guards)), compared
 
 
 def _read(statement: t.Statement) -> Read | None:
     """Which polynomial of which term is compared with 0, and how."""
-    over, holds = _asked(statement)
-    if not isinstance(holds, t.Compare) or _somewhere(over):
+    if (found := _comparison(statement)) is None:
         return None
+    over, holds = found
     atoms: list[t.Term] = []
     left, right = _polynomial(holds.left, atoms), _polynomial(holds.right, atoms)
     if left is None or right is None or len(atoms) != 1:
@@ -67,9 +66,9 @@ Combination = tuple[Asked, dict[tuple[t.Term, ...], Fraction], str]
 
 def _combination(statement: t.Statement) -> Combination | None:
     """Which combination of products is compared with 0, and how."""
-    over, holds = _asked(statement)
-    if not isinstance(holds, t.Compare) or _somewhere(over):
+    if (found := _comparison(statement)) is None:
         return None
+    over, holds = found
     parts: dict[tuple[t.Term, ...], Fraction] = {}
     for side, term in ((1, holds.left), (-1, holds.right)):
         for c, factors in t.linear(term):
@@ -86,10 +85,8 @@ def _combinations_imply(known: Combination, asked: Combination) -> bool:
     ratio = others[first] / parts[first]
     if any(others[factors] != ratio * c for factors, c in parts.items() if factors):
         return False
-    line, polynomial = {1: Fraction(1)}, {1: ratio}
-    for constant, of in ((parts.get(()), line), (others.get(()), polynomial)):
-        if constant is not None:
-            of[0] = constant
+    line = {0: parts.get((), Fraction(0)), 1: Fraction(1)}
+    polynomial = {0: others.get((), Fraction(0)), 1: ratio}
     return _implies((over, t.ZERO, line, relation), (over, t.ZERO, polynomial, wanted))
 
 

@@ -11,13 +11,14 @@ import enum
 import hashlib
 from collections.abc import Hashable, Iterator
 from functools import partial
-from types import BuiltinFunctionType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import jax
 import numpy as np
 
 from certgrad._closures import captured
+from certgrad.obligations.generality.reach import loads
 
 MAX_DEPTH = 12
 MAX_PARTS = 1000
@@ -103,25 +104,11 @@ class Likeness:
             yield from (self._of(x, depth) for x in _contents(value, kind))
 
 
-def held_by(custom: Any) -> Hashable:
-    """What a rule holds, and the values that its functions find in their modules: numbers, arrays and containers.
-
-    Functions, classes and modules there count as what they are called.
-    """
+def found_by(custom: Any) -> Hashable:
+    """The values that a rule's functions name in their modules, but for functions, classes and modules."""
     functions = [f for name in _PARTS if isinstance(f := vars(custom).get(name), FunctionType)]
-    named = {name: value for f in functions for name, value in found_by(f).items()}
-    return Likeness(custom).key, Likeness(named).key
-
-
-def found_by(function: FunctionType) -> dict[str, Any]:
-    """The values that the code of a function names in its module, but for functions, classes and modules."""
-    codes, names = [function.__code__], set[str]()
-    while codes:
-        code = codes.pop()
-        names |= {*code.co_names} & function.__globals__.keys()
-        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
-    values = {name: function.__globals__[name] for name in sorted(names)}
-    return {name: x for name, x in values.items() if not callable(x) and not isinstance(x, ModuleType)}
+    named = {n: f.__globals__[n] for f in functions for n in loads(f.__code__)[0] if n in f.__globals__}
+    return Likeness({n: x for n, x in named.items() if not callable(x) and not isinstance(x, ModuleType)}).key
 
 
 def _bytes(value: Any) -> tuple[Hashable, ...]:

@@ -22,7 +22,7 @@ import numpy as np
 from certgrad._closures import captured, kind_of_rule
 from certgrad.rules._layers import plain_function
 
-from ._likeness import Likeness, held_by
+from ._likeness import Likeness, found_by
 
 MAX_RULES = 2000
 MAX_VARIANTS = 8
@@ -98,7 +98,7 @@ class Variant:
     @property
     def changed(self) -> bool:
         """It holds something else by now, so that an audit is not of what was called."""
-        return self.custom is not None and self.held is not None and held_by(self.custom) != self.held
+        return self.held is not None and (Likeness(self.custom).key, found_by(self.custom)) != self.held
 
 
 @dataclass
@@ -150,9 +150,8 @@ class Notes:
                     rule.more += 1
             except Exception as error:
                 if len(self.lost) < MAX_RULES:
-                    reason = (
-                        f"{_named(own_function(custom))}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-                    )
+                    said = " ".join(str(error).split())[:200]
+                    reason = f"{_named(own_function(custom))}: {type(error).__name__}: {said}"
                     self.lost[reason] = self.lost.get(reason, 0) + 1
 
     def remarks(self) -> list[str]:
@@ -189,7 +188,7 @@ class Notes:
         if variant is None and len(rule.variants) >= MAX_VARIANTS:
             return rule, Variant(None)
         if variant is None:
-            variant = rule.variants[likeness.key] = Variant(custom, held=held_by(custom))
+            variant = rule.variants[likeness.key] = Variant(custom, held=(likeness.key, found_by(custom)))
             if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
                 shown = ", ".join(dict.fromkeys(likeness.traced))
                 variant.problem = f"it closes over a traced value ({shown}): pass it as an argument"

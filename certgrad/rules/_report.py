@@ -164,8 +164,8 @@ class Report(Judged):
             lines.append(f"surrogate: {self.surrogate}")
         if self.approximates:
             lines.append(self.approximates)
-        if self.hypotheses:
-            lines.append("under: " + ", ".join(self.hypotheses))
+        if hypotheses := self.hypotheses:
+            lines.append("under: " + ", ".join(hypotheses))
         if why := not_for_all(self.certificate):
             lines.append(why)
         if self.dtypes:

@@ -13,7 +13,7 @@ mentions all that it reads, with no condition on places inside, so that all of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,12 +27,9 @@ from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, own_indices
 
-from .by_place import beyond_axes
+from .by_place import Shapes, beyond_axes
 from .conditions import PARTIAL, STEP, Clause, of_solver, polys
 from .fact import Fact
-
-Shapes = Mapping[str, Sequence[Poly]]
-"""The sizes of the axes of arrays."""
 
 
 def facts_of(clauses: Iterable[Clause], shapes: Shapes) -> tuple[list[Fact], tuple[Clause, ...]]:

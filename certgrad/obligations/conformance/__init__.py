@@ -123,8 +123,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     ran = ["a trace"] * bool(subject.names) + ["calls"] * bool(done)
     if ran and not any(text.startswith(WAY) for text in subject.unseen):
         there = f" at {sized(subject.names, places[0])}" if subject.names else ""
-        point = subject.point(places[0], 0) if done else None
-        narrow = f", with integers of {' and '.join(NARROW)} too" if point is not None and point.integers else ""
+        narrow = f", with integers of {' and '.join(NARROW)} too" if done and subject.integers else ""
         compared.append(f"{WAY} in {' and '.join(ran)}{there}{narrow}")
     if refused:
         compared.append(f"no calls in {', '.join(refused)}")

@@ -100,6 +100,11 @@ class Compared:
         if isinstance(found, CertgradError):
             raise found
 
+    @property
+    def integers(self) -> bool:
+        """Whether an argument is of integers."""
+        return "int" in self.instance.dtypes
+
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain, the same in every run."""
         key = f"{sorted(sizes.items())} {number}"

@@ -77,7 +77,7 @@ def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls
             return _told(more, f"traced at {' and '.join(sized(subject.names, p) for p in places)}")
         for found in at_numbers:
             _add(ran, found)
-    for integers in ("", *NARROW) if calls else ():
+    for integers in ("", *(NARROW if subject.integers else ())) if calls else ():
         in_calls = [_in(partial(_called, subject, place, dtype, integers), subject, ran) for place in places]
         if more := _beyond(ran, in_calls):
             return _told(more, f"called with integers of {integers}" if integers else "called")
@@ -86,7 +86,7 @@ def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls
 
 def _called(subject: Compared, sizes: Sizes, dtype: str, integers: str = "") -> None:
     point = subject.point(sizes, 0)
-    if point is None or (integers and not point.integers):
+    if point is None:
         return
     point = point.with_integers(integers) if integers else point
     precision = Precision(dtype)

@@ -18,7 +18,7 @@ import numpy as np
 
 from certgrad._closures import captured
 
-from ..generality.reach import loads
+from ..generality.reach import loads, values_in
 
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 16, 128)
 LARGEST = 2**21
@@ -49,11 +49,10 @@ def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
 
 
 def names_in_code(functions: Iterable[FunctionType]) -> tuple[str, ...]:
-    """The texts in the functions' code, and in what it names and closes over, that can be names of axes."""
+    """The texts in the functions' code, and in what it reaches by a name, that can be names of axes."""
     found: dict[str, None] = {}
     for function in functions:
-        named = [function.__globals__[n] for n in loads(function.__code__)[0] if n in function.__globals__]
-        for value in (*_constants(function.__code__), *named, *captured(function)):
+        for value in (*_constants(function.__code__), *values_in(function)):
             values = value if isinstance(value, (tuple, frozenset)) else (value,)
             found.update((v, None) for v in values if type(v) is str and v.isidentifier())
     return tuple(found)[:MOST_NAMES]

@@ -41,11 +41,6 @@ class Point:
         args = [first.setdefault((x.shape, x.dtype), x) for x in self.args]
         return replace(self, args=args) if len(first) < len(args) else None
 
-    @property
-    def integers(self) -> bool:
-        """Whether an argument is of integers."""
-        return any(kind_of(x.dtype) == "i" for x in self.args)
-
     def with_integers(self, dtype: str) -> Point:
         """With its integers in this dtype."""
         return replace(self, args=[x.astype(dtype) if kind_of(x.dtype) == "i" else x for x in self.args])

@@ -52,21 +52,27 @@ def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
             return Difference((), f"{where} may do other things", {})
         with _settings(turned=name):
             there = _traced(subject, sizes, dtype)
-        if there is None:
-            return Difference((), f"{where} does not trace", {})
-        if how := _apart(subject, here, there, sizes, dtype):
-            return Difference(tuple(how), f"{where} is another program: {said(how)}", {})
+        if (found := _otherwise(subject, here, there, where, sizes, dtype)) is not None:
+            return found
     if not asked:
         return None
     for platform in PLATFORMS:
         with seen_platform(platform, _of_rule):
             there = _traced(subject, sizes, dtype)
         where = f"it asks for the platform ({asked[0]}), and on a {platform} it"
-        if there is None:
-            return Difference((), f"{where} does not trace", {})
-        if how := _apart(subject, here, there, sizes, dtype):
-            return Difference(tuple(how), f"{where} is another program: {said(how)}", {})
+        if (found := _otherwise(subject, here, there, where, sizes, dtype)) is not None:
+            return found
     return None
+
+
+def _otherwise(
+    subject: Compared, here: Programs, there: Programs | None, where: str, sizes: Sizes, dtype: str
+) -> Difference | None:
+    """How a rule that asks for its surroundings does otherwise in others."""
+    if there is None:
+        return Difference((), f"{where} does not trace", {})
+    how = _apart(subject, here, there, sizes, dtype)
+    return Difference(tuple(how), f"{where} is another program: {said(how)}", {}) if how else None
 
 
 def _apart(subject: Compared, here: Programs, there: Programs, sizes: Sizes, dtype: str) -> dict[str, str]:
