@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -52,25 +54,90 @@ def _mode(params: Params) -> str:
     return "clip" if mode is None else str(getattr(mode, "name", mode)).lower()
 
 
-def _window_start(
-    index: Array, batch: tuple[int, ...], start_map: Sequence[int], rank: int, batching: Sequence[tuple[int, int]]
-) -> list[int]:
-    start = [0] * rank
-    for position, dim in enumerate(start_map):
-        start[dim] = int(index[(*batch, position)])
-    for operand_dim, indices_dim in batching:
-        start[operand_dim] = batch[indices_dim]
-    return start
+@dataclass(frozen=True)
+class _Windows:
+    """Windows into an array, one for each vector of indices: what gather reads and scatter writes."""
+
+    shape: tuple[int, ...]
+    """Of the array."""
+    sizes: Sequence[int]
+    """Of a window, in each dimension of the array."""
+    indexed: Sequence[int]
+    """The dimensions that the indices are about, in their order."""
+    batching: Sequence[tuple[int, int]]
+    """Dimensions of the array that go with one of the indices."""
+    offsets: Sequence[tuple[int, int]]
+    """Axes of what is read or written that run over a window, each with its dimension of the array."""
+    dropped: bool
+    """Whether a window that is not inside is left out; else it is moved inside."""
+
+    def positions(self, index: Array, out: Sequence[int]) -> Array:
+        """For each entry of what is read or written, of shape `out`, its position in the flat array; −1 for none."""
+        batch = index.shape[:-1]
+        strides = [prod(self.shape[dim + 1 :]) for dim in range(len(self.shape))]
+        first, there = np.zeros(batch, np.int64), np.ones(batch, bool)
+        for dim, (n, size, stride) in enumerate(zip(self.shape, self.sizes, strides, strict=True)):
+            start = self._start(index, dim)
+            there &= (start >= 0) & (start <= n - size)
+            first += np.clip(start, 0, max(0, n - size)).astype(np.int64) * stride
+        over = dict(self.offsets)
+        found = first.reshape([1 if axis in over else n for axis, n in enumerate(out)])
+        for axis, dim in self.offsets:
+            found = found + _along(axis, len(out), self.sizes[dim]) * strides[dim]
+        if self.dropped:
+            found = np.where(there.reshape([1 if axis in over else n for axis, n in enumerate(out)]), found, -1)
+        return np.broadcast_to(found, out)
+
+    def _start(self, index: Array, dim: int) -> Array:
+        """Where each window starts in a dimension."""
+        if dim in self.indexed:
+            return index[..., self.indexed.index(dim)]
+        for own, axis in self.batching:
+            if own == dim:
+                return _along(axis, index.ndim - 1, index.shape[axis])
+        return np.zeros((), np.int64)
 
 
-def _placed(start: list[int], shape: Sequence[int], sizes: Sequence[int], mode: str) -> list[int] | None:
-    """Where a window goes: clamped inside, or nowhere (None) where out of bounds is dropped, or promised not to be."""
-    limits = [n - size for n, size in zip(shape, sizes, strict=True)]
-    if all(0 <= a <= limit for a, limit in zip(start, limits, strict=True)):
-        return start
-    if mode in ("fill_or_drop", "promise_in_bounds"):
-        return None
-    return [max(0, min(a, limit)) for a, limit in zip(start, limits, strict=True)]
+def _along(axis: int, rank: int, n: int) -> Array:
+    """0, 1, … n − 1 along one axis of an array."""
+    return np.arange(n).reshape([n if k == axis else 1 for k in range(rank)])
+
+
+def read_at(params: Params, shape: tuple[int, ...], index: Array) -> Array:
+    """The position in the flat operand of each entry that `gather` reads; −1 where it reads none."""
+    d, sizes = params["dimension_numbers"], params["slice_sizes"]
+    hidden = {*d.collapsed_slice_dims, *d.operand_batching_dims}
+    offsets = list(zip(d.offset_dims, (dim for dim in range(len(shape)) if dim not in hidden), strict=True))
+    rank = index.ndim - 1 + len(offsets)
+    over, batch = dict(offsets), iter(index.shape[:-1])
+    out = [sizes[over[axis]] if axis in over else next(batch) for axis in range(rank)]
+    batching = list(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
+    windows = _Windows(shape, sizes, d.start_index_map, batching, offsets, _drops(params))
+    return windows.positions(index, out)
+
+
+def written_at(params: Params, shape: tuple[int, ...], index: Array, updates: tuple[int, ...]) -> Array:
+    """The position in the flat operand to which `scatter` writes each entry of the updates; −1 where to none."""
+    d = params["dimension_numbers"]
+    hidden = {*d.inserted_window_dims, *d.operand_batching_dims}
+    offsets = list(zip(d.update_window_dims, (dim for dim in range(len(shape)) if dim not in hidden), strict=True))
+    sizes = [1] * len(shape)
+    for axis, dim in offsets:
+        sizes[dim] = updates[axis]
+    batching = list(zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True))
+    windows = _Windows(shape, sizes, d.scatter_dims_to_operand_dims, batching, offsets, _drops(params))
+    return windows.positions(index, updates)
+
+
+def _drops(params: Params) -> bool:
+    return _mode(params) in ("fill_or_drop", "promise_in_bounds")
+
+
+def absent(dtype: np.dtype) -> Any:
+    """What `gather` fills in of integers and booleans unless told otherwise."""
+    if dtype.kind == "b":
+        return True
+    return np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max
 
 
 def _fill(params: Params, x: Array) -> Any:
@@ -83,79 +150,39 @@ def _fill(params: Params, x: Array) -> Any:
         return s.nan if given is None else literal(given, np.float64)
     if given is not None:
         return given
-    if x.dtype == bool:
-        return True
-    return np.iinfo(x.dtype).min if x.dtype.kind == "i" else np.iinfo(x.dtype).max
+    return absent(x.dtype)
 
 
 @primitive("gather")
 def _gather(ctx: Context, params: Params, x: Value, indices: Value) -> Value:
-    d, sizes, mode = params["dimension_numbers"], params["slice_sizes"], _mode(params)
-    index, shape = indices.primal, x.primal.shape
-    batching = list(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
-    hidden = {*d.collapsed_slice_dims, *d.operand_batching_dims}
-    window_dims = [dim for dim in range(len(shape)) if dim not in hidden]
-    batch_shape = index.shape[:-1]
-    rank = len(batch_shape) + len(window_dims)
-    batch_axes = [axis for axis in range(rank) if axis not in d.offset_dims]
-    out_shape = [0] * rank
-    for axis, n in zip(batch_axes, batch_shape, strict=True):
-        out_shape[axis] = n
-    for axis, dim in zip(d.offset_dims, window_dims, strict=True):
-        out_shape[axis] = sizes[dim]
-    picks: list[tuple[tuple[int, ...], tuple[int, ...] | None]] = []
-    for at in np.ndindex(*out_shape):
-        batch = tuple(at[axis] for axis in batch_axes)
-        start = _placed(_window_start(index, batch, d.start_index_map, len(shape), batching), shape, sizes, mode)
-        if start is not None:
-            for axis, dim in zip(d.offset_dims, window_dims, strict=True):
-                start[dim] += at[axis]
-        picks.append((at, None if start is None else tuple(start)))
+    at = read_at(params, x.primal.shape, indices.primal)
+    nowhere = at < 0
 
-    def picked(array: Array, fill: Any) -> Array:
-        out = np.empty(out_shape, dtype=array.dtype)
-        for at, source in picks:
-            out[at] = fill if source is None else array[source]
+    def picked(array: Array, fill: Callable[[], Any]) -> Array:
+        out = np.empty(at.shape, dtype=array.dtype)
+        out[~nowhere] = array.reshape(-1)[at[~nowhere]]
+        if nowhere.any():
+            out[nowhere] = fill()
         return out
 
-    primal = picked(x.primal, _fill(params, x.primal) if any(source is None for _, source in picks) else None)
-    tangent = None if x.tangent is None else tangent_or_none(picked(x.tangent, None))
+    primal = picked(x.primal, lambda: _fill(params, x.primal))
+    tangent = None if x.tangent is None else tangent_or_none(picked(x.tangent, lambda: None))
     return _steered(Value(primal, tangent), indices)
-
-
-def _landings(
-    params: Params, shape: tuple[int, ...], index: Array, update_shape: tuple[int, ...]
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Pairs (index into the updates, index into the operand) of every update that lands."""
-    d, mode = params["dimension_numbers"], _mode(params)
-    batching = list(zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True))
-    hidden = {*d.inserted_window_dims, *d.operand_batching_dims}
-    window_dims = [dim for dim in range(len(shape)) if dim not in hidden]
-    batch_axes = [axis for axis in range(len(update_shape)) if axis not in d.update_window_dims]
-    sizes = [1] * len(shape)
-    for axis, dim in zip(d.update_window_dims, window_dims, strict=True):
-        sizes[dim] = update_shape[axis]
-    for at in np.ndindex(*update_shape):
-        batch = tuple(at[axis] for axis in batch_axes)
-        raw = _window_start(index, batch, d.scatter_dims_to_operand_dims, len(shape), batching)
-        start = _placed(raw, shape, sizes, mode)
-        if start is None:
-            if mode == "promise_in_bounds":
-                raise Undecided("an update lands outside of the bounds that were promised")
-            continue
-        for axis, dim in zip(d.update_window_dims, window_dims, strict=True):
-            start[dim] += at[axis]
-        yield at, tuple(start)
 
 
 def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[..., Any] | None) -> None:
     def rule(ctx: Context, params: Params, x: Value, indices: Value, updates: Value) -> Value:
-        out, dout = x.primal.copy(), None
+        targets = written_at(params, x.primal.shape, indices.primal, updates.primal.shape)
+        if _mode(params) == "promise_in_bounds" and (targets < 0).any():
+            raise Undecided("an update lands outside of the bounds that were promised")
+        out, given, dout = x.primal.flatten(), updates.primal.reshape(-1), None
         if x.tangent is not None or updates.tangent is not None:
-            dout, dupdates = filled(x).copy(), filled(updates)
-        seen: set[tuple[int, ...]] = set()
-        for at, target in _landings(params, x.primal.shape, indices.primal, updates.primal.shape):
-            old, new = out[target], updates.primal[at]
+            dout, dupdates = filled(x).flatten(), filled(updates).reshape(-1)
+        seen: set[int] = set()
+        for at, target in enumerate(targets.reshape(-1).tolist()):
+            if target < 0:
+                continue
+            old, new = out[target], given[at]
             if value is None:
                 if target in seen:
                     raise Undecided("scatter writes one entry twice: the order is not defined")
@@ -169,7 +196,8 @@ def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[.
             out[target] = value(old, new) if x.real else _DISCRETE[name](old, new)
             if dout is not None and tangent is not None:
                 dout[target] = tangent(out[target], old, new, dout[target], dupdates[at])
-        return _steered(Value(out, None if dout is None else tangent_or_none(dout)), indices)
+        whole = None if dout is None else tangent_or_none(dout.reshape(x.primal.shape))
+        return _steered(Value(out.reshape(x.primal.shape), whole), indices)
 
     primitive(name)(rule)
 

@@ -19,7 +19,7 @@ import numpy as np
 from certgrad._jax_compat import LINEAR, linear_program
 from certgrad.obligations.balls import RULES
 
-from ..balls._indexing import _landings
+from ..balls._indexing import absent, read_at, written_at
 from ..balls._values import Value
 from ..tracing.float_values import _SAME
 from ..tracing.jax_internals import (
@@ -214,23 +214,23 @@ def _marked_solution(eqn: Any, params: dict[str, Any], operands: list[Array], se
 
 def _scatter(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
     x, indices, updates = operands
-    combine = _COMBINED[eqn.primitive.name]
-    out = x.copy()
-    for at, target in _landings(_inside(params), x.shape, indices, updates.shape):
-        out[target] = combine(out[target], updates[at])
-    return [out]
+    targets = written_at(_inside(params), x.shape, indices, updates.shape)
+    lands = targets >= 0
+    out = x.flatten()
+    _COMBINED[eqn.primitive.name](out, targets[lands], updates[lands])
+    return [out.reshape(x.shape)]
 
 
-_COMBINED: dict[str, Callable[[Any, Any], Any]] = {
-    "scatter": lambda old, new: new,
-    "scatter-add": np.add,
-    "scatter_add": np.add,
-    "scatter-mul": np.multiply,
-    "scatter_mul": np.multiply,
-    "scatter-min": np.minimum,
-    "scatter_min": np.minimum,
-    "scatter-max": np.maximum,
-    "scatter_max": np.maximum,
+_COMBINED: dict[str, Callable[[Array, Array, Array], None]] = {
+    "scatter": np.put,  # the last of several for one entry stays
+    "scatter-add": np.add.at,
+    "scatter_add": np.add.at,
+    "scatter-mul": np.multiply.at,
+    "scatter_mul": np.multiply.at,
+    "scatter-min": np.minimum.at,
+    "scatter_min": np.minimum.at,
+    "scatter-max": np.maximum.at,
+    "scatter_max": np.maximum.at,
 }
 _CALLED = frozenset({"jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call"})
 _NESTED: dict[str, Callable[..., list[Array]]] = {
@@ -253,18 +253,13 @@ _MOVED = frozenset(
 
 
 def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
-    """Of the positions of the entries, and then of the entries."""
-    nowhere = np.iinfo(np.int64).min
-    places = np.arange(x.size, dtype=np.int64).reshape(x.shape)
-    given = {**_inside(params), "fill_value": nowhere}
-    (found,) = [RULES["gather"](None, given, Value(places), Value(indices)).primal]  # type: ignore[union-attr]
-    kind = kind_of(x.dtype)
-    absent = params["fill_value"]
-    if absent is None:
-        absent = np.nan if kind == "f" or x.dtype.kind == "c" else True if kind == "b" else np.iinfo(x.dtype).min
-    if not x.size:
-        return np.full(found.shape, absent, x.dtype)
-    return np.where(found == nowhere, np.asarray(absent, x.dtype), x.reshape(-1)[np.maximum(found, 0)])
+    at = read_at(_inside(params), x.shape, indices)
+    fill = params["fill_value"]
+    if fill is None:
+        fill = np.nan if kind_of(x.dtype) == "f" or x.dtype.kind == "c" else absent(x.dtype)
+    out = np.full(at.shape, fill, x.dtype)
+    out[at >= 0] = x.reshape(-1)[at[at >= 0]]
+    return out
 
 
 def _inside(params: dict[str, Any]) -> dict[str, Any]:
