@@ -303,8 +303,12 @@ def main() -> None:
         rows.sort(key=lambda row: row.name)
     if "train" not in left_out:
         begin = time.perf_counter()
-        found.train = train_vs_jax.measure_all(list(train_vs_jax.MODELS), options.rounds, options.times)
-        found.seconds["train"] = time.perf_counter() - begin
+
+        def so_far(rows: list[train_vs_jax.Row]) -> None:
+            found.train, found.seconds["train"] = rows, time.perf_counter() - begin
+            write()
+
+        so_far(train_vs_jax.measure_all(list(train_vs_jax.MODELS), options.rounds, options.times, so_far=so_far))
     write()
     print("\n" + found.markdown())
     sys.exit(bool(found.wrong))

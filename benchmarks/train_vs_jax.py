@@ -359,8 +359,16 @@ def peaks(wanted: list[tuple[str, Sizes]], processes: int) -> list[tuple[int, in
     return [(a, b) if a is not None and b is not None else None for a, b in pairs]
 
 
-def measure_all(names: list[str], rounds: int, times: int = 5, largest: str = "large") -> list[Row]:
-    """Every model at its sizes, compiled so many times; on a GPU with the peaks of the device."""
+def measure_all(
+    names: list[str],
+    rounds: int,
+    times: int = 5,
+    largest: str = "large",
+    so_far: Callable[[list[Row]], None] = lambda rows: None,
+) -> list[Row]:
+    """Every model at its sizes, compiled so many times; on a GPU with the peaks of the device. `so_far` is called after
+    each, with what is measured.
+    """
     on_gpu = jax.default_backend() == "gpu"
     wanted = []
     for name in names:
@@ -373,6 +381,7 @@ def measure_all(names: list[str], rounds: int, times: int = 5, largest: str = "l
     for name, size, sizes in wanted:
         rows.append(measured(name, size, sizes, rounds, times))
         print(line(rows[-1]), flush=True)
+        so_far(rows)
         jax.clear_caches()
     if on_gpu:
         for row, found in zip(rows, peaks([(n, s) for n, _, s in wanted], processes=4), strict=True):
