@@ -42,6 +42,8 @@ def _places(traces: Traces, index: int) -> Iterator[tuple[verify.Shape, verify.P
     if not ordered or max(map(prod, ordered[-1][0].inputs), default=0) <= 1:
         yield from verify.first_shape(traces.op, index)
     yield from ordered if len(ordered) <= PLACES else (ordered[0], ordered[-1])
+    if not traces.op.is_op and ordered and not any(set(shape.sizes.values()) == {1} for shape, _ in ordered):
+        yield from verify.least_shape(traces.op, index)
 
 
 def _evaluated(trace: Trace) -> verify.Programs:

@@ -5,9 +5,9 @@ concrete shapes and rational points inside the hypotheses and on the boundaries 
 no proof. It is independent of the terms, the normal form, the derivative and the case split of the proof.
 """
 
-from ._look import first_shape, last_look
+from ._look import first_shape, last_look, least_shape
 from ._programs import Programs
 from ._shapes import MAX_ENTRIES, Shape
 from ._verify import Verification, verify
 
-__all__ = ["MAX_ENTRIES", "Programs", "Shape", "Verification", "first_shape", "last_look", "verify"]
+__all__ = ["MAX_ENTRIES", "Programs", "Shape", "Verification", "first_shape", "last_look", "least_shape", "verify"]

@@ -27,6 +27,7 @@ from certgrad.obligations.verify._field import field_check, rational
 from certgrad.obligations.verify._points import GENERIC, Point, Space, collapsed, on_boundaries
 from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
+from certgrad.obligations.verify._sides import on_other_sides
 from certgrad.ops import _declare
 from certgrad.ops._composed import Composed
 from certgrad.ops._signature import Star
@@ -37,6 +38,8 @@ ROUNDING = 1e-12
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 _SMALL = 5
 """Boundaries are looked for at shapes with at most so many entries, at two of them."""
+_FEW = 16
+"""Other sides are looked for at shapes with at most so many entries, at two of them."""
 
 
 class NotCheckedError(Exception):
@@ -74,7 +77,7 @@ class Case:
         self.all = list(dict.fromkeys(f for formulas in self.hypotheses.values() for f in formulas))
         self.open = {claim.kind for claim in certificate.claims}
         self.asked: set[str] = set()
-        self.boundaries = 2
+        self.boundaries, self.sides = 2, 2
 
     def _condition(self, hypothesis: Hypothesis) -> Question | OffBoundaries:
         tree: Statement = hypothesis.tree
@@ -135,11 +138,13 @@ class AtShape:
             }
 
     def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
-        """Points inside all hypotheses, one anywhere, and at a small shape those on boundaries."""
+        """Points inside all hypotheses, one anywhere, and at a small shape those on boundaries and on other sides."""
+        inside: list[Point] = []
         for k in draws:
             point = self.space.draw(k, rng, lambda inputs: self.holds(self.case.all, inputs))
             if point is None:
                 break
+            inside.append(point)
             yield point, False
         anywhere = self.space.draw(rng.randrange(10), rng, lambda inputs: self.holds([], inputs))
         if anywhere is not None:
@@ -150,6 +155,10 @@ class AtShape:
             for point in on_boundaries(start, self.space, self.watched) if start is not None else ():
                 if self.holds([], point.inputs):
                     yield point, True
+        if self.case.sides and sum(prod(x) for x in self.space.shapes) <= _FEW:
+            self.case.sides -= 1
+            for point in on_other_sides(inside[:2], self.space, self._asked_at, self.decided):
+                yield point, True
 
     def holds(self, formulas: Sequence[Question | OffBoundaries], inputs: Sequence[Array]) -> bool:
         """Whether the point is certainly inside these hypotheses and the parameters' constraints."""
@@ -161,6 +170,10 @@ class AtShape:
             )
         except Undecided:
             return False
+
+    def _asked_at(self, point: Point) -> bool:
+        """Whether some claim is about the point."""
+        return any(self.holds(self.case.hypotheses[kind], point.inputs) for kind in self.case.open)
 
     def _off_boundaries(self, inputs: Sequence[Array]) -> bool:
         with s.watched() as seen:
@@ -179,17 +192,25 @@ class AtShape:
 
         All of them, or at least the first so many: what comes after these is not evaluated.
         """
+        out = self.decided(point, most)
+        if most is not None and len(out) >= most:
+            return out
+        with s.watched() as seen:
+            self.holds(self.case.all, point.inputs)
+        return out + seen
+
+    def decided(self, point: Point, most: int | None = None) -> list[Any]:
+        """The distances that decide something in the programs at the point; all, or at least the first so many."""
         count = len(self.shape.inputs)
         args, params = point.inputs[:count], point.inputs[count:]
         tangents: list[Any] = [None] * len(point.inputs)
         for i, dx in zip(self.space.moving, point.tangents, strict=True):
             tangents[i] = dx
         extra: dict[str, Sequence[Array]] = {"jvp": point.tangents, "vjp": point.seeds}
-        out: list[Any] = []
         with s.watched() as seen:
             for name, program in self.programs.all().items():
                 if most is not None and len(seen) >= most:
-                    return [*seen]
+                    break
                 try:
                     if name == "forward":
                         evaluate(program, point.inputs, tangents)
@@ -197,9 +218,7 @@ class AtShape:
                         evaluate(program, [*args, *extra.get(name, ()), *params])
                 except BallError:
                     continue
-            self.holds(self.case.all, point.inputs)
-            out += seen
-        return out
+        return seen
 
     def ask(self, point: Point, on_boundary: bool, counts: Counts) -> list[str]:
         """The claims whose hypotheses hold at the point."""

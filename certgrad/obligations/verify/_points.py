@@ -40,8 +40,8 @@ class Point:
     tangents: list[Array]
     seeds: list[Array]
 
-    def moved(self, which: int, at: tuple[int, ...], value: Any) -> Point:
-        """The point with one entry changed."""
+    def moved(self, which: int, at: tuple[int | slice, ...], value: Any) -> Point:
+        """The point with one entry changed, or with all entries of a slice."""
         inputs = list(self.inputs)
         inputs[which] = inputs[which].copy()
         inputs[which][at] = value

@@ -52,6 +52,11 @@ def shapes(op: Subject, case: Case, rng: Random, extra: int) -> Iterator[Shape]:
             yield shape
 
 
+def least(case: Case) -> Shape:
+    """All sizes are 1. Arguments can be empty there."""
+    return _shape(case, dict.fromkeys(case.names, 1), dict.fromkeys(case.signature.stars, (1,)))
+
+
 def _declared(case: Case, rng: Random, extra: int) -> Iterator[Shape]:
     signature = case.signature
     names, stars = case.names, signature.stars
@@ -60,7 +65,7 @@ def _declared(case: Case, rng: Random, extra: int) -> Iterator[Shape]:
     if not names and len(stars) > 2:  # the shape above has too many entries
         yield _shape(case, {}, {star: (3 if k == 1 else 2,) for k, star in enumerate(stars)})
         yield _shape(case, {}, {star: (1 + k % 2,) for k, star in enumerate(stars)})
-    yield _shape(case, dict.fromkeys(names, 1), dict.fromkeys(stars, (1,)))
+    yield least(case)
     yield _shape(case, distinct, dict.fromkeys(stars, ()))
     if names:
         groups: tuple[tuple[int, ...], ...] = ((2, 2), (2,), (1,))

@@ -1,0 +1,63 @@
+"""Points on sides of what the programs decide that no point before them is on.
+
+A condition such as `x³ < −4·10⁶` is false at every point that one draws. What follows of it, a branch or a hypothesis
+that is missing there, is looked at where it is true: entries are moved by orders of magnitude, and the points are kept
+at which something falls out otherwise for the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from flint import fmpq
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._values import Array
+from certgrad.obligations.verify._points import Point, Space
+
+VALUES = (fmpq(0), *(sign * fmpq(2) ** k for k in (3, 6, 9, 12, -3, -8) for sign in (1, -1)))
+"""What entries are moved to."""
+MOST = 12
+"""How many points are taken, those included from which others are made."""
+
+
+def on_other_sides(
+    points: Sequence[Point],
+    space: Space,
+    fits: Callable[[Point], bool],
+    decided: Callable[[Point], Sequence[Any]],
+) -> Iterator[Point]:
+    """Points that fit, and differ from these in the first entry, the last one or all entries of one argument.
+
+    Each is on a side of one of the distances that `decided` gives on which no point before it is.
+    """
+    if not any(map(decided, points)):
+        return
+    reals = [k for k, kind in enumerate(space.kinds) if kind in ("float", "held")]
+    seen = {side for point in points for side in _sides(decided(point))}
+    starts = list(points)
+    for start in starts:  # those that are found are starts as well: one condition can stand behind another
+        for moved in (m for which in reals for value in VALUES for m in _moved(start, which, value)):
+            if len(starts) == MOST:
+                return
+            if fits(moved) and not (sides := set(_sides(decided(moved)))) <= seen:
+                seen |= sides
+                starts.append(moved)
+                yield moved
+
+
+def _sides(distances: Sequence[Any]) -> list[tuple[int, int]]:
+    """On which side of each distance a point is, or that it is on neither; what cannot be told is left out."""
+    return [(k, int(d > 0) - int(d < 0)) for k, d in enumerate(distances) if s.finite(d) and (d < 0 or d > 0 or d == 0)]
+
+
+def _moved(point: Point, which: int, value: fmpq) -> Iterator[Point]:
+    """The point with the first entry, the last one and all entries of an argument changed."""
+    array: Array = point.inputs[which]
+    if not array.size:
+        return
+    first, last = (0,) * array.ndim, tuple(n - 1 for n in array.shape)
+    every = (slice(None),) * array.ndim
+    for at in (first, last, every) if array.size > 1 else (first,):
+        yield point.moved(which, at, value)
