@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from .atoms import Access, IndexNumber
 from .determined import Matrix, Rec
 from .index import Ix, of_term
-from .integers import Chosen, Rounded
+from .integers import Chosen, Entry, Rounded
 from .polynomials import Atom, Poly
 from .predicates import IxEq, IxPred
 from .session import Memo
@@ -87,7 +87,7 @@ def is_determined(tensor: str) -> bool:
 def tensors_in(a: Atom) -> frozenset[str]:
     """The names of the tensors in an atom, of the carries that steps inside it read, and the keys of its loops.
 
-    Also the names of what an equation determines a tensor from.
+    Also the names of what an equation determines a tensor from, and of the tensors whose entries are indices.
     """
     found = _tensors.table.get(a)
     if found is None:
@@ -99,7 +99,8 @@ def tensors_in(a: Atom) -> frozenset[str]:
             else []
         )
         inside = [*a.parts(), *(p for ix in own_indices(a) for p in _compared(ix))]
-        found = _tensors.table[a] = frozenset(own).union(*(tensors_in(b) for p in inside for b in atoms_of(p)))
+        read = [name for ix in own_indices(a) for name in _read(ix)]
+        found = _tensors.table[a] = frozenset([*own, *read]).union(*(tensors_in(b) for p in inside for b in atoms_of(p)))
     return found
 
 
@@ -112,6 +113,15 @@ def own_indices(a: Atom) -> list[Ix]:
     if isinstance(a, Rec):
         return [a.time, *a.index]
     return [of_term(a.var)] if isinstance(a, IndexNumber) else []
+
+
+def _read(ix: Ix) -> Iterator[str]:
+    """The integer tensors of which an index expression reads entries."""
+    for t in ix.atoms:
+        if isinstance(t, Entry):
+            yield t.tensor
+        for inner in t.parts():
+            yield from _read(inner)
 
 
 def _compared(ix: Ix) -> Iterator[Poly]:
