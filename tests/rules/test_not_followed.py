@@ -1,0 +1,71 @@
+"""Integers that the calculus does not follow, where entries are read or masked at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import Array
+
+import certgrad
+
+TABLE = jnp.array([1.0, 3.0, -2.0, 5.0])
+
+
+def _first_positive(x: Array) -> Array:
+    return jnp.argmax(x > 0)
+
+
+def _where_it_runs_low(x: Array) -> Array:
+    """The place of the least value that a loop carries."""
+    return jnp.argmin(jax.lax.scan(lambda c, a: (c + a**3 + a - 10.0, c), 0.0, x)[1])
+
+
+READ: dict[str, Callable[..., Any]] = {
+    "an entry": lambda x: x[_first_positive(x)],
+    "an entry of another": lambda x, y: y[jnp.argmax(x > y)],
+    "a slice": lambda x: jax.lax.dynamic_slice(x, (_first_positive(x),), (1,))[0],
+    "one hot": lambda x: jnp.sum(x * jax.nn.one_hot(_first_positive(x), x.shape[0])),
+    "written to": lambda x: x.at[_first_positive(x)].set(0.0),
+    "a mask": lambda x: jnp.where(jnp.arange(x.shape[0]) < _first_positive(x), x, 0.0),
+    "a condition": lambda x: jnp.where(_first_positive(x) > 0, x, 0.0),
+    "a table": lambda x: jnp.sin(TABLE[_first_positive(x)]) * jnp.sum(x),
+    "by a loop": lambda x: x[_where_it_runs_low(x)],
+}
+
+
+def _with_jax_rule(f: Callable[..., Any]) -> Callable[..., Any]:
+    rule = jax.custom_vjp(f)
+    rule.defvjp(lambda *x: (f(*x), x), lambda x, g: jax.vjp(f, *x)[1](g))
+    return rule
+
+
+@pytest.mark.parametrize("read", READ.values(), ids=READ)
+def test_where_they_jump_nothing_is_proved(read: Callable[..., Any]) -> None:
+    """JAX's rule is wrong where the place changes, and that is nowhere listed: for x = (0, 5) the first of them is 5
+    and just above it 0.
+    """
+    count = 2 if "y" in read.__code__.co_varnames else 1
+    rule = _with_jax_rule(read)
+    out = " n" if read(*[jnp.ones(3)] * count).ndim else " "
+    report = certgrad.check(rule, f"{', '.join(['n'] * count)} ->{out}", conformance=False)
+    assert report.verdict in ("unproved", "proved at sizes")
+    if report.verdict == "proved at sizes":  # there the entries are compared one by one
+        assert any("≠" in text for text in report.hypotheses)
+
+
+@pytest.mark.parametrize("size", ["n", "12"])
+def test_in_a_graph_neither(size: str) -> None:
+    rule = _with_jax_rule(READ["an entry"])
+    certificate = certgrad.certify(certgrad.trace(lambda x: 2 * rule(x), size))
+    assert certificate.verdict == "unproved"
+    assert "an arg-extremum of booleans" in str(certificate.findings)
+
+
+def test_frexp_picks_from_a_table() -> None:
+    rule = _with_jax_rule(lambda x: x * TABLE[jnp.clip(jnp.frexp(x)[1], 0, 3)])
+    report = certgrad.check(rule, "-> ", conformance=False)
+    assert any("is not an integer" in text for text in report.hypotheses) or report.verdict == "unproved"
