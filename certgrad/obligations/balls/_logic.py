@@ -154,7 +154,10 @@ def _convert(ctx: Context, params: Params, x: Value) -> Value:
     if not x.real:
         return Value(x.primal.astype(dtype), x.tangent)
     to_bool = kind == "b"
-    primal = lifted(_is_nonzero if to_bool else _whole, 1)(x.primal).astype(dtype)
+    exact = lifted(_is_nonzero if to_bool else _whole, 1)(x.primal)
+    if not to_bool and any(not np.iinfo(dtype).min <= n <= np.iinfo(dtype).max for n in exact.flat):
+        raise Undecided(f"a number beyond {np.dtype(dtype)}: machines differ in what they make of it")
+    primal = exact.astype(dtype)
     if x.tangent is None:
         return Value(primal)
     return Value(primal, tangent_or_none(lifted(_bool_mark if to_bool else _int_mark, 2)(x.primal, x.tangent)))
