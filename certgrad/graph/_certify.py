@@ -18,6 +18,7 @@ from certgrad.graph._comparisons import joins_comparisons, with_comparisons
 from certgrad.graph._conclusions import ASSUMPTIONS, DRAWN, conclusions
 from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._jaxpr import bytes_of
+from certgrad.graph._look import defects
 from certgrad.graph._negligible import with_open_sets
 from certgrad.graph._regions import with_regions
 from certgrad.graph._right_where import again_where_right, said
@@ -256,11 +257,13 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
 
 
 def _at_numbers(induction: Induction, accepted: Accepted) -> tuple[list[str], list[str]]:
-    """What the program of sizes that are numbers asks for where it is another one, and a finding if it fails."""
+    """What the program of sizes that are numbers asks for where it is another one, and findings if it fails there."""
     tried: list[str] = []
+    if not induction.traced.ir.dims:
+        return [], defects(induction, induction.traced, {})
     for case, differs in at_numbers(induction.traced):
         if case.graph is not None and not differs and _runs_the_same(induction, case.graph, case.fixed):
-            return [], []
+            return [], defects(induction, case.graph, case.fixed)
         found = _at(case, induction, accepted)
         if found is not None:
             return [f"where sizes are numbers, such as {case}: {text}" for text in found], []

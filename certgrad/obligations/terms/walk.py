@@ -100,7 +100,9 @@ def tensors_in(a: Atom) -> frozenset[str]:
         )
         inside = [*a.parts(), *(p for ix in own_indices(a) for p in _compared(ix))]
         read = [name for ix in own_indices(a) for name in _read(ix)]
-        found = _tensors.table[a] = frozenset([*own, *read]).union(*(tensors_in(b) for p in inside for b in atoms_of(p)))
+        found = _tensors.table[a] = frozenset([*own, *read]).union(
+            *(tensors_in(b) for p in inside for b in atoms_of(p))
+        )
     return found
 
 

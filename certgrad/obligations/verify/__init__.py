@@ -5,9 +5,21 @@ concrete shapes and rational points inside the hypotheses and on the boundaries 
 no proof. It is independent of the terms, the normal form, the derivative and the case split of the proof.
 """
 
-from ._look import first_shape, last_look, least_shape
+from ._case import Asked
+from ._look import failing, first_shape, last_look, least_shape
 from ._programs import Programs
 from ._shapes import MAX_ENTRIES, Shape
 from ._verify import Verification, verify
 
-__all__ = ["MAX_ENTRIES", "Programs", "Shape", "Verification", "first_shape", "last_look", "least_shape", "verify"]
+__all__ = [
+    "MAX_ENTRIES",
+    "Asked",
+    "Programs",
+    "Shape",
+    "Verification",
+    "failing",
+    "first_shape",
+    "last_look",
+    "least_shape",
+    "verify",
+]

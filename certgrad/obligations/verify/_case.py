@@ -58,28 +58,69 @@ class Counts:
     degree: int = 0
 
 
-class Case:
+Condition = Question | OffBoundaries
+
+
+class Asked:
+    """What is asked at points: claims about arguments with names, each under its hypotheses."""
+
+    parameters = 0
+    """How many of the arguments, the last ones, are parameters."""
+    broadcast = False
+    exact = False
+    """Whether a gap that rounding in the code could make counts."""
+
+    def __init__(
+        self,
+        name: str,
+        names: Sequence[str],
+        kinds: tuple[str, ...],
+        hypotheses: Mapping[str, Sequence[Condition]],
+        constraints: Sequence[Condition] = (),
+        told: tuple[tuple[int, ...], ...] = (),
+    ) -> None:
+        self.name, self.names, self.kinds, self.told = name, names, kinds, told
+        self.hypotheses, self.constraints = hypotheses, constraints
+        self.all = list(dict.fromkeys(f for formulas in hypotheses.values() for f in formulas))
+        self.open = set(hypotheses)
+        self.answered: set[str] = set()
+        self.boundaries, self.sides = 2, 2
+
+    def axes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
+        """The axes of the arguments as formulas count them, where these are others than those of the arrays."""
+        return {}
+
+
+class Case(Asked):
     """One case of the op beside what the certificate claims of it."""
 
     def __init__(self, op: Subject, case: _declare.Case, certificate: Certificate, index: int) -> None:
         self.op, self.case = op, case
-        self.names = [*op.arg_names, *op.params]
-        self.kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
-        self.told = tuple(
-            told(op.domain, self.names, name) if kind == "int" else ()
-            for name, kind in zip(self.names, self.kinds, strict=True)
+        names = [*op.arg_names, *op.params]
+        kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
+        numbers = tuple(
+            told(op.domain, names, name) if kind == "int" else () for name, kind in zip(names, kinds, strict=True)
         )
-        self.digest = certificate.traced[index].digest
-        self.constraints = [question(parse(text, tuple(op.params))) for text in op.params.values() if text]
-        self.hypotheses: dict[str, list[Question | OffBoundaries]] = {
+        constraints = [question(parse(text, tuple(op.params))) for text in op.params.values() if text]
+        hypotheses: dict[str, list[Condition]] = {
             claim.kind: [self._condition(h) for h in claim.cases[index].hypotheses] for claim in certificate.claims
         }
-        self.all = list(dict.fromkeys(f for formulas in self.hypotheses.values() for f in formulas))
-        self.open = {claim.kind for claim in certificate.claims}
-        self.asked: set[str] = set()
-        self.boundaries, self.sides = 2, 2
+        super().__init__(op.name, names, kinds, hypotheses, constraints, numbers)
+        self.digest = certificate.traced[index].digest
+        self.parameters, self.broadcast, self.exact = len(op.params), op.broadcast, op.is_op
 
-    def _condition(self, hypothesis: Hypothesis) -> Question | OffBoundaries:
+    def axes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
+        """Each group of axes is one."""
+        if self.broadcast:
+            return {}
+        return {
+            name: tuple(
+                prod(shape.groups[d.name]) if isinstance(d, Star) else d.evaluate(shape.sizes) for d in spec.dims
+            )
+            for name, spec in zip(self.op.arg_names, self.case.signature.inputs, strict=True)
+        }
+
+    def _condition(self, hypothesis: Hypothesis) -> Condition:
         tree: Statement = hypothesis.tree
         if isinstance(self.op, Composed) and isinstance(tree, OffBoundaries):
             return OffBoundaries("")  # whichever part asks it
@@ -114,34 +155,26 @@ class Case:
                     failures += one.in_field(rng, counts)
             except (UnfitError, Unsupported) as error:
                 raise NotCheckedError(f"at {shape}: {error}") from None
-        missed = self.open - self.asked
+        missed = self.open - self.answered
         if missed:
             raise NotCheckedError(f"no point was found inside the hypotheses of {', '.join(sorted(missed))}")
         return failures
 
 
 class AtShape:
-    """The case at one concrete shape, where it is these programs."""
+    """What is asked at one concrete shape, where it is about these programs."""
 
-    def __init__(self, case: Case, shape: Shape, programs: Programs) -> None:
-        self.case, self.shape, self.op = case, shape, case.op
-        self.programs = programs
-        shapes_ = (*shape.inputs, *(() for _ in self.op.params))
-        self.space = Space(case.kinds, shapes_, len(self.op.params), self.programs.outputs, case.told)
-        self.axes: dict[str, tuple[int, ...]] = {}
-        if not self.op.broadcast:
-            self.axes = {
-                name: tuple(
-                    prod(shape.groups[d.name]) if isinstance(d, Star) else d.evaluate(shape.sizes) for d in spec.dims
-                )
-                for name, spec in zip(self.op.arg_names, case.case.signature.inputs, strict=True)
-            }
+    def __init__(self, asked: Asked, shape: Shape, programs: Programs) -> None:
+        self.asked, self.shape, self.programs = asked, shape, programs
+        shapes_ = (*shape.inputs, *(() for _ in range(asked.parameters)))
+        self.space = Space(asked.kinds, shapes_, asked.parameters, programs.outputs, asked.told)
+        self.axes = asked.axes(shape)
 
     def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
         """Points inside all hypotheses, one anywhere, and at a small shape those on boundaries and on other sides."""
         inside: list[Point] = []
         for k in draws:
-            point = self.space.draw(k, rng, lambda inputs: self.holds(self.case.all, inputs))
+            point = self.space.draw(k, rng, lambda inputs: self.holds(self.asked.all, inputs))
             if point is None:
                 break
             inside.append(point)
@@ -149,31 +182,31 @@ class AtShape:
         anywhere = self.space.draw(rng.randrange(10), rng, lambda inputs: self.holds([], inputs))
         if anywhere is not None:
             yield anywhere, False
-        if self.case.boundaries and sum(prod(x) for x in self.space.shapes) <= _SMALL:
-            self.case.boundaries -= 1
-            start = self.space.draw(GENERIC, rng, lambda inputs: self.holds(self.case.all, inputs)) or anywhere
+        if self.asked.boundaries and sum(prod(x) for x in self.space.shapes) <= _SMALL:
+            self.asked.boundaries -= 1
+            start = self.space.draw(GENERIC, rng, lambda inputs: self.holds(self.asked.all, inputs)) or anywhere
             for point in on_boundaries(start, self.space, self.watched) if start is not None else ():
                 if self.holds([], point.inputs):
                     yield point, True
-        if self.case.sides and sum(prod(x) for x in self.space.shapes) <= _FEW:
-            self.case.sides -= 1
+        if self.asked.sides and sum(prod(x) for x in self.space.shapes) <= _FEW:
+            self.asked.sides -= 1
             for point in on_other_sides(inside[:2], self.space, self._asked_at, self.decided):
                 yield point, True
 
-    def holds(self, formulas: Sequence[Question | OffBoundaries], inputs: Sequence[Array]) -> bool:
+    def holds(self, formulas: Sequence[Condition], inputs: Sequence[Array]) -> bool:
         """Whether the point is certainly inside these hypotheses and the parameters' constraints."""
-        arrays = dict(zip(self.case.names, inputs, strict=True))
+        arrays = dict(zip(self.asked.names, inputs, strict=True))
         try:
             return all(
                 self._off_boundaries(inputs) if isinstance(f, OffBoundaries) else self._one(f, arrays)
-                for f in (*self.case.constraints, *formulas)
+                for f in (*self.asked.constraints, *formulas)
             )
         except Undecided:
             return False
 
     def _asked_at(self, point: Point) -> bool:
         """Whether some claim is about the point."""
-        return any(self.holds(self.case.hypotheses[kind], point.inputs) for kind in self.case.open)
+        return any(self.holds(self.asked.hypotheses[kind], point.inputs) for kind in self.asked.open)
 
     def _off_boundaries(self, inputs: Sequence[Array]) -> bool:
         with s.watched() as seen:
@@ -183,7 +216,7 @@ class AtShape:
     def _one(self, asked: Question, arrays: Mapping[str, Array]) -> bool:
         if asked.whole or not asked.names:
             return asked.holds(arrays, self.shape.collapsed)
-        if self.op.broadcast:
+        if self.asked.broadcast:
             raise UnfitError("an index into arguments that broadcast")
         return asked.holds(collapsed(arrays, self.axes), self.shape.collapsed)
 
@@ -196,7 +229,7 @@ class AtShape:
         if most is not None and len(out) >= most:
             return out
         with s.watched() as seen:
-            self.holds(self.case.all, point.inputs)
+            self.holds(self.asked.all, point.inputs)
         return out + seen
 
     def decided(self, point: Point, most: int | None = None) -> list[Any]:
@@ -222,7 +255,7 @@ class AtShape:
 
     def ask(self, point: Point, on_boundary: bool, counts: Counts) -> list[str]:
         """The claims whose hypotheses hold at the point."""
-        kinds = [k for k in CLAIMS if k in self.case.open and self.holds(self.case.hypotheses[k], point.inputs)]
+        kinds = [k for k in CLAIMS if k in self.asked.open and self.holds(self.asked.hypotheses[k], point.inputs)]
         failures = []
         tried: dict[int, At] = {}
         counts.points += bool(kinds)
@@ -230,19 +263,19 @@ class AtShape:
         for kind in kinds:
             problem = self._claim(kind, point, tried)
             if problem is None:
-                self.case.asked.add(kind)
+                self.asked.answered.add(kind)
             elif problem is TIED or (problem == "" and on_boundary):
                 counts.undecided += 1
             else:
-                self.case.open.discard(kind)
+                self.asked.open.discard(kind)
                 text = problem or f"not decided with {PRECISIONS[-1]} bits"
-                failures.append(f"{self.op.name}.{kind} at {self._shown(point)}: {text}")
+                failures.append(f"{self.asked.name}.{kind} at {self._shown(point)}: {text}")
         return failures
 
     def disagreement(self, point: Point, at_least: float) -> tuple[str, str] | None:
         """A claim whose hypotheses hold at the point, and which is off by more than that; and what is wrong."""
         tried: dict[int, At] = {}
-        for kind in (k for k in CLAIMS if k in self.case.open and self.holds(self.case.hypotheses[k], point.inputs)):
+        for kind in (k for k in CLAIMS if k in self.asked.open and self.holds(self.asked.hypotheses[k], point.inputs)):
             at = tried.setdefault(PRECISION, At(self.programs, point, self.space.moving, PRECISION, {}))
             try:
                 CLAIMS[kind](at)
@@ -265,7 +298,7 @@ class AtShape:
             except Undecided as error:
                 last = error
             except Disagreement as error:
-                return None if error.gap <= ROUNDING and not self.op.is_op else str(error)
+                return None if error.gap <= ROUNDING and not self.asked.exact else str(error)
         if isinstance(last, Tied):
             return TIED
         return f"no bound is found for {last}" if isinstance(last, Unbounded) else ""
@@ -279,14 +312,16 @@ class AtShape:
         try:
             degree = field_check(self.programs, self.space, self.space.moving, rng, point)
         except Disagreement as error:
-            return [f"{self.op.name}: {error}"] if self.op.is_op else []  # it may be rounding, which no field knows
+            return (
+                [f"{self.asked.name}: {error}"] if self.asked.exact else []
+            )  # it may be rounding, which no field knows
         if degree is not None:
             counts.rational += 1
             counts.degree = max(counts.degree, degree)
         return []
 
     def _shown(self, point: Point) -> str:
-        parts = [f"{name} = {_text(x)}" for name, x in zip(self.case.names, point.inputs, strict=True)]
+        parts = [f"{name} = {_text(x)}" for name, x in zip(self.asked.names, point.inputs, strict=True)]
         text = ", ".join(parts)
         return text if len(text) < 300 else f"{text[:300]} …"
 

@@ -6,9 +6,10 @@ certificate. What is found is a defect of the proof or of what it lists. That no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from random import Random
 
 from certgrad._subject import Subject
 from certgrad.hypotheses.arithmetic import UnfitError
@@ -17,7 +18,7 @@ from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError
 from certgrad.obligations.balls._evaluate import PRECISION
 from certgrad.obligations.certificate import Certificate
-from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, NotCheckedError
+from certgrad.obligations.verify._case import ROUNDING, Asked, AtShape, Case, NotCheckedError
 from certgrad.obligations.verify._programs import DoesNotTraceError, Programs, traced
 from certgrad.obligations.verify._shapes import Shape, least, shapes
 from certgrad.ops import _declare as declared
@@ -48,12 +49,20 @@ def last_look(
             case.sides = 0  # for the library tests look there
         rng = seeded(case.digest, "a last look")
         for k, (shape, programs) in enumerate(places):
-            here = AtShape(case, shape, programs)
-            with suppress(UnfitError, BallError):
-                for point, _ in here.points(range(k * DRAWS, (k + 1) * DRAWS), rng):
-                    found = here.disagreement(point, 0 if subject.is_op else ROUNDING)
-                    if found is not None:
-                        return found
+            if (found := failing(case, shape, programs, range(k * DRAWS, (k + 1) * DRAWS), rng)) is not None:
+                return found
+    return None
+
+
+def failing(
+    asked: Asked, shape: Shape, programs: Programs, draws: Sequence[int], rng: Random
+) -> tuple[str, str] | None:
+    """A claim that fails at a shape inside its own hypotheses, with the point; None where none is found."""
+    here = AtShape(asked, shape, programs)
+    with s.precision(PRECISION), suppress(UnfitError, BallError):
+        for point, _ in here.points(draws, rng):
+            if (found := here.disagreement(point, 0 if asked.exact else ROUNDING)) is not None:
+                return found
     return None
 
 

@@ -1,0 +1,93 @@
+"""A last look at rules that JAX did not write, where they stand in a graph: at points of their lemmas, on balls.
+
+What the induction rests on is each lemma alone, so that each is looked at inside the hypotheses that it lists. The
+calculus has no part in it (`obligations/verify`). What is found is a defect of the proof; that nothing is found proves
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from certgrad.errors import CertgradError
+from certgrad.graph._induction import Induction, Judgement
+from certgrad.graph._jaxpr import Equation
+from certgrad.graph._operation import KINDS, traced_programs
+from certgrad.graph._trace import TracedGraph
+from certgrad.graph.certificate import Lemma
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.parse import parse
+from certgrad.obligations import verify
+from certgrad.obligations.balls._draw import seeded
+from certgrad.obligations.balls.statements import question
+from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.tracing.jax_internals import from_library, jaxpr_of, kind_of, wide_floats
+
+DRAWS = range(2)
+
+
+def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, str]) -> list[str]:
+    """What fails of the rules in a graph that JAX did not write, `there` at sizes that are numbers: `fixed`."""
+    return list(dict.fromkeys(_defects(induction, there, fixed, {})))
+
+
+def _defects(
+    induction: Induction, there: TracedGraph, fixed: Mapping[str, str], known: dict[Any, str]
+) -> Iterator[str]:
+    for node in induction.traced.nodes:
+        judgement, equation = induction.judged.get(node.id), there.equations.get(node.id)
+        if judgement is not None and equation is not None and _is_own(equation):
+            proof = judgement.instance.proof
+            key = (proof.lemma.digest, *(tuple(v.aval.shape) for v in equation.variables))
+            if key not in known:
+                known[key] = _failing(judgement, equation, fixed)
+            if known[key]:
+                yield f"%{node.id} {node.name}: defect: its lemma was proved, and does not hold {known[key]}"
+        for inside, body in zip(induction.inside.get(node.id, []), there.bodies.get(node.id, []), strict=False):
+            yield from _defects(inside, body, fixed, known)
+
+
+def _is_own(equation: Equation) -> bool:
+    """Some function of a rule is in no file of JAX's."""
+    if not equation.name.startswith("custom_"):
+        return False
+    parts = [jaxpr_of(v) if hasattr(v, "jaxpr") else v for v in equation.eqn.params.values()]
+    infos = [info for part in parts if (info := getattr(part, "debug_info", None)) is not None]
+    return not all(from_library(str(getattr(info, "func_filename", ""))) for info in infos)
+
+
+def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, str]) -> str:
+    """A point at which a lemma fails inside its own hypotheses, and how; nothing where none is found.
+
+    A lemma that takes for granted how its arguments move is about no point alone.
+    """
+    operation, lemma = replace(judgement.operation, equation=equation), judgement.instance.proof.lemma
+    sizes = {mine: fixed.get(str(size), str(size)) for mine, size in judgement.instance.sizes.items()}
+    kinds = [KINDS.get(kind_of(v.aval.dtype), "") for v in equation.variables]
+    shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
+    whole = all(n.isdigit() for n in (*sizes.values(), *(str(n) for s in shapes for n in s)))
+    of_points = lemma.verdict in HOLDS and not operation.still and not operation.resting
+    if not of_points or not whole or not all(kinds):
+        return ""
+    try:
+        asked = _asked(operation.names, kinds, operation.active, lemma)
+        with wide_floats(equation.wide):
+            found = traced_programs(operation, equation.run, shapes)
+    except (CertgradError, UnprovedError, UnfitError, KeyError, NotImplementedError, TypeError):
+        return ""
+    programs = verify.Programs(found.forward, found.jvp, found.vjp, found.primal, shapes, found.out_shapes)
+    shape = verify.Shape({mine: int(n) for mine, n in sizes.items()}, {}, shapes)
+    rng = seeded(lemma.digest, "a last look")
+    failed = verify.failing(asked, shape, programs, DRAWS, rng)
+    return "" if failed is None else f"{failed[1]} ({failed[0]})"
+
+
+def _asked(names: tuple[str, ...], kinds: list[str], active: tuple[int, ...], lemma: Lemma) -> verify.Asked:
+    """The laws of a lemma, all under its hypotheses. What moves is active; the other real arguments are held."""
+    held = tuple("held" if kind == "float" and k not in active else kind for k, kind in enumerate(kinds))
+    hypotheses = [question(statement) for statement in lemma.statements]
+    given = [question(parse(text, names)) for text in lemma.given]
+    return verify.Asked(lemma.name, names, held, {o.kind: hypotheses for o in lemma.obligations}, given)
