@@ -17,7 +17,7 @@ from ._at_numbers import Difference, at_numbers
 from ._calls import PLAIN, called, plan_of
 from ._compared import Compared, arguments
 from ._executed import NARROW, WAY, executed
-from ._numbers import assignments, in_code
+from ._numbers import assignments, in_code, shapes_in_code
 from ._outside import watched_outside
 from ._points import sized
 from ._surroundings import elsewhere, under_x64
@@ -90,7 +90,7 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
 def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance:
     compared: list[str] = []
     widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
-    listed = assignments(subject.names, in_code(subject.functions))[: effort.traces] if subject.names else []
+    listed = _listed(subject)[: effort.traces]
     for sizes in listed:
         if (found := at_numbers(subject, sizes, widths[0])) is not None:
             return Conformance((), found)
@@ -132,6 +132,12 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     if subject.unseen:
         compared.append(f"not compared: {', '.join(subject.unseen)}")
     return Conformance(tuple(compared))
+
+
+def _listed(subject: Compared) -> list[dict[str, int]]:
+    """The sizes that are put in; none where all are numbers."""
+    names, code = subject.names, subject.functions
+    return assignments(names, in_code(code), shapes_in_code(code)) if names else []
 
 
 def _cycled(row: Sequence[int], count: int) -> list[int]:

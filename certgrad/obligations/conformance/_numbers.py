@@ -25,6 +25,8 @@ LARGEST = 2**21
 """A larger size is not looked at."""
 MOST = 48
 """So many integers of the code are looked at, the smallest first."""
+MOST_SHAPES, MOST_AXES = 16, 6
+"""So many shapes of at most so many axes are."""
 MOST_NAMES = 16
 """And so many names, as of axes."""
 ENTRIES = 64
@@ -34,7 +36,17 @@ DEPTH = 4
 
 def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
     """The integers that can be sizes in the functions' code and in what it names, closes over and defaults to."""
-    found: set[int] = set()
+    return tuple(sorted(n for n in _found(functions) if isinstance(n, int) and 0 < n <= LARGEST))
+
+
+def shapes_in_code(functions: Iterable[FunctionType]) -> tuple[tuple[int, ...], ...]:
+    """The tuples there that can be shapes of several axes, and the shapes of arrays."""
+    shapes = sorted(n for n in _found(functions) if isinstance(n, tuple) and all(0 < k <= LARGEST for k in n))
+    return tuple(shapes[:MOST_SHAPES])
+
+
+def _found(functions: Iterable[FunctionType]) -> set[int | tuple[int, ...]]:
+    found: set[int | tuple[int, ...]] = set()
     seen: dict[int, Any] = {}
     for function in functions:
         loaded, attributes = loads(function.__code__)
@@ -45,7 +57,7 @@ def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
         for value in (*_constants(function.__code__), *held):
             with suppress(Exception):  # an object may refuse to be looked at
                 found.update(_integers(value, seen, DEPTH))
-    return tuple(sorted(n for n in found if 0 < n <= LARGEST))
+    return found
 
 
 def names_in_code(functions: Iterable[FunctionType]) -> tuple[str, ...]:
@@ -66,8 +78,8 @@ def _constants(code: CodeType) -> Iterator[Any]:
             yield constant
 
 
-def _integers(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
-    """The integers in a value: its own, those of its parts, and how many parts it has."""
+def _integers(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int | tuple[int, ...]]:
+    """The integers in a value: its own, those of its parts, and how many parts it has; and tuples of them."""
     if isinstance(value, bool) or value is None or depth == 0:
         return
     if isinstance(value, (int, np.integer)):
@@ -87,13 +99,14 @@ def _integers(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
         yield from _parts(value, seen, depth - 1)
 
 
-def _parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
+def _parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int | tuple[int, ...]]:
     if isinstance(value, dict):
         parts: list[Any] = [*islice(value, ENTRIES), *islice(value.values(), ENTRIES)]
     elif isinstance(value, (tuple, list, set, frozenset)):
         parts = list(islice(value, ENTRIES))
     elif hasattr(value, "shape") and hasattr(value, "dtype"):
         parts = list(value.shape)
+        yield from _as_shape(parts)
         if getattr(value.dtype, "kind", "") in "iu" and getattr(value, "size", ENTRIES + 1) <= ENTRIES:
             parts += np.asarray(value).ravel().tolist()
     elif hasattr(value, "__dict__"):
@@ -102,17 +115,28 @@ def _parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
         parts = [v for n, v in islice(vars(value).items(), ENTRIES) if not (wraps and n == "__annotations__")]
     else:
         return
+    if isinstance(value, (tuple, list)):
+        yield from _as_shape(parts)
     if isinstance(value, (dict, tuple, list, set, frozenset)):
         yield len(value)
     for part in parts:
         yield from _integers(part, seen, depth)
 
 
-def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, int]]:
+def _as_shape(parts: Sequence[Any]) -> Iterator[tuple[int, ...]]:
+    """The parts as a shape of several axes, if they can be one."""
+    if 1 < len(parts) <= MOST_AXES and all(type(n) is int for n in parts):
+        yield tuple(parts)
+
+
+def assignments(
+    names: Sequence[str], numbers: Sequence[int], shapes: Sequence[tuple[int, ...]] = ()
+) -> list[dict[str, int]]:
     """Values of all dimensions, so that each takes every size: first those that always are looked at, then the code's.
 
     Dimensions take different sizes, the next of the list each. A number of the code may be that of the entries of an
-    array, of their bytes, or of a square: then it is a product of sizes.
+    array, of their bytes, or of a square: then it is a product of sizes. A shape of as many axes as there are
+    dimensions is tried as it is and turned round: types of arrays can be compared without a question about a size.
     """
     told = sorted(numbers)[:MOST]
     near = {m for n in told for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}
@@ -124,6 +148,8 @@ def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, 
     if len(names) > 1:
         out += [_product(names, n) for n in told if n > 3]
         out += [dict.fromkeys(names, n) for n in told if n > 1]
+        ways = (way for shape in shapes if len(shape) == len(names) for way in (shape, shape[::-1]))
+        out += [dict(zip(names, way, strict=True)) for way in ways]
     return list({str(a): a for a in out}.values())
 
 

@@ -2,10 +2,10 @@
 
 While tracing, JAX answers `n == 1` and `n == d` with False. Where code other than JAX's asked, each contrary case is
 traced on its own, and so are the cases that those traces leave undecided; a question without a contrary case that can
-be traced leaves the op unproved. Where only JAX's code asked (it does so in every broadcast), all dimensions equal to
-1 and all dimensions equal to each other are traced. One concrete assignment is traced too: code can tell a symbol from
-a number. Where such a trace is the general program with its dimensions set, the general proof covers it; where it is
-another program, that one is proved as well.
+be traced leaves the op unproved. Where only JAX's code asked (it does so in every broadcast), what it asked of a number
+above 1 is traced as well, and so are all dimensions equal to 1 and all dimensions equal to each other. One concrete
+assignment is traced too: code can tell a symbol from a number. Where such a trace is the general program with its
+dimensions set, the general proof covers it; where it is another program, that one is proved as well.
 """
 
 from __future__ import annotations
@@ -165,9 +165,9 @@ UNANSWERABLE = "a dimension was looked up in a dictionary or set, printed, or co
 def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
-    A decision with no such assignment stands as text. Decisions that JAX's own code asked for are left out, unless its
-    linear algebra asked whether a size is a number above 1: it has formulas for some sizes. With `everything`, what its
-    code asked of one size is kept; whether two sizes are equal is also asked by its caches, as chance has it.
+    A decision with no such assignment stands as text. Decisions that JAX's own code asked for are left out, unless it
+    asked whether a size is a number above 1: it has formulas for some sizes. With `everything`, what its code asked of
+    one size is kept; whether two sizes are equal is also asked by its caches, as chance has it.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
@@ -191,8 +191,11 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
 
 
 def examined(decision: Decision) -> bool:
-    """Whether an audit traces the contrary case of a decision."""
-    return decision.asker == "rule" or (decision.asker == "linalg" and _own_formula(decision.difference))
+    """Whether an audit traces the contrary case of a decision.
+
+    A rule can have JAX ask for it: `jnp.array_equal` compares shapes, and so do types of arrays.
+    """
+    return decision.asker == "rule" or _own_formula(decision.difference)
 
 
 def _of_one_size(difference: Poly | None) -> bool:

@@ -1,0 +1,62 @@
+"""Rules that are others at sizes about which only code of JAX's asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import Array
+
+import certgrad
+
+TABLE = jnp.zeros((13, 11))
+HELD: dict[str, tuple[Callable[..., Any], str]] = {
+    "two sizes of one array": (lambda x: jnp.array_equal(0 * x, jnp.zeros((7, 5))), "n d -> "),
+    "a multiple": (lambda x: jnp.array_equal(0 * jnp.concatenate([x, x, x]), jnp.zeros(51)), "n -> "),
+    "a matrix": (lambda x: jnp.array_equal(x, jnp.eye(3, 4)), "n d -> "),
+    "broadcast": (lambda x: jnp.array_equiv(0 * x, jnp.zeros((7, 5))), "n d -> "),
+    "itself transposed": (lambda x: jnp.array_equal(x, x.T), "n d -> "),
+    "types": (lambda x: jax.typeof(x) == jax.typeof(TABLE.astype(x.dtype)), "n d -> "),
+    "structures": (lambda x: x.aval.update(weak_type=False) == TABLE.aval.update(dtype=x.dtype), "n d -> "),
+}
+
+
+def _five_times(holds: Callable[..., Any]) -> Callable[..., Any]:
+    """Half a sum of squares whose slope is five times too large where the condition holds."""
+
+    def backward(x: Array, g: Array) -> tuple[Array]:
+        held = holds(x)
+        return ((5 * x * g if held else x * g) if isinstance(held, bool) else jnp.where(held, 5, 1) * x * g,)
+
+    rule = jax.custom_vjp(lambda x: jnp.sum(x**2) / 2)
+    rule.defvjp(lambda x: (jnp.sum(x**2) / 2, x), backward)
+    return rule
+
+
+@pytest.mark.parametrize(("holds", "signature"), HELD.values(), ids=HELD)
+def test_nothing_is_proved_for_all_sizes(holds: Callable[..., Any], signature: str) -> None:
+    rule = _five_times(holds)
+    reports = [certgrad.check(rule, signature).verdict for _ in range(2)]  # JAX remembers what it traced
+    assert reports[0] == reports[1]
+    assert reports[0] in ("refuted", "unproved", "proved at sizes")
+
+
+def test_sizes_of_two_arrays() -> None:
+    def backward(r: tuple[Array, Array], g: Array) -> tuple[Array, Array]:
+        x, y = r
+        held = jnp.array_equal(0 * x, jnp.zeros(7)) & jnp.array_equal(0 * y, jnp.zeros(5))
+        return jnp.where(held, 5, 1) * x * g, g * jnp.ones_like(y)
+
+    rule = jax.custom_vjp(lambda x, y: jnp.sum(x**2) / 2 + jnp.sum(y))
+    rule.defvjp(lambda x, y: (jnp.sum(x**2) / 2 + jnp.sum(y), (x, y)), backward)
+    assert certgrad.check(rule, "n, m -> ").verdict in ("refuted", "unproved", "proved at sizes")
+
+
+def test_functions_that_differ_at_one_shape_are_not_equal() -> None:
+    def other(x: Array) -> Array:
+        return jnp.where(jnp.array_equal(0 * x, jnp.zeros((7, 5))), x, 2 * x)
+
+    assert certgrad.equal(other, lambda x: 2 * x, "n d").verdict in ("refuted", "unproved")
