@@ -76,3 +76,19 @@ def test_numbers_that_an_integer_type_cannot_hold(dtype: Any) -> None:
     function = lambda x: jnp.sum(x * TABLE[(x.astype(dtype) + dtype(1)) % 4])
     certificate = certgrad.certify(certgrad.trace(function, jnp.arange(1.0, 5.0)))
     assert certificate.verdict == ("unproved" if dtype == jnp.uint32 else "proved under hypotheses")
+
+
+def test_neither_is_a_number_of_steps() -> None:
+    """A loop of as many steps as the place says doubles its carry in each."""
+
+    def power(x: Array) -> Array:
+        count = _first_positive(x)
+        return jax.lax.while_loop(lambda c: c[0] < count, lambda c: (c[0] + 1, 2 * c[1]), (0, 1.0))[1]
+
+    def backward(x: Array, g: Array) -> tuple[Array]:
+        return (g * power(x) * jnp.ones_like(x),)
+
+    rule = jax.custom_vjp(lambda x: power(x) * jnp.sum(x))
+    rule.defvjp(lambda x: (power(x) * jnp.sum(x), x), backward)
+    report = certgrad.check(rule, "n -> ", conformance=False)
+    assert report.verdict in ("unproved", "proved at sizes")

@@ -279,6 +279,8 @@ class _Body:
         at_time = Rewriter({self.s: of_var(("c", 0, 0))})(test)
         if at_time.free - {("c", 0, 0)}:
             raise UnprovedError("while: a test inside another loop")
+        if mentions(test, self.ctx.opaque):  # nothing says where it jumps
+            raise UnprovedError("while: a test of what is not followed")
         compared = [a.poly for a in deep_atoms(test) if isinstance(a, Pred)] + boundaries_in_choices(test)
         boundaries = [Clause((Atomic("!= 0", p),), origin=EXIT) for p in compared]
         if any(v[0] == "b" for c in boundaries for v in c.free):
