@@ -81,11 +81,12 @@ class _Windows:
             there &= (start >= 0) & (start <= n - size)
             first += np.clip(start, 0, max(0, n - size)).astype(np.int64) * stride
         over = dict(self.offsets)
-        found = first.reshape([1 if axis in over else n for axis, n in enumerate(out)])
+        spread = [1 if axis in over else n for axis, n in enumerate(out)]
+        found = first.reshape(spread)
         for axis, dim in self.offsets:
             found = found + _along(axis, len(out), self.sizes[dim]) * strides[dim]
         if self.dropped:
-            found = np.where(there.reshape([1 if axis in over else n for axis, n in enumerate(out)]), found, -1)
+            found = np.where(there.reshape(spread), found, -1)
         return np.broadcast_to(found, out)
 
     def _start(self, index: Array, dim: int) -> Array:

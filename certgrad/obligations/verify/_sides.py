@@ -32,10 +32,11 @@ def on_other_sides(
 
     Each is on a side of one of the distances that `decided` gives on which no point before it is.
     """
-    if not any(map(decided, points)):
+    known = [decided(point) for point in points]
+    if not any(known):
         return
     reals = [k for k, kind in enumerate(space.kinds) if kind in ("float", "held")]
-    seen = {side for point in points for side in _sides(decided(point))}
+    seen = {side for distances in known for side in _sides(distances)}
     starts = list(points)
     for start in starts:  # those that are found are starts as well: one condition can stand behind another
         for moved in (m for which in reals for value in VALUES for m in _moved(start, which, value)):

@@ -42,6 +42,11 @@ def _array(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> n
     return random.integers(0, 5, shape).astype(dtype)
 
 
+def _index(random: np.random.Generator, mode: str, size: int) -> np.ndarray:
+    """Four indices into an axis, also beyond it unless the mode promises that there are none."""
+    return random.integers(0, size, 4) if mode == "promise_in_bounds" else random.integers(-9, 9, 4)
+
+
 def _same(program: Any, *args: np.ndarray) -> None:
     (found,) = run(program_of(jax.make_jaxpr(program)(*args)), list(args), Setting())
     expected = np.asarray(program(*map(jnp.asarray, args)))
@@ -53,10 +58,9 @@ def _same(program: Any, *args: np.ndarray) -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
 def test_what_is_read(dtype: Any, mode: str) -> None:
     random = np.random.default_rng(0)
-    inside = mode == "promise_in_bounds"
     for read in READS.values():
         for _ in range(2):
-            index = random.integers(0 if inside else -9, 4 if inside else 9, 4)
+            index = _index(random, mode, 4)
             x = _array(random, dtype, (4, 5))
             _same(lambda x, i, read=read: read(x, i, mode), x, index)
 
@@ -65,11 +69,10 @@ def test_what_is_read(dtype: Any, mode: str) -> None:
 @pytest.mark.parametrize("dtype", NUMBERS, ids=lambda d: np.dtype(d).name)
 def test_what_is_written(dtype: Any, mode: str) -> None:
     random = np.random.default_rng(1)
-    inside = mode == "promise_in_bounds"
     for write in WRITES.values():
         for _ in range(2):
-            index = random.integers(0 if inside else -9, 3 if inside else 9, 4)
-            index[0] = 1 if inside else index[0]
+            index = _index(random, mode, 3)
+            index[0] = 1 if mode == "promise_in_bounds" else index[0]
             x, y = _array(random, dtype, (5, 5)), _array(random, dtype, (4, 5))
             _same(lambda x, y, i, write=write: write(x, y, i, mode), x, y, index)
 

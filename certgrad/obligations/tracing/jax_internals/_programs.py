@@ -20,9 +20,8 @@ class Decision:
     """A question about dimensions that Python answered while tracing: the answer held for symbols, unproved.
 
     `difference` was taken to be nonzero; it is None where a dimension was hashed, printed or ordered in vain,
-    which asks no question that could be answered otherwise. `asker` is `rule`; `linalg` where JAX's linear algebra
-    asked, which has formulas of its own for some sizes; `library` where other code of JAX did: it asks in every
-    broadcast, and each time that one of its caches compares two keys.
+    which asks no question that could be answered otherwise. `asker` is `rule`; `library` where code of JAX did: it
+    asks in every broadcast, and each time that one of its caches compares two keys.
     """
 
     difference: Poly | None

@@ -49,9 +49,7 @@ def _asker(file: str) -> str:
         return "library"
     if file.startswith(_TRACING):  # what a program is, and not what a rule makes of it
         return "library"
-    if not from_library(file):
-        return "rule"
-    return "linalg" if os.path.basename(file) == "linalg.py" else "library"
+    return "library" if from_library(file) else "rule"
 
 
 @lru_cache(maxsize=1024)
