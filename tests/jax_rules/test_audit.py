@@ -82,13 +82,14 @@ def test_a_wrong_transpose_planted_in_jax_is_refuted(monkeypatch: pytest.MonkeyP
 
 
 def test_a_rule_of_jax_that_is_wrong_at_one_size_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What JAX's own code asks of dimensions is not trusted here: the rule below passes for a file of JAX."""
-    source = "def rule(p, t, **_):\n    return sin(*p), (2 if t[0].shape[0] == 11 else 1) * t[0] * cos(*p)\n"
-    code: dict[str, Any] = {"sin": lax.sin, "cos": lax.cos}
-    exec(compile(source, jax.__file__, "exec"), code)
-    monkeypatch.setitem(ad.primitive_jvps, lax.sin_p, code["rule"])
-    assert audit_configurations(SIN, VECTOR).claims[0].verdict not in PROVED
-    monkeypatch.setattr(JaxRule, "suspects_library", False)
+    """What JAX's own code asks of dimensions is not trusted here: the rules below pass for a file of JAX."""
+    rule = "def rule(p, t, **_):\n    return sin(*p), (2 if {} else 1) * t[0] * cos(*p)\n"
+    for asked in ("t[0].shape[0] == 11", "t[0].shape[0] % 11 == 0"):
+        code: dict[str, Any] = {"sin": lax.sin, "cos": lax.cos}
+        exec(compile(rule.format(asked), jax.__file__, "exec"), code)
+        monkeypatch.setitem(ad.primitive_jvps, lax.sin_p, code["rule"])
+        assert audit_configurations(SIN, VECTOR).claims[0].verdict not in PROVED
+    monkeypatch.setattr(JaxRule, "suspects_library", False)  # elsewhere a number is looked at, and multiples are not
     assert audit_configurations(SIN, VECTOR).claims[0].verdict == "proved"
 
 

@@ -76,12 +76,24 @@ _OF_TYPES = frozenset(
 
 
 def _by_chance(frame: Any) -> bool:
-    """Types of arrays are looked up in a hash table, which compares shapes that share a bucket, as chance has it.
+    """Types and keys of caches are looked up in hash tables, which compare those that share a bucket, as chance has it.
 
-    What the code of the methods itself compares is no call, and what it calls in Python has a frame of its own.
+    What the code of the methods itself compares is no call, and what it calls in Python has a frame of its own. A key
+    is compared by methods of JAX's where a call of JAX's looks it up: what is traced next would depend on what was
+    traced before.
     """
+    if frame.f_code in _OF_TYPES:
+        return _calls(frame)
+    key = frame
+    while frame is not None and frame.f_code.co_name in ("__eq__", "__ne__") and from_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not key and frame is not None and from_library(frame.f_code.co_filename) and _calls(frame)
+
+
+def _calls(frame: Any) -> bool:
+    """What a frame is at is a call, whatever that does."""
     code = frame.f_code
-    return code in _OF_TYPES and dis.opname[code.co_code[frame.f_lasti]].startswith("CALL")
+    return dis.opname[code.co_code[frame.f_lasti]].startswith("CALL")
 
 
 @one_at_a_time
