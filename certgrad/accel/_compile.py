@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from certgrad.accel._guards import Found, GuardError, Guards
 from certgrad.accel._monitor import Monitor
 from certgrad.accel._options import PLAIN, Options
 from certgrad.accel._sweep import Cotangents, Sweep, Values
 from certgrad.errors import CertgradError, UsageError
+from certgrad.graph._cases import program_at
 from certgrad.graph._certify import Certification, certification, digest
 from certgrad.graph._induction import Induction
 from certgrad.graph._numbers import Numbers, OwnNumbers
@@ -48,6 +50,8 @@ class CompiledGraph:
         self.monitor = Monitor(self.guards.names) if self.guards is not None and monitor else None
         self._same: dict[Any, bool] = {}
         """Dtypes of floats, and whether the function traces to the graph's own program in them."""
+        self._there: dict[tuple[Any, ...], CompiledGraph] = {}
+        """What runs, by the sizes of the dimensions."""
         self._jitted = {name: options.jit(fn, donated=[0]) for name, fn in self._programs().items()}
 
     def _programs(self) -> dict[str, Callable[..., Any]]:
@@ -84,10 +88,10 @@ class CompiledGraph:
             self._heard(found)
 
     def _heard(self, found: Found) -> None:
-        assert self.guards is not None
+        guards = found.layout.guards
         if self.monitor is not None:
-            self.monitor.add(found.times, found.finite)
-        if self.checked and (problem := self.guards.problem(jax.device_get(found))) is not None:
+            self.monitor.add(guards.names, found.times, found.finite)
+        if self.checked and (problem := guards.problem(jax.device_get(found))) is not None:
             raise GuardError(problem)
 
     @property
@@ -97,9 +101,40 @@ class CompiledGraph:
     def sweep(self, *args: Any) -> tuple[Sweep, list[Any]]:
         """The graph at the dimensions of these arguments, and the arguments as flat arrays.
 
-        Raises UsageError, naming argument and axis, where their shapes or dtypes are not those of the specs.
+        Raises as `at` does.
         """
-        return self._sweep(self.certified.traced.specs.flat(args))
+        flat = self.certified.traced.specs.flat(args)
+        return self._at(flat)._sweep(flat)
+
+    def at(self, *args: Any) -> CompiledGraph:
+        """What runs at these arguments: this, or where the function is another program at their sizes, that one.
+
+        Raises UsageError, naming argument and axis, where their shapes are not those of the specs, and
+        NotCertifiedError where the other program is not proved.
+        """
+        return self._at(self.certified.traced.specs.flat(args))
+
+    def _at(self, arrays: Sequence[Any]) -> CompiledGraph:
+        return self.at_sizes(self.certified.traced.specs.sizes([np.shape(x) for x in arrays]))
+
+    def at_sizes(self, sizes: Mapping[str, int]) -> CompiledGraph:
+        """`at`, for all dimensions by name."""
+        key = tuple(sorted(sizes.items()))
+        if key not in self._there:
+            self._there[key] = self._of_sizes(sizes)
+        return self._there[key]
+
+    def _of_sizes(self, sizes: Mapping[str, int]) -> CompiledGraph:
+        traced = self.certified.traced
+        case = program_at(traced, sizes) if sizes and traced.fn is not None else None
+        if case is None or case.graph is None:
+            return self
+        with jax.ensure_compile_time_eval():  # the sizes are known while JAX traces a program
+            done = certification(case.graph)
+        _check_proved(done, f"Where {case} {traced.ir.name} is another program, and the graph of that one")
+        other = CompiledGraph(done, self.checked, self.monitor is not None, self.options)
+        other._there[tuple(sorted(sizes.items()))] = other
+        return other
 
     def _sweep(self, arrays: Sequence[Any]) -> tuple[Sweep, list[Any]]:
         specs = self.certified.traced.specs
@@ -143,10 +178,11 @@ class CompiledGraph:
         return Numbers(real, jnp.result_type(int), precision)
 
     def _forward(self, arrays: Sequence[Any]) -> Any:
-        sweep, leaves = self._sweep(arrays)
-        values, run = self.reach(replace(sweep, remat=True), leaves)  # nothing is kept for a sweep
+        here = self._at(arrays)
+        sweep, leaves = here._sweep(arrays)
+        values, run = here.reach(replace(sweep, remat=True), leaves)  # nothing is kept for a sweep
         outputs = sweep.outputs(values)
-        return self._nested(outputs), self.look(sweep, run, outputs, (), {})
+        return here._nested(outputs), here.look(sweep, run, outputs, (), {})
 
     def reach(self, sweep: Sweep, leaves: Sequence[Any]) -> tuple[Values, Run | None]:
         """The values of all nodes, with what the guards look at."""
@@ -161,28 +197,30 @@ class CompiledGraph:
         )
 
     def _vjp(self, arrays: Sequence[Any], seeds: Any) -> Any:
-        sweep, leaves = self._sweep(arrays)
-        values, run = self.reach(sweep, leaves)
+        here = self._at(arrays)
+        sweep, leaves = here._sweep(arrays)
+        values, run = here.reach(sweep, leaves)
         outputs = sweep.outputs(values)
         given = jax.tree.leaves(seeds)
         if len(given) != len(outputs) or any(jnp.shape(s) != y.shape for s, y in zip(given, outputs, strict=False)):
             raise UsageError("Pass one seed of the same shape for each output of the graph.")
         seeds = [jnp.asarray(s, y.dtype) for s, y in zip(given, outputs, strict=True)]
         cotangents = sweep.backward(values, seeds)
-        gradients = self._gradients(sweep, leaves, cotangents)
-        return (self._nested(outputs), gradients), self.look(sweep, run, outputs, gradients, cotangents)
+        gradients = here._gradients(sweep, leaves, cotangents)
+        return (here._nested(outputs), gradients), here.look(sweep, run, outputs, gradients, cotangents)
 
     def _value_and_grad(self, arrays: Sequence[Any]) -> Any:
         if not self.certified.traced.ir.scalar_loss:
             raise UsageError(
                 f"{self.certified.traced.ir.name} does not return one real number, so it has no gradient. Use vjp."
             )
-        sweep, leaves = self._sweep(arrays)
-        values, run = self.reach(sweep, leaves)
+        here = self._at(arrays)
+        sweep, leaves = here._sweep(arrays)
+        values, run = here.reach(sweep, leaves)
         (loss,) = sweep.outputs(values)
         cotangents = sweep.backward(values, [jnp.ones((), loss.dtype)])
-        gradients = self._gradients(sweep, leaves, cotangents)
-        return (loss, gradients), self.look(sweep, run, loss, gradients, cotangents)
+        gradients = here._gradients(sweep, leaves, cotangents)
+        return (loss, gradients), here.look(sweep, run, loss, gradients, cotangents)
 
     def _nested(self, outputs: Sequence[Any]) -> Any:
         return jax.tree.unflatten(self.certified.traced.program.out_tree, list(outputs))
@@ -222,18 +260,22 @@ def compile_graph(
             certificate name.
     """
     certified = graph if isinstance(graph, Certification) else certification(graph)
-    if certified.certificate.verdict not in PROOFS:
-        findings = "; ".join(certified.certificate.findings)
-        raise NotCertifiedError(
-            f"The graph of {certified.traced.ir.name} is {certified.certificate.verdict}, so it is not compiled: "
-            f"{findings}. Mend the rules that are named, or run the function with JAX alone."
-        )
+    _check_proved(certified, f"The graph of {certified.traced.ir.name}")
     if (difference := _difference(certified)) is not None:
         raise NotCertifiedError(
             f"The program of {certified.traced.ir.name} is not the one that its certificate is about: {difference}. "
             "Certify the function again."
         )
     return CompiledGraph(certified, checked, monitor, options)
+
+
+def _check_proved(certified: Certification, graph: str) -> None:
+    certificate = certified.certificate
+    if certificate.verdict not in PROOFS:
+        raise NotCertifiedError(
+            f"{graph} is {certificate.verdict}, so it is not compiled: {'; '.join(certificate.findings)}. "
+            "Mend the rules that are named, or run the function with JAX alone."
+        )
 
 
 def _is_explicit(x: Any) -> bool:

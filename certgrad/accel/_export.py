@@ -81,7 +81,7 @@ def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platform
         UsageError: the arguments do not fit the specs, or flatbuffers is not installed (`certgrad[export]`).
     """
     _check_installed()
-    certified = compiled.certified
+    certified = compiled.at(*args).certified
     plain = CompiledGraph(certified)
     flat = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in certified.traced.specs.flat(args)]
     names = [a.name for a in certified.traced.specs.arguments]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax
@@ -59,6 +60,7 @@ class Hypothesis:
 class Layout:
     """What the numbers that a program found stand for: one for each time that it is traced, at sizes of its own."""
 
+    guards: Guards
     axes: dict[int, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     relations: dict[int, str] = field(default_factory=dict)
     steps: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -96,7 +98,7 @@ class Guards:
         pairs = zip(certified.certificate.hypotheses, certified.induction.asked, strict=True)
         self.hypotheses = [Hypothesis(h, a, a.keys_of(named(a.tree))) for h, a in pairs]
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """What each hypothesis says, in order; the same words of another node are numbered."""
         seen: dict[str, int] = {}
@@ -118,7 +120,7 @@ class Guards:
         returned = (outputs, gradients) if self.trace_back else outputs
         real = [x for x in jax.tree.leaves(returned) if jnp.issubdtype(jnp.result_type(x), jnp.floating)]
         finite = jnp.all(jnp.stack([jnp.isfinite(x).all() for x in real])) if real else jnp.asarray(True)
-        layout = Layout()
+        layout = Layout(self)
         if self.trace_back:
             layout.watched = [key for key in _real_values(self.certified.traced) if key in run.kept]
             layout.swept = list(cotangents)

@@ -18,18 +18,21 @@ class Monitor:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
-        self._waiting: list[tuple[Any, Any]] = []
-        self._rows: list[list[int]] = []
+        self._waiting: list[tuple[Sequence[str], Any, Any]] = []
+        self._calls: list[dict[str, int]] = []
 
-    def add(self, times: Any, finite: Any) -> None:
-        """What one call found."""
-        self._waiting.append((times, finite))
+    def add(self, names: Sequence[str], times: Any, finite: Any) -> None:
+        """What one call found of these hypotheses: at sizes where another program runs, they are others."""
+        self.names += [name for name in names if name not in self.names]
+        self._waiting.append((names, times, finite))
         if len(self._waiting) >= MOST_WAITING:
             self._fetch()
 
     def _fetch(self) -> None:
-        for times, finite in jax.device_get(self._waiting):
-            self._rows.append([*np.asarray(times).tolist(), int(not finite)])
+        counts = jax.device_get([(times, finite) for _, times, finite in self._waiting])
+        for (names, _, _), (times, finite) in zip(self._waiting, counts, strict=True):
+            row = dict(zip(names, np.asarray(times).tolist(), strict=True))
+            self._calls.append({**row, NOT_FINITE: int(not finite)})
         self._waiting.clear()
 
     @property
@@ -41,7 +44,7 @@ class Monitor:
     def rows(self) -> list[list[int]]:
         """For each call, how often each hypothesis failed; last, whether an output was not finite."""
         self._fetch()
-        return self._rows
+        return [[counts.get(name, 0) for name in self.columns] for counts in self._calls]
 
     def series(self, name: str) -> list[int]:
         """The counts of one hypothesis, by call. Raises KeyError for what is not monitored."""

@@ -15,6 +15,7 @@ from certgrad.accel._compile import CompiledGraph
 from certgrad.accel._sweep import Sweep
 from certgrad.errors import CertgradError, UsageError
 from certgrad.exports._flat import NODE, Flat, Step, flatten
+from certgrad.graph._cases import other_programs
 from certgrad.graph._certify import Certification
 from certgrad.graph._numbers import Numbers, OwnNumbers
 from certgrad.graph._run import Key, Place, Run
@@ -63,6 +64,13 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
         )
     if bad := [f"{k} = {v}" for k, v in fixed.items() if not isinstance(v, int) or v < 1]:
         raise UsageError(f"{bad[0]} is no size. A dimension is a whole number of at least 1.")
+    if fixed.keys() == set(specs.dims):
+        certified = compiled.at_sizes(fixed).certified
+    elif others := [str(c) for c in other_programs(certified.traced) if c.asked and not c.same]:
+        raise UsageError(
+            f"Where {' or '.join(others)}, {title} is another program, and what is written with sizes left open is one "
+            f"program for all. Give all of them as numbers: {', '.join(specs.dims)}."
+        )
     numbers = _numbers(certified, real)
     with wide_floats(specs.wide or real == np.float64):
         table = symbols([d for d in specs.dims if d not in fixed]) | fixed

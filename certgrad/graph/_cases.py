@@ -25,6 +25,8 @@ class Case:
     """What was asked of the dimensions, where no case can be traced."""
     same: bool = False
     """It traces to the graph's own program, which does not show the rules that run where it is differentiated."""
+    asked: bool = False
+    """Code that is not JAX's asked for it."""
 
     def __str__(self) -> str:
         return shown(self.fixed) or self.question
@@ -98,14 +100,14 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
         except CertgradError:
             other = None
         if other is None:
-            yield Case(fixed, None)
+            yield Case(fixed, None, asked=fixed in asked)
             continue
         cases, questions = contrary_cases(OneProgram(other.program), fixed, everything=False)
         queue += cases
         asked += cases
         yield from (Case(fixed, None, q) for q in questions)
-        if (same := program_text(other.program, {}) == program_text(traced.program, fixed)) <= (fixed in asked):
-            yield Case(fixed, other, same=same)
+        if (same := _is(traced, other, fixed)) <= (fixed in asked):
+            yield Case(fixed, other, same=same, asked=fixed in asked)
 
 
 def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
@@ -121,7 +123,30 @@ def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
         except CertgradError:
             yield Case(fixed, None), True
             continue
-        yield Case(fixed, other), program_text(other.program, {}) != program_text(traced.program, fixed)
+        yield Case(fixed, other), not _is(traced, other, fixed)
+
+
+def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:
+    """The function at these sizes, where it is another program than the graph; None where it is the graph.
+
+    If sizes of 1 are all that makes it another one, as they are for JAX's own code, the others are left open.
+    Raises TraceError.
+    """
+    numbers: Fixed = {d: str(n) for d, n in sizes.items()}
+    there = traced.retraced(numbers)
+    if _is(traced, there, numbers):
+        return None
+    ones: Fixed = {d: n for d, n in numbers.items() if n == "1"}
+    if ones and ones != numbers:
+        open_ = traced.retraced(ones)
+        if _is(open_, there, numbers):
+            return Case(ones, open_)
+    return Case(numbers, there)
+
+
+def _is(traced: TracedGraph, other: TracedGraph, fixed: Fixed) -> bool:
+    """The graph with these dimensions set is the other one."""
+    return program_text(other.program, {}) == program_text(traced.program, fixed)
 
 
 def program_text(program: Program, fixed: Fixed) -> str:

@@ -110,7 +110,7 @@ def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> 
     steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
     accepted = HOLDS if all(s.verdict in HOLDS for s in steps) else PROOFS
-    elsewhere, unanswered = _elsewhere(induction, accepted)
+    elsewhere, unanswered, others = _elsewhere(induction, accepted)
     if all(s.verdict in PROOFS for s in steps):
         more, tell = _at_numbers(induction, accepted)
         elsewhere, unanswered = elsewhere + more, unanswered + tell
@@ -131,7 +131,7 @@ def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> 
         again, nodes = found
         if _certificate(again, compare, _looked_for(again)).verdict in PROOFS:
             findings.append(said(again, nodes))
-    assumptions = list(ASSUMPTIONS)
+    assumptions = [*ASSUMPTIONS, *others]
     if verdict in PROOFS:
         assert looked is not None
         if looked.found == "none":
@@ -235,25 +235,30 @@ def _with_cotangents(induction: Induction) -> list[Step]:
     return out
 
 
-def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], list[str]]:
-    """What sizes ask for at which the function traces to another program, and findings.
+def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], list[str], list[str]]:
+    """What sizes ask for at which the function traces to another program, findings, and what to say of such sizes.
 
     That program is certified too, or the sizes are excluded; nothing is where a question has no contrary case.
     """
     asked: list[str] = []
     findings: list[str] = []
+    others: list[str] = []
     for case in other_programs(induction.traced):
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue
         found = _at(case, induction, accepted)
         if found is not None:
             asked += [f"where {case}: {text}" for text in found]
+            if case.asked and not case.same:
+                others.append(
+                    f"Where {case}, the function is another program than this graph. That one was certified too."
+                )
         elif case.question == UNANSWERABLE:
             findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
         else:
             other = "its rules are others" if case.same else "the function traces to another program"
             asked.append(f"not {case}: there {other}")
-    return asked, findings
+    return asked, findings, others
 
 
 def _at_numbers(induction: Induction, accepted: Accepted) -> tuple[list[str], list[str]]:

@@ -137,11 +137,13 @@ class TrainingStep:
         """The whole step. What is checked here is checked when it is traced: JAX traces again for other names."""
         values = {**parameters, **self._given(parameters, data)}
         specs = self.arguments.specs
-        sweep, leaves = self._compiled.sweep(*specs.nest([values[n] for n in self.arguments.names]))
-        reached, watched = self._compiled.reach(sweep, leaves)
+        nested = specs.nest([values[n] for n in self.arguments.names])
+        compiled = self._compiled.at(*nested)
+        sweep, leaves = compiled.sweep(*nested)
+        reached, watched = compiled.reach(sweep, leaves)
         (loss,) = sweep.outputs(reached)
         cotangents = sweep.backward(reached, [jnp.ones((), loss.dtype)])
-        inputs = zip(self.arguments.names, self._compiled.certified.traced.ir.inputs, leaves, strict=True)
+        inputs = zip(self.arguments.names, compiled.certified.traced.ir.inputs, leaves, strict=True)
         found = {n: cotangents.get((node.id, 0), jnp.zeros_like(x)) for n, node, x in inputs if n in self.trained}
         gradients = {n: found[n].astype(parameters[n].dtype) for n in self.trained}
         real = jnp.result_type(*(parameters[n] for n in self.trained))
@@ -149,7 +151,7 @@ class TrainingStep:
         if isinstance(self.update, Unstated):
             hyper[LOSS] = loss.astype(real)
         new, kept = applied(self.run, parameters, gradients, state, hyper)
-        seen = self._compiled.look(sweep, watched, loss, gradients, cotangents)
+        seen = compiled.look(sweep, watched, loss, gradients, cotangents)
         return new, kept, loss, gradients if self.keep_gradients else {}, seen
 
     def __str__(self) -> str:
