@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from certgrad.errors import CertgradError
@@ -23,10 +24,13 @@ from certgrad.obligations import verify
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls.statements import question
 from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.conformance import most_entries
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.tracing.jax_internals import from_library, jaxpr_of, kind_of, wide_floats
 
 DRAWS = range(2)
+LARGEST = 10_000
+"""A rule is not looked at where an array of it has more entries: a ball for each takes long."""
 
 
 def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, str]) -> list[str]:
@@ -70,13 +74,15 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, str])
     shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
     whole = all(n.isdigit() for n in (*sizes.values(), *(str(n) for s in shapes for n in s)))
     of_points = lemma.verdict in HOLDS and not operation.still and not operation.resting
-    if not of_points or not whole or not all(kinds):
+    if not of_points or not whole or not all(kinds) or any(prod(map(int, s)) > LARGEST for s in shapes):
         return ""
     try:
         asked = _asked(operation.names, kinds, operation.active, lemma)
         with wide_floats(equation.wide):
             found = traced_programs(operation, equation.run, shapes)
     except (CertgradError, UnprovedError, UnfitError, KeyError, NotImplementedError, TypeError):
+        return ""
+    if any(most_entries(program) > LARGEST for program in found.all().values()):
         return ""
     programs = verify.Programs(found.forward, found.jvp, found.vjp, found.primal, shapes, found.out_shapes)
     shape = verify.Shape({mine: int(n) for mine, n in sizes.items()}, {}, shapes)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from certgrad._threads import ALONE
 
-from ._at_numbers import Difference, at_numbers
+from ._at_numbers import Difference, at_numbers, most_entries
 from ._calls import PLAIN, called, plan_of
 from ._compared import Compared, arguments
 from ._executed import NARROW, WAY, executed
@@ -47,6 +47,7 @@ __all__ = [
     "conformance",
     "evaluated",
     "in_code",
+    "most_entries",
 ]
 
 
