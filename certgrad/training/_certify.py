@@ -11,8 +11,8 @@ from certgrad.graph.certificate import Conclusion, GraphCertificate, Theorem
 from certgrad.hypotheses.tree import ZERO, Array, Compare, arrays
 from certgrad.obligations.certificate import HOLDS, Hypothesis, worst
 from certgrad.rules import Equality, equal
-from certgrad.training._proof import COUNT, GRADIENT, THETA, implied
-from certgrad.training._updates import Update
+from certgrad.training._proof import implied, names_of
+from certgrad.training._updates import COUNT, GRADIENT, THETA, Update
 from certgrad.training.certificate import FORMAT, Statement, StepCertificate
 
 SEED = (
@@ -51,9 +51,11 @@ def step_certificate(
     """What the parts say together."""
     seed = seed_theorem()
     verdict = worst([gradient.verdict, seed.verdict, equality.verdict])
-    kept = _kept(equality, update, invariant)
+    kept = _kept(equality, update, invariant, trained)
+    on_arrays = names_of(update, trained, (THETA, GRADIENT, *update.moments))
+    on_values = names_of(update, [*trained, *unchanged], (THETA, GRADIENT))
     if invariant is None or invariant.proved:  # what follows from the conditions holds at every step as they do
-        compound = [h for h in equality.claim.hypotheses if h not in kept and _on_arrays(h, update)]
+        compound = [h for h in equality.claim.hypotheses if h not in kept and on_arrays & arrays(h.tree)]
         follow = [h for h in compound if implied(h.tree, update, trained)]
     else:
         follow = []
@@ -67,7 +69,7 @@ def step_certificate(
     if not equality.proved:
         where = f" ({at_witness(equality.witness)})" if equality.witness is not None else ""
         findings.append(f"the update {program} is {equality.verdict}: {equality.reason}{where}")
-    if beyond := [h.text for h in equality.claim.hypotheses if _on_values(h) and h not in follow]:
+    if beyond := [h.text for h in equality.claim.hypotheses if on_values & arrays(h.tree) and h not in follow]:
         verdict = worst([verdict, "unproved"])
         findings.append(
             f"the update {program} is the stated one where {', '.join(beyond)}; whether gradients and parameters are "
@@ -160,22 +162,12 @@ def _statement(update: Update) -> Statement:
     )
 
 
-def _on_values(hypothesis: Hypothesis) -> bool:
-    """It is on a gradient or a parameter: a hypothesis of an update is on its state and its hyperparameters."""
-    return any(name.startswith((f"{GRADIENT}_", f"{THETA}_")) for name in arrays(hypothesis.tree))
-
-
-def _on_arrays(hypothesis: Hypothesis, update: Update) -> bool:
-    """It is on a gradient, a parameter or a moment."""
-    prefixes = tuple(f"{a}_" for a in (GRADIENT, THETA, *update.moments))
-    return any(name.startswith(prefixes) for name in arrays(hypothesis.tree))
-
-
-def _kept(equality: Equality, update: Update, invariant: Equality | None) -> list[Hypothesis]:
-    """The hypotheses on the state that need not be asked: zeros satisfy them, and every stated step keeps them."""
-    signs = [(">=", f"{m}_") for m in update.nonnegative] + [(">", f"{m}_") for m in update.positive]
+def _kept(equality: Equality, update: Update, invariant: Equality | None, trained: list[str]) -> list[Hypothesis]:
+    """The hypotheses on the state that need not be asked: they hold at the start, and every stated step keeps them."""
+    signs = {(">=", name) for name in names_of(update, trained, update.nonnegative)}
+    signs |= {(">", name) for name in names_of(update, trained, update.positive)}
     asked = [(h, *_of_sign(h)) for h in equality.claim.hypotheses]
-    held = [h for h, relation, name in asked if any(relation == r and name.startswith(m) for r, m in signs)]
+    held = [h for h, relation, name in asked if (relation, name) in signs]
     counted = [h for h, relation, name in asked if update.counts and (relation, name) == (">=", COUNT)]
     return (held if invariant is not None and invariant.proved else []) + counted
 

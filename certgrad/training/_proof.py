@@ -13,9 +13,7 @@ from certgrad.errors import RuleError, UsageError
 from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.prove.implied import implied as implies
 from certgrad.rules import Equality, equal
-from certgrad.training._updates import Named, Run, Update, staged
-
-THETA, GRADIENT, COUNT = "theta", "g", "t"
+from certgrad.training._updates import COUNT, GRADIENT, THETA, Named, Run, Update, staged
 
 
 def applied(run: Run, params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Any]:
@@ -81,38 +79,46 @@ def prove_update(
     )
 
 
-def prove_kept(update: Update) -> Equality | None:
-    """Prove that a stated step of any parameter leaves the moments nonnegative, or positive, that the statement says
-    are; None where it says that of none.
+def prove_kept(update: Update, shapes: Iterable[str] = ("n",)) -> Equality | None:
+    """Prove that a stated step of parameters of these shapes leaves the moments nonnegative, or positive, that the
+    statement says are; None where it says that of none.
 
-    With `v ≥ 0` at the start, which is 0, the hypothesis `v ≥ 0` then holds at every step.
+    With `v ≥ 0` at the start, as `initial` has it, the hypothesis `v ≥ 0` then holds at every step.
     """
-    moments = (*update.nonnegative, *update.positive)
-    if not moments:
+    signs = [(m, m in update.nonnegative) for m in (*update.nonnegative, *update.positive)]
+    if not signs:
         return None
-    problem = _Shapes(update, {"θ": "n"}, {})
-    places = [1 + update.moments.index(m) for m in moments]
+    distinct = list(dict.fromkeys(shapes))
+    names = ["θ"] if len(distinct) == 1 else [f"θ{k + 1}" for k in range(len(distinct))]
+    problem = _Shapes(update, dict(zip(names, distinct, strict=True)), {})
 
-    def after(params: Named, grads: Named, state: Named, hyper: Named) -> list[Any]:
-        moments = tuple(state[m]["θ"] for m in update.moments)
+    def after(params: Named, grads: Named, state: Named, hyper: Named) -> list[tuple[bool, Any]]:
         t = state[COUNT] + 1 if update.counts else None
-        found = update.stated(params["θ"], grads["θ"], moments, t, hyper)
-        return [found[k] for k in places]
+        out = []
+        for n in names:
+            found = update.stated(params[n], grads[n], tuple(state[m][n] for m in update.moments), t, hyper)
+            out += [(nonnegative, found[1 + update.moments.index(m)]) for m, nonnegative in signs]
+        return out
 
     def found(*args: Any) -> list[Any]:
-        return [y if m in update.nonnegative else jnp.sign(y) for m, y in zip(moments, after(*args), strict=True)]
+        return [y if nonnegative else jnp.sign(y) for nonnegative, y in after(*args)]
 
     def wanted(*args: Any) -> list[Any]:
-        pairs = zip(moments, after(*args), strict=True)
-        return [jnp.abs(y) if m in update.nonnegative else jnp.ones_like(y) for m, y in pairs]
+        return [jnp.abs(y) if nonnegative else jnp.ones_like(y) for nonnegative, y in after(*args)]
 
-    kept = ", ".join(moments)
+    kept = ", ".join(m for m, _ in signs)
     return equal(
         problem.flat(found, f"the new {kept}"),
         problem.flat(wanted, f"the new {kept} with the sign that it is said to have"),
         problem.signature,
         domain=problem.domain,
     )
+
+
+def names_of(update: Update, trained: Iterable[str], kinds: Iterable[str]) -> frozenset[str]:
+    """What formulas call the arrays of these kinds, of parameters that are trained: `theta`, `g` or a moment."""
+    problem = _Shapes(update, dict.fromkeys(trained, "n"), {})
+    return frozenset(name for kind in kinds for name in problem.entries(kind))
 
 
 def implied(hypothesis: Statement, update: Update, trained: Iterable[str]) -> bool:
@@ -122,7 +128,7 @@ def implied(hypothesis: Statement, update: Update, trained: Iterable[str]) -> bo
     """
     problem = _Shapes(update, dict.fromkeys(trained, "n"), {})
     scalars = [*update.hyperparameters, *([COUNT] if update.counts else [])]
-    arrays = [f"{a}_{problem.keys[n]}" for a in (THETA, GRADIENT, *update.moments) for n in trained]
+    arrays = [n for a in (THETA, GRADIENT, *update.moments) for n in problem.entries(a)]
     return implies(hypothesis, problem.domain, scalars, arrays)
 
 
@@ -144,9 +150,19 @@ class _Shapes:
         self.arguments: dict[str, Any] = {THETA: shapes, GRADIENT: moved}
         self.arguments |= dict.fromkeys(update.moments, moved) | count | hyper
         self.signature = tuple(self.arguments.values())
-        entries = [f"{m}_{self.keys[n]} >= 0" for m in update.nonnegative for n in trained]
-        entries += [f"{m}_{self.keys[n]} > 0" for m in update.positive for n in trained]
+        named = [*hyper, *count, *(n for a in (THETA, GRADIENT, *update.moments) for n in self.entries(a))]
+        if twice := [n for k, n in enumerate(named) if n in named[:k]]:
+            raise UsageError(
+                f"With these parameters '{twice[0]}' stands for two arrays of the update {update.name}. "
+                "Give the moment, the hyperparameter or the parameter another name."
+            )
+        entries = [f"{name} >= 0" for m in update.nonnegative for name in self.entries(m)]
+        entries += [f"{name} > 0" for m in update.positive for name in self.entries(m)]
         self.domain = (*update.conditions, *entries)
+
+    def entries(self, kind: str) -> list[str]:
+        """What the arrays of a kind are called in formulas: `m_W` of every parameter that has it."""
+        return [f"{kind}_{key}" for key in self.arguments[kind]]
 
     def flat(self, step: Callable[..., Any], name: str) -> Callable[..., Any]:
         """A step of named arrays as a function of the arguments by position."""

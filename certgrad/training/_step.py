@@ -22,9 +22,9 @@ from certgrad.obligations.certificate import HOLDS
 from certgrad.training._arguments import Arguments, arguments_of
 from certgrad.training._certify import step_certificate, unstated_certificate
 from certgrad.training._context import Context
-from certgrad.training._proof import COUNT, applied, prove_kept, prove_update
+from certgrad.training._proof import applied, prove_kept, prove_update
 from certgrad.training._unstated import LOSS, Unstated
-from certgrad.training._updates import Named, Run, Update
+from certgrad.training._updates import COUNT, Named, Run, Update
 from certgrad.training.certificate import StepCertificate
 
 
@@ -265,6 +265,8 @@ def _certified(
     arguments = arguments_of(traced.specs, parameter_names(traced.fn) if traced.fn else [])
     trained = arguments.chosen(parameters, "parameter")
     unchanged = arguments.chosen(frozen, "frozen parameter")
+    if both := [n for n in trained if n in unchanged]:
+        raise UsageError(f"{both[0]} is both trained and frozen. Name it once.")
     whole = next((n for n in trained if not arguments.is_real(n)), None)
     if whole is not None:
         raise UsageError(f"{whole} is an array of integers or booleans, which has no gradient. Do not train it.")
@@ -277,7 +279,8 @@ def _certified(
     equality = prove_update(
         update, {n: arguments.spec(n) for n in trained}, {n: arguments.spec(n) for n in unchanged}, run, domain
     )
-    certificate = step_certificate(loss.certificate, update, program, trained, unchanged, equality, prove_kept(update))
+    invariant = prove_kept(update, map(arguments.spec, trained))
+    certificate = step_certificate(loss.certificate, update, program, trained, unchanged, equality, invariant)
     return certificate, arguments, update
 
 

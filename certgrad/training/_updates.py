@@ -13,6 +13,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad.errors import UsageError
+
+THETA, GRADIENT, COUNT = "theta", "g", "t"
+RESERVED = (THETA, GRADIENT, COUNT)
 Named = Mapping[str, Any]
 Run = Callable[[Named, Named, Named, Named], tuple[Mapping[str, Any], Mapping[str, Any]]]
 """Of parameters, gradients, state and hyperparameters, all by name: the new parameters and the new state."""
@@ -64,6 +68,26 @@ class Update:
     ahead: int = 0
     """How far beyond the new count of steps the formula looks."""
 
+    def __post_init__(self) -> None:
+        """Raises UsageError for a name that stands for two things or for nothing, or a sign that `initial` has not."""
+        names = [*self.moments, *self.hyperparameters]
+        if twice := [n for k, n in enumerate(names) if n in (*RESERVED, *names[:k])]:
+            raise UsageError(
+                f"In the update {self.name} '{twice[0]}' stands for two things: parameters are theta there, gradients "
+                "g, and the count of steps is t. Give it another name."
+            )
+        signs = [*((m, "nonnegative") for m in self.nonnegative), *((m, "positive") for m in self.positive)]
+        for m in (*(m for m, _ in signs), *self.initial):
+            if m not in self.moments:
+                raise UsageError(f"The update {self.name} has no moment '{m}'; it has {', '.join(self.moments)}.")
+        for m, sign in signs:
+            start = self.initial.get(m, 0.0)
+            if not (start > 0 if sign == "positive" else start >= 0):
+                raise UsageError(
+                    f"In the update {self.name} the moment {m} is said to be {sign}, but it is {start} at the start. "
+                    f"Say in `initial` with what it starts."
+                )
+
     def after(self, *stages: Stage) -> Update:
         """The update of gradients to which these are done first: `ADAM.after(CLIP_BY_GLOBAL_NORM)`."""
         return replace(
@@ -81,7 +105,7 @@ class Update:
         state: dict[str, Any] = {
             m: {n: jnp.full_like(p, self.initial.get(m, 0.0)) for n, p in parameters.items()} for m in self.moments
         }
-        return {**state, "t": jnp.zeros((), jnp.int32)} if self.counts else state
+        return {**state, COUNT: jnp.zeros((), jnp.int32)} if self.counts else state
 
     def __str__(self) -> str:
         return "\n".join([f"{self.name} ({self.source})", *(f"  {line}" for line in self.formula)])
