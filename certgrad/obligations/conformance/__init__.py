@@ -20,9 +20,11 @@ from ._executed import NARROW, WAY, executed
 from ._numbers import assignments, in_code, shapes_in_code
 from ._outside import watched_outside
 from ._points import sized
-from ._surroundings import elsewhere, under_x64
+from ._precision import Sizes
+from ._surroundings import Heard, Way, surroundings
 from ._values import NoValueError, Setting, applied, compute
 from ._values import run as evaluated
+from ._ways import otherwise
 
 WIDTHS = ("float64", "float32")
 ALL_DTYPES = (*WIDTHS, "bfloat16", "float16")
@@ -92,21 +94,24 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     compared: list[str] = []
     widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
     listed = _listed(subject)[: effort.traces]
-    for sizes in listed:
-        if (found := at_numbers(subject, sizes, widths[0])) is not None:
+    places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
+    places = places if subject.names else places[:1]
+    asked: list[tuple[Sizes, Heard]] = []
+    for sizes in [*listed, places[0]]:
+        with surroundings(Way(widths[0]), ()) as heard:
+            found = at_numbers(subject, sizes, widths[0])
+        if found is not None:
             return Conformance((), found)
+        asked.append((sizes, heard))
     if listed:
         shown = ", ".join(str(s[n]) for s in listed for n in subject.names[:1])
         if len(subject.names) > 1:
             shown = ", ".join(f"({', '.join(map(str, s.values()))})" for s in listed)
         names = subject.names[0] if len(subject.names) == 1 else f"({', '.join(subject.names)})"
         compared.append(f"traces at {names} = {shown}")
-    places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
-    places = places if subject.names else places[:1]
-    if (found := elsewhere(subject, places[0], widths[0])) is not None:
-        return Conformance((), found)
     either = effort.either and not subject.draws
-    if either and (found := under_x64(subject, places[0], dtypes)) is not None:
+    dtypes_first = [*widths, *(d for d in dtypes if d not in widths)]
+    if (found := otherwise(subject, places[0], dtypes_first, either, asked)) is not None:
         return Conformance((), found)
     plan = plan_of(places, dtypes, effort.calls, either)
     found, refused = called(subject, plan)

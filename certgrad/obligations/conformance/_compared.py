@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import Any
@@ -19,7 +19,9 @@ from ..balls._draw import seeded
 from ..generality.instances import Instance
 from ..generality.reach import is_users, reachable_from, rules_in
 from ..generality.traces import Traces
+from ..prove.problem import Programs as Traced
 from ..prove.problem import Shapes, trace_rules
+from ..tracing.jax_dimensions import sizes_as_integers
 from ..tracing.jax_internals import equations_of, keys_from, part_of, sampler
 from ._points import Point, directions, drawn
 from ._precision import Called, Programs, Sizes
@@ -77,12 +79,27 @@ class Compared:
         """Of the traces of a dtype's width, or of the only ones."""
         traces = self._of(dtype)
         if traces not in self._programs:
-            programs = traces.at(self.instance).programs.all()
+            programs = self.general(dtype).all()
             if (primal := programs.get("primal")) is not None:  # as a part of one trace with the vjp is
                 jaxpr = primal.jaxpr
                 programs["primal"] = part_of(primal, range(len(jaxpr.invars)), range(len(jaxpr.outvars)))
             self._programs[traces] = programs
         return self._programs[traces]
+
+    def general(self, dtype: str) -> Traced:
+        """The traces of a dtype's width, or the only ones, with what was asked about dimensions."""
+        return self._of(dtype).at(self.instance).programs
+
+    def left_open(self, fixed: Mapping[str, str], dtype: str, wide: bool = False) -> Traced | None:
+        """Traced with sizes left open but for some, and if `wide` while JAX computes in 64 bits; None if it is not."""
+        try:
+            shapes = self.instance.shapes(fixed)
+            wide = wide or dtype == "float64"
+            with sizes_as_integers(reachable_from(self.roots)):
+                rules = self.op.rules(shapes.statics)
+                return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype))
+        except CertgradError:
+            return None
 
     def _of(self, dtype: str) -> Traces:
         return self.traces.get(dtype == "float64", next(iter(self.traces.values())))

@@ -1,15 +1,16 @@
-"""What a rule is traced in: the environment of the process, JAX's settings and platform, and the mesh of devices.
+"""What a rule is traced in: a dtype, JAX's settings and platform, the mesh of devices, the environment of the process.
 
-A trace shows what the rule does in these surroundings. So the trace is made in others: with another platform or another
-setting, where the code asks for it, and as inside of `shard_map`, over axes with all names that stand in the code. Code
-that reads the environment, or a setting that is no yes or no, is told of, as nobody can say what stands there.
+A trace shows what the rule does in its surroundings, and what it asks for there is heard. Code that reads the
+environment, or a setting that is no yes or no, is told of, as nobody can say what stands there.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from threading import get_ident
 from typing import Any
 
@@ -17,93 +18,86 @@ import jax
 from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 
 from certgrad._threads import one_at_a_time
-from certgrad.errors import CertgradError
 
-from ..generality.decisions import rendering
-from ..tracing.jax_internals import from_library, seen_platform, serialised_all
-from ._at_numbers import Difference, said, values_apart
-from ._compared import Compared
-from ._numbers import names_in_code
-from ._precision import Programs, Sizes
+from ..tracing.jax_internals import Questions, from_library, seen_platform
 
-PLATFORMS = ("tpu", "gpu")
+PLATFORMS = ("tpu", "gpu", "cpu")
 AXIS = "certgrad"
 """An axis of a mesh of one device."""
 
 
-def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
-    """How the trace depends on its surroundings."""
-    with _watched_environment() as read, seen_platform("", _of_rule) as asked, _settings() as settings:
-        here = _traced(subject, sizes, dtype)
-    if read:
-        return Difference(
-            (), f"it reads the environment ({read[0]}): where that is another, it may do other things", {}
+@dataclass(frozen=True)
+class Way:
+    """One way in which a rule can be traced: in a dtype, and in surroundings."""
+
+    dtype: str
+    wide: bool = False
+    """A narrow dtype while JAX computes in 64 bits."""
+    mapped: bool = False
+    """As inside of `shard_map`."""
+    platform: str = ""
+    asked: str = ""
+    """The question that the platform answers."""
+    turned: tuple[str, ...] = ()
+    """The settings of JAX that are others to the code that asks for them."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing is other than where the rule is traced."""
+        return not (self.wide or self.mapped or self.platform or self.turned)
+
+    def __str__(self) -> str:
+        """A clause that lacks its verb: `it asks for the platform (default_backend), and on a gpu it`."""
+        asked = [f"a setting of JAX ({name})" for name in self.turned]
+        asked += [f"the platform ({self.asked})"] if self.platform else []
+        where = f"traced in {self.dtype} under x64 " * self.wide + "inside of a shard_map " * self.mapped
+        if not asked:
+            return f"{where}it"
+        other = ["where that is another"] * bool(self.turned) + [f"on a {self.platform}"] * bool(self.platform)
+        return f"{where}it asks for {' and for '.join(asked)}, and {', '.join(other)} it"
+
+    def others(self, heard: Heard) -> Iterator[Way]:
+        """The ways in which one more of what was asked for is another."""
+        for name, value in heard.settings.items():
+            if name not in self.turned and isinstance(value, bool):
+                yield replace(self, turned=tuple(sorted((*self.turned, name))))
+        if heard.devices.platform and not self.platform:
+            for platform in PLATFORMS:
+                yield replace(self, platform=platform, asked=heard.devices.platform[0])
+
+
+@dataclass
+class Heard:
+    """What code outside the libraries asked for."""
+
+    environment: list[str] = field(default_factory=list)
+    devices: Questions = field(default_factory=Questions)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def problem(self) -> str:
+        """What nobody can turn; or nothing."""
+        if self.environment:
+            return f"it reads the environment ({self.environment[0]}): where that is another, it may do other things"
+        if self.devices.device:
+            return f"it asks a device for its {self.devices.device[0]}: where that is another, it may do other things"
+        for name, value in self.settings.items():
+            if not isinstance(value, bool):
+                return f"it asks for a setting of JAX ({name}), and where that is another it may do other things"
+        return ""
+
+
+@contextmanager
+def surroundings(way: Way, axes: Sequence[str]) -> Iterator[Heard]:
+    """Those of a way to trace; over a mesh with these axes where it is mapped."""
+    with ExitStack() as stack:
+        if way.mapped:
+            kinds = (AxisType.Manual,) * len(axes)
+            stack.enter_context(use_abstract_mesh(AbstractMesh((1,) * len(axes), tuple(axes), axis_types=kinds)))
+        yield Heard(
+            stack.enter_context(_watched_environment()),
+            stack.enter_context(seen_platform(way.platform, _of_rule)),
+            stack.enter_context(_settings(way.turned)),
         )
-    if here is None:
-        return None
-    axes = (AXIS, *(name for name in names_in_code(subject.functions) if name != AXIS))
-    with use_abstract_mesh(AbstractMesh((1,) * len(axes), axes, axis_types=(AxisType.Manual,) * len(axes))):
-        mapped = _traced(subject, sizes, dtype)
-    if mapped is not None and (how := _apart(subject, here, mapped, sizes, dtype)):
-        return Difference(tuple(how), f"inside of a shard_map it is another program: {said(how)}", {})
-    for name, value in settings.items():
-        where = f"it asks for a setting of JAX ({name}), and where that is another it"
-        if not isinstance(value, bool):
-            return Difference((), f"{where} may do other things", {})
-        with _settings(turned=name):
-            there = _traced(subject, sizes, dtype)
-        if (found := _otherwise(subject, here, there, where, sizes, dtype)) is not None:
-            return found
-    if not asked:
-        return None
-    for platform in PLATFORMS:
-        with seen_platform(platform, _of_rule):
-            there = _traced(subject, sizes, dtype)
-        where = f"it asks for the platform ({asked[0]}), and on a {platform} it"
-        if (found := _otherwise(subject, here, there, where, sizes, dtype)) is not None:
-            return found
-    return None
-
-
-def _otherwise(
-    subject: Compared, here: Programs, there: Programs | None, where: str, sizes: Sizes, dtype: str
-) -> Difference | None:
-    """How a rule that asks for its surroundings does otherwise in others."""
-    if there is None:
-        return Difference((), f"{where} does not trace", {})
-    how = _apart(subject, here, there, sizes, dtype)
-    return Difference(tuple(how), f"{where} is another program: {said(how)}", {}) if how else None
-
-
-def _apart(subject: Compared, here: Programs, there: Programs, sizes: Sizes, dtype: str) -> dict[str, str]:
-    """How a trace in other surroundings differs: by value, if it is not the same program."""
-    texts = [serialised_all(programs, rendering({}), fold_sizes=True) for programs in (here, there)]
-    return {} if texts[0] == texts[1] else values_apart(subject, subject.programs(dtype), there, sizes, dtype)
-
-
-def under_x64(subject: Compared, sizes: Sizes, dtypes: Sequence[str]) -> Difference | None:
-    """How the trace in a narrower dtype is another program while JAX computes in 64 bits: by value, if not the same."""
-    for dtype in dtypes:
-        found = _traced(subject, sizes, dtype, wide=True) if dtype != "float64" else None
-        if found is None:  # a rule may refuse a dtype
-            continue
-        general = subject.programs(dtype)
-        fixed = {n: str(v) for n, v in sizes.items()}
-        texts = [
-            serialised_all(programs, rendering(at), erase_dtypes=True, fold_sizes=True)
-            for programs, at in ((general, fixed), (found, {}))
-        ]
-        if texts[0] != texts[1] and (how := values_apart(subject, general, found, sizes, dtype, everywhere=True)):
-            where = f"traced in {dtype} under x64 it is another program"
-            return Difference(tuple(how), f"{where}: {said(how)}", sizes, False)
-    return None
-
-
-def _traced(subject: Compared, sizes: Sizes, dtype: str, wide: bool = False) -> Programs | None:
-    try:
-        return subject.at(sizes, dtype, wide=wide)
-    except CertgradError:
-        return None
 
 
 def _of_rule(frame: Any) -> bool:
@@ -148,8 +142,8 @@ WIDTHS = ("jax_enable_x64", "x64_enabled")
 
 
 @one_at_a_time
-def _settings(turned: str = "") -> Iterator[dict[str, Any]]:
-    """The settings of JAX that code outside the libraries reads, with their values; to that code one is `turned`."""
+def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The settings of JAX that code outside the libraries reads, with their values; to it some are `turned`."""
     asked: dict[str, Any] = {}
     thread = get_ident()
     kind: Any = type(jax.config)
@@ -158,7 +152,7 @@ def _settings(turned: str = "") -> Iterator[dict[str, Any]]:
         if name in WIDTHS:
             return value
         asked[name] = value
-        return not value if name == turned else value
+        return not value if name in turned else value
 
     def attribute(self: Any, name: str) -> Any:
         value = object.__getattribute__(self, name)

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -142,44 +143,92 @@ def typed(value: np.ndarray, weak: bool = False) -> Any:
 _PLATFORM_OF = {"cuda": "gpu", "rocm": "gpu"}
 
 
-@one_at_a_time
-def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[list[str]]:
-    """Let code outside the libraries find that JAX runs on another platform; an empty name leaves it as it is.
+@dataclass(frozen=True)
+class Questions:
+    """What code asked about devices."""
 
-    The list receives the questions that such code asked, but for those about the processor, which is there beside any.
+    platform: list[str] = field(default_factory=list)
+    """By the functions of JAX that answer."""
+    device: list[str] = field(default_factory=list)
+    """The attributes of a device of another platform."""
+
+
+@one_at_a_time
+def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Questions]:
+    """Let code outside the libraries find that JAX runs on another platform, with one device and process more than
+    here; an empty name leaves it as it is.
+
+    Heard are the questions that such code asks, but for those about the processor, which is there beside any.
     """
     own, thread = _bridge.get_backend, threading.get_ident()
-    asked: list[str] = []
+    asked = Questions()
+
+    def of_device(attribute: str) -> None:
+        if threading.get_ident() == thread and asked_by_rule(sys._getframe(2)):
+            asked.device.append(attribute)
 
     def get_backend(platform: Any = None) -> Any:
-        question = sys._getframe(1)
-        by_rule = question.f_globals.get("__name__") == _bridge.__name__ and asked_by_rule(question.f_back)
+        frame: Any = sys._getframe(1)
+        question = "get_backend"
+        while frame is not None and frame.f_globals.get("__name__") == _bridge.__name__:
+            question = frame.f_code.co_name
+            frame = frame.f_back
+        by_rule = asked_by_rule(frame)
         if threading.get_ident() != thread or not by_rule or platform == "cpu":  # every machine has a processor
             return own(platform)
-        asked.append(question.f_code.co_name)
+        asked.platform.append(question)
         if not name or platform is None:
-            return _Elsewhere(own(), name) if name else own(platform)
+            return _Elsewhere(own(), name, of_device) if name else own(platform)
         if _PLATFORM_OF.get(platform, platform) == name:
-            return _Elsewhere(own(), name)
+            return _Elsewhere(own(), name, of_device)
         raise RuntimeError(f"Unknown backend {platform}. Available backends are ['{name}', 'cpu']")
 
+    cached = [(m, n, getattr(m, n)) for m in (jax, _bridge) for n in ("local_devices", "process_count")]
+    named = [m for m in (_bridge, sys.modules.get("jax.extend.backend")) if m is not None]
     try:
-        _bridge.get_backend = get_backend
+        for module in named:
+            module.get_backend = get_backend  # type: ignore[attr-defined]
+        for module, function, kept in cached:
+            setattr(module, function, kept.__wrapped__)  # what was answered before would hide the question
         yield asked
     finally:
-        _bridge.get_backend = own
+        for module in named:
+            module.get_backend = own  # type: ignore[attr-defined]
+        for module, function, kept in cached:
+            setattr(module, function, kept)
 
 
 class _Elsewhere:
-    """A backend, or a device of it, that says it is of another platform."""
+    """A backend, or a device of it, that says it is of another platform. There is one more of them than here, which
+    belongs to a process of its own, the one that asks.
+    """
 
-    def __init__(self, own: Any, platform: str) -> None:
-        self._own, self.platform, self.device_kind = own, platform, platform
+    def __init__(self, own: Any, platform: str, told: Callable[[str], None], processes: int = 0) -> None:
+        self._own, self.platform, self._told, self._processes = own, platform, told, processes
 
     def __getattr__(self, name: str) -> Any:
+        self._told(name)
         return getattr(self._own, name)
 
-    def devices(self) -> list[Any]:
-        return [_Elsewhere(d, self.platform) for d in self._own.devices()]
+    @property
+    def process_index(self) -> Any:
+        """Of a device it is a number, of a backend a method."""
+        index = self._own.process_index
+        return (lambda: index() + 1) if callable(index) else index + self._processes
 
-    local_devices = devices
+    def devices(self) -> list[Any]:
+        own = self._own.devices()
+        more = _Elsewhere(own[-1], self.platform, self._told, 1)
+        return [*(_Elsewhere(d, self.platform, self._told) for d in own), more]
+
+    def local_devices(self) -> list[Any]:
+        return self.devices()[-1:]
+
+    def device_count(self) -> int:
+        return len(self.devices())
+
+    def local_device_count(self) -> int:
+        return len(self.devices())
+
+    def process_count(self) -> int:
+        return self._own.process_count() + 1

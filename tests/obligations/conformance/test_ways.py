@@ -1,0 +1,76 @@
+"""Two questions, of which one hides the other: about sizes, dtypes, the platform, devices and settings of JAX."""
+
+import jax
+import jax.extend.backend
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+
+FLOAT32 = jax.ShapeDtypeStruct((17,), jnp.float32)
+QUESTIONS = {
+    "a size in one dtype": lambda x: x.dtype == jnp.float32 and x.shape[0] == 17,
+    "a dtype at one size": lambda x: x.shape[0] == 17 and x.dtype == jnp.float32,
+    "a type": lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype) == FLOAT32,
+    "a size without 64 bits": lambda x: not jax.config.jax_enable_x64 and x.shape[0] == 17,
+    "a size where numbers are of 32 bits": lambda x: x.shape[0] == 17 and jnp.zeros(3).dtype == jnp.float32,
+    "a size on a platform": lambda x: jax.default_backend() == "gpu" and x.shape[0] == 17,
+    "a platform at one size": lambda x: x.shape[0] == 17 and jax.default_backend() == "gpu",
+    "a platform at a size that is worked out": lambda x: x.shape[0] ** 2 == 289 and jax.default_backend() == "gpu",
+    "a platform in one dtype": lambda x: x.dtype == jnp.float32 and jax.default_backend() == "gpu",
+    "a setting at one size": lambda x: x.shape[0] == 17 and jax.config.jax_debug_nans,
+    "a size in a setting": lambda x: jax.config.jax_debug_nans and x.shape[0] == 17,
+    "a setting on a platform": lambda x: jax.config.jax_debug_nans and jax.default_backend() == "gpu",
+    "how many devices": lambda x: jax.device_count() > 1,
+    "the devices of this process": lambda x: jax.local_devices()[0].platform == "gpu",
+    "the kind of a device": lambda x: "H100" in jax.devices()[0].device_kind,
+    "how many processes": lambda x: jax.process_count() > 1,
+    "which process": lambda x: jax.process_index() > 0,
+    "the backend itself": lambda x: jax.extend.backend.get_backend().platform == "gpu",
+}
+
+
+def squares(holds):
+    """A sum of squares whose slope is 5 in place of 2 where the condition holds."""
+    rule = jax.custom_vjp(lambda x: jnp.sum(x**2))
+    rule.defvjp(lambda x: (jnp.sum(x**2), x), lambda x, g: ((5 if holds(x) else 2) * x * g,))
+    return rule
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_question_is_hidden_by_another(name):
+    assert certgrad.check(squares(QUESTIONS[name]), "n -> ").verdict in ("refuted", "unproved", "proved at sizes")
+
+
+def test_what_is_wrong_in_one_dtype_at_one_size_has_a_witness():
+    report = certgrad.check(squares(QUESTIONS["a dtype at one size"]), "n -> ")
+    assert report.verdict == "refuted"
+    assert report.claims[0].cases[0].reason.startswith("at n = 17 in float32 it is another program")
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        lambda x: 2 if jax.default_backend() == "gpu" and x.shape[0] % 128 == 0 else 2.0,
+        lambda x: 1 + 1 if x.dtype == jnp.float32 and x.shape[0] == 17 else 2,
+        lambda x: 2 + 0 * jax.device_count(),
+    ],
+)
+def test_another_formula_of_the_same_value_stays_proved(same):
+    rule = jax.custom_vjp(lambda x: jnp.sum(x**2))
+    rule.defvjp(lambda x: (jnp.sum(x**2), x), lambda x, g: (same(x) * x * g,))
+    report = certgrad.check(rule, "n -> ")
+    assert report.verdict == "proved", report
+
+
+def test_equal_functions_are_equal_in_every_dtype_at_every_size():
+    assert certgrad.equal(lambda x: 2 * x, lambda x: 2 * x, "n").verdict == "proved"
+    other = certgrad.equal(lambda x: (5 if QUESTIONS["a dtype at one size"](x) else 2) * x, lambda x: 2 * x, "n")
+    assert other.verdict == "refuted"
+
+
+def test_a_function_that_asks_for_the_platform_at_one_size_is_not_certified():
+    def loss(x):
+        return jnp.sum((5 if QUESTIONS["a platform at one size"](x) else 2) * x)
+
+    assert certgrad.certify(certgrad.trace(loss, "n")).verdict == "unproved"
