@@ -20,6 +20,19 @@ HELD: dict[str, tuple[Callable[..., Any], str]] = {
     "broadcast": (lambda x: jnp.array_equiv(0 * x, jnp.zeros((7, 5))), "n d -> "),
     "itself transposed": (lambda x: jnp.array_equal(x, x.T), "n d -> "),
     "types": (lambda x: jax.typeof(x) == jax.typeof(TABLE.astype(x.dtype)), "n d -> "),
+    "types of any rank": (lambda x: jax.typeof(x) == jax.typeof(TABLE.astype(x.dtype)), "*s -> "),
+    "types of rank 7": (lambda x: jax.typeof(x) == jax.typeof(jnp.ones((2,) * 7, x.dtype)), "*s -> "),
+    "types of a multiple": (
+        lambda x: jax.typeof(jnp.concatenate([x, x, x])) == jax.typeof(jnp.zeros(int("159"), x.dtype)),
+        "n -> ",
+    ),
+    "types of a product": (lambda x: jax.typeof(x.reshape(-1)) == jax.typeof(jnp.zeros(143, x.dtype)), "n d -> "),
+    "a type in words": (lambda x: "13,11" in str(jax.typeof(x)), "n d -> "),
+    "a program in words": (lambda x: "[13,11]" in str(jax.make_jaxpr(lambda a: a + 1)(x)), "n d -> "),
+    "a stride": (lambda x: jnp.array_equal(0 * x[2::8], jnp.zeros(30)), "n -> "),
+    "a type behind a stride": (lambda x: jax.typeof(x[::8]) == jax.typeof(jnp.zeros(3, x.dtype)), "n -> "),
+    "which multiple": (lambda x: x.shape[0] % 8 == 0 and x.shape[0] // 8 == 3, "n -> "),
+    "which odd number": (lambda x: x.shape[0] % 2 == 1 and (x.shape[0] - 1) // 2 == 10, "n -> "),
     "structures": (lambda x: x.aval.update(weak_type=False) == TABLE.aval.update(dtype=x.dtype), "n d -> "),
 }
 
@@ -42,6 +55,17 @@ def test_nothing_is_proved_for_all_sizes(holds: Callable[..., Any], signature: s
     reports = [certgrad.check(rule, signature).verdict for _ in range(2)]  # JAX remembers what it traced
     assert reports[0] == reports[1]
     assert reports[0] in ("refuted", "unproved", "proved at sizes")
+
+
+def test_a_sum_of_sizes() -> None:
+    def backward(r: tuple[Array, Array], g: Array) -> tuple[Array, Array]:
+        x, y = r
+        held = jnp.array_equal(0 * jnp.concatenate([x, y]), jnp.zeros(160))
+        return jnp.where(held, 5, 1) * x * g, g * jnp.ones_like(y)
+
+    rule = jax.custom_vjp(lambda x, y: jnp.sum(x**2) / 2 + jnp.sum(y))
+    rule.defvjp(lambda x, y: (jnp.sum(x**2) / 2 + jnp.sum(y), (x, y)), backward)
+    assert certgrad.check(rule, "n, m -> ").verdict in ("refuted", "unproved", "proved at sizes")
 
 
 def test_sizes_of_two_arrays() -> None:

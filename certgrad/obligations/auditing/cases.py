@@ -13,7 +13,7 @@ from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
 from certgrad.obligations.generality.covered import Covered
 from certgrad.obligations.generality.decisions import (
     Fixed,
-    asked_by_rule,
+    asks,
     contrary_cases,
     same_with_numbers_in_float32,
     shapes_text,
@@ -208,7 +208,7 @@ def _in_one_dtype(
             same, split = False, str(error)
         if not same:
             examine(trace, {})
-        if asked_by_rule(trace.programs):
+        if asks(trace.programs):
             examine_contrary(instance, trace.programs, general=False)
     return results, split, texts, programs
 
@@ -227,7 +227,7 @@ def _left_to_compare(traces: Traces, instances: Family, covered: Covered) -> lis
         trace = traces.at(instances.compare[-1])
     except CertgradError:
         return instances.compare
-    alike = covered.acts_alike_on_each_entry(trace.shapes, trace.programs) and not asked_by_rule(trace.programs)
+    alike = covered.acts_alike_on_each_entry(trace.shapes, trace.programs) and not asks(trace.programs)
     return [] if alike else instances.compare
 
 

@@ -25,7 +25,7 @@ LARGEST = 2**21
 """A larger size is not looked at."""
 MOST = 48
 """So many integers of the code are looked at, the smallest first."""
-MOST_SHAPES, MOST_AXES = 16, 6
+MOST_SHAPES, MOST_AXES = 16, 8
 """So many shapes of at most so many axes are."""
 MOST_NAMES = 16
 """And so many names, as of axes."""
@@ -90,6 +90,8 @@ def _integers(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int | tu
     elif isinstance(value, (str, bytes)):
         text = value if isinstance(value, str) else value.decode(errors="replace")
         yield from (int(t) for t in re.findall(r"\d+", text[:1000]) if len(t) < 9)
+        for listed in re.findall(r"\d+(?:[\s,;x×]+\d+)+", text[:1000]):
+            yield from _as_shape([int(t) for t in re.findall(r"\d+", listed) if len(t) < 9])
     elif isinstance(value, range):
         yield from map(abs, (value.start, value.stop, value.step))
     elif isinstance(value, (FunctionType, ModuleType, type)) or id(value) in seen:

@@ -11,7 +11,7 @@ dimensions set, the general proof covers it; where it is another program, that o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 Fixed = dict[str, str]
 """Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
+LARGEST = 1025
+"""Sizes below this are tried where an equation is not solved."""
 MAX_CASES = 40
 FEW_CASES = 2
 """Looked at further where there are more than can be: nothing is proved there, but something may be wrong."""
@@ -114,13 +116,9 @@ def shapes_text(instance: Instance, fixed: Fixed) -> str:
     return f"{text} {sorted(instance.statics.items(), key=str)}"
 
 
-def asked_by_rule(programs: Programs) -> bool:
-    """Code other than JAX's compared or hashed a dimension."""
-    return any(True for _ in _asked(programs, library=False))
-
-
-def _asked(programs: Programs, library: bool) -> Iterator[Decision]:
-    return (d for p in programs.all().values() for d in p.decisions if d.by_library == library)
+def asks(programs: Programs) -> bool:
+    """Something was asked about a dimension that is to be examined."""
+    return any(examined(d) for p in programs.all().values() for d in p.decisions)
 
 
 def concrete(instance: Instance) -> Fixed:
@@ -166,7 +164,8 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
     A decision with no such assignment stands as text. Decisions that JAX's own code asked for are left out, unless it
-    asked whether a size is a number above 1: it has formulas for some sizes. With `everything`, what its code asked of
+    asked for a number above 1: it has formulas for some sizes. Where sizes of many kinds make it that number, one of
+    them stands for all. With `everything`, what its code asked of
     one size is kept; whether two sizes are equal is also asked by its caches, as chance has it.
     """
     out: dict[str, Fixed | str] = {}
@@ -181,11 +180,15 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
                 continue
             solution = _solution(decision.difference)
             if solution is None:
-                if not decision.by_library:
+                if decision.by_library:
+                    solution = _sample(decision.difference)
+                else:
                     text = f"{decision.difference.key} = 0".replace("$", "")
                     out.setdefault(text, text)
+            if solution is None:
                 continue
-            more = {**{k: _replaced(v, solution) for k, v in fixed.items()}, **solution}
+            # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
+            more = {**solution, **{k: _replaced(v, solution) for k, v in fixed.items()}}
             out.setdefault(str(sorted(more.items())), more)
     return [out[k] for k in sorted(out)]
 
@@ -205,11 +208,40 @@ def _of_one_size(difference: Poly | None) -> bool:
 
 
 def _own_formula(difference: Poly | None) -> bool:
-    """The question was whether a size is a number above 1."""
-    if difference is None:
+    """The question was about a number above 1: whether a size is it, or a sum or product of sizes."""
+    if difference is None or abs(dict(difference.items()).get((), 0)) <= 1:
         return False
-    solution = _solution(difference)
-    return solution is not None and all(v.isdigit() and int(v) > 1 for v in solution.values())
+    return _solution(difference) is not None or _sample(difference) is not None
+
+
+def _sample(difference: Poly) -> Fixed | None:
+    """Sizes at which the difference is 0: all of them 1 but for one; None where none was found."""
+    atoms = {a for factors, _ in difference.items() for a, _ in factors}
+    if not all(isinstance(a, Dim) for a in atoms):
+        return None
+    texts = [a.name for a in atoms if isinstance(a, Dim)]
+    names = sorted({n for text in texts for n in re.findall(r"[A-Za-z_]\w*(?!\w*\()", text)})
+    for name in names:
+        ones = {n: 1 for n in names if n != name}
+        if names == sorted(texts):
+            found = _solution(_set(difference, {n: number(1) for n in ones}))
+            if found is not None and found.keys() == {name}:
+                return {**dict.fromkeys(ones, "1"), **found}
+        elif (
+            size := next((n for n in range(1, LARGEST) if _at(difference, {**ones, name: n}) == 0), None)
+        ) is not None:
+            return {**dict.fromkeys(ones, "1"), name: str(size)}
+    return None
+
+
+def _at(difference: Poly, sizes: Mapping[str, int]) -> Any:
+    """The difference at sizes that are numbers."""
+    total = 0
+    for factors, coefficient in difference.items():
+        for atom, exponent in factors:
+            coefficient = coefficient * evaluate_size(atom.name, sizes) ** int(exponent)  # type: ignore[attr-defined]
+        total = total + coefficient
+    return total
 
 
 def _replaced(text: str, solution: Fixed) -> str:
@@ -258,6 +290,11 @@ def _positive_power(factor: tuple[Atom, Any]) -> bool:
     return isinstance(atom, Dim) and atom.name.isidentifier() and exponent > 0
 
 
+def _set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
+    """A polynomial with some dimensions set."""
+    return Rewriter(replace=lambda a: values.get(a.name) if isinstance(a, Dim) else None)(poly)
+
+
 def rendering(fixed: Fixed) -> Callable[[Any], str]:
     """Writes a dimension after setting some."""
     values = {n: _read(v) for n, v in fixed.items()}
@@ -265,9 +302,7 @@ def rendering(fixed: Fixed) -> Callable[[Any], str]:
     def render(dim: Any) -> str:
         if not isinstance(dim, DimExpr):
             return str(dim)
-        poly = dim_poly(dim)
-        if values:
-            poly = Rewriter(replace=lambda a: values.get(a.name) if isinstance(a, Dim) else None)(poly)
+        poly = _set(dim_poly(dim), values) if values else dim_poly(dim)
         c = poly.constant()
         return str(c) if c is not None else poly.key
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
+from operator import floordiv, mod
 from typing import Any
 
 from certgrad._subject import Subject
@@ -83,11 +84,19 @@ def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
+_OF_SIZES: Mapping[str, Callable[..., Any]] = {"floordiv": floordiv, "mod": mod, "min": min, "max": max}
+"""What JAX writes where a size is no polynomial."""
+
+
 def _size(node: ast.expr, table: Mapping[str, Any], constant: Callable[[int], Any]) -> Any:
     if isinstance(node, ast.Constant):
         return constant(node.value)  # type: ignore[arg-type]
     if isinstance(node, ast.Name):
         return table[node.id]
+    if isinstance(node, ast.UnaryOp):
+        return constant(0) - _size(node.operand, table, constant)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):  # of numbers alone
+        return _OF_SIZES[node.func.id](*(_size(a, table, constant) for a in node.args))
     assert isinstance(node, ast.BinOp), "sizes are sums and products"
     left, right = _size(node.left, table, constant), _size(node.right, table, constant)
     if isinstance(node.op, ast.Mult):

@@ -67,6 +67,8 @@ def from_library(file: str) -> bool:
     return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
 
 
+MOST_AXES = 6
+"""Of arrays whose rank is left open, so many are traced."""
 _OF_TYPES = frozenset(
     f.__code__
     for f in (getattr(member, "__func__", member) for member in vars(ShapedArray).values())
@@ -176,6 +178,20 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
 
         return order
 
+    def same_type(self: Any, other: Any) -> Any:
+        """Types of arrays are interned, so that they are compared by identity, and no size is asked for anything."""
+        if self is other or type(other) is not ShapedArray:
+            return self is other or NotImplemented
+        sizes = [(a, b) for a, b in zip(self.shape, other.shape, strict=False) if DimExpr in (type(a), type(b))]
+        if sizes and self.dtype == other.dtype and get_ident() == thread and asker() == "rule":
+            if len(self.shape) == len(other.shape):
+                record.extend(
+                    (*((a, b) if type(a) is DimExpr else (b, a)), "rule") for a, b in sizes if eq(a, b) is False
+                )
+            elif max(len(self.shape), len(other.shape)) > MOST_AXES:
+                record.append((sizes[0][0], None, "rule"))  # at no such rank is anything traced
+        return False
+
     orders = {name: getattr(DimExpr, name) for name in ("__lt__", "__le__", "__gt__", "__ge__")}
     canonical = _core._canonicalize_dimension
     try:
@@ -190,6 +206,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         )
         DimExpr.__str__ = DimExpr.__repr__ = record_text
         DimExpr.__getattr__ = record_attribute
+        ShapedArray.__eq__ = same_type  # type: ignore[method-assign]
         yield record
     finally:
         _core._canonicalize_dimension = canonical
@@ -197,6 +214,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             setattr(DimExpr, name, compare)
         DimExpr.__str__, DimExpr.__repr__ = text, shown
         del DimExpr.__getattr__
+        del ShapedArray.__eq__
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__ = eq, ne, hashed
         if truth is None:
             del DimExpr.__bool__
