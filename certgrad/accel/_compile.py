@@ -130,7 +130,7 @@ class CompiledGraph:
         if case is None or case.graph is None:
             return self
         with jax.ensure_compile_time_eval():  # the sizes are known while JAX traces a program
-            done = certification(case.graph)
+            done = certification(case.graph, compare=False, shared=self.certified.induction.shared)
         _check_proved(done, f"Where {case} {traced.ir.name} is another program, and the graph of that one")
         other = CompiledGraph(done, self.checked, self.monitor is not None, self.options)
         other._there[tuple(sorted(sizes.items()))] = other
@@ -140,9 +140,9 @@ class CompiledGraph:
         specs = self.certified.traced.specs
         leaves = [x if hasattr(x, "dtype") else jnp.asarray(x) for x in arrays]
         sizes = specs.sizes([x.shape for x in leaves])
-        for x, a in zip(leaves, specs.arguments, strict=True):
-            if a.spec.dtype == "float" and not jnp.issubdtype(x.dtype, jnp.floating):
-                raise UsageError(f"{a.name} is {x.dtype}, but its spec is of real numbers. Pass an array of floats.")
+        for x, a, dtype in zip(leaves, specs.arguments, specs.dtypes, strict=True):
+            if problem := _unfit(x, dtype):
+                raise UsageError(f"{a.name} is {x.dtype}, but its spec is of {problem}")
             if _is_explicit(x):
                 raise UsageError(
                     f"{a.name} is on a mesh whose axes are explicit, for which every program would say how each result "
@@ -163,10 +163,17 @@ class CompiledGraph:
         if self.options.dtype is not None:
             return Numbers(jnp.dtype(self.options.dtype), jnp.result_type(int), precision)
         floats = [(x.dtype, dtype) for x, dtype in zip(leaves, expected, strict=True) if kind_of(dtype) == "f"]
+        strong = {x.dtype for x, d in zip(leaves, expected, strict=True) if kind_of(d) == "f" and not _is_weak(x)}
         available = bool(jax.config.read("jax_enable_x64")) or not traced.specs.wide
         if available and all(given == dtype for given, dtype in floats):
             return OwnNumbers(jnp.result_type(float), jnp.result_type(int), precision)
-        real = jnp.result_type(*(given for given, _ in floats)) if floats else jnp.result_type(float)
+        if len(strong) > 1:
+            several = " and ".join(sorted(map(str, strong)))
+            raise UsageError(
+                f"{traced.ir.name} is given arrays of {several}, in which it may be another program. "
+                "Trace it at arrays of these dtypes, or pass arrays of one."
+            )
+        real = jnp.result_type(*(strong or (given for given, _ in floats))) if floats else jnp.result_type(float)
         if real not in self._same:
             self._same[real] = traced.is_same_in(real, bool(jax.config.read("jax_enable_x64")))
         if not self._same[real]:
@@ -276,6 +283,25 @@ def _check_proved(certified: Certification, graph: str) -> None:
             f"{graph} is {certificate.verdict}, so it is not compiled: {'; '.join(certificate.findings)}. "
             "Mend the rules that are named, or run the function with JAX alone."
         )
+
+
+def _unfit(x: Any, dtype: Any) -> str:
+    """What an argument was traced as, and what to do, where it is of another kind of numbers; or nothing.
+
+    Integers are computed in those of 32 or 64 bits: in narrower ones they would wrap where the function's own do not.
+    """
+    kind, own = kind_of(dtype), kind_of(x.dtype)
+    if kind == "f" != own:
+        return "real numbers. Pass an array of floats."
+    if kind == "b" != own:
+        return "truth values. Pass an array of bool."
+    if kind == "i" and x.dtype != dtype and not ({str(x.dtype), str(dtype)} <= {"int32", "int64"} or _is_weak(x)):
+        return f"{dtype}. Pass an array of that dtype, or trace the function at one of {x.dtype}."
+    return ""
+
+
+def _is_weak(x: Any) -> bool:
+    return bool(getattr(x, "weak_type", False))
 
 
 def _is_explicit(x: Any) -> bool:

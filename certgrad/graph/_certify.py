@@ -61,19 +61,19 @@ def certify(traced: TracedGraph) -> GraphCertificate:
     return certification(traced).certificate
 
 
-def certification(traced: TracedGraph, compare: bool = True) -> Certification:
+def certification(traced: TracedGraph, compare: bool = True, shared: Shared | None = None) -> Certification:
     """`certify`, with the proofs that stand behind the certificate.
 
-    With `compare`, what runs is compared with what was traced. Of the library's own ops nothing does that yet.
+    With `compare`, what runs is compared with what was traced. Of the library's own ops nothing does that yet. `shared`
+    are the lemmas of another graph of the same function.
     """
     with without_collection(), sizes_as_integers(reachable_from([traced.fn])):
-        return _certification(traced, compare)
+        return _certification(traced, compare, Shared() if shared is None else shared)
 
 
-def _certification(traced: TracedGraph, compare: bool) -> Certification:
+def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certification:
     if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
-    shared = Shared()
     induction, looked = _taken(traced, shared)
     return Certification(induction.traced, _certificate(induction, compare, looked), induction)
 

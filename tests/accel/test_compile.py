@@ -151,3 +151,23 @@ def test_random_numbers_run_as_they_were_traced() -> None:
     np.testing.assert_allclose(run.value_and_grad(x)[1][0], jax.grad(f)(x))
     with jax.enable_x64(True), pytest.raises(UsageError, match=r"in float32, and in float64 it is another program"):
         run.value_and_grad(np.ones((3, 2)))
+
+
+def test_arrays_of_other_kinds_of_numbers_do_not_run() -> None:
+    """In narrower integers the function's own would wrap, and of integers `~` is another function than of booleans."""
+    halved = compile_graph(trace(lambda w, i: jnp.sum(w * (i // 2)), "m", "m:int"))
+    assert halved.forward(jnp.ones(2), jnp.array([255, 128])) == 127 + 64
+    for given in (np.array([255, 128], np.uint8), jnp.ones(2), jnp.array([True, False])):
+        with pytest.raises(UsageError, match=r"is .*, but its spec is of int32"):
+            halved.forward(jnp.ones(2), given)
+    masked = compile_graph(trace(lambda w, m: jnp.sum(jnp.where(~m, w, -w)), "m", "m:bool"))
+    with pytest.raises(UsageError, match=r"m is int32, but its spec is of truth values\. Pass an array of bool"):
+        masked.forward(jnp.ones(3), jnp.array([0, 1, 2]))
+
+
+def test_arrays_of_several_dtypes_do_not_run_where_one_was_traced() -> None:
+    compiled = compile_graph(trace(lambda x, y: jnp.sum(x * y if x.dtype == y.dtype else 2 * x * y), "n", "n"))
+    with pytest.raises(UsageError, match="given arrays of bfloat16 and float32, in which it may be another program"):
+        compiled.forward(jnp.ones(2), jnp.ones(2, jnp.bfloat16))
+    scaled = compile_graph(trace(lambda x, y: x * y, "n", ""))
+    assert scaled.forward(jnp.ones(2, jnp.bfloat16), 0.5).dtype == jnp.bfloat16
