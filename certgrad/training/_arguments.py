@@ -65,10 +65,11 @@ class Arguments:
                 continue
             if name not in self.groups:
                 raise UsageError(f"There is no argument '{name}'. {self._known()}")
-            found, places = jax.tree.leaves(value), self.groups[name]
-            if len(found) != len(places):
+            found, tree = jax.tree.flatten(value)
+            places, wanted = self.groups[name], self.specs.tree[list(self.groups).index(name)]
+            if tree != wanted:
                 raise UsageError(
-                    f"{name} holds {len(found)} arrays, and its spec {len(places)}. Pass it nested as its spec is."
+                    f"{name} is nested as {tree}, and its spec as {wanted}. Pass it nested as its spec is."
                 )
             out |= {n: x for k, x in zip(places, found, strict=True) if (n := self.leaves[k]) is not None}
         return out

@@ -69,7 +69,10 @@ def from_optax(make: Any, update: Update | None = None) -> Update:
 def _slots(made: Callable[[Named], Any], name: str, update: Update) -> Sequence[str]:
     """What each part of the optimizer's state is in the update: its moments in order, and the count."""
     hyper = {k: 0.1 if v is None else v for k, v in update.hyperparameters.items()}
-    example = {"a": jnp.zeros(2), "b": jnp.zeros((1, 3))}
+    example = {
+        "a": jnp.asarray([0.5, -2.0]),
+        "b": jnp.asarray([[-0.75, 3.0, 0.25]]),
+    }  # what is zero is no copy of these
     try:
         state = made(hyper).init(example)
     except TypeError as error:
@@ -90,8 +93,8 @@ def _slots(made: Callable[[Named], Any], name: str, update: Update) -> Sequence[
         begins = update.initial.get(slot, 0.0)
         if any(bool(jnp.any(x != jnp.asarray(begins, x.dtype))) for x in jax.tree.leaves(part)):
             raise UsageError(
-                f"The state of {name} is not {begins or 'zero'} at the start, and that of {update.name} is. "
-                "State it anew."
+                f"The state of {name} is not {begins or 'zero'} at the start, whatever the parameters are, and that of "
+                f"{update.name} is. State it anew."
             )
     return slots
 

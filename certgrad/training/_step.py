@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from certgrad.accel import Options, compile_graph
 from certgrad.accel._options import PLAIN
@@ -50,7 +52,13 @@ class TrainingStep:
         checked: bool = False,
         monitor: bool = False,
         options: Options = PLAIN,
+        domain: Sequence[str] = (),
     ) -> None:
+        scalars = {*update.hyperparameters, COUNT}
+        self.conditions = [
+            c for c in dict.fromkeys((*update.conditions, *domain)) if {*re.findall(r"[A-Za-z_]\w*", c)} <= scalars
+        ]
+        """The hypotheses of the update on its hyperparameters and the count alone."""
         self.certificate, self.update, self.arguments, self.run = certificate, update, arguments, run
         self.trained, self.keep_gradients = list(certificate.trained), keep_gradients
         self.options = options
@@ -104,12 +112,12 @@ class TrainingStep:
 
         Raises UsageError for one that the update has not, or a value that is not in the update's domain.
         """
-        if any(re.search(rf"\b{re.escape(n)}\b", c) for n in values for c in self.update.conditions):
+        if any(re.search(rf"\b{re.escape(n)}\b", c) for n in values for c in self.conditions):
             found = self._hyperparameters({**context.hyperparameters, **values})
         else:  # without conditions on them, nothing of them need be fetched from a device
             unknown = [n for n in values if n not in context.hyperparameters]
-            if unknown:
-                self._hyperparameters(values)
+            if unknown or not all(map(_is_number, values.values())):
+                self._hyperparameters({**context.hyperparameters, **values})
             found = {**context.hyperparameters, **{n: jnp.asarray(v, float) for n, v in values.items()}}
         return replace(context, hyperparameters=found)
 
@@ -171,8 +179,10 @@ class TrainingStep:
             raise UsageError(
                 f"{self.update.name} needs a value for {missing[0]}: start(…, hyperparameters={{'{missing[0]}': …}})."
             )
+        if wrong := [k for k, v in values.items() if not (_is_number(v) and math.isfinite(v))]:
+            raise UsageError(f"{wrong[0]} is {values[wrong[0]]!r}. A hyperparameter is one finite number.")
         exact = {k: Fraction(repr(float(v))) for k, v in values.items()} | {COUNT: Fraction(0)}
-        broken = next((c for c in self.update.conditions if not inside((c,), exact)), None)
+        broken = next((c for c in self.conditions if not inside((c,), exact)), None)
         if broken is not None:
             shown = ", ".join(f"{k} = {v}" for k, v in values.items())
             raise UsageError(f"{self.update.name} is proved where {broken}, and that does not hold of {shown}.")
@@ -248,6 +258,7 @@ def training_step(
         checked,
         monitor,
         options,
+        domain,
     )
 
 
@@ -282,6 +293,15 @@ def _certified(
     invariant = prove_kept(update, map(arguments.spec, trained))
     certificate = step_certificate(loss.certificate, update, program, trained, unchanged, equality, invariant)
     return certificate, arguments, update
+
+
+def _is_number(value: Any) -> bool:
+    """It is one real number: a finite one of Python's, or in an array, which may be on a device."""
+    if np.shape(value) != () or isinstance(value, str | None):
+        return False
+    dtype = jnp.result_type(value)
+    real = jnp.issubdtype(dtype, jnp.floating) or jnp.issubdtype(dtype, jnp.integer)
+    return real and (not isinstance(value, float) or math.isfinite(value))
 
 
 def _example(names: Sequence[str]) -> str:

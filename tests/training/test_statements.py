@@ -1,7 +1,9 @@
 """What is taken for granted of an update's state is what the statement says, of the arrays that it says it of."""
 
+from collections import OrderedDict
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import optax
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from certgrad import trace
 from certgrad.errors import UsageError
 from certgrad.graph import TracedGraph
-from certgrad.training import certify_step, from_optax, prove_kept, prove_update
+from certgrad.training import SGD, certify_step, from_optax, prove_kept, prove_update, training_step
 from certgrad.training._updates import Update
 
 
@@ -79,3 +81,40 @@ def test_two_arrays_of_one_name() -> None:
 def test_no_parameter_is_trained_and_frozen(graph: TracedGraph) -> None:
     with pytest.raises(UsageError, match="W is both trained and frozen"):
         certify_step(graph, from_optax(optax.sgd(0.1)), ["W"], frozen=["W"])
+
+
+def test_a_state_that_begins_as_a_copy_of_the_parameters_is_not_zero() -> None:
+    def averaged(learning_rate: Any) -> Any:
+        def step(grads: Any, state: Any, params: Any) -> Any:
+            return jax.tree.map(lambda g, p, s: -learning_rate * (g + p - s), grads, params, state["slow"]), state
+
+        return optax.GradientTransformation(lambda params: {"slow": jax.tree.map(jnp.copy, params)}, step)
+
+    own = update(lambda theta, g, moments, t, hyper: (theta - hyper["lr"] * (g + theta - moments[0]), *moments), ("s",))
+    with pytest.raises(UsageError, match="not zero at the start, whatever the parameters are"):
+        from_optax(averaged, own)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [0.1, 0.2], "fast", True])
+def test_a_hyperparameter_is_one_finite_number(graph: TracedGraph, value: Any) -> None:
+    step = training_step(graph, SGD, ["W"])
+    start = {"W": jnp.ones((3, 2)), "b": jnp.zeros(2)}
+    with pytest.raises(UsageError, match="A hyperparameter is one finite number"):
+        step.start(start, hyperparameters={"lr": value})
+    context = step.start(start, hyperparameters={"lr": 0.1})
+    with pytest.raises(UsageError, match="A hyperparameter is one finite number"):
+        step.with_hyperparameters(context, {"lr": value})
+
+
+def test_a_domain_on_hyperparameters_is_asked_when_a_step_starts(graph: TracedGraph) -> None:
+    step = training_step(graph, SGD, ["W"], domain=["lr > 0"])
+    with pytest.raises(UsageError, match="proved where lr > 0"):
+        step.start({"W": jnp.ones((3, 2)), "b": jnp.zeros(2)}, hyperparameters={"lr": -0.1})
+
+
+def test_parameters_are_nested_as_their_spec_is() -> None:
+    nested = trace(lambda p, x: jnp.sum(p["u"] * x - p["v"]), {"u": "n", "v": "n"}, "x: n")
+    step = training_step(nested, SGD, ["p"])
+    for given in (OrderedDict(v=jnp.ones(2), u=3 * jnp.ones(2)), {"v2": jnp.ones(2), "u2": jnp.ones(2)}):
+        with pytest.raises(UsageError, match="p is nested as "):
+            step.start({"p": given}, hyperparameters={"lr": 0.1})
