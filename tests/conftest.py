@@ -71,15 +71,18 @@ def verdicts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def proofs_alone() -> Iterator[None]:
-    """Nor is a proof compared with what happens at numbers and in calls: for tests of the calculus, or of what is done
-    with what is proved.
+    """Nor is a proof compared with what happens at numbers and in calls, or looked at a last time: for tests of the
+    calculus, or of what is done with what is proved.
 
-    The comparison can take a proof away and gives none, so that here no wrong rule is left to it. It has tests of its
-    own (tests/obligations/conformance), and is part of most of those of rules and graphs, and of all attacks.
+    Both can take a proof away and give none, so that here no wrong rule is left to them. They have tests of their own
+    (tests/obligations/conformance, tests/obligations/verify), and are part of most of those of rules and graphs, and of
+    all attacks.
     """
     audit = importlib.import_module("certgrad.obligations.auditing.audit")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_check, "diagnosed", lambda rule, certificate, made, seconds: ())
         patch.setattr(audit, "_compared", lambda traces, run, certificate: certificate)
+        patch.setattr(audit, "looked_at", lambda traces, certificate: certificate)
         patch.setattr(_certify, "measured", lambda traced: Conformance(()))
+        patch.setattr(_certify, "defects", lambda induction, there, fixed: [])
         yield

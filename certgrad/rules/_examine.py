@@ -54,10 +54,11 @@ def examine(rule: UserRule) -> Examined:
         ]
         count = len(arrays)
         arrays += [jax.ShapeDtypeStruct((), "float32", weak_type=True)] * len(rule.params)
-        returned: list[Any] = []
+        is_complex: list[bool] = []
 
         def outputs(*xs: Any) -> list[Any]:
-            returned[:] = jax.tree_util.tree_leaves(rule.call(xs[:count], rule.choices[0], xs[count:]))
+            returned = jax.tree_util.tree_leaves(rule.call(xs[:count], rule.choices[0], xs[count:]))
+            is_complex[:] = map(jnp.iscomplexobj, returned)  # of a size it can be asked in a trace alone
             return real_parts(returned)
 
         forward = trace(outputs, arrays)
@@ -74,7 +75,7 @@ def examine(rule: UserRule) -> Examined:
         outputs=floats,
         integers=any(whole),
         strange=other[0] if other else "",
-        complex_outputs=any(map(jnp.iscomplexobj, returned)),
+        complex_outputs=any(is_complex),
     )
     reverse = "custom_vjp_call" in primitives_of(forward.jaxpr) and rule.kind != "jax.custom_vjp"
     backward = backward_of(rule.custom)

@@ -17,7 +17,7 @@ from certgrad.hypotheses.floats import Floats
 from certgrad.hypotheses.parse import parse
 from certgrad.hypotheses.size_texts import NoSizeError, names_in
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
 LENGTH = 3

@@ -21,7 +21,7 @@ from certgrad.testing import assert_certified
 
 from .test_check import custom_vjp
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def pade(x):

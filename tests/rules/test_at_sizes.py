@@ -12,7 +12,7 @@ from certgrad.errors import UsageError
 from certgrad.obligations.certificate import stated
 from certgrad.testing import assert_certified
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 @jax.custom_vjp

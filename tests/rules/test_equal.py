@@ -244,3 +244,8 @@ TURN = 2 * np.pi
 )
 def test_whole_turns(turned, verdict):
     assert certgrad.equal(turned, jnp.sin, "n").verdict == verdict
+
+
+def test_a_function_may_return_a_size() -> None:
+    assert certgrad.equal(lambda x: x.shape[0], lambda x: jnp.sum(jnp.ones_like(x)), "n").verdict == "proved"
+    assert certgrad.equal(lambda x: x.shape[0] + 1, lambda x: jnp.sum(jnp.ones_like(x)), "n").verdict == "refuted"

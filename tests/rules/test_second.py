@@ -10,7 +10,7 @@ from certgrad.errors import UsageError
 from certgrad.rules._configuration import nearest
 from certgrad.testing import assert_certified
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def rule(value, bwd):

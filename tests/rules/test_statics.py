@@ -21,7 +21,7 @@ from certgrad.rules._statics import text_of
 
 from .test_check import custom_vjp
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def leaky_rule(slope, **options):
