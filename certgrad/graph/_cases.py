@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations.generality.decisions import Fixed, contrary, rendering
+from certgrad.obligations.generality.decisions import Fixed, Sample, contrary, rendering
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.tracing.jax_internals import Program, serialised
 
@@ -48,12 +48,12 @@ def contrary_cases(programs: Programs | OneProgram, fixed: Fixed, everything: bo
     Without `everything`, only what code other than JAX's asked.
     """
     found = contrary(programs, fixed, everything)  # type: ignore[arg-type]
-    cases = [
-        {d: re.sub(r"^\((\w+)\)$", r"\1", re.sub(r"\b1\*", "", v)) for d, v in f.items()}
-        for f in found
-        if not isinstance(f, str)
-    ]
-    return cases, [f for f in found if isinstance(f, str)]
+    return [_simplified(f) for f in found if not isinstance(f, str)], [f for f in found if isinstance(f, str)]
+
+
+def _simplified(fixed: Fixed) -> Fixed:
+    simple = {d: re.sub(r"^\((\w+)\)$", r"\1", re.sub(r"\b1\*", "", v)) for d, v in fixed.items()}
+    return Sample(simple, fixed.question) if isinstance(fixed, Sample) else simple
 
 
 def shown(fixed: Fixed, names: Mapping[str, str] | None = None) -> str:
@@ -70,6 +70,8 @@ def shown(fixed: Fixed, names: Mapping[str, str] | None = None) -> str:
         other = next(j for j in ("j", "i", f"{d}_") if j not in (renamed(d), *fixed))  # of a residue class
         return f"{renamed(d)} = {alone.sub(other, v)} for some {other}"
 
+    if isinstance(fixed, Sample):  # what is not so at some of these sizes is said of none
+        return renamed(fixed.question)
     return " and ".join(equation(d, v) for d, v in sorted(fixed.items()))
 
 

@@ -17,6 +17,7 @@ from certgrad.obligations.auditing.untraced import untraced
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, sealed
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._fits import IN_RANGE
+from certgrad.obligations.tracing.jax_internals import key_dtype
 
 from ._examine import examine
 from ._report import Judged
@@ -154,7 +155,7 @@ class _Pair(UserRule):
         """Raises RuleError, naming both, where the outputs are not nested alike or have other shapes."""
         instance = family(self, self.cases[0]).prove[0]
         shapes = instance.shapes()
-        dtypes = {"held": jnp.float32, "int": jnp.int32, "bool": jnp.bool_}
+        dtypes = {"float": jnp.float32, "held": jnp.float32, "int": jnp.int32, "bool": jnp.bool_, "key": key_dtype()}
         arrays = [jax.ShapeDtypeStruct(s, dtypes[d]) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]
         found: list[Any] = []
         for rule in (self, self.other):

@@ -17,7 +17,7 @@ from ._at_numbers import Difference, at_numbers, most_entries
 from ._calls import PLAIN, called, plan_of
 from ._compared import Compared, arguments
 from ._executed import NARROW, WAY, executed
-from ._numbers import assignments, in_code, shapes_in_code
+from ._numbers import as_they_are, assignments, in_code, shapes_in_code
 from ._outside import watched_outside
 from ._points import sized
 from ._precision import Sizes
@@ -93,7 +93,7 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
 def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance:
     compared: list[str] = []
     widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
-    listed = _listed(subject)[: effort.traces]
+    listed = _listed(subject, effort.traces)
     places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
     places = places if subject.names else places[:1]
     asked: list[tuple[Sizes, Heard]] = []
@@ -129,7 +129,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     ran = ["a trace"] * bool(subject.names) + ["calls"] * bool(done)
     if ran and not any(text.startswith(WAY) for text in subject.unseen):
         there = f" at {sized(subject.names, places[0])}" if subject.names else ""
-        narrow = f", with integers of {' and '.join(NARROW)} too" if done and subject.integers else ""
+        integers = f"{', '.join(NARROW[:-1])} and {NARROW[-1]}"
+        narrow = f", with integers of {integers} too" if done and subject.integers else ""
         compared.append(f"{WAY} in {' and '.join(ran)}{there}{narrow}")
     if refused:
         compared.append(f"no calls in {', '.join(refused)}")
@@ -140,10 +141,14 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     return Conformance(tuple(compared))
 
 
-def _listed(subject: Compared) -> list[dict[str, int]]:
-    """The sizes that are put in; none where all are numbers."""
+def _listed(subject: Compared, most: int | None) -> list[dict[str, int]]:
+    """The sizes that are put in; none where all are numbers. Of `most` so many some are shapes that the code holds."""
     names, code = subject.names, subject.functions
-    return assignments(names, in_code(code), shapes_in_code(code)) if names else []
+    if not names:
+        return []
+    found, shapes = assignments(names, in_code(code)), as_they_are(names, shapes_in_code(code))
+    kept = found if most is None else found[:most]
+    return kept + [s for s in shapes[:most] if s not in kept]
 
 
 def _cycled(row: Sequence[int], count: int) -> list[int]:

@@ -42,7 +42,7 @@ OF_THREADS = ("_thread", "_queue")
 """Whose functions and objects are how threads start, wait and tell each other: locks above all."""
 THROUGH = frozenset({"threading", "queue", "concurrent", "multiprocessing"})
 """What Python makes of them, for its callers."""
-NARROW = ("int8", "uint8")
+NARROW = ("int8", "uint8", "int16", "uint32")
 """Dtypes of integers in which rules are not traced. What they return there may be wrapped: values tell nothing."""
 MOST = 2_000_000
 """So many instructions are watched in one trace, or in the calls at one place: about a second."""

@@ -131,14 +131,22 @@ def _as_shape(parts: Sequence[Any]) -> Iterator[tuple[int, ...]]:
         yield tuple(parts)
 
 
-def assignments(
-    names: Sequence[str], numbers: Sequence[int], shapes: Sequence[tuple[int, ...]] = ()
-) -> list[dict[str, int]]:
+def as_they_are(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> list[dict[str, int]]:
+    """Shapes of as many axes as there are dimensions, as they are and turned round.
+
+    Types of arrays can be compared without a question about a size.
+    """
+    if len(names) < 2:
+        return []
+    ways = (way for shape in shapes if len(shape) == len(names) for way in (shape, shape[::-1]))
+    return [dict(zip(names, way, strict=True)) for way in dict.fromkeys(ways)]
+
+
+def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, int]]:
     """Values of all dimensions, so that each takes every size: first those that always are looked at, then the code's.
 
     Dimensions take different sizes, the next of the list each. A number of the code may be that of the entries of an
-    array, of their bytes, or of a square: then it is a product of sizes. A shape of as many axes as there are
-    dimensions is tried as it is and turned round: types of arrays can be compared without a question about a size.
+    array, of their bytes, or of a square: then it is a product of sizes.
     """
     told = sorted(numbers)[:MOST]
     near = {m for n in told for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}
@@ -150,8 +158,6 @@ def assignments(
     if len(names) > 1:
         out += [_product(names, n) for n in told if n > 3]
         out += [dict.fromkeys(names, n) for n in told if n > 1]
-        ways = (way for shape in shapes if len(shape) == len(names) for way in (shape, shape[::-1]))
-        out += [dict(zip(names, way, strict=True)) for way in ways]
     return list({str(a): a for a in out}.values())
 
 

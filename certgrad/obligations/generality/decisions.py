@@ -39,6 +39,16 @@ if TYPE_CHECKING:
 
 Fixed = dict[str, str]
 """Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
+
+
+class Sample(dict[str, str]):
+    """Some sizes in place of all at which a question is answered otherwise."""
+
+    def __init__(self, fixed: Mapping[str, str], question: str) -> None:
+        super().__init__(fixed)
+        self.question = question
+
+
 LARGEST = 1025
 """Sizes below this are tried where an equation is not solved."""
 MAX_CASES = 40
@@ -179,16 +189,18 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
             if not Facts().signs(decision.difference) & ZERO:
                 continue
             solution = _solution(decision.difference)
+            text, sampled = f"{decision.difference.key} = 0".replace("$", ""), solution is None
             if solution is None:
                 if decision.by_library:
                     solution = _sample(decision.difference)
                 else:
-                    text = f"{decision.difference.key} = 0".replace("$", "")
                     out.setdefault(text, text)
             if solution is None:
                 continue
             # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
-            more = {**solution, **{k: _replaced(v, solution) for k, v in fixed.items()}}
+            more: Fixed = {**solution, **{k: _replaced(v, solution) for k, v in fixed.items()}}
+            if sampled or isinstance(fixed, Sample):
+                more = Sample(more, text if sampled else getattr(fixed, "question", text))
             out.setdefault(str(sorted(more.items())), more)
     return [out[k] for k in sorted(out)]
 

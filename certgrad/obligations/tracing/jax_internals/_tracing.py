@@ -67,6 +67,7 @@ def from_library(file: str) -> bool:
     return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
 
 
+_TEXTS = frozenset({"__str__", "__repr__", "__format__"})
 MOST_AXES = 6
 """Of arrays whose rank is left open, so many are traced."""
 _OF_TYPES = frozenset(
@@ -157,8 +158,17 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             record.append((self, None, "rule"))
         return hashed(self)
 
+    def asker_of_text() -> str:
+        """Who asks for a text, of a type or of a program too, as `str` does. What JAX writes for itself is none."""
+        outermost, frame = None, sys._getframe(2)
+        while frame is not None and from_library(frame.f_code.co_filename):
+            outermost, frame = frame, frame.f_back  # type: ignore[assignment]
+        if frame is None or (outermost is not None and outermost.f_code.co_name not in _TEXTS):
+            return "library"
+        return _asker(frame.f_code.co_filename)
+
     def record_text(self: Any) -> str:
-        if get_ident() == thread and asker() == "rule":
+        if get_ident() == thread and "rule" in (asker(), asker_of_text()):
             record.append((self, None, "rule"))
         return text(self)
 
