@@ -126,6 +126,8 @@ class CompiledGraph:
 
     def _of_sizes(self, sizes: Mapping[str, int]) -> CompiledGraph:
         traced = self.certified.traced
+        if empty := [d for d, n in sizes.items() if n < 1]:
+            raise UsageError(f"{empty[0]} is 0 in these arrays; {traced.ir.name} is certified where it is at least 1.")
         case = program_at(traced, sizes) if sizes and traced.fn is not None else None
         if case is None or case.graph is None:
             return self

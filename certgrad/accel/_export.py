@@ -37,7 +37,7 @@ class ExportError(CertgradError):
 
 @dataclass(frozen=True)
 class ExportedGraph:
-    """A graph that was read back. Each program takes the arrays that `arguments` names, in that order."""
+    """A graph that was read back. A program takes the arrays that `arguments` names, in that order, nested or not."""
 
     certificate: GraphCertificate
     arguments: Mapping[str, str]
@@ -62,7 +62,13 @@ class ExportedGraph:
     def _run(self, name: str, arrays: Sequence[Any]) -> Any:
         if name not in self.programs:
             raise UsageError(f"The graph was written with {' and '.join(self.programs)}, and not with {name}.")
-        return self.programs[name].call(*arrays)
+        flat, program = jax.tree.leaves(arrays), self.programs[name]
+        if len(flat) != len(program.in_avals):
+            raise UsageError(
+                f"{name} takes {len(program.in_avals)} arrays and got {len(flat)}. Pass {', '.join(self.arguments)}"
+                f"{', then a seed for each output' if name == 'vjp' else ''}."
+            )
+        return program.call(*flat)
 
 
 def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platforms: Sequence[str] = ()) -> Path:

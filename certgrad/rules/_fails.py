@@ -20,6 +20,7 @@ from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.obligations.conformance import arguments
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
+from certgrad.rules._open_number import OpenNumberError
 
 from ._layers import REVERSE
 from ._user_rule import UserRule
@@ -129,7 +130,7 @@ def _given(x: np.ndarray) -> Any:
 def _error(run: Callable[[], Any]) -> str:
     try:
         run()
-    except (jax.errors.JaxRuntimeError, MemoryError):
+    except (jax.errors.JaxRuntimeError, MemoryError, OpenNumberError):
         return ""
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)

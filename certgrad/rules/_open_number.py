@@ -14,6 +14,10 @@ from certgrad.errors import TraceError
 from certgrad.obligations.tracing.jax_internals import stands_for
 
 
+class OpenNumberError(TraceError):
+    """Code needs the value of a number that is left open. Where it runs, there is one."""
+
+
 class OpenNumber:
     """In place of a float in a rule's arguments; `value` is traced."""
 
@@ -28,7 +32,7 @@ class OpenNumber:
         return self._value
 
     def _refuse(self, *_: Any) -> NoReturn:
-        raise TraceError(
+        raise OpenNumberError(
             f"the code needs the value of {self._name}, which is left open as every real number; give values by "
             "certgrad.each"
         )

@@ -65,6 +65,11 @@ def test_a_size_that_no_case_can_be_solved_for() -> None:
     assert [compiled.forward(jnp.ones(n)) for n in (82, 83)] == [82, 3 * 83]
 
 
+def test_no_claim_is_made_of_empty_arrays(compiled) -> None:
+    with pytest.raises(UsageError, match="n is 0 in these arrays; right is certified where it is at least 1"):
+        compiled.forward(jnp.ones((0, 3)))
+
+
 def test_guards_are_those_of_the_program_that_runs() -> None:
     def loss(x):
         return jnp.sum(jnp.log(x)) if x.shape[0] == 2 * x.shape[1] else jnp.sum(x / x[0])
@@ -81,7 +86,9 @@ def test_guards_are_those_of_the_program_that_runs() -> None:
 def test_exports_are_of_the_program_at_their_sizes(compiled, tmp_path) -> None:
     x = jnp.ones((4, 2))
     found = load_exported(export_graph(compiled, tmp_path / "right.zip", x))
-    assert found.forward(x) == right(x)
+    assert found.forward(x) == found.forward({"x": x}) == right(x)
+    with pytest.raises(UsageError, match=r"forward takes 1 arrays and got 2\. Pass x\."):
+        found.forward(x, x)
     assert found.certificate.graph.nodes[2].operands[0].text == "5.0"
     with pytest.raises(UsageError, match=r"Where n = 2\*d, right is another program.*numbers: n, d"):
         export_onnx(compiled, tmp_path / "all.onnx")

@@ -21,6 +21,11 @@ HELD: dict[str, tuple[Callable[..., Any], str]] = {
     "itself transposed": (lambda x: jnp.array_equal(x, x.T), "n d -> "),
     "types": (lambda x: jax.typeof(x) == jax.typeof(TABLE.astype(x.dtype)), "n d -> "),
     "types of any rank": (lambda x: jax.typeof(x) == jax.typeof(TABLE.astype(x.dtype)), "*s -> "),
+    "two sizes at any rank": (lambda x: jnp.array_equal(0 * x, jnp.zeros((13, 11))), "*s -> "),
+    "the last axis, however many there are": (
+        lambda x: jnp.array_equal(0 * x.sum(tuple(range(x.ndim - 1))), jnp.zeros(17)) if x.ndim > 1 else False,
+        "*s -> ",
+    ),
     "types of rank 7": (lambda x: jax.typeof(x) == jax.typeof(jnp.ones((2,) * 7, x.dtype)), "*s -> "),
     "types of a multiple": (
         lambda x: jax.typeof(jnp.concatenate([x, x, x])) == jax.typeof(jnp.zeros(int("159"), x.dtype)),
@@ -32,6 +37,7 @@ HELD: dict[str, tuple[Callable[..., Any], str]] = {
     "a stride": (lambda x: jnp.array_equal(0 * x[2::8], jnp.zeros(30)), "n -> "),
     "a type behind a stride": (lambda x: jax.typeof(x[::8]) == jax.typeof(jnp.zeros(3, x.dtype)), "n -> "),
     "which multiple": (lambda x: x.shape[0] % 8 == 0 and x.shape[0] // 8 == 3, "n -> "),
+    "a multiple of another size": (lambda x: x.shape[0] % 3 == 0 and x.shape[0] // 3 == x.shape[1], "a b -> "),
     "which odd number": (lambda x: x.shape[0] % 2 == 1 and (x.shape[0] - 1) // 2 == 10, "n -> "),
     "structures": (lambda x: x.aval.update(weak_type=False) == TABLE.aval.update(dtype=x.dtype), "n d -> "),
 }

@@ -40,7 +40,7 @@ def proved_case(
 ) -> tuple[dict[str, list[Result]], str, list[str], Programs]:
     """What came of each obligation at all families of shapes, in each dtype that needs a proof of its own."""
     general = instances.prove[0]
-    dtypes = proved_in(traces, general)
+    dtypes = proved_in(traces, general, instances.compare)
     results: dict[str, list[Result]] = {kind: [] for kind in traces.op.kinds}
     texts: list[str] = []
     traced: list[Programs] = []
@@ -74,8 +74,9 @@ class _Dtypes:
     """The dtypes that are called, to see whether the code does there what was proved."""
 
 
-def proved_in(traces: Traces, instance: Instance) -> _Dtypes:
-    """One trace stands for all dtypes where float32 gives the same program and the code cannot tell further ones apart.
+def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = ()) -> _Dtypes:
+    """One trace stands for all dtypes where float32 gives the same program and the code cannot tell further ones apart;
+    of a user's rule also at the other instances, whose ranks its code may ask for together with a dtype.
 
     Else float64 and float32 are each proved on their own, and the claim is about those two only. That will do for a
     user's rule; an op of the library has to be one program in every dtype.
@@ -99,6 +100,8 @@ def proved_in(traces: Traces, instance: Instance) -> _Dtypes:
             raise
         return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance), claimed=("float64",))
     name = None if stable else _different(programs, in_float32)
+    if name is None and not traces.op.is_op:
+        name = next(filter(None, (_different_at(traces, narrow, other) for other in others)), None)
     reason = dtype_sensitive(traces.op) if name is None else f"the {name} is another program in float32"
     if traces.op.is_op:
         return _Dtypes([traces], unproved=reason, numbers=not stable)
@@ -113,6 +116,14 @@ def _different(programs: Programs, others: Programs) -> str | None:
     """The name of a program that is not the same but for dtypes."""
     first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, others))
     return next((name for name, text in first.items() if text != second[name]), None)
+
+
+def _different_at(traces: Traces, narrow: Traces, instance: Instance) -> str | None:
+    """The same at another instance, where both trace."""
+    try:
+        return _different(traces.at(instance).programs, narrow.at(instance).programs)
+    except CertgradError:
+        return None
 
 
 def _impure(traces: Traces, instance: Instance) -> str:

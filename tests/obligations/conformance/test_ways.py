@@ -42,6 +42,23 @@ def test_no_question_is_hidden_by_another(name):
     assert certgrad.check(squares(QUESTIONS[name]), "n -> ").verdict in ("refuted", "unproved", "proved at sizes")
 
 
+@pytest.mark.parametrize(
+    "holds", [lambda x: x.ndim == 3 and x.dtype == jnp.float32, lambda x: x.ndim == 3 and not jax.config.jax_enable_x64]
+)
+def test_a_rank_in_one_dtype(holds):
+    assert certgrad.check(squares(holds), "*s -> ").verdict == "refuted"
+
+
+@pytest.mark.parametrize("dtype", [jnp.int8, jnp.int16, jnp.uint32])
+def test_integers_of_other_widths(dtype):
+    rule = jax.custom_vjp(lambda x, i: jnp.sum(x[i]))
+    rule.defvjp(
+        lambda x, i: (jnp.sum(x[i]), (x, i)),
+        lambda r, g: (jnp.zeros_like(r[0]).at[r[1]].add(5 * g if r[1].dtype == dtype else g), None),
+    )
+    assert certgrad.check(rule, "n, m:int ->").verdict == "unproved"
+
+
 def test_what_is_wrong_in_one_dtype_at_one_size_has_a_witness():
     report = certgrad.check(squares(QUESTIONS["a dtype at one size"]), "n -> ")
     assert report.verdict == "refuted"
