@@ -110,8 +110,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         names = subject.names[0] if len(subject.names) == 1 else f"({', '.join(subject.names)})"
         compared.append(f"traces at {names} = {shown}")
     either = effort.either and not subject.draws
-    dtypes_first = [*widths, *(d for d in dtypes if d not in widths)]
-    if (found := otherwise(subject, places[0], dtypes_first, either, asked)) is not None:
+    ordered = [*widths, *(d for d in dtypes if d not in widths)]
+    if (found := otherwise(subject, places[0], ordered, either, asked)) is not None:
         return Conformance((), found)
     plan = plan_of(places, dtypes, effort.calls, either)
     found, refused = called(subject, plan)

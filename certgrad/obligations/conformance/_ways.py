@@ -73,6 +73,7 @@ class Ways:
                 return found
             if sizes == self.place and not (way.wide and way.dtype in HALF) and (found := self.asks(way)) is not None:
                 return found
+        self.subject.unseen[f"more than {MOST} ways to trace it"] = None
         return None
 
     def asks(self, way: Way) -> Difference | None:
@@ -81,10 +82,10 @@ class Ways:
             return None
         cases: deque[Fixed] = deque([{}])
         known = {c for c in contrary(self.subject.general(way.dtype), {}) if isinstance(c, str)}
-        count = 0
-        while cases and count < MOST_CASES:
+        for _ in range(MOST_CASES):
+            if not cases:
+                return None
             fixed = cases.popleft()
-            count += 1
             with surroundings(way, self.axes) as heard:
                 found = self.subject.left_open(fixed, way.dtype, way.wide)
             if (difference := self.heard(way, self.place, heard)) is not None:
@@ -98,6 +99,8 @@ class Ways:
                 elif (sizes := self._numbers(case)) is not None:
                     cases.append(case)
                     self.wait(way, sizes)
+        if cases:
+            self.subject.unseen[f"more than {MOST_CASES} cases of sizes in one way to trace it"] = None
         return None
 
     def _numbers(self, fixed: Fixed) -> Sizes | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -175,8 +176,8 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
 
     A decision with no such assignment stands as text. Decisions that JAX's own code asked for are left out, unless it
     asked for a number above 1: it has formulas for some sizes. Where sizes of many kinds make it that number, one of
-    them stands for all. With `everything`, what its code asked of
-    one size is kept; whether two sizes are equal is also asked by its caches, as chance has it.
+    them stands for all. With `everything`, what its code asked of one size is kept; whether two sizes are equal is also
+    asked by its caches, as chance has it.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
@@ -239,10 +240,15 @@ def _sample(difference: Poly) -> Fixed | None:
             found = _solution(_set(difference, {n: number(1) for n in ones}))
             if found is not None and found.keys() == {name}:
                 return {**dict.fromkeys(ones, "1"), **found}
-        elif (
-            size := next((n for n in range(1, LARGEST) if _at(difference, {**ones, name: n}) == 0), None)
-        ) is not None:
+        elif (size := _found(difference, ones, name)) is not None:
             return {**dict.fromkeys(ones, "1"), name: str(size)}
+    return None
+
+
+def _found(difference: Poly, others: Mapping[str, int], name: str) -> int | None:
+    """The least size at which the difference is 0; None where none is small, or no number can be put in."""
+    with suppress(KeyError, ZeroDivisionError):
+        return next((n for n in range(1, LARGEST) if _at(difference, {**others, name: n}) == 0), None)
     return None
 
 
