@@ -122,7 +122,7 @@ def _watched_environment() -> Iterator[list[str]]:
             frame: Any = sys._getframe(1)
             while frame is not None and _of_python(frame):
                 frame = frame.f_back
-            if get_ident() == thread and _of_rule(frame):
+            if get_ident() == thread and _of_rule(frame) and not _in_an_import(frame):
                 read.append(str(args[0]) if args else "all of it")
             return own[name](self, *args)
 
@@ -165,6 +165,15 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
         yield asked
     finally:
         del kind.__getattribute__
+
+
+def _in_an_import(frame: Any) -> bool:
+    """What asks belongs to a module that is imported, as JAX imports parts of scipy when they are first needed."""
+    while frame is not None and not _of_certgrad(frame):
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _of_python(frame: Any) -> bool:

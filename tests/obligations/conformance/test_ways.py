@@ -1,5 +1,7 @@
 """Two questions, of which one hides the other: about sizes, dtypes, the platform, devices and settings of JAX."""
 
+import importlib
+
 import jax
 import jax.extend.backend
 import jax.numpy as jnp
@@ -91,3 +93,16 @@ def test_a_function_that_asks_for_the_platform_at_one_size_is_not_certified():
         return jnp.sum((5 if QUESTIONS["a platform at one size"](x) else 2) * x)
 
     assert certgrad.certify(certgrad.trace(loss, "n")).verdict == "unproved"
+
+
+def test_what_a_module_reads_when_it_is_imported_is_no_question_of_the_rule(tmp_path, monkeypatch):
+    (tmp_path / "reads_at_import.py").write_text("import os\nHOME = os.environ.get('HOME')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def forward(x):
+        importlib.import_module("reads_at_import")
+        return jnp.sum(x**2)
+
+    rule = jax.custom_vjp(forward)
+    rule.defvjp(lambda x: (forward(x), x), lambda x, g: (2 * x * g,))
+    assert "environment" not in str(certgrad.check(rule, "n -> "))
