@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from certgrad.obligations.certificate import (
     HOLDS,
+    PROOFS,
     Certificate,
     Claim,
     VerdictName,
@@ -122,6 +123,13 @@ class Report(Judged):
         return listed(self.certificate)
 
     @property
+    def rests_on(self) -> list[str]:
+        """How floats, integers and signs are read where something is proved, and facts about numbers that floats can
+        break."""
+        proved = [claim for claim in self.claims if claim.verdict in PROOFS]
+        return list(dict.fromkeys(text for claim in proved for text in (*claim.idealisations, *claim.facts)))
+
+    @property
     def sizes(self) -> list[dict[str, int]]:
         """The sizes that the verdict is about; empty where it is about all."""
         return list(self.certificate.sizes or ())
@@ -166,6 +174,8 @@ class Report(Judged):
             lines.append(self.approximates)
         if hypotheses := self.hypotheses:
             lines.append("under: " + ", ".join(hypotheses))
+        if rests_on := self.rests_on:
+            lines.append("this rests on: " + "; ".join(rests_on))
         if why := not_for_all(self.certificate):
             lines.append(why)
         if self.dtypes:

@@ -23,7 +23,10 @@ from ._linear_map import everywhere, within
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]
-SIGNS = "the signs of {}, which its equations leave open, are taken to be one function of the matrix that does not jump"
+SIGNS = (
+    "the signs of {}, which its equations leave open, are taken to be one function of the matrix that does not jump; "
+    "LAPACK's jump at matrices that are triangular or diagonal already"
+)
 
 
 def _entry(x: Tensor) -> tuple[Poly, Var, Var, tuple[Poly, Poly]]:
