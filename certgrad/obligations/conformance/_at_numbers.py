@@ -85,7 +85,7 @@ def values_apart(
                 apart[name].append("it is missing")
                 continue
             try:
-                other = run(found[name], here.of(name), Setting())
+                other = run(found[name], _as_taken(found[name], here.of(name)), Setting())
                 how = unlike(other, program, here.of(name), sizes, dtype)
             except Exception as error:  # an operation may refuse a value in its own way
                 subject.unseen[f"the {name} at numbers ({type(error).__name__})"] = None
@@ -95,6 +95,12 @@ def values_apart(
         return dict.fromkeys(general, "no point of the domain was found to compare it at")
     reduce = all if everywhere else any
     return {name: next(filter(None, hows)) for name, hows in apart.items() if hows and reduce(hows)}
+
+
+def _as_taken(program: Program, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Floats in the dtypes in which the program takes them, which may be several."""
+    taken = zip(operands, program.jaxpr.invars, strict=True)
+    return [x.astype(v.aval.dtype) if kind_of(x.dtype) == "f" and _is_float(v) else x for x, v in taken]
 
 
 def most_entries(program: Program) -> int:

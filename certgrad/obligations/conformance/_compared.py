@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -104,9 +105,14 @@ class Compared:
     def _of(self, dtype: str) -> Traces:
         return self.traces.get(dtype == "float64", next(iter(self.traces.values())))
 
-    def at(self, sizes: Sizes, dtype: str, wide: bool = False) -> Programs:
-        """Traced at numbers, and if `wide` while JAX computes in 64 bits. Raises TraceError or RuleError."""
+    def at(self, sizes: Sizes, dtype: str, wide: bool = False, alone: int | None = None) -> Programs:
+        """Traced at numbers, and if `wide` while JAX computes in 64 bits; or with this array `alone` of the dtype, by
+        its place among the arrays of floats, and the others of 64 bits. Raises TraceError or RuleError."""
         shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
+        if alone is not None:
+            exact = [*(shapes.exact or [""] * len(shapes.dtypes))]
+            exact[shapes.floats[alone]], dtype = dtype, "float64"
+            shapes = replace(shapes, exact=tuple(exact))
         rules = self.op.rules(shapes.statics)
         wide = wide or dtype == "float64"
         return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
@@ -121,6 +127,12 @@ class Compared:
     def integers(self) -> bool:
         """Whether an argument is of integers."""
         return "int" in self.instance.dtypes
+
+    @property
+    def several_floats(self) -> bool:
+        """Whether several arguments are of floats whose dtype is left open."""
+        exact = self.instance.exact or ("",) * len(self.instance.dtypes)
+        return sum(d == "float" and not e for d, e in zip(self.instance.dtypes, exact, strict=True)) > 1
 
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain, the same in every run."""

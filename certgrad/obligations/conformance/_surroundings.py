@@ -33,6 +33,8 @@ class Way:
     dtype: str
     wide: bool = False
     """A narrow dtype while JAX computes in 64 bits."""
+    alone: int | None = None
+    """The one array of floats, by its place among them, that is of the dtype where the others are of 64 bits."""
     mapped: bool = False
     """As inside of `shard_map`."""
     platform: str = ""
@@ -50,7 +52,8 @@ class Way:
         """A clause that lacks its verb: `it asks for the platform (default_backend), and on a gpu it`."""
         asked = [f"a setting of JAX ({name})" for name in self.turned]
         asked += [f"the platform ({self.asked})"] if self.platform else []
-        where = f"traced in {self.dtype} under x64 " * self.wide + "inside of a shard_map " * self.mapped
+        among = "in" if self.alone is None else "with one array of"
+        where = f"traced {among} {self.dtype} under x64 " * self.wide + "inside of a shard_map " * self.mapped
         if not asked:
             return f"{where}it"
         other = ["where that is another"] * bool(self.turned) + [f"on a {self.platform}"] * bool(self.platform)

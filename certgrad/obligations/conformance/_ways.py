@@ -71,7 +71,8 @@ class Ways:
             way, sizes = self.waiting.popleft()
             if (found := self._at(way, sizes)) is not None:
                 return found
-            if sizes == self.place and not (way.wide and way.dtype in HALF) and (found := self.asks(way)) is not None:
+            rarely = way.alone is not None or (way.wide and way.dtype in HALF)
+            if sizes == self.place and not rarely and (found := self.asks(way)) is not None:
                 return found
         self.subject.unseen[f"more than {MOST} ways to trace it"] = None
         return None
@@ -147,7 +148,7 @@ class Ways:
 
 def _traced(subject: Compared, way: Way, sizes: Sizes) -> Programs | None:
     try:
-        return subject.at(sizes, way.dtype, wide=way.wide)
+        return subject.at(sizes, way.dtype, wide=way.wide, alone=way.alone)
     except CertgradError:
         return None
 
@@ -172,6 +173,9 @@ def otherwise(
     for dtype in dtypes if either else ():
         if dtype != "float64":
             found.wait(Way(dtype, wide=True), place)
+    if either and "float32" in dtypes and subject.several_floats:
+        for k in range(2):
+            found.wait(Way("float32", wide=True, alone=k), place)
     for dtype in dtypes[1:]:  # what is traced there at numbers is what calls run
         if (difference := found.asks(Way(dtype))) is not None:
             return difference

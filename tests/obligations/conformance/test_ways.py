@@ -106,3 +106,29 @@ def test_what_a_module_reads_when_it_is_imported_is_no_question_of_the_rule(tmp_
     rule = jax.custom_vjp(forward)
     rule.defvjp(lambda x: (forward(x), x), lambda x, g: (2 * x * g,))
     assert "environment" not in str(certgrad.check(rule, "n -> "))
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [lambda x, y: x.dtype != y.dtype, lambda x, y: jnp.result_type(x, y) != y.dtype, lambda x, y: x.dtype < y.dtype],
+)
+def test_arrays_of_two_dtypes(holds):
+    """In the dtypes that the claim names, of which one array may have the one and another the other."""
+    rule = jax.custom_vjp(lambda x, y: jnp.sum(x * y))
+
+    def backward(r, g):
+        x, y = r
+        factor = 5 if holds(x, y) else 1
+        return (factor * y * g).astype(x.dtype), (factor * x * g).astype(y.dtype)
+
+    rule.defvjp(lambda x, y: (jnp.sum(x * y), (x, y)), backward)
+    assert certgrad.check(rule, "n, n -> ").verdict == "unproved"
+
+
+def test_a_rule_that_casts_stays_proved():
+    rule = jax.custom_vjp(lambda x, y: jnp.sum(x * y))
+    rule.defvjp(
+        lambda x, y: (jnp.sum(x * y), (x, y)),
+        lambda r, g: ((r[1] * g).astype(r[0].dtype), (r[0] * g).astype(r[1].dtype)),
+    )
+    assert certgrad.check(rule, "n, n -> ").proved
