@@ -14,7 +14,7 @@ from jax import lax
 
 from certgrad import ops
 from certgrad.accel import verify_graph
-from certgrad.graph import GraphCertificate, _certify, _interpreted, _lemma, _proof, _refutation, certify, trace
+from certgrad.graph import GraphCertificate, _certify, _interpreted, _lemma, _look, _proof, _refutation, certify, trace
 from certgrad.graph.certificate import Lemma, NodeHypothesis, Step, sealed
 from certgrad.hypotheses.canonical import canonical
 from certgrad.hypotheses.text import text
@@ -157,6 +157,7 @@ def test_a_wrong_rule_with_a_forged_proof_is_found_by_evaluation(rule: Any, monk
     monkeypatch.setattr(_proof, "prove", lambda problem, kind: Outcome())
     monkeypatch.setattr(_lemma._proved, "table", {})
     traced = trace(of(rule), "x: n d", "w: d")
+    monkeypatch.setattr(_certify, "defects", _look.defects)
     assert any("defect: its lemma was proved, and does not hold at " in text for text in certify(traced).findings)
     monkeypatch.setattr(_certify, "defects", lambda induction, there, fixed: [])
     certificate = certify(traced)
