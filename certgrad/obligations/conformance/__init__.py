@@ -98,7 +98,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     places = places if subject.names else places[:1]
     asked: list[tuple[Sizes, Heard]] = []
     for sizes in [*listed, places[0]]:
-        with surroundings(Way(widths[0]), ()) as heard:
+        with surroundings(Way(widths[0]), (), subject.files) as heard:
             found = at_numbers(subject, sizes, widths[0])
         if found is not None:
             return Conformance((), found)

@@ -19,7 +19,7 @@ from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 
 from certgrad._threads import one_at_a_time
 
-from ..tracing.jax_internals import Questions, from_library, seen_platform
+from ..tracing.jax_internals import Questions, asks_for_others, from_library, seen_platform
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 AXIS = "certgrad"
@@ -90,14 +90,14 @@ class Heard:
 
 
 @contextmanager
-def surroundings(way: Way, axes: Sequence[str]) -> Iterator[Heard]:
-    """Those of a way to trace; over a mesh with these axes where it is mapped."""
+def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Iterator[Heard]:
+    """Those of a way to trace code in these files; over a mesh with these axes where it is mapped."""
     with ExitStack() as stack:
         if way.mapped:
             kinds = (AxisType.Manual,) * len(axes)
             stack.enter_context(use_abstract_mesh(AbstractMesh((1,) * len(axes), tuple(axes), axis_types=kinds)))
         yield Heard(
-            stack.enter_context(_watched_environment()),
+            stack.enter_context(_watched_environment(files)),
             stack.enter_context(seen_platform(way.platform, _of_rule)),
             stack.enter_context(_settings(way.turned)),
         )
@@ -113,8 +113,8 @@ def _of_certgrad(frame: Any) -> bool:
 
 
 @one_at_a_time
-def _watched_environment() -> Iterator[list[str]]:
-    """The names of variables of the environment that code outside the libraries reads."""
+def _watched_environment(files: Collection[str]) -> Iterator[list[str]]:
+    """The names of variables of the environment that code in these files reads, or what it calls."""
     read: list[str] = []
     thread = get_ident()
     kind: Any = type(os.environ)
@@ -122,10 +122,7 @@ def _watched_environment() -> Iterator[list[str]]:
 
     def watching(name: str) -> Callable[..., Any]:
         def ask(self: Any, *args: Any) -> Any:
-            frame: Any = sys._getframe(1)
-            while frame is not None and _of_python(frame):
-                frame = frame.f_back
-            if get_ident() == thread and _of_rule(frame) and not _in_an_import(frame):
+            if get_ident() == thread and _reads(sys._getframe(1), files):
                 read.append(str(args[0]) if args else "all of it")
             return own[name](self, *args)
 
@@ -170,18 +167,17 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
         del kind.__getattribute__
 
 
-def _in_an_import(frame: Any) -> bool:
-    """What asks belongs to a module that is imported, as JAX imports parts of scipy when they are first needed."""
+def _reads(frame: Any, files: Collection[str]) -> bool:
+    """Whether code in these files reads, itself or by what it calls.
+
+    What JAX calls on its own reads for JAX, and a module that is imported, as JAX imports parts of scipy when they are
+    first needed, for itself.
+    """
     while frame is not None and not _of_certgrad(frame):
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
+        file = frame.f_code.co_filename
+        if file.startswith("<frozen importlib") or (from_library(file) and not asks_for_others(file)):
+            return False
+        if file in files:
             return True
         frame = frame.f_back
     return False
-
-
-def _of_python(frame: Any) -> bool:
-    """Code of Python's own that reads the environment for its caller: `os.getenv`, `Mapping.get`."""
-    return frame.f_code.co_filename.startswith("<frozen") or frame.f_globals.get("__name__") in (
-        "os",
-        "collections.abc",
-    )

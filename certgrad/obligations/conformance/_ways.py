@@ -87,7 +87,7 @@ class Ways:
             if not cases:
                 return None
             fixed = cases.popleft()
-            with surroundings(way, self.axes) as heard:
+            with surroundings(way, self.axes, self.subject.files) as heard:
                 found = self.subject.left_open(fixed, way.dtype, way.wide)
             if (difference := self.heard(way, self.place, heard)) is not None:
                 return difference
@@ -112,7 +112,7 @@ class Ways:
         return sizes if all(n >= 1 for n in sizes.values()) else None
 
     def _at(self, way: Way, sizes: Sizes) -> Difference | None:
-        with surroundings(way, self.axes) as heard:
+        with surroundings(way, self.axes, self.subject.files) as heard:
             there = _traced(self.subject, way, sizes)
         if (found := self.heard(way, sizes, heard)) is not None:
             return found

@@ -1,6 +1,7 @@
 """Two questions, of which one hides the other: about sizes, dtypes, the platform, devices and settings of JAX."""
 
 import importlib
+import shutil
 
 import jax
 import jax.extend.backend
@@ -132,3 +133,9 @@ def test_a_rule_that_casts_stays_proved():
         lambda r, g: ((r[1] * g).astype(r[0].dtype), (r[0] * g).astype(r[1].dtype)),
     )
     assert certgrad.check(rule, "n, n -> ").proved
+
+
+def test_what_a_rule_has_the_standard_library_read_is_its_own_question():
+    report = certgrad.check(squares(lambda x: shutil.which("certgrad-is-no-such-program") is not None), "n -> ")
+    assert report.verdict == "unproved"
+    assert "it reads the environment (PATH)" in str(report).replace("\n", " ")

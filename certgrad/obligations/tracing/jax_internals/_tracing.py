@@ -53,7 +53,7 @@ def _asker(file: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _asks_for_others(file: str) -> bool:
+def asks_for_others(file: str) -> bool:
     """A file of the standard library or of numpy: what it asks of a size is what its caller wants to know."""
     if file.startswith("<frozen "):
         return True
@@ -123,7 +123,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             if file == "<string>":
                 # Generated, as the methods of a dataclass are: it belongs to the module of its names.
                 file = str(frame.f_globals.get("__file__", ""))
-            if not _asks_for_others(file):
+            if not asks_for_others(file):
                 return _asker(file)
             frame = frame.f_back
         return "library"
