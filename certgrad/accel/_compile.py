@@ -121,7 +121,8 @@ class CompiledGraph:
         """`at`, for all dimensions by name."""
         key = tuple(sorted(sizes.items()))
         if key not in self._there:
-            self._there[key] = self._of_sizes(sizes)
+            other = self._there[key] = self._of_sizes(sizes)
+            other._there[key] = other
         return self._there[key]
 
     def _of_sizes(self, sizes: Mapping[str, int]) -> CompiledGraph:
@@ -134,9 +135,7 @@ class CompiledGraph:
         with jax.ensure_compile_time_eval():  # the sizes are known while JAX traces a program
             done = certification(case.graph, compare=False, shared=self.certified.induction.shared)
         _check_proved(done, f"Where {case} {traced.ir.name} is another program, and the graph of that one")
-        other = CompiledGraph(done, self.checked, self.monitor is not None, self.options)
-        other._there[tuple(sorted(sizes.items()))] = other
-        return other
+        return CompiledGraph(done, self.checked, self.monitor is not None, self.options)
 
     def _sweep(self, arrays: Sequence[Any]) -> tuple[Sweep, list[Any]]:
         specs = self.certified.traced.specs

@@ -38,7 +38,7 @@ class Way:
     mapped: bool = False
     """As inside of `shard_map`."""
     platform: str = ""
-    asked: str = ""
+    asked: str = field(default="", compare=False)
     """The question that the platform answers."""
     turned: tuple[str, ...] = ()
     """The settings of JAX that are others to the code that asks for them."""

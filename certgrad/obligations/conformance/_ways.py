@@ -41,8 +41,9 @@ class Ways:
     dtype: str
     """In which the rule was compared at numbers."""
     waiting: deque[tuple[Way, Sizes]] = field(default_factory=deque)
-    seen: dict[Any, None] = field(default_factory=dict)
-    here: dict[Any, Programs | None] = field(default_factory=dict)
+    seen: set[tuple[Way, str]] = field(default_factory=set)
+    here: dict[tuple[str, str], Programs | None] = field(default_factory=dict)
+    """What was traced in plain surroundings, by dtype and sizes."""
 
     def __post_init__(self) -> None:
         self.axes = (AXIS, *(name for name in names_in_code(self.subject.functions) if name != AXIS))
@@ -57,10 +58,9 @@ class Ways:
 
     def wait(self, way: Way, sizes: Sizes) -> None:
         """Let it be traced at these sizes, and where the way is new, at those about which it asks there."""
-        for there in (self.place, sizes) if (way, None) not in self.seen else (sizes,):
-            self.seen.setdefault((way, None))
+        for there in (self.place, sizes):
             if (key := (way, str(there))) not in self.seen:
-                self.seen[key] = None
+                self.seen.add(key)
                 self.waiting.append((way, there))
 
     def differs(self) -> Difference | None:

@@ -68,6 +68,7 @@ def from_library(file: str) -> bool:
 
 
 _TEXTS = frozenset({"__str__", "__repr__", "__format__"})
+"""What Python calls where code asks an object for its text."""
 MOST_AXES = 6
 """Of arrays whose rank is left open, so many are traced."""
 _OF_TYPES = frozenset(
