@@ -70,8 +70,8 @@ def verdicts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def proofs_alone() -> Iterator[None]:
-    """Nor is a proof compared with what happens at numbers and in calls, or looked at a last time: for tests of the
+def uncompared() -> Iterator[None]:
+    """A proof is not compared with what happens at numbers and in calls, nor looked at a last time: for tests of the
     calculus, or of what is done with what is proved.
 
     Both can take a proof away and give none, so that here no wrong rule is left to them. They have tests of their own
@@ -80,9 +80,16 @@ def proofs_alone() -> Iterator[None]:
     """
     audit = importlib.import_module("certgrad.obligations.auditing.audit")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_check, "diagnosed", lambda rule, certificate, made, seconds: ())
         patch.setattr(audit, "_compared", lambda traces, run, certificate: certificate)
         patch.setattr(audit, "looked_at", lambda traces, certificate: certificate)
         patch.setattr(_certify, "measured", lambda traced: Conformance(()))
         patch.setattr(_certify, "defects", lambda induction, there, fixed: [])
+        yield
+
+
+@pytest.fixture(scope="module")
+def proofs_alone(uncompared: None) -> Iterator[None]:
+    """As `uncompared`, and nobody looks for the likely cause of what is refuted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_check, "diagnosed", lambda rule, certificate, made, seconds: ())
         yield

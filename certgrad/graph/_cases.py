@@ -80,12 +80,18 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
     and where it chose between rules, perhaps, which the program does not show.
 
     Comparisons of dimensions by the function's own code are decided the other way one by one, and again in the traces
-    so found. Those by JAX's library code (every broadcast asks) are tried together: all dimensions 1, and all equal.
+    so found. Those by JAX's library code (every broadcast asks) are tried together, all dimensions 1 and all equal, and one by
+    one where that is another program.
     """
     names = traced.ir.dims
-    queue: list[Fixed] = [dict.fromkeys(names, "1")] if names else []
+    together: list[tuple[Fixed, list[Fixed]]] = (
+        [(dict.fromkeys(names, "1"), [{n: "1"} for n in names])] if names else []
+    )
     if len(names) > 1:
-        queue.append(dict.fromkeys(names[1:], names[0]))
+        pairs: list[Fixed] = [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
+        together.append((dict.fromkeys(names[1:], names[0]), pairs))
+    apart = {str(sorted(whole.items())): parts for whole, parts in together}
+    queue: list[Fixed] = [whole for whole, _ in together]
     cases, questions = contrary_cases(OneProgram(traced.program), {}, everything=False)
     queue += cases
     asked = [*cases]
@@ -108,7 +114,10 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
         queue += cases
         asked += cases
         yield from (Case(fixed, None, q) for q in questions)
-        if (same := _is(traced, other, fixed)) <= (fixed in asked):
+        same = _is(traced, other, fixed)
+        if not same:
+            queue += apart.get(key, [])
+        if same <= (fixed in asked):
             yield Case(fixed, other, same=same, asked=fixed in asked)
 
 

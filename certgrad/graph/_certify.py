@@ -33,7 +33,7 @@ from certgrad.graph.ir import Node
 from certgrad.hypotheses.sizes import at_sizes
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
 from certgrad.obligations.conformance import Conformance
-from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, rendering
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
 from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import versions
@@ -246,7 +246,8 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
     for case in other_programs(induction.traced):
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue
-        found = _at(case, induction, accepted)
+        some_of_many = isinstance(case.fixed, Sample) and not case.same
+        found = None if some_of_many else _at(case, induction, accepted)
         if found is not None:
             asked += [f"where {case}: {text}" for text in found]
             if case.asked and not case.same:

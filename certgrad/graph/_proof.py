@@ -24,7 +24,7 @@ from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
-from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, rendering
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.meaning.semantics_inputs import argument
@@ -111,7 +111,9 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
         seen.add(key)
         other = prove_at(case) if len(seen) <= CASES else None
         alike = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
-        if other is None or other.programs is None or not other.holds or not alike:
+        # What is another program at some of many sizes is not proved at the others.
+        at_some = isinstance(case, Sample) and other is not None and not _are_same(proof.programs, case, other.programs)
+        if other is None or other.programs is None or not other.holds or not alike or at_some:
             proof.dimensions.append(f"not {shown(case)}")
             continue
         more_there = [c for s, c in other.stated.items() if s not in proof.stated]
@@ -172,9 +174,16 @@ def same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
         own = traced_programs(operation, here.run, here.shapes)
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
         return False
+    return _are_same(proof.programs, sizes, own)
+
+
+def _are_same(general: Programs, sizes: Fixed, there: Programs | None) -> bool:
+    """The programs at these sizes are the general ones."""
+    if there is None:
+        return False
     expected, found = (
         serialised_all(programs.all(), rendering(fixed), fold_sizes=True)
-        for programs, fixed in ((proof.programs, sizes), (own, {}))
+        for programs, fixed in ((general, sizes), (there, {}))
     )
     return expected == found
 

@@ -11,7 +11,7 @@ from jax.sharding import PartitionSpec as P
 
 from certgrad import check
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 TURN, BACK = ([(j, (j + by) % 3) for j in range(3)] for by in (1, -1))
 

@@ -8,6 +8,8 @@ import pytest
 from certgrad import certify, trace
 from certgrad.graph._report import render_markdown, render_text
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def loss(w, x, labels):
     kept = jnp.log(jax.nn.relu(x @ w))

@@ -13,6 +13,8 @@ from certgrad.graph.ir import Ref
 from tests.graph import models
 from tests.graph.models import MLP, mlp, mlp_with
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def certificate(fn, *specs: str) -> GraphCertificate:
     return certify(trace(fn, *specs))

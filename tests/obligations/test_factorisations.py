@@ -10,6 +10,8 @@ from certgrad.obligations import audit
 from tests.obligations.test_linear_solves import own_jvp, own_vjp
 from tests.obligations.traps import Trap, check, declare, hypotheses, named
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 cholesky, inverse, solve = jnp.linalg.cholesky, jnp.linalg.inv, jnp.linalg.solve
 POSITIVE = "the matrix a[i,j] + a[j,i] in row i and column j is positive definite"
 A = np.array([[2.0, 1.0], [0.5, 3.0]])

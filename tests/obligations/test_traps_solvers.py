@@ -14,6 +14,8 @@ from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.tracing.jax_internals import abstract, dim_poly, symbols, trace
 from tests.obligations.test_solvers import jacobi, proof, rule
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 
 def solver(residual, run):
     """A marked solver with a name of its own."""

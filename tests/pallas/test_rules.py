@@ -18,7 +18,7 @@ from certgrad import check
 
 from . import kernels as k
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def rule(forward, backward):

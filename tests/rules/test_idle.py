@@ -7,7 +7,7 @@ from jax import lax
 
 import certgrad
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 IDLE = "what is multiplied by 0 is finite"
 

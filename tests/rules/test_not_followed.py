@@ -12,6 +12,8 @@ from jax import Array
 
 import certgrad
 
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
 TABLE = jnp.array([1.0, 3.0, -2.0, 5.0])
 
 

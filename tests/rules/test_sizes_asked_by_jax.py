@@ -58,9 +58,10 @@ def _five_times(holds: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(("holds", "signature"), HELD.values(), ids=HELD)
 def test_nothing_is_proved_for_all_sizes(holds: Callable[..., Any], signature: str) -> None:
     rule = _five_times(holds)
-    reports = [certgrad.check(rule, signature).verdict for _ in range(2)]  # JAX remembers what it traced
-    assert reports[0] == reports[1]
-    assert reports[0] in ("refuted", "unproved", "proved at sizes")
+    # JAX remembers what it traced. What is proved at single sizes afterwards is looked at in test_at_sizes.py.
+    verdicts = [certgrad.check(rule, signature, sizes=None).verdict for _ in range(2)]
+    assert verdicts[0] == verdicts[1]
+    assert verdicts[0] in ("refuted", "unproved")
 
 
 def test_a_sum_of_sizes() -> None:
@@ -71,7 +72,7 @@ def test_a_sum_of_sizes() -> None:
 
     rule = jax.custom_vjp(lambda x, y: jnp.sum(x**2) / 2 + jnp.sum(y))
     rule.defvjp(lambda x, y: (jnp.sum(x**2) / 2 + jnp.sum(y), (x, y)), backward)
-    assert certgrad.check(rule, "n, m -> ").verdict in ("refuted", "unproved", "proved at sizes")
+    assert certgrad.check(rule, "n, m -> ", sizes=None).verdict in ("refuted", "unproved")
 
 
 def test_sizes_of_two_arrays() -> None:
@@ -82,7 +83,7 @@ def test_sizes_of_two_arrays() -> None:
 
     rule = jax.custom_vjp(lambda x, y: jnp.sum(x**2) / 2 + jnp.sum(y))
     rule.defvjp(lambda x, y: (jnp.sum(x**2) / 2 + jnp.sum(y), (x, y)), backward)
-    assert certgrad.check(rule, "n, m -> ").verdict in ("refuted", "unproved", "proved at sizes")
+    assert certgrad.check(rule, "n, m -> ", sizes=None).verdict in ("refuted", "unproved")
 
 
 def test_functions_that_differ_at_one_shape_are_not_equal() -> None:

@@ -18,6 +18,8 @@ from certgrad.rules._infer import inferred
 
 from .test_check import custom_vjp
 
+pytestmark = pytest.mark.usefixtures("uncompared")
+
 
 def dense(params, x):
     return x @ params["w"] + params["b"]

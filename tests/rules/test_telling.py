@@ -10,7 +10,7 @@ import certgrad
 from certgrad.obligations.tracing.jax_internals import abstract, trace
 from certgrad.rules._telling import telling
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
+pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 
 def forward(function, *shapes):

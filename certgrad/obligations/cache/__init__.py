@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.cache._folder import DEFAULT_FOLDER, Folder
     from certgrad.obligations.cache._homes import UnknownError
     from certgrad.obligations.cache._identity import Identity
-    from certgrad.obligations.cache._key import entry_name, package_is_as_it_was, package_surroundings
+    from certgrad.obligations.cache._key import entry_name, of_library, package_is_as_it_was, package_surroundings
 
 _PUBLIC = {
     "DEFAULT_FOLDER": "_folder",
@@ -24,6 +24,7 @@ _PUBLIC = {
     "Identity": "_identity",
     "UnknownError": "_homes",
     "entry_name": "_key",
+    "of_library": "_key",
     "package_is_as_it_was": "_key",
     "package_surroundings": "_key",
 }
@@ -35,6 +36,7 @@ __all__ = [
     "Identity",
     "UnknownError",
     "entry_name",
+    "of_library",
     "package_is_as_it_was",
     "package_surroundings",
 ]

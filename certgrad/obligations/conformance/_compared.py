@@ -98,7 +98,8 @@ class Compared:
             wide = wide or dtype == "float64"
             with sizes_as_integers(reachable_from(self.roots)):
                 rules = self.op.rules(shapes.statics)
-                return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype))
+                count, where = len(self.op.params), f"'{self.title}'"
+                return trace_rules(rules, shapes, count, where, wide, np.dtype(dtype), together=True)
         except CertgradError:
             return None
 
@@ -117,11 +118,14 @@ class Compared:
         wide = wide or dtype == "float64"
         return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
 
-    def anew(self, dtype: str) -> None:
-        """Trace it once more at sizes left open, as for a proof. Raises TraceError or RuleError."""
-        found = self._of(dtype).again(self.instance, wide=dtype == "float64")
+    def anew(self, dtype: str) -> bool:
+        """Trace it once more at sizes left open, as for a proof; whether it is the same. Raises TraceError or
+        RuleError."""
+        traces, wide = self._of(dtype), dtype == "float64"
+        found = traces.again(self.instance, wide=wide)
         if isinstance(found, CertgradError):
             raise found
+        return found.text == traces.at(self.instance, wide=wide).text
 
     @property
     def integers(self) -> bool:

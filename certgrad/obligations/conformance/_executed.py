@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
-from threading import get_ident
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -25,7 +24,7 @@ from certgrad.errors import CertgradError
 
 from ..generality.guards import INSTALLED
 from ..generality.reach import code_in, is_users_code
-from ..tracing.jax_internals import unremembered
+from ..tracing.jax_internals import UNWATCHED, unremembered
 from ._at_numbers import Difference
 from ._calls import outcome
 from ._compared import Compared
@@ -68,7 +67,10 @@ def executed(subject: Compared, places: Sequence[Sizes], dtype: str, calls: bool
 
 
 def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls: bool) -> Difference | None:
-    ran = _in(partial(subject.anew, dtype), subject)
+    same: list[bool] = []
+    ran = _in(lambda: same.append(subject.anew(dtype)), subject)
+    if same == [False]:
+        return Difference((), "traced again after what it remembers was emptied, it is another program", {})
     if ran is None:
         return None
     if subject.names:
@@ -146,13 +148,24 @@ def watched(subject: Compared, traced: Ran | None = None) -> Iterator[Seen]:
 
     In calls, `traced` is what ran in traces: of what JAX calls back, that alone is looked at.
     """
-    seen, thread = Seen(left=MOST), get_ident()
+    seen = Seen(left=MOST)
     graph = subject.op.rules_of_nodes
     reached = {f.__code__ for f in subject.functions}
     own = {code for one in reached for code in code_in(one)}
     outer = sys._getframe(2)  # of the block that is watched
-    known: dict[int, tuple[CodeType, Any]] = {}
-    """By identity, as a code object takes long to hash: with what watches it, if it is looked at."""
+    watchers: dict[int, tuple[CodeType, Any, bool]] = {}
+    """By identity, as a code object takes long to hash: what watches it, if it is looked at, and whether it may have
+    to do with threads."""
+    dull: dict[int, CodeType] = {}
+    """Code of which neither is the case, which is nearly all that runs."""
+    listening = False
+
+    def listen(on: bool) -> None:
+        """Only in code that may have to do with threads is heard what is called: JAX calls a thousand times as much."""
+        nonlocal listening
+        if on is not listening:
+            listening = on
+            sys.setprofile(called if on else None)
 
     def watcher(code: CodeType, names: Mapping[str, Any]) -> Any:
         if code.co_filename.startswith("<") and code not in reached:  # what Python's own code generates
@@ -163,6 +176,7 @@ def watched(subject: Compared, traced: Ran | None = None) -> Iterator[Seen]:
 
         def local(frame: FrameType, event: str, _: Any) -> Any:
             if event == "opcode":
+                listen(True)  # again, after what it called
                 add(frame.f_lasti)
                 seen.left -= 1
                 if seen.left <= 0:
@@ -173,23 +187,38 @@ def watched(subject: Compared, traced: Ran | None = None) -> Iterator[Seen]:
 
         return local
 
+    def heard(frame: FrameType, event: str, _: Any) -> Any:
+        listen(True)
+        return heard
+
     def entered(frame: FrameType, event: str, _: Any) -> Any:
         code = frame.f_code
-        if id(code) not in known:
-            known[id(code)] = code, watcher(code, frame.f_globals)
-        if (local := known[id(code)][1]) is None:
+        if id(code) in dull:
+            if listening:
+                listen(False)
             return None
-        if get_ident() != thread:
-            if code.co_filename in subject.files:
-                subject.in_threads.add(f"{Path(code.co_filename).name}:{frame.f_lineno}")
+        if id(code) not in watchers:
+            of_threads = code.co_filename in subject.files or _module(frame) in THROUGH or code is UNWATCHED
+            watchers[id(code)] = code, watcher(code, frame.f_globals), of_threads
+        _, local, of_threads = watchers[id(code)]
+        if local is not None:
+            through = _called_back(frame, outer)
+            unseen = traced is not None and code not in traced if through == callback.__file__ else code not in own
+            if through and unseen:
+                local = None
+        if local is None and not of_threads:
+            if watchers[id(code)][1] is None:
+                dull[id(code)] = code
+            listen(False)
             return None
-        through = _called_back(frame, outer)
-        if through == callback.__file__ and traced is not None and code not in traced:
-            return None
-        if through not in ("", callback.__file__) and code not in own:
-            return None
+        listen(of_threads)
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        return local
+        return local or heard
+
+    def elsewhere(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if code.co_filename in subject.files and watcher(code, frame.f_globals) is not None:
+            subject.in_threads.add(f"{Path(code.co_filename).name}:{frame.f_lineno}")
 
     def called(frame: FrameType | None, event: str, what: Any) -> None:
         if event != "c_call" or _owner(what) not in OF_THREADS:
@@ -200,9 +229,9 @@ def watched(subject: Compared, traced: Ran | None = None) -> Iterator[Seen]:
             subject.in_threads.add(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}")
 
     before, of_threads, of_calls = sys.gettrace(), threading.gettrace(), sys.getprofile()
-    sys.setprofile(called)
+    sys.setprofile(None)
     sys.settrace(entered)
-    threading.settrace(entered)  # of those that start from now on
+    threading.settrace(elsewhere)  # of those that start from now on
     try:
         yield seen
     finally:

@@ -20,7 +20,8 @@ from certgrad._closures import captured
 
 from ..generality.reach import loads, values_in
 
-SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 16, 128)
+SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 16, 512)
+"""The last is more than integers of 8 bits can hold."""
 LARGEST = 2**21
 """A larger size is not looked at."""
 MOST = 48

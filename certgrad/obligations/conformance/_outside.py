@@ -26,13 +26,14 @@ ASKED: Mapping[str, tuple[str, frozenset[str]]] = {
     "os.fork": ("it starts a process: where nobody watches", sys.stdlib_module_names),
     "os.posix_spawn": ("it starts a process ({}): where nobody watches", sys.stdlib_module_names),
     "subprocess.Popen": ("it starts a process ({}): where nobody watches", sys.stdlib_module_names),
-    "open": (
-        "it opens a file ({}): where that is another",
-        sys.stdlib_module_names - {"_frozen_importlib", "importlib", "linecache", "logging", "traceback", "warnings"},
-    ),
 }
-"""The events that are told of, in words, and the modules of Python through which code may ask. What others ask for,
-such as the importer or a logger, changes nothing that is returned."""
+"""The events that are told of, in words, and the modules of Python through which code may ask."""
+OPENED = "it opens a file ({}): where that is another"
+FOR_THEMSELVES = frozenset(
+    "_frozen_importlib _frozen_importlib_external importlib linecache logging traceback warnings jax jaxlib".split()
+)
+"""Whose files, such as the importer's or a logger's, change nothing that is returned. What `jax.numpy` opens is what it
+is asked for."""
 
 
 class _Hook:
@@ -43,7 +44,7 @@ class _Hook:
         sys.addaudithook(self)
 
     def __call__(self, event: str, args: Any) -> None:
-        if (told := self.waiting) is not None and event in ASKED:
+        if (told := self.waiting) is not None and (event in ASKED or event == "open"):
             told(event, args)
 
 
@@ -63,10 +64,15 @@ def watched_outside(files: Collection[str]) -> Iterator[list[str]]:
             return
         hook.waiting = None  # to look at frames is an event too
         try:
-            text, through = ASKED[event]
             frame: Any = sys._getframe(2)
-            while frame is not None and _module(frame) in through:
-                frame = frame.f_back
+            if event == "open":
+                text = OPENED
+                while frame is not None and frame.f_code.co_filename not in files and not _opens_for_itself(frame):
+                    frame = frame.f_back
+            else:
+                text, through = ASKED[event]
+                while frame is not None and _module(frame) in through:
+                    frame = frame.f_back
             if frame is not None and frame.f_code.co_filename in files:
                 asked.append(text.format(args[0] if args else ""))
         finally:
@@ -77,6 +83,11 @@ def watched_outside(files: Collection[str]) -> Iterator[list[str]]:
         yield asked
     finally:
         hook.waiting = None
+
+
+def _opens_for_itself(frame: Any) -> bool:
+    name = str(frame.f_globals.get("__name__"))
+    return _module(frame) in FOR_THEMSELVES and not name.startswith("jax._src.numpy.")
 
 
 def _module(frame: Any) -> str:

@@ -2,10 +2,12 @@
 
 While tracing, JAX answers `n == 1` and `n == d` with False. Where code other than JAX's asked, each contrary case is
 traced on its own, and so are the cases that those traces leave undecided; a question without a contrary case that can
-be traced leaves the op unproved. Where only JAX's code asked (it does so in every broadcast), what it asked of a number
-above 1 is traced as well, and so are all dimensions equal to 1 and all dimensions equal to each other. One concrete
-assignment is traced too: code can tell a symbol from a number. Where such a trace is the general program with its
-dimensions set, the general proof covers it; where it is another program, that one is proved as well.
+be traced leaves the op unproved. Where only JAX's code asked, all dimensions equal to 1 and all dimensions equal to
+each other are traced, as it asks for these in every broadcast; and what else it asked, as `n == 17` or `n == 2*m`, as
+what a rule asks. One concrete assignment is traced too: code can tell a symbol from a number. Where such a trace is the
+general program with its dimensions set, the general proof covers it; where it is another program, that one is proved as
+well. Where the sizes that answer a question otherwise cannot be told by setting dimensions, some of them are traced:
+if there the program is another one, nothing is said of the others.
 """
 
 from __future__ import annotations
@@ -56,6 +58,8 @@ MAX_CASES = 40
 FEW_CASES = 2
 """Looked at further where there are more than can be: nothing is proved there, but something may be wrong."""
 CONCRETE = (2, 3, 5, 4, 7)
+MOST_SAMPLES = 3
+"""Sizes that stand for all of a kind."""
 
 
 def contrary_cases(
@@ -117,6 +121,8 @@ def contrary_cases(
         wait(contrary(other.programs, fixed, everything))
         if _differs(programs, other.programs, fixed):
             yield fixed, other
+            if isinstance(fixed, Sample):
+                yield {}, TraceError(f"where {fixed.question}, it is another program, traced at some such sizes alone")
 
 
 def shapes_text(instance: Instance, fixed: Fixed) -> str:
@@ -174,10 +180,10 @@ UNANSWERABLE = "a dimension was looked up in a dictionary or set, printed, or co
 def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
-    A decision with no such assignment stands as text. Decisions that JAX's own code asked for are left out, unless it
-    asked for a number above 1: it has formulas for some sizes. Where sizes of many kinds make it that number, one of
-    them stands for all. With `everything`, what its code asked of one size is kept; whether two sizes are equal is also
-    asked by its caches, as chance has it.
+    A decision with no such assignment stands as text. Of those that JAX's own code asked for, the ones of every
+    broadcast are left out: whether a size is 1, or another one. Where sizes of many kinds answer what its code asked,
+    some stand for all. With `everything`, what it asked of one size is kept; whether two sizes are equal is also asked
+    by its caches, as chance has it.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
@@ -189,20 +195,20 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
                 continue
             if not Facts().signs(decision.difference) & ZERO:
                 continue
+            text = f"{decision.difference.key} = 0".replace("$", "")
             solution = _solution(decision.difference)
-            text, sampled = f"{decision.difference.key} = 0".replace("$", ""), solution is None
+            solutions = [] if solution is None else [solution]
             if solution is None:
                 if decision.by_library:
-                    solution = _sample(decision.difference)
+                    solutions = _samples(decision.difference)
                 else:
                     out.setdefault(text, text)
-            if solution is None:
-                continue
-            # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
-            more: Fixed = {**solution, **{k: _replaced(v, solution) for k, v in fixed.items()}}
-            if sampled or isinstance(fixed, Sample):
-                more = Sample(more, text if sampled else getattr(fixed, "question", text))
-            out.setdefault(str(sorted(more.items())), more)
+            for one in solutions:
+                # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
+                more: Fixed = {**one, **{k: _replaced(v, one) for k, v in fixed.items()}}
+                if solution is None or isinstance(fixed, Sample):
+                    more = Sample(more, text if solution is None else getattr(fixed, "question", text))
+                out.setdefault(str(sorted(more.items())), more)
     return [out[k] for k in sorted(out)]
 
 
@@ -221,28 +227,56 @@ def _of_one_size(difference: Poly | None) -> bool:
 
 
 def _own_formula(difference: Poly | None) -> bool:
-    """The question was about a number above 1: whether a size is it, or a sum or product of sizes."""
-    if difference is None or abs(dict(difference.items()).get((), 0)) <= 1:
+    """The question was about more than whether a size is 1, or one size another, and some sizes answer it otherwise."""
+    if difference is None or _of_broadcasts(difference):
         return False
-    return _solution(difference) is not None or _sample(difference) is not None
+    return _solution(difference) is not None or bool(_samples(difference))
 
 
-def _sample(difference: Poly) -> Fixed | None:
-    """Sizes at which the difference is 0: all of them 1 but for one; None where none was found."""
+def _of_broadcasts(difference: Poly) -> bool:
+    """Of one size, or of sums and products in which it stands alone, whether it is 0 or 1; of two, whether they are
+    equal."""
+    terms = dict(difference.items())
+    const = terms.pop((), 0)
+    if abs(const) > 1:
+        return False
+    if len(_names_in(difference)) < 2:
+        return True
+    alone = all(
+        len(f) == 1 and f[0][1] == 1 and isinstance(f[0][0], Dim) and f[0][0].name.isidentifier() for f in terms
+    )
+    return const == 0 and alone and len(terms) == 2 and all(abs(c) == 1 for c in terms.values())
+
+
+def _names_in(difference: Poly) -> list[str]:
+    """The dimensions in it, also inside of quotients and remainders."""
+    texts = [a.name for factors, _ in difference.items() for a, _ in factors if isinstance(a, Dim)]
+    return sorted({n for text in texts for n in re.findall(r"[A-Za-z_]\w*(?!\w*\()", text)})
+
+
+def _samples(difference: Poly) -> list[Fixed]:
+    """Some sizes at which the difference is 0: all but one small, and where that can be, none of them 1."""
     atoms = {a for factors, _ in difference.items() for a, _ in factors}
     if not all(isinstance(a, Dim) for a in atoms):
-        return None
-    texts = [a.name for a in atoms if isinstance(a, Dim)]
-    names = sorted({n for text in texts for n in re.findall(r"[A-Za-z_]\w*(?!\w*\()", text)})
-    for name in names:
-        ones = {n: 1 for n in names if n != name}
-        if names == sorted(texts):
-            found = _solution(_set(difference, {n: number(1) for n in ones}))
-            if found is not None and found.keys() == {name}:
-                return {**dict.fromkeys(ones, "1"), **found}
-        elif (size := _found(difference, ones, name)) is not None:
-            return {**dict.fromkeys(ones, "1"), name: str(size)}
-    return None
+        return []
+    names = _names_in(difference)
+    plain = names == sorted(a.name for a in atoms if isinstance(a, Dim))
+    found: dict[str, Fixed] = {}
+    for small in (*(CONCRETE[k:] + CONCRETE[:k] for k in range(len(CONCRETE))), (1,)):
+        if found and small == (1,):
+            break
+        for name in names:
+            others = dict(zip((n for n in names if n != name), cycle(small), strict=False))
+            if plain:
+                size = (_solution(_set(difference, {n: number(k) for n, k in others.items()})) or {}).get(name)
+            else:
+                size = None if (least := _found(difference, others, name)) is None else str(least)
+            if size is not None and size != "1":
+                fixed = {**{n: str(k) for n, k in others.items()}, name: size}
+                found.setdefault(str(sorted(fixed.items())), fixed)
+        if len(found) >= MOST_SAMPLES:
+            break
+    return list(found.values())[:MOST_SAMPLES]
 
 
 def _found(difference: Poly, others: Mapping[str, int], name: str) -> int | None:

@@ -147,19 +147,24 @@ def is_users(value: Any) -> bool:
 
 def is_users_code(code: CodeType, names: Mapping[str, Any]) -> bool:
     """It is neither a library's nor certgrad's, by the file and by the module whose global variables it has."""
-    return not _in_library(code, names) and str(names.get("__name__")).partition(".")[0] != "certgrad"
+    return _is_users(code.co_filename, str(names.get("__name__")))
 
 
 def _of_library(function: FunctionType) -> bool:
     """Its own code is a library's, whatever it wraps. Of certgrad's code, that is all but the functions of ops."""
-    return _in_library(function.__code__, function.__globals__)
+    return _in_library(function.__code__.co_filename, str(function.__globals__.get("__name__")))
 
 
-def _in_library(code: CodeType, names: Mapping[str, Any]) -> bool:
-    module = str(names.get("__name__"))
+@lru_cache(maxsize=4096)
+def _is_users(file: str, module: str) -> bool:
+    return not _in_library(file, module) and module.partition(".")[0] != "certgrad"
+
+
+@lru_cache(maxsize=4096)
+def _in_library(file: str, module: str) -> bool:
     if module.split(".")[0] == "certgrad":
         return not module.startswith("certgrad.ops.") or module in _RUNS_OPS
-    return module.split(".")[0] in _NOT_SEARCHED or from_library(code.co_filename)
+    return module.split(".")[0] in _NOT_SEARCHED or from_library(file)
 
 
 def code_in(code: CodeType) -> Iterator[CodeType]:

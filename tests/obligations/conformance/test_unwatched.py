@@ -16,6 +16,7 @@ import certgrad
 
 SET: weakref.WeakSet = weakref.WeakSet()
 WORKER = ThreadPoolExecutor(1)
+LOCK = threading.Lock()
 
 
 def asked(x):
@@ -116,6 +117,20 @@ def test_a_sine_that_a_callback_stands_beside():
     f = jax.custom_vjp(told)
     f.defvjp(lambda x: (told(x), x), lambda x, g: (g * jnp.cos(x),))
     assert certgrad.check(f, "n -> n").verdict == "proved"
+
+
+@pytest.mark.parametrize("tell", [lambda: threading.Thread(target=list).start(), lambda: LOCK.acquire(timeout=0)])
+def test_a_thread_that_a_callback_tells(tell):
+    """What a program tells is not watched, but that a thread hears of it is seen."""
+
+    def told(x):
+        jax.debug.callback(lambda v: tell(), x)
+        return jnp.sin(x)
+
+    f = jax.custom_vjp(told)
+    f.defvjp(lambda x: (told(x), x), lambda x, g: (g * jnp.cos(x),))
+    report = certgrad.check(f, "n -> n")
+    assert report.verdict == "unproved" and "other threads" in str(report)
 
 
 class Holder:

@@ -370,7 +370,7 @@ def test_files_and_callers(tmp_path):
 def test_what_was_compared_stands_in_the_claim():
     rule = scaled(lambda x: 1.0)
     (traces, calls, way) = certgrad.check(rule, "n -> n").claims[0].measured
-    assert traces == "traces at n = 1, 2, 3, 4, 5, 6, 7, 8, 16, 128"
+    assert traces == "traces at n = 1, 2, 3, 4, 5, 6, 7, 8, 16, 512"
     assert "float64, float32, bfloat16, float16, weak float64, weak float32, float32 under x64" in calls
     assert way == "the way through the code in a trace and calls at n = 3"
     assert certgrad.check(rule, "n -> n", conformance=False).claims[0].measured == [NOT_COMPARED]

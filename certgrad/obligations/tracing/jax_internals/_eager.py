@@ -7,6 +7,7 @@ computes what it can, and JAX the rest.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -101,6 +102,10 @@ def _unwatched(unwatched: bool) -> Iterator[None]:
         yield
     finally:
         sys.settrace(watcher)
+
+
+UNWATCHED = inspect.unwrap(_unwatched).__code__
+"""Where instructions are watched, this code runs last before those that are not."""
 
 
 def _computed(compute: Compute, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:

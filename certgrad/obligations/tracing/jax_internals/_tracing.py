@@ -60,6 +60,7 @@ def asks_for_others(file: str) -> bool:
     return from_library(file) and not file.startswith((_LIBRARIES[0], _LIBRARIES[3]))
 
 
+@lru_cache(maxsize=4096)
 def from_library(file: str) -> bool:
     """A file of JAX's, numpy's, opt_einsum's or Python's own."""
     if file.startswith((*_LIBRARIES[:2], _LIBRARIES[3])):
