@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from certgrad.errors import CertgradError
@@ -75,23 +75,23 @@ def shown(fixed: Fixed, names: Mapping[str, str] | None = None) -> str:
     return " and ".join(equation(d, v) for d, v in sorted(fixed.items()))
 
 
-def other_programs(traced: TracedGraph) -> Iterator[Case]:
+def other_programs(
+    traced: TracedGraph, runs_the_same: Callable[[TracedGraph, Fixed], bool] = lambda graph, fixed: True
+) -> Iterator[Case]:
     """The cases where the function may not be the graph with those dimensions set: where it traces to another program,
     and where it chose between rules, perhaps, which the program does not show.
 
     Comparisons of dimensions by the function's own code are decided the other way one by one, and again in the traces
-    so found. Those by JAX's library code (every broadcast asks) are tried together, all dimensions 1 and all equal, and one by
-    one where that is another program.
+    so found. Those by JAX's library code (every broadcast asks) are tried together, all dimensions 1 and all equal, and
+    one by one where that is another program. `runs_the_same` says whether a graph of the same program runs the same
+    rules.
     """
     names = traced.ir.dims
-    together: list[tuple[Fixed, list[Fixed]]] = (
-        [(dict.fromkeys(names, "1"), [{n: "1"} for n in names])] if names else []
-    )
+    queue: list[Fixed] = [dict.fromkeys(names, "1")] if names else []
+    apart: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: "1"} for n in names] for one in queue}
     if len(names) > 1:
-        pairs: list[Fixed] = [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
-        together.append((dict.fromkeys(names[1:], names[0]), pairs))
-    apart = {str(sorted(whole.items())): parts for whole, parts in together}
-    queue: list[Fixed] = [whole for whole, _ in together]
+        queue.append(dict.fromkeys(names[1:], names[0]))
+        apart[str(sorted(queue[-1].items()))] = [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
     cases, questions = contrary_cases(OneProgram(traced.program), {}, everything=False)
     queue += cases
     asked = [*cases]
@@ -115,9 +115,10 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
         asked += cases
         yield from (Case(fixed, None, q) for q in questions)
         same = _is(traced, other, fixed)
-        if not same:
+        differs = not same or not runs_the_same(other, fixed)
+        if differs:
             queue += apart.get(key, [])
-        if same <= (fixed in asked):
+        if differs or fixed in asked:
             yield Case(fixed, other, same=same, asked=fixed in asked)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -243,7 +244,7 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
     asked: list[str] = []
     findings: list[str] = []
     others: list[str] = []
-    for case in other_programs(induction.traced):
+    for case in other_programs(induction.traced, partial(_runs_the_same, induction)):
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue
         some_of_many = isinstance(case.fixed, Sample) and not case.same

@@ -70,9 +70,17 @@ def at_numbers(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None
 
 
 def values_apart(
-    subject: Compared, general: Programs, found: Programs, sizes: Sizes, dtype: str, everywhere: bool = False
+    subject: Compared,
+    general: Programs,
+    found: Programs,
+    sizes: Sizes,
+    dtype: str,
+    everywhere: bool = False,
+    evaluable: bool = False,
 ) -> dict[str, str]:
-    """For each program that returns something else than what was proved, how; `everywhere`: at each point drawn."""
+    """For each program that returns something else than what was proved, how; `everywhere`: at each point drawn. One
+    that cannot be evaluated is left out, or if it must be `evaluable`, another one.
+    """
     apart: dict[str, list[str]] = {name: [] for name in general}
     if (entries := max(map(most_entries, found.values()), default=0)) > LARGEST:
         subject.unseen[f"values at sizes where an array has {entries:,} entries"] = None
@@ -88,6 +96,9 @@ def values_apart(
                 other = run(found[name], _as_taken(found[name], here.of(name)), Setting())
                 how = unlike(other, program, here.of(name), sizes, dtype)
             except Exception as error:  # an operation may refuse a value in its own way
+                if evaluable:
+                    apart[name].append(f"it cannot be evaluated ({type(error).__name__}: {error})")
+                    continue
                 subject.unseen[f"the {name} at numbers ({type(error).__name__})"] = None
                 continue
             apart[name].append(how)

@@ -117,6 +117,8 @@ def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precisio
         if times > 1:
             program = _as_one_program(under_jit[called_by])
             looked.append((" under jit", point, outcome(program, called_by, point, precision)))
+            if (mapped := _mapped(subject, function, called_by, point, precision)) is not None:
+                looked.append((" under vmap", point, mapped))
             plain = _plainly(subject, function, called_by, point, precision)
             if isinstance(plain, str):
                 return plain
@@ -153,6 +155,23 @@ def _plainly(
     if before != [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in args]:
         return "calls change the arrays of numpy's that they are given"
     return found
+
+
+def _mapped(
+    subject: Compared, function: Callable[..., Any], name: str, point: Point, precision: Precision
+) -> dict[str, list[np.ndarray]] | None:
+    """What a call under `vmap` returns for the first of two equal points; None where the rule cannot be mapped."""
+
+    def run(*groups: Any) -> Any:
+        *arrays, scalars = groups
+        twice = jax.tree.map(lambda x: jax.numpy.stack([x, x]), arrays)
+        return jax.tree.map(lambda y: y[0], jax.vmap(lambda *one: function(*one, scalars))(*twice))
+
+    try:
+        return outcome(run, name, point, precision)
+    except Exception as error:  # not all that runs can be mapped
+        subject.unseen[f"calls under vmap ({type(error).__name__}: {_first_line(error)})"] = None
+        return None
 
 
 def _as_number(x: np.ndarray) -> Any:

@@ -62,6 +62,7 @@ class State:
         asked = any("cache_info" in loads(f.__code__)[1] for f in functions)
         self._memos = [(v, v.cache_info()) for v in self._held if asked and isinstance(v, _lru_cache_wrapper)]
         tables = [f.__globals__ for f in functions] + [vars(m) for m in list(sys.modules.values()) if _made_by_code(m)]
+        tables += [vars(m) for m in self._held if isinstance(m, ModuleType)]
         self._modules = {id(names): (names, _numbers(names)) for names in tables}
         named = modules_named(functions)
         self._libraries = [(m, numbers_in(vars(m)), digest(tables_in(m, functions))) for m in named]
@@ -116,7 +117,7 @@ def _reached(value: Any) -> list[Any]:
             found += values_in(value)
         elif isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
             found.append(value.__self__)
-    return [v for v in found if not isinstance(v, _FIXED)]
+    return [v for v in found if not isinstance(v, _FIXED) or (isinstance(v, ModuleType) and not _is_librarys(v))]
 
 
 def _attributes(value: Any) -> Iterator[Any]:
@@ -261,6 +262,8 @@ def _plain(value: Any, depth: int) -> str | None:
     kind = type(value).__name__
     if isinstance(value, _PLAIN):
         return f"{kind} {value!r}"
+    if isinstance(value, bytearray):
+        return f"{kind} {bytes(value)!r}"
     if isinstance(value, memoryview) or (isinstance(value, np.ndarray) and not (value.dtype.hasobject and depth)):
         return f"{kind} {hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()}"
     if depth == 0 and type(value) in (dict, list, tuple):  # reading may have made it: its id says nothing
@@ -360,6 +363,11 @@ def _is_there(kind: type) -> bool:
     for part in kind.__qualname__.split("."):
         found = getattr(found, part, None)
     return found is kind
+
+
+def _is_librarys(module: ModuleType) -> bool:
+    top = module.__name__.partition(".")[0]
+    return top in _LIBRARIES or top in sys.stdlib_module_names
 
 
 def _top(kind: type) -> str:

@@ -15,15 +15,14 @@ from threading import get_ident
 from typing import Any
 
 import jax
-from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 
 from certgrad._threads import one_at_a_time
 
-from ..tracing.jax_internals import Questions, asks_for_others, from_library, seen_platform
+from ..tracing.jax_internals import Questions, asks_for_others, from_library, inside_of_shard_map, seen_platform
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 AXIS = "certgrad"
-"""An axis of a mesh of one device."""
+"""An axis of a mesh."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,9 @@ class Heard:
             return f"it reads the environment ({self.environment[0]}): where that is another, it may do other things"
         if self.devices.device:
             return f"it asks a device for its {self.devices.device[0]}: where that is another, it may do other things"
+        if self.devices.number:
+            asked = self.devices.number[0]
+            return f"it asks how many there are ({asked}): where that is another, it may do other things"
         for name, value in self.settings.items():
             if not isinstance(value, bool):
                 return f"it asks for a setting of JAX ({name}), and where that is another it may do other things"
@@ -94,8 +96,7 @@ def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Itera
     """Those of a way to trace code in these files; over a mesh with these axes where it is mapped."""
     with ExitStack() as stack:
         if way.mapped:
-            kinds = (AxisType.Manual,) * len(axes)
-            stack.enter_context(use_abstract_mesh(AbstractMesh((1,) * len(axes), tuple(axes), axis_types=kinds)))
+            stack.enter_context(inside_of_shard_map(dict.fromkeys(axes, 2)))
         yield Heard(
             stack.enter_context(_watched_environment(files)),
             stack.enter_context(seen_platform(way.platform, _of_rule)),

@@ -139,7 +139,7 @@ class Ways:
         plain = self.here[key]
         if not way.is_plain and plain is not None and _texts(plain, {}, way) == texts[1]:
             return {}
-        return values_apart(self.subject, general, there, sizes, way.dtype, everywhere=way.wide)
+        return values_apart(self.subject, general, there, sizes, way.dtype, way.wide, evaluable=way.mapped)
 
     def _where(self, way: Way, sizes: Sizes | None = None) -> str:
         where = f"at {sized(self.subject.names, sizes)} " if sizes and sizes != self.place else ""

@@ -242,9 +242,7 @@ def _of_broadcasts(difference: Poly) -> bool:
         return False
     if len(_names_in(difference)) < 2:
         return True
-    alone = all(
-        len(f) == 1 and f[0][1] == 1 and isinstance(f[0][0], Dim) and f[0][0].name.isidentifier() for f in terms
-    )
+    alone = all(len(f) == 1 and f[0][1] == 1 and _positive_power(f[0]) for f in terms)
     return const == 0 and alone and len(terms) == 2 and all(abs(c) == 1 for c in terms.values())
 
 

@@ -43,7 +43,16 @@ from ._sign_bit import is_sign_bit
 from ._solvers import MarkedSolver, is_det, is_slogdet, marked_solver
 from ._steps import counted_steps
 from ._text import Serialiser, identity, remembered, serialised, serialised_all
-from ._tracing import abstract, asks_for_others, from_library, symbols, trace, unremembered, wide_floats
+from ._tracing import (
+    abstract,
+    asks_for_others,
+    from_library,
+    inside_of_shard_map,
+    symbols,
+    trace,
+    unremembered,
+    wide_floats,
+)
 from ._values import (
     DimExpr,
     bits_function,

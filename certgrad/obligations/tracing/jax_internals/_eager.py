@@ -156,6 +156,8 @@ class Questions:
     """By the functions of JAX that answer."""
     device: list[str] = field(default_factory=list)
     """The attributes of a device of another platform."""
+    number: list[str] = field(default_factory=list)
+    """How many there are, of devices or processes."""
 
 
 @one_at_a_time
@@ -182,25 +184,55 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Q
         if threading.get_ident() != thread or not by_rule or platform == "cpu":  # every machine has a processor
             return own(platform)
         asked.platform.append(question)
+        if question in _COUNTS:
+            asked.number.append(question)
         if not name or platform is None:
             return _Elsewhere(own(), name, of_device) if name else own(platform)
         if _PLATFORM_OF.get(platform, platform) == name:
             return _Elsewhere(own(), name, of_device)
         raise RuntimeError(f"Unknown backend {platform}. Available backends are ['{name}', 'cpu']")
 
-    cached = [(m, n, getattr(m, n)) for m in (jax, _bridge) for n in ("local_devices", "process_count")]
+    def counted(listed: Callable[..., Any]) -> Callable[..., Any]:
+        def devices(*args: Any, **kwargs: Any) -> Any:
+            found = listed(*args, **kwargs)
+            by_rule = threading.get_ident() == thread and asked_by_rule(sys._getframe(1))
+            return _Listed(found, lambda: asked.number.append(listed.__name__)) if by_rule else found
+
+        return devices
+
+    cached = [(m, n, getattr(m, n)) for m in (jax, _bridge) for n in ("local_devices", "process_count", "devices")]
     named = [m for m in (_bridge, sys.modules.get("jax.extend.backend")) if m is not None]
     try:
         for module in named:
             module.get_backend = get_backend  # type: ignore[attr-defined]
         for module, function, kept in cached:
-            setattr(module, function, kept.__wrapped__)  # what was answered before would hide the question
+            anew = getattr(kept, "__wrapped__", kept)  # what was answered before would hide the question
+            setattr(module, function, counted(anew) if function in ("devices", "local_devices") else anew)
         yield asked
     finally:
         for module in named:
             module.get_backend = own  # type: ignore[attr-defined]
         for module, function, kept in cached:
             setattr(module, function, kept)
+
+
+_COUNTS = ("device_count", "local_device_count", "process_count")
+
+
+class _Listed(list):  # type: ignore[type-arg]
+    """Devices. Who goes through them, or asks how many there are, asks for their number."""
+
+    def __init__(self, devices: Sequence[Any], told: Callable[[], None]) -> None:
+        super().__init__(devices)
+        self._told = told
+
+    def __len__(self) -> int:
+        self._told()
+        return super().__len__()
+
+    def __iter__(self) -> Iterator[Any]:
+        self._told()
+        return super().__iter__()
 
 
 class _Elsewhere:

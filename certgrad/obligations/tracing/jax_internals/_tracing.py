@@ -5,10 +5,11 @@ from __future__ import annotations
 import dis
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from itertools import count
+from numbers import Number
 from threading import get_ident
 from types import FunctionType
 from typing import Any
@@ -21,6 +22,7 @@ from jax.core import ShapedArray
 from jax.extend import linear_util
 from jax.extend.core import ClosedJaxpr
 from jax.interpreters import partial_eval
+from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 
 from certgrad._complex import NoPairsError, on_pairs
 from certgrad._references import without_references
@@ -68,6 +70,7 @@ def from_library(file: str) -> bool:
     return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
 
 
+_NEVER_A_NUMBER = (DimExpr, type(None), str, bytes, tuple, list, dict, set, frozenset, type)
 _TEXTS = frozenset({"__str__", "__repr__", "__format__"})
 """What Python calls where code asks an object for its text."""
 MOST_AXES = 6
@@ -136,9 +139,14 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             return (b,)
         if isinstance(b, np.ndarray) and b.ndim:
             return (None,)
-        if isinstance(b, (float, np.generic, np.ndarray)) and np.result_type(b).kind in "iuf" and b == np.rint(b):
-            return (int(b),) if np.isfinite(b) else ()
-        return ()
+        if isinstance(b, (float, complex, np.generic, np.ndarray)) and np.result_type(b).kind in "iufc":
+            return (int(b.real),) if np.isfinite(b) and b == np.rint(b.real) else ()
+        if isinstance(b, Number):  # a fraction, a decimal, a number of a package for algebra
+            with suppress(Exception):
+                return (int(b),) if b == int(b) else ()  # type: ignore[call-overload]
+        if type(b).__eq__ is object.__eq__ or isinstance(b, (*_NEVER_A_NUMBER, jax.Array)) or asker() == "library":
+            return ()
+        return (None,)  # what a class of the rule's answers nobody can say
 
     def recording(compare: Callable, different: bool) -> Callable:
         def record_comparison(self: Any, other: Any) -> Any:
@@ -259,6 +267,15 @@ def _shared_symbol(name: str) -> Any:
 def wide_floats(on: bool = True) -> Iterator[None]:
     """Trace with 64-bit numbers, whatever the caller's configuration."""
     with jax.enable_x64(on):
+        yield
+
+
+@contextmanager
+def inside_of_shard_map(sizes: Mapping[str, int]) -> Iterator[None]:
+    """As code that JAX maps over a mesh with these axes finds it."""
+    kinds = (AxisType.Manual,) * len(sizes)
+    mesh = AbstractMesh(tuple(sizes.values()), tuple(sizes), axis_types=kinds)
+    with use_abstract_mesh(mesh), _core.extend_axis_env_nd(sizes.items()):
         yield
 
 
