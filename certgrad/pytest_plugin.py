@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 
 _STATED = "certgrad verdict"
+STARTED = time.time()
+"""Before any module with rules was imported."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -171,7 +173,8 @@ def _memory(configured: Configuration) -> Memory:
     from certgrad.obligations.cache import Folder
     from certgrad.rules._remembered import Memory
 
-    return Memory(Folder(configured.cache_folder), configured.declarations, configured.conformance, configured.order)
+    folder = Folder(configured.cache_folder)
+    return Memory(folder, configured.declarations, configured.conformance, STARTED, configured.order)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ versions and certgrad's own text. docs/cache.md says why no other trace need be 
 from __future__ import annotations
 
 import hashlib
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -27,6 +26,7 @@ from certgrad.obligations.cache import (
     entry_name,
     package_is_as_it_was,
     package_surroundings,
+    sources_of,
 )
 from certgrad.obligations.generality.guards import INSTALLED
 from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
@@ -47,15 +47,11 @@ BY_THE_CLOCK = ("exceeded its seconds", "took longer", "took more than")
 """What a verdict says that another run, on a quicker machine, need not come to."""
 
 
-_A_PLACE = re.compile(r"\.py:\d|\bline \d")
-
-
 class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What came of a rule, with its whole key. `places` is empty where no text in it names a file or a line."""
+    """What came of a rule, with its whole key."""
 
     key: str
     traces: list[str]
-    places: str
     result: RuleResult
 
 
@@ -73,7 +69,6 @@ class Key:
 
     name: str
     digest: str
-    places: str
     traces: list[str]
     codes: frozenset[CodeType]
     subjects: Sequence[Subject]
@@ -83,9 +78,15 @@ class Memory:
     """The verdicts in a folder. An entry that is damaged, foreign or out of date counts as none, and is replaced."""
 
     def __init__(
-        self, folder: Folder, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int = 1
+        self,
+        folder: Folder,
+        table: Mapping[str, Sequence[Declaration]],
+        conformance: bool,
+        since: float,
+        order: int = 1,
     ) -> None:
-        self.folder = folder
+        """The rules' modules were imported at `since` or later, in seconds of the clock."""
+        self.folder, self._since = folder, since
         self._table = table
         self._conformance, self._order = conformance, order
         package_surroundings()  # read before anything is proved, so that an edit meanwhile is noticed
@@ -104,17 +105,24 @@ class Memory:
             others = [(other, d) for other, d in approximating(self._table)]
             options = [choices(s) for s in subjects if isinstance(s, UserRule)]
             roots = [found.rule, said, others, options, rules, *(s.code for s in subjects)]
-            identity = Identity(roots, own=[found.name.partition(":")[0].partition(".")[0]])
+            identity, sources = self._identity(found, roots)
         except (UnknownError, CertgradError):
             return None
         except Exception:  # an object may answer any question with an error
             return None
         if not traces:
             return None
-        text = f"{found.name}\n{self._conformance} {self._order}\n{identity.digest}\n{package_surroundings()}"
+        asked = f"{found.name}\n{self._conformance} {self._order}"
+        text = f"{asked}\n{identity.digest}\n{sources}\n{package_surroundings()}"
         digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
-        places = hashlib.blake2b(f"{identity.places}{found.where}{found.file}".encode(), digest_size=20).hexdigest()
-        return Key(found.name, digest, places, traces, frozenset(identity.codes), subjects)
+        return Key(found.name, digest, traces, frozenset(identity.codes), subjects)
+
+    def _identity(self, found: Found, roots: Iterable[Any]) -> tuple[Identity, str]:
+        """What code and data are, and the files that they come from. Raises UnknownError."""
+        module = found.name.partition(":")[0]
+        own = frozenset([module.partition(".")[0]])
+        identity = Identity(roots, own)
+        return identity, sources_of([module, *identity.modules], own, self._since)
 
     def _declarations(self, found: Found) -> list[Declaration]:
         """What is said of a rule, or the shapes that an earlier audit inferred of the very same code.
@@ -124,8 +132,8 @@ class Memory:
         plain = plain_function(unwrapped(found.rule))
         if found.name in self._table or declaration_of(found.rule, plain) is not None:
             return declarations_of(found, self._table)
-        identity = Identity([found.rule, plain], own=[found.name.partition(":")[0].partition(".")[0]])
-        text = f"shapes of {found.name}\n{identity.digest}\n{package_surroundings()}"
+        identity, sources = self._identity(found, [found.rule, plain])
+        text = f"shapes of {found.name}\n{identity.digest}\n{sources}\n{package_surroundings()}"
         digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
         name = entry_name(f"{found.name} shapes", digest)
         try:
@@ -154,16 +162,11 @@ class Memory:
             return None
         if entry.key != key.digest or entry.traces != key.traces or entry.result.name != key.name:
             return None
-        if entry.places and entry.places != key.places:
-            return None
         self.folder.used(name)
         return msgspec.structs.replace(entry.result, where=found.where, file=found.file)
 
-    def keep(self, key: Key, result: RuleResult, holds: bool) -> None:
-        """Keep what was found, if another run would find it and all the code that ran is in the key.
-
-        A rule that `holds`, and of which nothing is said that names a line, may move in its file.
-        """
+    def keep(self, key: Key, result: RuleResult) -> None:
+        """Keep what was found, if another run would find it and all the code that ran is in the key."""
         said = b"\n".join([result.certificate, result.second, *(r.text.encode() for r in result.remarks)]).decode(
             errors="replace"
         )
@@ -171,11 +174,8 @@ class Memory:
             return
         if not package_is_as_it_was() or not _runs_only(key):
             return
-        moves = holds and not result.remarks and not result.notes and not _A_PLACE.search(said)
-        places = "" if moves else key.places
         kept = msgspec.structs.replace(result, where="", file="")
-        entry = Entry(key.digest, key.traces, places, kept)
-        self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(entry))
+        self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(Entry(key.digest, key.traces, kept)))
 
 
 def _subjects(found: Found, said: Sequence[Declaration]) -> list[Subject]:

@@ -161,13 +161,14 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     from ._find import find
 
     request = msgspec.json.decode(commands.readline(), type=Request)
+    since = time.time()
     table = nearest(Path.cwd()).declarations
     found = find(
         request.target, request.skip, lambda name, target: tell(Begun(kind="target" if target else "module", name=name))
     )
     rules = [Begun(kind="rule", name=one.name, where=one.where, file=one.file) for one in found.rules]
     yield Seen(names=list(found.names), files=list(found.files), rules=rules)
-    memory = _memory(request, table) if found.rules else None
+    memory = _memory(request, table, since) if found.rules else None
     reports: dict[str, Report] | None = {} if request.exhibits else None
     by_name = {one.name: one for one in found.rules}
     for line in commands:
@@ -183,14 +184,14 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
             yield left_out(name, "it is not there when the target is imported again")
 
 
-def _memory(request: Request, table: Mapping[str, Sequence[Declaration]]) -> Memory | None:
+def _memory(request: Request, table: Mapping[str, Sequence[Declaration]], since: float) -> Memory | None:
     if not request.cache:
         return None
     from certgrad.obligations.cache import Folder
 
     from ._remembered import Memory
 
-    return Memory(Folder(Path(request.cache)), table, request.conformance, request.order)
+    return Memory(Folder(Path(request.cache)), table, request.conformance, since, request.order)
 
 
 def audited(
@@ -221,9 +222,7 @@ def audited(
     if memory is None:
         return out
     if key is not None:
-        memory.keep(
-            key, out, holds=result.report is not None and result.report.verdict in HOLDS and bool(out.certificate)
-        )
+        memory.keep(key, out)
     return msgspec.structs.replace(out, cache_problem=memory.folder.problem)
 
 

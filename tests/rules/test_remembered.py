@@ -7,6 +7,7 @@ import linecache
 import math
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -72,10 +73,11 @@ class Project:
         """What comes of the rules of a module; `audited` has the names of those that were not served."""
         self.forget()
         self.audited.clear()
+        since = time.time()
         rules = find(f"cachedpkg.{module}").rules
         before()
         table = nearest(self.root).declarations
-        memory = Memory(self.folder, table, self.conformance)
+        memory = Memory(self.folder, table, self.conformance, since)
         return {f.name.partition(":")[2]: audited(f, table, self.conformance, memory) for f in rules}
 
     def verdict(self, name: str = "rule", **options: Callable[[], None]) -> str:
@@ -322,37 +324,69 @@ def test_what_a_module_read_from_the_environment_when_it_was_imported(
     assert project.audited == []
 
 
+PAIR = (
+    "import jax, copyreg\nclass Pair:\n    pass\ndef flat(p):\n    return (p.a,), None\n"
+    "def unflat(_, parts):\n    p = Pair()\n    p.a = parts[0]\n    return p\n"
+)
+SLOPE_OF_PAIR = "def slope(x):\n    p = Pair()\n    p.a = 2 * x\n"
+
+
 def test_code_that_runs_and_is_not_in_the_key_is_noticed(project: Project) -> None:
-    """JAX's registry of types leads to code that no name in the rule leads to."""
-    project.write(
-        "help",
-        "import jax\nclass Pair:\n    pass\ndef flat(p):\n    return (p.a,), None\n"
-        "def unflat(_, parts):\n    p = Pair()\n    p.a = parts[0]\n    return p\n"
-        "jax.tree_util.register_pytree_node(Pair, flat, unflat)\n",
-    )
-    project.write(
-        "rules",
-        HEAD
-        + "from .help import Pair\ndef slope(x):\n    p = Pair()\n    p.a = 2 * x\n"
-        + "    return jax.tree_util.tree_leaves(p)[0]\nrule = made(lambda x: x * x, slope)",
-    )
+    """Python's registry of reducers leads to code that no name in the rule leads to."""
+    project.write("help", PAIR + "copyreg.pickle(Pair, lambda p: (unflat, (None, [p.a])))\n")
+    rule = HEAD + "import copy\nfrom .help import Pair\n" + SLOPE_OF_PAIR + "    return copy.copy(p).a\n"
+    project.write("rules", rule + "rule = made(lambda x: x * x, slope)")
     for _ in range(2):
         assert project.verdict() == "proved"
         assert project.audited == ["cachedpkg.rules:rule"]
 
 
-def test_an_edit_of_one_rule_leaves_the_others_and_lines_may_move(project: Project) -> None:
-    two = SQUARE + "other = made(lambda x: 3 * x, lambda x: 3.0)\nwrong = made(lambda x: 3 * x, lambda x: 4.0)\n"
-    project.write("rules", two)
-    before = project.audit()
+def test_what_is_registered_with_jax_for_a_class_is_in_the_key(project: Project) -> None:
+    """Wherever that is done: here in a module that the rule's does not import."""
+    project.write("help", PAIR)
+    registers = "from .help import *\njax.tree_util.register_pytree_node(Pair, {}, unflat)\n"
+    project.write("registers", registers.format("flat"))
+    rule = HEAD + "from .help import Pair\n" + SLOPE_OF_PAIR + "    return jax.tree_util.tree_leaves(p)[0]\n"
+    project.write("rules", rule + "rule = made(lambda x: x * x, slope)")
+
+    def register() -> None:
+        importlib.import_module("cachedpkg.registers")
+
+    assert project.verdict(before=register) == "proved"
+    assert project.verdict(before=register) == "proved"
+    assert project.audited == []
+    project.write("registers", registers.format("lambda p: ((2 * p.a,), None)"))
+    assert project.verdict(before=register) == "refuted"
+
+
+def test_an_edit_of_one_file_leaves_what_comes_from_others(project: Project) -> None:
+    project.write("rules", SQUARE)
+    project.write("users", HEAD + "from .rules import rule as of_rules\nother = made(lambda x: 3 * x, lambda x: 3.0)\n")
+    project.write("apart", HEAD + "rule = made(lambda x: 3 * x, lambda x: 3.0)\n")
+    modules = ("rules", "users", "apart")
+    for module in modules:
+        project.audit(module)
+    for module in modules:
+        project.audit(module)
+        assert project.audited == []
+    project.write("rules", SQUARE + "# edited\n")
+    again = {}
+    for module in modules:
+        project.audit(module)
+        again[module] = project.audited.copy()
+    assert again["rules"] == ["cachedpkg.rules:rule"]
+    assert again["users"] == ["cachedpkg.users:other"], "it imports what was edited"
+    assert again["apart"] == []
+
+
+def test_a_file_that_is_written_while_it_is_in_use_is_not_remembered(project: Project) -> None:
+    project.write("rules", SQUARE)
+    for _ in range(2):
+        project.audit(before=lambda: project.write("rules", SQUARE))
+        assert project.audited == ["cachedpkg.rules:rule"]
+    project.audit()
     project.audit()
     assert project.audited == []
-    moved = two.replace("other = made", "\n\n# moved\nother = made").replace("lambda x: 2 * x", "lambda x: x + x")
-    project.write("rules", moved)
-    after = project.audit()
-    assert project.audited == ["cachedpkg.rules:rule", "cachedpkg.rules:wrong"], "what names a line is looked at again"
-    assert after["other"].certificate == before["other"].certificate
-    assert after["other"].where != before["other"].where
 
 
 def test_an_op_in_code(project: Project) -> None:
@@ -447,7 +481,7 @@ def test_shapes_are_inferred_once(project: Project, monkeypatch: pytest.MonkeyPa
     assert second["rule"].certificate == first["rule"].certificate
     project.write("rules", UNDECLARED.replace("2 * x * g", "3 * x * g"))
     assert project.audit()["rule"].certificate != first["rule"].certificate
-    assert names == ["rule", "strange", "rule"]
+    assert names == ["rule", "strange", "rule", "strange"], "the file is another"
 
 
 @pytest.mark.parametrize("put", ["2.0", "np.float64(2)", "[2.0]", "partial(float, 2)"])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.cache._homes import UnknownError
     from certgrad.obligations.cache._identity import Identity
     from certgrad.obligations.cache._key import entry_name, of_library, package_is_as_it_was, package_surroundings
+    from certgrad.obligations.cache._sources import sources_of
 
 _PUBLIC = {
     "DEFAULT_FOLDER": "_folder",
@@ -27,6 +28,7 @@ _PUBLIC = {
     "of_library": "_key",
     "package_is_as_it_was": "_key",
     "package_surroundings": "_key",
+    "sources_of": "_sources",
 }
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "of_library",
     "package_is_as_it_was",
     "package_surroundings",
+    "sources_of",
 ]
 
 

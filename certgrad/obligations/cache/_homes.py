@@ -61,7 +61,9 @@ def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
         raise UnknownError(f"it reaches {module}.{name}")
     if name in _IMPURE and (where == "python" or module.startswith("numpy")):
         raise UnknownError(f"it reaches {name}")
-    offered = isinstance(value, (np.ufunc, types.BuiltinFunctionType)) or _found(module, name) is value
+    offered = isinstance(value, types.BuiltinFunctionType) or any(
+        _found(one, name) is value for one in ((module, "scipy.special") if isinstance(value, np.ufunc) else (module,))
+    )
     return f"{module}.{name}{package_state(module) if where == 'installed' else ''}" if offered else None
 
 

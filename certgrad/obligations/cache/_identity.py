@@ -25,10 +25,11 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src import tree_util
 
 from certgrad._closures import captured
 
-from ._homes import UnknownError, home_of, library_name
+from ._homes import UnknownError, home_of, library_name, package_state
 from ._names import Named
 
 _LOOKS_UP = frozenset("import_module __dict__ __globals__ __getattribute__ f_globals environ getenv __code__".split())
@@ -44,24 +45,23 @@ _SKIPPED = frozenset("__dict__ __weakref__ __doc__ __module__ _abc_impl __abstra
 
 
 class Identity:
-    """The digest of all that some values are and reach; and the places of their functions, which have no part in it."""
+    """The digest of all that some values are and reach."""
 
     def __init__(self, roots: Iterable[Any], own: Collection[str] = ()) -> None:
         """The packages in `own` are read as the user's, wherever they are installed. Raises UnknownError."""
         self._own = frozenset(own)
         self._hash = hashlib.blake2b(digest_size=20)
         self._seen: dict[int, tuple[int, Any]] = {}
-        self._lines = hashlib.blake2b(digest_size=20)
         self.codes: set[types.CodeType] = set()
         """The code that was read."""
+        self.modules: set[str] = set()
+        """The modules of users' functions, classes and objects."""
         try:
             for root in roots:
                 self._value(root)
         except RecursionError:
             raise UnknownError("its data is nested too deeply") from None
         self.digest = self._hash.hexdigest()
-        self.places = self._lines.hexdigest()
-        """Changes when a function stands in another file or at another line."""
 
     # --- what is written ---
 
@@ -98,7 +98,7 @@ class Identity:
         if kind is types.FunctionType:
             self._function(value)
         elif kind is types.ModuleType or isinstance(value, types.ModuleType):
-            self._say(value.__name__)
+            self._module(value)
         elif kind is types.CodeType:
             self._code(value)
         elif isinstance(value, type):
@@ -117,6 +117,8 @@ class Identity:
             self._all([value.__wrapped__])
         elif kind is np.ndarray or isinstance(value, np.generic):
             self._array(np.asarray(value))
+        elif isinstance(value, np.ufunc):
+            raise UnknownError(f"{value.__name__} is made of a function that cannot be read")
         elif isinstance(value, np.dtype):
             self._say(repr(value))
         elif isinstance(value, jax.Array):
@@ -137,9 +139,26 @@ class Identity:
         elif kind.__module__ in ("typing", "types", "typing_extensions"):
             self._typing(value)
         elif _compiled_by_jax(kind):
-            self._all([value.__wrapped__, getattr(value, "__certgrad__", None)])
+            self._all([value.__wrapped__, getattr(value, "__certgrad__", None), _options(value)])
         else:
             self._object(value, kind)
+
+    def _module(self, module: types.ModuleType) -> None:
+        """One that data holds, which can be asked for all that it has."""
+        if self._named_module(module) == "own":
+            for name, held in sorted(vars(module).items()):
+                if not name.startswith("__"):
+                    self._say(name)
+                    self._value(held)
+
+    def _named_module(self, module: types.ModuleType) -> str:
+        """One that code has by a name; whose it is."""
+        library_name(module, self._own)  # refuses what tells of the outside
+        where = home_of(module.__name__, self._own)
+        self._say(module.__name__, package_state(module.__name__) if where == "installed" else "")
+        if where == "own":
+            self.modules.add(module.__name__)
+        return where
 
     # --- data ---
 
@@ -198,7 +217,8 @@ class Identity:
                 self._value(getattr(value, name))
 
     def _class(self, kind: type) -> None:
-        self._all([type(kind), *kind.__bases__])
+        self.modules.add(kind.__module__)
+        self._all([type(kind), *kind.__bases__, *registered_with_jax(kind)])
         for name, held in vars(kind).items():
             if name in _SKIPPED or isinstance(held, (types.GetSetDescriptorType, types.MemberDescriptorType)):
                 continue
@@ -225,7 +245,7 @@ class Identity:
         self._all([function.__defaults__, function.__kwdefaults__, cells, own])
         if not users:
             return
-        self._lines.update(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}\n".encode())
+        self.modules.add(str(function.__globals__.get("__name__")))
         self._names(function)
 
     def _code(self, code: types.CodeType) -> None:
@@ -263,8 +283,10 @@ class Identity:
                 continue
             held = function.__globals__.get(name, builtin.get(name))
             self._say("global", name)
-            self._value(held)
-            if isinstance(held, types.ModuleType):
+            if not isinstance(held, types.ModuleType):
+                self._value(held)
+            else:  # of it counts what the code asks for
+                self._named_module(held)
                 if name in names.bare:
                     modules[held.__name__] = held
                 for chain in sorted(names.chains.get(name, ())):
@@ -304,7 +326,10 @@ class Identity:
         if held is None or (home_of(module.__name__) in ("library", "python") and self._made_by_library(held)):
             return None  # objects of a library are in its version
         self._say("attribute", module.__name__, name)
-        self._value(held)
+        if isinstance(held, types.ModuleType):
+            self._named_module(held)
+        else:
+            self._value(held)
         return held
 
     def _made_by_library(self, held: Any) -> bool:
@@ -350,6 +375,17 @@ def _state_is_all(kind: type) -> bool:
 def _of_python(kind: type) -> bool:
     """Python's own classes, and JAX's and numpy's: those that say themselves what of them counts say all of it."""
     return home_of(kind.__module__) in ("python", "library")
+
+
+def registered_with_jax(kind: type) -> list[Any]:
+    """What takes objects of a class apart for JAX, and puts them together again."""
+    return [getattr(tree_util._registry.get(kind), name, None) for name in ("to_iter", "from_iter")]
+
+
+def _options(compiled: Any) -> list[Any]:
+    """Which arguments `jax.jit` was told are static, as it saves them."""
+    state = compiled.__getstate__()
+    return [state["static_argnums"], state["static_argnames"]]
 
 
 def _compiled_by_jax(kind: type) -> bool:

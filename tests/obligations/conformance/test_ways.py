@@ -25,12 +25,20 @@ QUESTIONS = {
     "a size in a setting": lambda x: jax.config.jax_debug_nans and x.shape[0] == 17,
     "a setting on a platform": lambda x: jax.config.jax_debug_nans and jax.default_backend() == "gpu",
     "how many devices": lambda x: jax.device_count() > 1,
+    "that there are eight": lambda x: jax.device_count() == 8 and x.shape[0] % 8 == 0,
+    "that eight are listed": lambda x: len(jax.devices()) == 8,
+    "all devices": lambda x: sum(d.id for d in jax.local_devices()) == 28,
+    "the size of an axis": lambda x: "data" in MESH().axis_names and jax.lax.axis_size("data") > 1,
+    "how many a mesh has": lambda x: MESH().size > 1,
     "the devices of this process": lambda x: jax.local_devices()[0].platform == "gpu",
     "the kind of a device": lambda x: "H100" in jax.devices()[0].device_kind,
     "how many processes": lambda x: jax.process_count() > 1,
     "which process": lambda x: jax.process_index() > 0,
     "the backend itself": lambda x: jax.extend.backend.get_backend().platform == "gpu",
 }
+
+
+MESH = jax.sharding.get_abstract_mesh
 
 
 def squares(holds):
@@ -73,7 +81,6 @@ def test_what_is_wrong_in_one_dtype_at_one_size_has_a_witness():
     [
         lambda x: 2 if jax.default_backend() == "gpu" and x.shape[0] % 128 == 0 else 2.0,
         lambda x: 1 + 1 if x.dtype == jnp.float32 and x.shape[0] == 17 else 2,
-        lambda x: 2 + 0 * jax.device_count(),
     ],
 )
 def test_another_formula_of_the_same_value_stays_proved(same):

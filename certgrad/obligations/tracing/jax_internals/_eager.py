@@ -177,7 +177,7 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Q
     def get_backend(platform: Any = None) -> Any:
         frame: Any = sys._getframe(1)
         question = "get_backend"
-        while frame is not None and frame.f_globals.get("__name__") == _bridge.__name__:
+        while frame is not None and frame.f_globals.get("__name__") in (_bridge.__name__, __name__):
             question = frame.f_code.co_name
             frame = frame.f_back
         by_rule = asked_by_rule(frame)
