@@ -120,9 +120,9 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
     eq, ne, hashed, truth = DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, getattr(DimExpr, "__bool__", None)
     text, shown = DimExpr.__str__, DimExpr.__repr__
 
-    def asker() -> str:
+    def asker(frame: Any = None) -> str:
         """Who asks: the standard library and numpy ask for whoever called them."""
-        frame: Any = sys._getframe(2)
+        frame = frame or sys._getframe(2)
         while frame is not None:
             file = frame.f_code.co_filename
             if file == "<string>":
@@ -153,7 +153,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             answer = compare(self, other)
             if answer is different and get_ident() == thread and not _by_chance(sys._getframe(1)):
                 for number in compared(self, other):
-                    record.append((self, number, asker()))
+                    record.append((self, number, asker_through("__eq__", "__ne__")))
             return answer
 
         return record_comparison
@@ -163,10 +163,23 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             record.append((self, None, "rule"))  # the code may go on without what a number has
         raise AttributeError(f"a symbolic size has no attribute {name!r}")
 
+    def asker_through(*methods: str) -> str:
+        """Who asks of what holds a size, as a type or a shape with a dtype does, asks it of the size."""
+        frame: Any = sys._getframe(2)
+        while frame is not None and frame.f_code.co_name in methods and from_library(frame.f_code.co_filename):
+            frame = frame.f_back
+        return asker(frame)
+
     def record_hash(self: Any) -> int:
-        if get_ident() == thread and asker() == "rule":
+        if get_ident() == thread and asker_through("__hash__") == "rule":
             record.append((self, None, "rule"))
         return hashed(self)
+
+    def record_hash_of_type(self: Any) -> int:
+        size = next((d for d in self.shape if type(d) is DimExpr), None)
+        if size is not None and get_ident() == thread and asker_through("__hash__") == "rule":
+            record.append((size, None, "rule"))
+        return object.__hash__(self)
 
     def asker_of_text() -> str:
         """Who asks for a text, of a type or of a program too, as `str` does. What JAX writes for itself is none."""
@@ -226,7 +239,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         )
         DimExpr.__str__ = DimExpr.__repr__ = record_text
         DimExpr.__getattr__ = record_attribute
-        ShapedArray.__eq__ = same_type  # type: ignore[method-assign]
+        ShapedArray.__eq__, ShapedArray.__hash__ = same_type, record_hash_of_type  # type: ignore[method-assign]
         yield record
     finally:
         _core._canonicalize_dimension = canonical
@@ -234,7 +247,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             setattr(DimExpr, name, compare)
         DimExpr.__str__, DimExpr.__repr__ = text, shown
         del DimExpr.__getattr__
-        del ShapedArray.__eq__
+        del ShapedArray.__eq__, ShapedArray.__hash__
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__ = eq, ne, hashed
         if truth is None:
             del DimExpr.__bool__
