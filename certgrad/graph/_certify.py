@@ -292,7 +292,7 @@ def _at(case: Case, induction: Induction, accepted: Accepted) -> list[str] | Non
         return None
     known = {said for _, said in _said(induction, case.fixed)}
     texts = [shown for shown, said in _said(run, {}) if said not in known]
-    return list(dict.fromkeys([*texts, *run.dimensions]))
+    return list(dict.fromkeys([*texts, *(d for d in run.dimensions if d not in induction.dimensions)]))
 
 
 def _said(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:

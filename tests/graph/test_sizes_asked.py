@@ -22,6 +22,39 @@ ASKED = {
 }
 
 
+OF_SEVERAL = {
+    "of three, two equal": (
+        lambda x, y: jnp.where(jnp.array_equal(0 * x[:, 0, 0], 0 * x[0, :, 0]), x.shape[0] - x.shape[2], 0),
+        (5, 5, 3),
+        "not m = n",
+    ),
+    "twice another": (
+        lambda x, y: jnp.array_equal(0 * x[:, 0, 0], 0 * jnp.concatenate([y, y])),
+        (34, 1, 1),
+        "not n = 2*m",
+    ),
+    "a square": (
+        lambda x, y: jnp.array_equal(0 * x[:, 0, 0], 0 * jnp.outer(y, y).ravel()),
+        (49, 1, 1),
+        "not -1*m^2 + 1*n = 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_SEVERAL)
+def test_nor_where_sizes_of_several_axes_say_so(name: str) -> None:
+    """JAX's code compares them; where all are equal, or 1, nothing is wrong."""
+    holds, _, excluded = OF_SEVERAL[name]
+    rule = jax.custom_vjp(lambda x, y: jnp.sum(x**2) + jnp.sum(y))
+    rule.defvjp(
+        lambda x, y: (jnp.sum(x**2) + jnp.sum(y), (x, y)),
+        lambda r, g: (2 * r[0] * g + holds(*r) * r[0] * g, g * jnp.ones_like(r[1])),
+    )
+    shape, other = ("n m k", "d") if name == "of three, two equal" else ("n a b", "m")
+    found = certgrad.certify(certgrad.trace(lambda x, y: rule(x, y), shape, other))
+    assert found.verdict == "unproved" or any(excluded in one for one in found.dimensions)
+
+
 @pytest.mark.parametrize("name", ASKED)
 def test_no_claim_is_made_at_such_sizes(name: str) -> None:
     holds, shape = ASKED[name]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
+import sympy
 from jax import Array
 
 import certgrad
@@ -75,15 +80,56 @@ def test_a_sum_of_sizes() -> None:
     assert certgrad.check(rule, "n, m -> ", sizes=None).verdict in ("refuted", "unproved")
 
 
-def test_sizes_of_two_arrays() -> None:
+def _shape(x: Array) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+OF_TWO: dict[str, Callable[[Array, Array], Any]] = {
+    "each a number": lambda x, y: jnp.array_equal(0 * x, jnp.zeros(7)) & jnp.array_equal(0 * y, jnp.zeros(5)),
+    "twice another": lambda x, y: jnp.array_equal(0 * x, 0 * jnp.concatenate([y, y])),
+    "another padded": lambda x, y: jnp.array_equal(0 * x, jnp.pad(0 * y, (0, y.shape[0]))),
+    "all but the first": lambda x, y: jnp.array_equal(0 * x[1:], 0 * y),
+    "each second": lambda x, y: jnp.array_equal(0 * x[::2], 0 * y),
+    "a square": lambda x, y: jnp.array_equal(0 * x, 0 * jnp.outer(y, y).ravel()),
+    "shapes with dtypes": lambda x, y: _shape(x) == _shape(jnp.concatenate([y, y, y])),
+    "shapes in a set": lambda x, y: _shape(x) in {_shape(jnp.concatenate([y, y, y]))},
+    "types in a table": lambda x, y: {jax.typeof(jnp.concatenate([y, y, y])): 5}.get(jax.typeof(x)) == 5,
+}
+
+
+@pytest.mark.parametrize("holds", OF_TWO.values(), ids=OF_TWO)
+def test_sizes_of_two_arrays(holds: Callable[[Array, Array], Any]) -> None:
     def backward(r: tuple[Array, Array], g: Array) -> tuple[Array, Array]:
         x, y = r
-        held = jnp.array_equal(0 * x, jnp.zeros(7)) & jnp.array_equal(0 * y, jnp.zeros(5))
-        return jnp.where(held, 5, 1) * x * g, g * jnp.ones_like(y)
+        return jnp.where(holds(x, y), 5, 1) * x * g, g * jnp.ones_like(y)
 
     rule = jax.custom_vjp(lambda x, y: jnp.sum(x**2) / 2 + jnp.sum(y))
     rule.defvjp(lambda x, y: (jnp.sum(x**2) / 2 + jnp.sum(y), (x, y)), backward)
     assert certgrad.check(rule, "n, m -> ", sizes=None).verdict in ("refuted", "unproved")
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_sum_of_sizes_where_it_matters_only_beyond_one(count: int) -> None:
+    """No term of the claim is other where one of the sizes is 1."""
+
+    def backward(arrays: tuple[Array, ...], g: Array) -> tuple[Array, ...]:
+        held = jnp.array_equal(0 * jnp.concatenate(arrays), jnp.zeros(35))
+        more = jnp.where(held, math.prod(x.shape[0] - 1.0 for x in arrays), 0)
+        return ((1 + more) * g * jnp.ones_like(arrays[0]), *(g * jnp.ones_like(x) for x in arrays[1:]))
+
+    rule = jax.custom_vjp(lambda *arrays: sum(map(jnp.sum, arrays)))
+    rule.defvjp(lambda *arrays: (sum(map(jnp.sum, arrays)), arrays), backward)
+    signature = f"{', '.join('abc'[:count])} -> "
+    assert certgrad.check(rule, signature, sizes=None).verdict in ("refuted", "unproved")
+
+
+NUMBERS = [Fraction(17), Decimal(17), 17 + 0j, np.complex64(17), sympy.Integer(17)]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda n: type(n).__name__)
+def test_a_size_that_is_a_number_of_another_kind(number: Any) -> None:
+    rule = _five_times(lambda x: bool(x.shape[0] == number))
+    assert certgrad.check(rule, "n -> ", sizes=None).verdict in ("refuted", "unproved")
 
 
 def test_functions_that_differ_at_one_shape_are_not_equal() -> None:

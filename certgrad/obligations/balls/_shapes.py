@@ -103,7 +103,11 @@ def _split(ctx: Context, params: Params, x: Value) -> list[Value]:
 @primitive("unstack")
 def _unstack(ctx: Context, params: Params, x: Value) -> list[Value]:
     axis = params["axis"]
-    return [moved(lambda array, i=i: np.take(array, i, axis=axis), x) for i in range(x.primal.shape[axis])]
+
+    def entry(array: Array, i: int) -> Array:
+        return np.asarray(np.take(array, i, axis=axis), array.dtype)  # of one axis it is a scalar else
+
+    return [moved(lambda array, i=i: entry(array, i), x) for i in range(x.primal.shape[axis])]
 
 
 @primitive("concatenate")

@@ -24,7 +24,7 @@ from ._points import sized
 from ._precision import Programs, Sizes
 from ._surroundings import AXIS, Heard, Way, surroundings
 
-MOST = 64
+MOST = 256
 """So many traces at numbers are compared, beyond those that are in any case."""
 HALF = ("bfloat16", "float16")
 MOST_CASES = 12
@@ -65,16 +65,16 @@ class Ways:
 
     def differs(self) -> Difference | None:
         """The first way in which it does something else than was proved."""
-        for _ in range(MOST):
-            if not self.waiting:
-                return None
+        looked = 0
+        while self.waiting:
+            if (looked := looked + 1) > MOST:
+                return Difference((), f"it asks for so much that there are more than {MOST} ways to trace it", {})
             way, sizes = self.waiting.popleft()
             if (found := self._at(way, sizes)) is not None:
                 return found
             rarely = way.alone is not None or (way.wide and way.dtype in HALF)
             if sizes == self.place and not rarely and (found := self.asks(way)) is not None:
                 return found
-        self.subject.unseen[f"more than {MOST} ways to trace it"] = None
         return None
 
     def asks(self, way: Way) -> Difference | None:
@@ -83,10 +83,14 @@ class Ways:
             return None
         cases: deque[Fixed] = deque([{}])
         known = {c for c in contrary(self.subject.general(way.dtype), {}) if isinstance(c, str)}
-        for _ in range(MOST_CASES):
-            if not cases:
-                return None
+        met: set[str] = set()
+        while cases:
             fixed = cases.popleft()
+            if (key := str(sorted(fixed.items()))) in met:
+                continue
+            met.add(key)
+            if len(met) > MOST_CASES:
+                return Difference((), f"{self._where(way)} asks for more than {MOST_CASES} cases of sizes", {})
             with surroundings(way, self.axes, self.subject.files) as heard:
                 found = self.subject.left_open(fixed, way.dtype, way.wide)
             if (difference := self.heard(way, self.place, heard)) is not None:
@@ -100,8 +104,6 @@ class Ways:
                 elif (sizes := self._numbers(case)) is not None:
                     cases.append(case)
                     self.wait(way, sizes)
-        if cases:
-            self.subject.unseen[f"more than {MOST_CASES} cases of sizes in one way to trace it"] = None
         return None
 
     def _numbers(self, fixed: Fixed) -> Sizes | None:

@@ -220,6 +220,7 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "split": (lambda x: jnp.split(x, [1, 3], axis=2), (T,)),
     "tile": (lambda x: jnp.tile(x, (2, 2)), (M,)),
     "unstack": (lambda x: jnp.unstack(x, axis=1), (M,)),
+    "unstack: to scalars": (lambda x: [y.reshape(1, 1) for y in jnp.unstack(x[0])], (M,)),
     "iota": (lambda x: x * lax.iota(float, 6) + jnp.arange(6), (V,)),
     "pi": (lambda x: jnp.sin(pi(x.dtype) * x), (V,)),
     "eye": (lambda x: x * jnp.eye(2, 3) + jnp.tril(x), (M,)),

@@ -53,6 +53,18 @@ def test_no_question_is_hidden_by_another(name):
     assert certgrad.check(squares(QUESTIONS[name]), "n -> ").verdict in ("refuted", "unproved", "proved at sizes")
 
 
+def test_more_questions_than_are_looked_at_leave_it_unproved():
+    names = ("jax_debug_nans", "jax_debug_infs", "jax_log_compiles", "jax_disable_jit", "jax_check_tracer_leaks")
+
+    def holds(x):
+        asked = [getattr(jax.config, name) for name in names]
+        return all(asked) and jax.default_backend() == "tpu"
+
+    report = certgrad.check(squares(holds), "n -> ", sizes=None)
+    assert report.verdict == "unproved"
+    assert "more than 256 ways" in report.claims[0].cases[0].reason
+
+
 @pytest.mark.parametrize(
     "holds", [lambda x: x.ndim == 3 and x.dtype == jnp.float32, lambda x: x.ndim == 3 and not jax.config.jax_enable_x64]
 )

@@ -9,6 +9,7 @@ import operator
 import os
 import sys
 import weakref
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -93,6 +94,9 @@ TRACED = {
     "repr": lambda x: 2.0 if repr(x).startswith("Array") else 1.0,
     "dir": lambda x: 2.0 if "_npy_value" in dir(x) else 1.0,
     "state of JAX": lambda x: 2.0 if jax.core.trace_ctx.is_top_level() else 1.0,
+    "batched": lambda x: 2.0 if "Batch" in str(type(x)) else 1.0,
+    "module": lambda x: 2.0 if type(x).__module__.endswith("batching") else 1.0,
+    "attribute": lambda x: 1.0 if getattr(x, "batch_dim", None) is None else 2.0,
     "class": lambda x: 1.0 if operator.attrgetter("__class__")(x).__mro__[0].__name__.endswith("racer") else 2.0,
 }
 
@@ -107,6 +111,10 @@ def test_asking_whether_it_is_traced(name):
 
 
 COUNT = itertools.count()
+FACTOR = 1.0
+BYTES = bytearray()
+CALLS: list = []
+HELD = SimpleNamespace(module=sys.modules[__name__])
 MEMORY: dict = {}
 
 
@@ -198,6 +206,8 @@ STATE = {
     "count": lambda x: 1.0 if next(COUNT) < 1000 else 2.0,
     "generator": lambda x: next(GENERATOR),
     "setitem": remembered,
+    "bytes": lambda x: 2.0 if BYTES.append(1) or len(BYTES) > 1000 else 1.0,
+    "a module in an object": lambda x: 2.0 if HELD.module.CALLS.append(1) or len(HELD.module.CALLS) > 1000 else 1.0,
     "random": lambda x: 1.0 if DRAW.random() < 2 else 2.0,
     "class": Counter(),
     "environment": lambda x: 2.0 if os.environ.get("FAST") else 1.0,
@@ -347,6 +357,8 @@ def test_code_that_runs_in_a_contrary_case_or_once_is_what_was_proved(factor):
 def test_files_and_callers(tmp_path):
     file = tmp_path / "factor"
     file.write_text("1.0")
+    array = tmp_path / "factor.npy"
+    np.save(array, 1.0)
 
     def nothing(x):
         logging.getLogger("certgrad.tests").error("said to nobody")
@@ -358,6 +370,8 @@ def test_files_and_callers(tmp_path):
     logging.getLogger("certgrad.tests").propagate = False
     for factor, said in [
         (lambda x: float(file.read_text()), "it opens a file"),
+        (lambda x: float(np.loadtxt(file)), "it opens a file"),
+        (lambda x: jnp.load(array), "it opens a file"),
         (lambda x: 1.0 if inspect.stack()[1].function else 2.0, "it looks at its callers"),
         (lambda x: 1.0 if sys._getframe(1).f_code else 2.0, "it looks at its callers"),
     ]:
@@ -365,6 +379,18 @@ def test_files_and_callers(tmp_path):
         assert said in report.claims[1].cases[0].reason, report
     assert certgrad.check(scaled(nothing), "n -> n").verdict == "proved"
     assert certgrad.check(scaled(named), "n -> n").verdict == "proved"
+
+
+def test_what_a_memo_holds_from_before_is_not_what_was_proved(monkeypatch):
+    @functools.lru_cache
+    def remembered_factor():
+        return FACTOR
+
+    rule = scaled(lambda x: remembered_factor())
+    assert certgrad.check(rule, "n -> n").verdict == "proved"
+    assert remembered_factor() == 1.0
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    assert certgrad.check(rule, "n -> n").verdict in ("unproved", "refuted")
 
 
 def test_what_was_compared_stands_in_the_claim():
