@@ -4,6 +4,7 @@ import importlib
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 import certgrad
@@ -141,3 +142,20 @@ def test_order_is_that_of_declaration():
         declared(name, mine)
     assert mine.names() == ("b", "a", "c")
     assert [one.name for one in mine] == ["b", "a", "c"]
+
+
+def test_an_op_of_other_code_is_compared_with_what_happens_through_the_api_too():
+    """Of the library's the tests compare it."""
+
+    def audited(factor):
+        @ops.op("*s -> *s", registry=Registry())
+        def squared(x):
+            return x * x
+
+        squared.jvp(lambda x, dx: 2 * x * dx)
+        squared.vjp(lambda x, seed: factor(x) * x * seed)
+        return certgrad.audit(squared)
+
+    assert audited(lambda x: 2).verdict == "proved"
+    assert audited(lambda x: 5 if jax.default_backend() == "gpu" else 2).verdict == "unproved"
+    assert audited(lambda x: 5 if jax.config.jax_debug_nans else 2).verdict == "unproved"

@@ -125,7 +125,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     at = f" at {' and '.join(sized(subject.names, p) for p in looked.values())}" if subject.names else ""
     if done:
         plainly = "" if any(PLAIN in text for text in subject.unseen) or not subject.plainly else f", and with {PLAIN}"
-        compared.append(f"calls{at} in {', '.join(done)}{plainly}")
+        mapped = ", and under vmap" if subject.mapped else ""
+        compared.append(f"calls{at} in {', '.join(done)}{mapped}{plainly}")
     ran = ["a trace"] * bool(subject.names) + ["calls"] * bool(done)
     if ran and not any(text.startswith(WAY) for text in subject.unseen):
         there = f" at {sized(subject.names, places[0])}" if subject.names else ""

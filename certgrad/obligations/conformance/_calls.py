@@ -1,9 +1,9 @@
 """Calls of a rule outside of any trace, compared with the value of what was proved.
 
 There JAX runs the rule's code on arrays: what asks whether it is traced is answered no. It is called in each dtype that
-the claim is about, weak and strong, and several times with the same arguments; what it holds is looked at before and
-after. JAX hands on what is not differentiated as it was given, so it is called with Python's numbers and numpy's arrays
-too: there `~True` is −2, and `x -= 1` changes the array of whoever calls.
+the claim is about, weak and strong, and several times with the same arguments, under `jit` and under `vmap`; what it
+holds is looked at before and after. JAX hands on what is not differentiated as it was given, so it is called with
+Python's numbers and numpy's arrays too: there `~True` is −2, and `x -= 1` changes the array of whoever calls.
 """
 
 from __future__ import annotations
@@ -168,7 +168,9 @@ def _mapped(
         return jax.tree.map(lambda y: y[0], jax.vmap(lambda *one: function(*one, scalars))(*twice))
 
     try:
-        return outcome(run, name, point, precision)
+        found = outcome(run, name, point, precision)
+        subject.mapped = True
+        return found
     except Exception as error:  # not all that runs can be mapped
         subject.unseen[f"calls under vmap ({type(error).__name__}: {_first_line(error)})"] = None
         return None

@@ -73,6 +73,8 @@ class Compared:
         """Where its code ran in another thread than the one that traces and calls it."""
         self.plainly = False
         """It was called with numbers of Python's and arrays of numpy's."""
+        self.mapped = False
+        """It was called under `vmap`."""
         self.unseen: dict[str, None] = {}
         """Programs that could not be evaluated, so that nothing was seen of them."""
 
