@@ -18,7 +18,14 @@ import jax
 
 from certgrad._threads import one_at_a_time
 
-from ..tracing.jax_internals import Questions, asks_for_others, from_library, inside_of_shard_map, seen_platform
+from ..tracing.jax_internals import (
+    Questions,
+    asks_for_others,
+    from_library,
+    inside_of_shard_map,
+    seen_platform,
+    sharded_by_types,
+)
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 AXIS = "certgrad"
@@ -36,6 +43,8 @@ class Way:
     """The one array of floats, by its place among them, that is of the dtype where the others are of 64 bits."""
     mapped: bool = False
     """As inside of `shard_map`."""
+    explicit: bool = False
+    """Its arrays lie along an axis of a mesh whose types say so."""
     platform: str = ""
     asked: str = field(default="", compare=False)
     """The question that the platform answers."""
@@ -45,7 +54,7 @@ class Way:
     @property
     def is_plain(self) -> bool:
         """Nothing is other than where the rule is traced."""
-        return not (self.wide or self.mapped or self.platform or self.turned)
+        return not (self.wide or self.mapped or self.explicit or self.platform or self.turned)
 
     def __str__(self) -> str:
         """A clause that lacks its verb: `it asks for the platform (default_backend), and on a gpu it`."""
@@ -53,6 +62,7 @@ class Way:
         asked += [f"the platform ({self.asked})"] if self.platform else []
         among = "in" if self.alone is None else "with one array of"
         where = f"traced {among} {self.dtype} under x64 " * self.wide + "inside of a shard_map " * self.mapped
+        where += "on arrays that are sharded by their types " * self.explicit
         if not asked:
             return f"{where}it"
         other = ["where that is another"] * bool(self.turned) + [f"on a {self.platform}"] * bool(self.platform)
@@ -95,6 +105,8 @@ class Heard:
 def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Iterator[Heard]:
     """Those of a way to trace code in these files; over a mesh with these axes where it is mapped."""
     with ExitStack() as stack:
+        if way.explicit:
+            stack.enter_context(sharded_by_types(axes))
         if way.mapped:
             stack.enter_context(inside_of_shard_map(dict.fromkeys(axes, 2)))
         yield Heard(

@@ -72,7 +72,7 @@ class Ways:
             way, sizes = self.waiting.popleft()
             if (found := self._at(way, sizes)) is not None:
                 return found
-            rarely = way.alone is not None or (way.wide and way.dtype in HALF)
+            rarely = way.alone is not None or way.explicit or (way.wide and way.dtype in HALF)
             if sizes == self.place and not rarely and (found := self.asks(way)) is not None:
                 return found
         return None
@@ -172,6 +172,7 @@ def otherwise(
         if (difference := found.heard(first, sizes, asked)) is not None:
             return difference
     found.wait(replace(first, mapped=True), place)
+    found.wait(replace(first, explicit=True), place)
     for dtype in dtypes if either else ():
         if dtype != "float64":
             found.wait(Way(dtype, wide=True), place)

@@ -30,6 +30,8 @@ QUESTIONS = {
     "all devices": lambda x: sum(d.id for d in jax.local_devices()) == 28,
     "the size of an axis": lambda x: "data" in MESH().axis_names and jax.lax.axis_size("data") > 1,
     "how many a mesh has": lambda x: MESH().size > 1,
+    "how a mesh is used": lambda x: jax.sharding.AxisType.Explicit in MESH().axis_types,
+    "how an array lies": lambda x: jax.typeof(x).sharding.spec[0] is not None,
     "the devices of this process": lambda x: jax.local_devices()[0].platform == "gpu",
     "the kind of a device": lambda x: "H100" in jax.devices()[0].device_kind,
     "how many processes": lambda x: jax.process_count() > 1,

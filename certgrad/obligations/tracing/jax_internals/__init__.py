@@ -48,6 +48,7 @@ from ._tracing import (
     asks_for_others,
     from_library,
     inside_of_shard_map,
+    sharded_by_types,
     symbols,
     trace,
     unremembered,

@@ -292,6 +292,14 @@ def inside_of_shard_map(sizes: Mapping[str, int]) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def sharded_by_types(axes: Sequence[str]) -> Iterator[None]:
+    """Arrays are sharded along their first axis over the first of a mesh of one device, and their types say so."""
+    mesh = AbstractMesh((1,) * len(axes), tuple(axes), axis_types=(AxisType.Explicit,) * len(axes))
+    with use_abstract_mesh(mesh):
+        yield
+
+
 _memory = jax.make_user_context()
 _memories = count()
 
@@ -345,7 +353,8 @@ _UNNAMED = api_util.debug_info("trace", lambda: None, (), {})._replace(arg_names
 def abstract(shape: Sequence[Any], dtype: Any, weak: bool = False) -> Any:
     """An argument of a trace. Unlike a ShapeDtypeStruct it is taken as it is in each of several traces."""
     mesh = jax.sharding.get_abstract_mesh()
-    sharding = None if mesh.empty else jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    along = mesh.axis_names[:1] if len(shape) and AxisType.Explicit in mesh.axis_types else ()
+    sharding = None if mesh.empty else jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*along))
     return api_util.shaped_abstractify(jax.ShapeDtypeStruct(tuple(shape), dtype, weak_type=weak, sharding=sharding))
 
 
