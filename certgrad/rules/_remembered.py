@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -28,6 +28,7 @@ from certgrad.obligations.cache import (
     package_surroundings,
     sources_of,
 )
+from certgrad.obligations.generality.decisions import contrary
 from certgrad.obligations.generality.guards import INSTALLED
 from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
 from certgrad.obligations.generality.traces import Spec, Traces
@@ -203,12 +204,15 @@ def _specs(traces: Traces) -> list[Spec]:
 
 
 def _runs_only(key: Key) -> bool:
-    """A trace runs no code of the user's but what is in the key."""
+    """Traces, also of sizes about which the rule asks, run no code of the user's but what is in the key."""
     with _watched() as ran, unremembered():
         for subject in key.subjects:
             traces = Traces(subject)
-            for family in traces.families:
-                traces.again(family.prove[0])
+            for instance in (family.prove[0] for family in traces.families):
+                found = traces.again(instance)
+                for case in [] if isinstance(found, CertgradError) else contrary(found.programs, {}):
+                    with suppress(CertgradError):
+                        traces.at(instance, {} if isinstance(case, str) else case)
     return ran <= key.codes
 
 

@@ -334,11 +334,12 @@ SLOPE_OF_PAIR = "def slope(x):\n    p = Pair()\n    p.a = 2 * x\n"
 def test_code_that_runs_and_is_not_in_the_key_is_noticed(project: Project) -> None:
     """Python's registry of reducers leads to code that no name in the rule leads to."""
     project.write("help", PAIR + "copyreg.pickle(Pair, lambda p: (unflat, (None, [p.a])))\n")
-    rule = HEAD + "import copy\nfrom .help import Pair\n" + SLOPE_OF_PAIR + "    return copy.copy(p).a\n"
-    project.write("rules", rule + "rule = made(lambda x: x * x, slope)")
-    for _ in range(2):
-        assert project.verdict() == "proved"
-        assert project.audited == ["cachedpkg.rules:rule"]
+    rule = HEAD + "import copy\nfrom .help import Pair\n" + SLOPE_OF_PAIR + "    return {}\n"
+    for returned in ("copy.copy(p).a", "copy.copy(p).a if x.shape[0] == 17 else 2 * x"):
+        project.write("rules", rule.format(returned) + "rule = made(lambda x: x * x, slope)")
+        for _ in range(2):
+            assert project.verdict() == "proved"
+            assert project.audited == ["cachedpkg.rules:rule"]
 
 
 def test_what_is_registered_with_jax_for_a_class_is_in_the_key(project: Project) -> None:

@@ -93,8 +93,8 @@ def contrary_cases(
         for one in found:
             if isinstance(one, str):
                 questions.append(one)
-            elif (key := shapes_text(instance, one)) not in visited:
-                waiting.setdefault(key, one)
+            elif (key := shapes_text(instance, one)) not in visited and (key not in waiting or isinstance(one, Sample)):
+                waiting[key] = one
 
     wait(contrary(programs, {}, everything))
     if suspicious or (everything and general):  # take apart what was set together
@@ -208,7 +208,7 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
                 more: Fixed = {**one, **{k: _replaced(v, one) for k, v in fixed.items()}}
                 if solution is None or isinstance(fixed, Sample):
                     more = Sample(more, text if solution is None else getattr(fixed, "question", text))
-                out.setdefault(str(sorted(more.items())), more)
+                out.setdefault(f"{sorted(more.items())}{' sampled' * isinstance(more, Sample)}", more)
     return [out[k] for k in sorted(out)]
 
 
