@@ -83,8 +83,7 @@ def other_programs(
 
     Comparisons of dimensions by the function's own code are decided the other way one by one, and again in the traces
     so found. Those by JAX's library code (every broadcast asks) are tried together, all dimensions 1 and all equal, and
-    one by one where that is another program. `runs_the_same` says whether a graph of the same program runs the same
-    rules.
+    one by one where other rules run then. `runs_the_same` says whether a graph of the same program runs the same ones.
     """
     names = traced.ir.dims
     queue: list[Fixed] = [dict.fromkeys(names, "1")] if names else []
@@ -116,7 +115,7 @@ def other_programs(
         yield from (Case(fixed, None, q) for q in questions)
         same = _is(traced, other, fixed)
         differs = not same or not runs_the_same(other, fixed)
-        if differs:
+        if same and differs:
             queue += apart.get(key, [])
         if differs or fixed in asked:
             yield Case(fixed, other, same=same, asked=fixed in asked)

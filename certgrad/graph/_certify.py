@@ -35,7 +35,7 @@ from certgrad.hypotheses.sizes import at_sizes
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
 from certgrad.obligations.conformance import Conformance
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
-from certgrad.obligations.generality.reach import reachable_from
+from certgrad.obligations.generality.reach import is_users, reachable_from, rules_in
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import versions
 
@@ -244,7 +244,9 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
     asked: list[str] = []
     findings: list[str] = []
     others: list[str] = []
-    for case in other_programs(induction.traced, partial(_runs_the_same, induction)):
+    own = any(map(is_users, reachable_from(rules_in(induction.traced.program.jaxpr))))
+    rules = {"runs_the_same": partial(_runs_the_same, induction)} if own else {}
+    for case in other_programs(induction.traced, **rules):
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue
         some_of_many = isinstance(case.fixed, Sample) and not case.same
