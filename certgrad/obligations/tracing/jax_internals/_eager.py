@@ -219,7 +219,7 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Q
 _COUNTS = ("device_count", "local_device_count", "process_count")
 
 
-class _Listed(list):  # type: ignore[type-arg]
+class _Listed(list):
     """Devices. Who goes through them, or asks how many there are, asks for their number."""
 
     def __init__(self, devices: Sequence[Any], told: Callable[[], None]) -> None:
