@@ -160,7 +160,8 @@ def test_programs_inside(name: str) -> None:
     compared(LOOPS[name], complex_numbers(8, (3, 4)))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9])
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("n", [4, 1, 2, 5, 3, 8, 9])
 def test_fourier_transforms_of_every_length(n: int) -> None:
     z, x = complex_numbers(n, (2, n)), np.random.default_rng(n).normal(size=(2, n))
     compared(jnp.fft.fft, z)

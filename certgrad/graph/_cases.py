@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from certgrad.errors import CertgradError
@@ -116,9 +116,18 @@ def other_programs(
         same = _is(traced, other, fixed)
         differs = not same or not runs_the_same(other, fixed)
         if same and differs:
-            queue += apart.get(key, [])
+            queue += apart[key] if key in apart else _with_another(fixed, names)
         if differs or fixed in asked:
             yield Case(fixed, other, same=same, asked=fixed in asked)
+
+
+def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
+    """One size that is 1, or two that are equal, with one more that is, or two more that are."""
+    left = [n for n in names if n not in fixed and n not in fixed.values()]
+    if len(fixed) > 1 or not all(v == "1" or v in names for v in fixed.values()):
+        return []
+    more: list[Fixed] = [{n: "1"} for n in left] + [{b: a} for k, a in enumerate(left) for b in left[k + 1 :]]
+    return [{**fixed, **one} for one in more]
 
 
 def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:

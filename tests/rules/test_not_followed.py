@@ -53,7 +53,8 @@ def test_where_they_jump_nothing_is_proved(read: Callable[..., Any]) -> None:
     count = 2 if "y" in read.__code__.co_varnames else 1
     rule = _with_jax_rule(read)
     out = " n" if read(*[jnp.ones(3)] * count).ndim else " "
-    report = certgrad.check(rule, f"{', '.join(['n'] * count)} ->{out}", conformance=False)
+    sizes = None if read is READ["a table"] else ()  # there each size takes seconds
+    report = certgrad.check(rule, f"{', '.join(['n'] * count)} ->{out}", conformance=False, sizes=sizes)
     assert report.verdict in ("unproved", "proved at sizes")
     if report.verdict == "proved at sizes":  # there the entries are compared one by one
         assert any("≠" in text for text in report.hypotheses)

@@ -123,6 +123,39 @@ def test_a_sum_of_sizes_where_it_matters_only_beyond_one(count: int) -> None:
     assert certgrad.check(rule, signature, sizes=None).verdict in ("refuted", "unproved")
 
 
+def _alike(x: Array, y: Array) -> Array:
+    return jnp.array_equal(0 * x, 0 * y)
+
+
+TOGETHER: dict[str, Callable[..., Any]] = {
+    "two equal and one 1": lambda a, b, c: _alike(a, b) & _alike(c, jnp.zeros(1)),
+    "two equal, told by an error": lambda a, b, c: _mapped_over_both(a, b),
+}
+
+
+def _mapped_over_both(a: Array, b: Array) -> bool:
+    try:
+        jax.vmap(jnp.add)(a, b)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("holds", TOGETHER.values(), ids=TOGETHER)
+def test_what_broadcasts_ask_may_matter_together_alone(holds: Callable[..., Any]) -> None:
+    """Where all sizes are equal, or all are 1, nothing is wrong."""
+
+    def backward(arrays: tuple[Array, ...], g: Array) -> tuple[Array, ...]:
+        more = jnp.where(holds(*arrays), arrays[0].shape[0] - arrays[2].shape[0], 0)
+        return ((1 + more) * g * jnp.ones_like(arrays[0]), *(g * jnp.ones_like(x) for x in arrays[1:]))
+
+    rule = jax.custom_vjp(lambda *arrays: sum(map(jnp.sum, arrays)))
+    rule.defvjp(lambda *arrays: (sum(map(jnp.sum, arrays)), arrays), backward)
+    assert certgrad.check(rule, "a, b, c -> ", sizes=None).verdict in ("refuted", "unproved")
+    found = certgrad.certify(certgrad.trace(lambda *arrays: rule(*arrays), "a", "b", "c"))
+    assert found.verdict == "unproved" or any("b = a" in one for one in found.dimensions)
+
+
 NUMBERS = [Fraction(17), Decimal(17), 17 + 0j, np.complex64(17), sympy.Integer(17)]
 
 

@@ -17,7 +17,7 @@ from ._at_numbers import Difference, at_numbers, most_entries
 from ._calls import PLAIN, called, plan_of
 from ._compared import Compared, arguments
 from ._executed import NARROW, WAY, executed
-from ._numbers import as_they_are, assignments, in_code, shapes_in_code
+from ._numbers import as_they_are, assignments, in_code, shapes_in_code, together
 from ._outside import watched_outside
 from ._points import sized
 from ._precision import Sizes
@@ -94,6 +94,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     compared: list[str] = []
     widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
     listed = _listed(subject, effort.traces)
+    if effort.traces is None and len(subject.names) > 1:
+        listed += [s for s in together(subject.names, subject.in_broadcasts) if s not in listed]
     places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
     places = places if subject.names else places[:1]
     asked: list[tuple[Sizes, Heard]] = []

@@ -17,6 +17,7 @@ from certgrad.obligations.balls.statements import inside, told
 
 from ..balls import Input
 from ..balls._draw import seeded
+from ..generality.decisions import of_broadcasts
 from ..generality.instances import Instance
 from ..generality.reach import is_users, reachable_from, rules_in
 from ..generality.traces import Traces
@@ -92,6 +93,11 @@ class Compared:
     def general(self, dtype: str) -> Traced:
         """The traces of a dtype's width, or the only ones, with what was asked about dimensions."""
         return self._of(dtype).at(self.instance).programs
+
+    @property
+    def in_broadcasts(self) -> list[tuple[str, str]]:
+        """What any of its traces asked there: a size, and the other one, or 1, that it may be."""
+        return of_broadcasts(programs for t in self.traces.values() for programs in t.made(self.instance))
 
     def left_open(self, fixed: Mapping[str, str], dtype: str, wide: bool = False) -> Traced | None:
         """Traced with sizes left open but for some, and if `wide` while JAX computes in 64 bits; None if it is not."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import combinations, islice
 from math import isqrt
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -26,6 +26,8 @@ LARGEST = 2**21
 """A larger size is not looked at."""
 MOST = 48
 """So many integers of the code are looked at, the smallest first."""
+MOST_TOGETHER = 31
+"""So many sets of questions are looked at, the smallest first."""
 MOST_SHAPES, MOST_AXES = 16, 8
 """So many shapes of at most so many axes are."""
 MOST_NAMES = 16
@@ -160,6 +162,23 @@ def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, 
         out += [_product(names, n) for n in told if n > 3]
         out += [dict.fromkeys(names, n) for n in told if n > 1]
     return list({str(a): a for a in out}.values())
+
+
+def together(names: Sequence[str], asked: Sequence[tuple[str, str]]) -> list[dict[str, int]]:
+    """For each set of questions, sizes at which these are answered with yes and no others: whether a size is another
+    one, or 1.
+
+    JAX's code asks that in broadcasts, and tells nobody but the code that called it what it heard.
+    """
+    sets = [some for count in range(1, len(asked) + 1) for some in combinations(asked, count)]
+    out = []
+    for some in sets[:MOST_TOGETHER]:
+        sizes = {name: 3 + 2 * k for k, name in enumerate(names)}
+        for name, other in some:
+            old, new = sizes[name], 1 if other == "1" else sizes[other]
+            sizes = {n: new if size == old else size for n, size in sizes.items()}
+        out.append(sizes)
+    return list({str(one): one for one in out}.values())
 
 
 def _turned(names: Sequence[str], sizes: Sequence[int], start: int) -> dict[str, int]:

@@ -246,6 +246,18 @@ def _of_broadcasts(difference: Poly) -> bool:
     return const == 0 and alone and len(terms) == 2 and all(abs(c) == 1 for c in terms.values())
 
 
+def of_broadcasts(programs: Iterable[Programs]) -> list[tuple[str, str]]:
+    """What was asked in broadcasts: a size, and the other one, or 1, that it may be."""
+    found: dict[tuple[str, str], None] = {}
+    for decision in (d for one in programs for program in one.all().values() for d in program.decisions):
+        if decision.difference is not None and _of_broadcasts(decision.difference):
+            for name, size in (_solution(decision.difference) or {}).items():
+                other = size.removeprefix("1*")
+                if other == "1" or (other.isidentifier() and other != name):
+                    found[name, other] = None
+    return list(found)
+
+
 def _names_in(difference: Poly) -> list[str]:
     """The dimensions in it, also inside of quotients and remainders."""
     texts = [a.name for factors, _ in difference.items() for a, _ in factors if isinstance(a, Dim)]

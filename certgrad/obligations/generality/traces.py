@@ -109,6 +109,10 @@ class Traces:
             raise found
         return found
 
+    def made(self, instance: Instance) -> list[Programs]:
+        """The programs of all traces that were made at an instance."""
+        return [t.programs for t in self._made.values() if isinstance(t, Trace) and t.instance is instance]
+
     def at_numbers(self, case: int) -> Iterator[tuple[Trace, dict[str, int]]]:
         """The traces of a case that were made at concrete sizes, with the sizes of its dimensions.
 

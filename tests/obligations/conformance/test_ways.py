@@ -74,7 +74,8 @@ def test_a_rank_in_one_dtype(holds):
     assert certgrad.check(squares(holds), "*s -> ").verdict == "refuted"
 
 
-@pytest.mark.parametrize("dtype", [jnp.int8, jnp.int16, jnp.uint32])
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("dtype", [jnp.uint32, jnp.int8, jnp.int16])
 def test_integers_of_other_widths(dtype):
     rule = jax.custom_vjp(lambda x, i: jnp.sum(x[i]))
     rule.defvjp(
