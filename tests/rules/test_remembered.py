@@ -380,6 +380,16 @@ def test_an_edit_of_one_file_leaves_what_comes_from_others(project: Project) -> 
     assert again["apart"] == []
 
 
+@pytest.mark.parametrize("read", ["float(open('slope').read())", "float(Path('slope').read_text())"])
+def test_a_module_that_reads_a_file_when_it_is_imported_is_not_remembered(project: Project, read: str) -> None:
+    (project.root / "slope").write_text("2")
+    project.write("help", f"from pathlib import Path\nclass Of:\n    slope = {read}\n")
+    project.write("rules", HEAD + "from . import help\nrule = made(lambda x: x * x, lambda x: 2 * x)")
+    for _ in range(2):
+        assert project.verdict() == "proved"
+        assert project.audited == ["cachedpkg.rules:rule"]
+
+
 def test_a_file_that_is_written_while_it_is_in_use_is_not_remembered(project: Project) -> None:
     project.write("rules", SQUARE)
     for _ in range(2):
