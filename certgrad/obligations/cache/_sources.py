@@ -19,7 +19,7 @@ from typing import Any
 from ._homes import UnknownError, home_of, package_state
 
 _FROM_OUTSIDE = frozenset(
-    "open read_text read_bytes loadtxt fromfile memmap import_module __import__ exec eval".split()
+    "open read_text read_bytes load loadtxt fromfile memmap import_module __import__ exec eval".split()
 )
 """What Python and numpy offer to read files, and code that no statement names."""
 

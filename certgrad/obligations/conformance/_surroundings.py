@@ -15,6 +15,7 @@ from threading import get_ident
 from typing import Any
 
 import jax
+from jax.sharding import AbstractMesh, NamedSharding
 
 from certgrad._threads import one_at_a_time
 
@@ -85,6 +86,7 @@ class Heard:
     environment: list[str] = field(default_factory=list)
     devices: Questions = field(default_factory=Questions)
     settings: dict[str, Any] = field(default_factory=dict)
+    meshes: list[str] = field(default_factory=list)
 
     def problem(self) -> str:
         """What nobody can turn; or nothing."""
@@ -95,6 +97,8 @@ class Heard:
         if self.devices.number:
             asked = self.devices.number[0]
             return f"it asks how many there are ({asked}): where that is another, it may do other things"
+        if self.meshes:
+            return f"it asks a mesh for its {self.meshes[0]}: where that is another, it may do other things"
         for name, value in self.settings.items():
             if not isinstance(value, bool):
                 return f"it asks for a setting of JAX ({name}), and where that is another it may do other things"
@@ -109,11 +113,14 @@ def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Itera
             stack.enter_context(sharded_by_types(axes))
         if way.mapped:
             stack.enter_context(inside_of_shard_map(dict.fromkeys(axes, 2)))
-        yield Heard(
+        heard = Heard(
             stack.enter_context(_watched_environment(files)),
             stack.enter_context(seen_platform(way.platform, _of_rule)),
             stack.enter_context(_settings(way.turned)),
         )
+        if way.mapped or way.explicit:
+            stack.enter_context(_asked_of_meshes(heard.meshes))
+        yield heard
 
 
 def _of_rule(frame: Any) -> bool:
@@ -178,6 +185,31 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
         yield asked
     finally:
         del kind.__getattribute__
+
+
+OF_MESHES = frozenset("size shape axis_sizes axis_types shape_tuple spec".split())
+"""What a mesh says of how many devices lie along its axes, and a sharding of the axes that an array lies along. The
+names of axes are those that stand in the code."""
+
+
+@one_at_a_time
+def _asked_of_meshes(asked: list[str]) -> Iterator[None]:
+    """What code outside the libraries asks a mesh, or how an array lies along it."""
+    thread = get_ident()
+
+    def attribute(self: Any, name: str) -> Any:
+        if name in OF_MESHES and get_ident() == thread and _of_rule(sys._getframe(1)):
+            asked.append(name)
+        return object.__getattribute__(self, name)
+
+    kinds: list[Any] = [AbstractMesh, NamedSharding]
+    try:
+        for kind in kinds:
+            kind.__getattribute__ = attribute
+        yield
+    finally:
+        for kind in kinds:
+            del kind.__getattribute__
 
 
 def _reads(frame: Any, files: Collection[str]) -> bool:
