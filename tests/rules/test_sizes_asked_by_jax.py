@@ -31,6 +31,14 @@ HELD: dict[str, tuple[Callable[..., Any], str]] = {
         lambda x: jnp.array_equal(0 * x.sum(tuple(range(x.ndim - 1))), jnp.zeros(17)) if x.ndim > 1 else False,
         "*s -> ",
     ),
+    "the last of two, at any rank": (
+        lambda x: (x.shape[0] - 1) * jnp.array_equal(0 * x[0], jnp.zeros(1)) if x.ndim == 2 else 0,
+        "*s -> ",
+    ),
+    "the first two of three, at any rank": (
+        lambda x: (x.shape[0] - x.shape[2]) * jnp.array_equal(0 * x[:, 0, 0], 0 * x[0, :, 0]) if x.ndim == 3 else 0,
+        "*s -> ",
+    ),
     "types of rank 7": (lambda x: jax.typeof(x) == jax.typeof(jnp.ones((2,) * 7, x.dtype)), "*s -> "),
     "types of a multiple": (
         lambda x: jax.typeof(jnp.concatenate([x, x, x])) == jax.typeof(jnp.zeros(int("159"), x.dtype)),

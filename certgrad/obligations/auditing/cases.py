@@ -15,6 +15,7 @@ from certgrad.obligations.generality.decisions import (
     Fixed,
     asks,
     contrary_cases,
+    of_broadcasts,
     same_with_numbers_in_float32,
     shapes_text,
 )
@@ -219,7 +220,7 @@ def _in_one_dtype(
             same, split = False, str(error)
         if not same:
             examine(trace, {})
-        if asks(trace.programs):
+        if asks(trace.programs) or (not op.is_op and of_broadcasts([trace.programs])):
             examine_contrary(instance, trace.programs, general=False)
     return results, split, texts, programs
 

@@ -67,17 +67,18 @@ def contrary_cases(
 ) -> Iterator[tuple[Fixed, Trace | CertgradError]]:
     """(what the dimensions are set to, the trace there) for each contrary case that traces to another program.
 
-    In place of the trace stands the error where the functions do not trace in that case. Instances other than the
-    `general` one are spared the cases that only JAX's own code could tell apart. Shapes in `visited` have been through
-    this for another instance; those met here are added. Without `numbers`, concrete sizes have been looked at.
+    In place of the trace stands the error where the functions do not trace in that case. Instances of an op other than
+    the `general` one are spared the cases that only JAX's own code could tell apart. Shapes in `visited` have been
+    through this for another instance; those met here are added. Without `numbers`, concrete sizes have been looked at.
     """
     names = instance.names
     if not names:
         return
-    combined: list[Fixed] = []
-    if general:
-        combined += [dict.fromkeys(names, "1"), *([concrete(instance)] if numbers else [])]
-    if general and len(names) > 1:
+    combined: list[Fixed] = [concrete(instance)] if general and numbers else []
+    apart = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
+    if apart:
+        combined.append(dict.fromkeys(names, "1"))
+    if apart and len(names) > 1:
         combined.append(dict.fromkeys(names[1:], names[0]))
     suspicious = False
     everything = traces.op.suspects_library
@@ -97,7 +98,7 @@ def contrary_cases(
                 waiting[key] = one
 
     wait(contrary(programs, {}, everything))
-    if suspicious or (everything and general):  # take apart what was set together
+    if suspicious or (everything and apart):  # take apart what was set together
         wait([{n: "1"} for n in names] + [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]])
     count, most = 0, MAX_CASES
     while questions or waiting:
