@@ -29,7 +29,7 @@ from tests.obligations.verify.forging import (
 from tests.ops.sampling import label
 
 UNDECIDED = {"triplet_margin": 16, "pre_norm_attention": 3}
-"""Points that stay open: irrational numbers that tie. On boundaries, two distances; all scores of one channel."""
+"""At most so many points stay open, by which are drawn: irrational numbers that tie. On boundaries, two distances; all scores of one channel."""
 
 FEW_POINTS = {"cholesky": 5}
 """At random no more points of shape 3×3 or larger are positive definite."""
@@ -68,7 +68,7 @@ def test_every_certificate_of_the_library_is_verified(op: Op) -> None:
         assert result.points == FEW_POINTS[op.name]
     else:
         assert result.points >= 10 * result.cases
-    assert result.undecided == UNDECIDED.get(op.name, 0)
+    assert result.undecided <= UNDECIDED.get(op.name, 0)
 
 
 @pytest.mark.one_in(12)
