@@ -29,7 +29,8 @@ from tests.obligations.verify.forging import (
 from tests.ops.sampling import label
 
 UNDECIDED = {"triplet_margin": 16, "pre_norm_attention": 3}
-"""At most so many points stay open, by which are drawn: irrational numbers that tie. On boundaries, two distances; all scores of one channel."""
+"""At most so many points stay open, by which are drawn: irrational numbers that tie. On boundaries, two distances; all
+scores of one channel."""
 
 FEW_POINTS = {"cholesky": 5}
 """At random no more points of shape 3×3 or larger are positive definite."""
