@@ -74,10 +74,10 @@ def contrary_cases(
     names = instance.names
     if not names:
         return
-    combined: list[Fixed] = [concrete(instance)] if general and numbers else []
     apart = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
-    if apart:
-        combined.append(dict.fromkeys(names, "1"))
+    combined: list[Fixed] = [dict.fromkeys(names, "1")] if apart else []
+    if general and numbers:
+        combined.append(concrete(instance))
     if apart and len(names) > 1:
         combined.append(dict.fromkeys(names[1:], names[0]))
     suspicious = False
