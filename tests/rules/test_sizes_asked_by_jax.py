@@ -164,7 +164,16 @@ def test_what_broadcasts_ask_may_matter_together_alone(holds: Callable[..., Any]
     assert found.verdict == "unproved" or any("b = a" in one for one in found.dimensions)
 
 
-NUMBERS = [Fraction(17), Decimal(17), 17 + 0j, np.complex64(17), sympy.Integer(17)]
+class OfItsOwn:
+    """Equal to 53, as it says itself and no constant does."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is int and other == ord("5")
+
+
+NUMBERS = [OfItsOwn(), Fraction(17), Decimal(17), 17 + 0j, np.complex64(17), sympy.Integer(17)]
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda n: type(n).__name__)

@@ -133,7 +133,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             frame = frame.f_back
         return "library"
 
-    def compared(a: Any, b: Any) -> tuple[Any, ...]:
+    def compared(a: Any, b: Any, who: str) -> tuple[Any, ...]:
         """What the size is compared with: another one, or a number that a size can be; (None,) where it is several."""
         if isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope):
             return (b,)
@@ -144,17 +144,17 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         if isinstance(b, Number):  # a fraction, a decimal, a number of a package for algebra
             with suppress(Exception):
                 return (int(b),) if b == int(b) else ()  # type: ignore[call-overload]
-        if type(b).__eq__ is object.__eq__ or isinstance(b, (*_NEVER_A_NUMBER, jax.Array)) or asker() == "library":
+        if type(b).__eq__ is object.__eq__ or isinstance(b, (*_NEVER_A_NUMBER, jax.Array)) or who == "library":
             return ()
         return (None,)  # what a class of the rule's answers nobody can say
 
     def recording(compare: Callable, different: bool) -> Callable:
         def record_comparison(self: Any, other: Any) -> Any:
             answer = compare(self, other)
-            if answer is different and get_ident() == thread and not _by_chance(sys._getframe(1)):
-                frame = sys._getframe(1)
-                for number in compared(self, other):
-                    who = asker_through("__eq__", "__ne__")
+            frame = sys._getframe(1)
+            if answer is different and get_ident() == thread and not _by_chance(frame):
+                who = asker_through("__eq__", "__ne__")
+                for number in compared(self, other, who):
                     # Keys of JAX's caches hold sizes, and are compared in C where they share some bits of a hash.
                     in_cache = type(number) is DimExpr and from_library(frame.f_code.co_filename) and _calls(frame)
                     if who == "rule" or not in_cache:
