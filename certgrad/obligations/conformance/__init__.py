@@ -92,10 +92,12 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
 
 def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance:
     compared: list[str] = []
+    more = False
     widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
     listed = _listed(subject, effort.traces)
     if effort.traces is None and len(subject.names) > 1:
-        listed += [s for s in together(subject.names, subject.in_broadcasts) if s not in listed]
+        sizes_together, more = together(subject.names, subject.in_broadcasts)
+        listed += [s for s in sizes_together if s not in listed]
     places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
     places = places if subject.names else places[:1]
     asked: list[tuple[Sizes, Heard]] = []
@@ -139,8 +141,9 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         compared.append(f"no calls in {', '.join(refused)}")
     if effort.either and subject.draws:
         compared.append("not compared: calls in narrow dtypes while JAX computes in 64 bits, which draw other numbers")
-    if subject.unseen:
-        compared.append(f"not compared: {', '.join(subject.unseen)}")
+    unseen = [*subject.unseen, *["more sizes that are equal to each other, or 1"] * more]
+    if unseen:
+        compared.append(f"not compared: {', '.join(unseen)}")
     return Conformance(tuple(compared))
 
 

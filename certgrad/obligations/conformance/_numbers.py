@@ -26,8 +26,9 @@ LARGEST = 2**21
 """A larger size is not looked at."""
 MOST = 48
 """So many integers of the code are looked at, the smallest first."""
-MOST_TOGETHER = 31
-"""So many sets of questions are looked at, the smallest first."""
+MOST_TOGETHER, MOST_SETS = 52, 4096
+"""So many answers to questions of broadcasts are looked at, of so many sets of them, the smallest first: all that four
+sizes can be to each other and to 1."""
 MOST_SHAPES, MOST_AXES = 16, 8
 """So many shapes of at most so many axes are."""
 MOST_NAMES = 16
@@ -164,21 +165,22 @@ def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, 
     return list({str(a): a for a in out}.values())
 
 
-def together(names: Sequence[str], asked: Sequence[tuple[str, str]]) -> list[dict[str, int]]:
+def together(names: Sequence[str], asked: Sequence[tuple[str, str]]) -> tuple[list[dict[str, int]], bool]:
     """For each set of questions, sizes at which these are answered with yes and no others: whether a size is another
-    one, or 1.
+    one, or 1. And whether there is more to look at.
 
     JAX's code asks that in broadcasts, and tells nobody but the code that called it what it heard.
     """
-    sets = [some for count in range(1, len(asked) + 1) for some in combinations(asked, count)]
-    out = []
-    for some in sets[:MOST_TOGETHER]:
+    found: dict[tuple[int, ...], None] = {}
+    sets = (some for count in range(1, len(asked) + 1) for some in combinations(asked, count))
+    for some in islice(sets, MOST_SETS):
         sizes = {name: 3 + 2 * k for k, name in enumerate(names)}
         for name, other in some:
-            old, new = sizes[name], 1 if other == "1" else sizes[other]
+            new, old = sorted((sizes[name], 1 if other == "1" else sizes[other]))
             sizes = {n: new if size == old else size for n, size in sizes.items()}
-        out.append(sizes)
-    return list({str(one): one for one in out}.values())
+        found.setdefault(tuple(sizes.values()))
+    out = [dict(zip(names, sizes, strict=True)) for sizes in found]
+    return out[:MOST_TOGETHER], len(out) > MOST_TOGETHER or next(sets, None) is not None
 
 
 def _turned(names: Sequence[str], sizes: Sequence[int], start: int) -> dict[str, int]:
