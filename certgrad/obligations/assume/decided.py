@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from certgrad.obligations.terms.atoms import Fn
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly
+from certgrad.obligations.terms.law import Law, applied
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
+from certgrad.obligations.terms.power import pred, whole
 from certgrad.obligations.terms.predicates import Pred, Side
 from certgrad.obligations.terms.rewriting import replaced
 from certgrad.obligations.terms.walk import deep_atoms
@@ -40,6 +44,26 @@ def rounded(poly: Poly, facts: Facts) -> Poly:
         return None
 
     return replaced(poly, value)
+
+
+def over_one_floor(poly: Poly) -> Poly:
+    """The term with ⌊k − p⌋ written by ⌊p⌋ where both are there and k is whole: k − ⌊p⌋, less 1 where p is not whole.
+
+    What is read from the sides of a boundary stays, as above.
+    """
+    found = {a for a in deep_atoms(poly) if isinstance(a, Fn) and a.name == "floor"}
+    if len(found) < 2 or any(isinstance(a, Side) and _has_floor(a.poly) for a in deep_atoms(poly)):
+        return poly
+    turned: dict[Atom, Poly] = {}
+    for one, other in combinations(sorted(found, key=lambda a: a.key), 2):
+        k = one.args[0] + other.args[0]
+        if one not in turned and whole(k):
+            below = poly_of(one)
+            turned[other] = k - below - pred(one.args[0] - below)
+    if not turned:
+        return poly
+    applied(Law.FLOOR_OF_NEGATED)
+    return replaced(poly, turned.get)
 
 
 def _has_floor(poly: Poly) -> bool:

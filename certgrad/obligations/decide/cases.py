@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
-from certgrad.obligations.assume.decided import decided, predicates, rounded
+from certgrad.obligations.assume.decided import decided, over_one_floor, predicates, rounded
 from certgrad.obligations.assume.fact import Fact, Question, match, unbound
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
@@ -24,7 +24,7 @@ from certgrad.obligations.terms.determinants import SMALL
 from certgrad.obligations.terms.functions import WHOLE
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import index_equal
-from certgrad.obligations.terms.integers import Rounded
+from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Mono, Poly, monomial, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
@@ -72,6 +72,8 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
     """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
     budget.spend(50)
+    if not depth:
+        poly = over_one_floor(poly)
     if region.facts.facts:
         poly = rounded(poly, region.facts)
     if poly.structured:
@@ -134,8 +136,8 @@ def _assumed_zero(poly: Poly, facts: Facts) -> bool:
 
 
 def _nowhere(region: Region) -> bool:
-    """The conditions on rounded numbers that cases were split by contradict the signs that were assumed after that."""
-    if not any(isinstance(t, Rounded) for ix, _ in region.indices.conditions for t in ix.atoms):
+    """The conditions on integers that cases were split by contradict the signs that were assumed after that."""
+    if not region.facts.facts or not any(by_entries(ix) for ix, _ in region.indices.conditions):
         return False
     return not replace(region.indices, facts=region.facts, clauses=region.clauses).feasible()
 

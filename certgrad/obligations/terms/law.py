@@ -38,6 +38,7 @@ class Law(Enum):
     PARITY = "odd and even functions", "f(−p) = −f(p), or f(−p) = f(p)", "f is odd, or f is even"
     WHOLE_TURNS = "whole turns", "sin(p + 2π·k) = sin(p), cos(p + 2π·k) = cos(p)", "k is a whole number"
     FLOOR_OF_SHIFTED = "floor of a shifted number", "⌊p + k⌋ = ⌊p⌋ + k", "k is a whole number"
+    FLOOR_OF_NEGATED = "floor of a negated number", "⌊−p⌋ = −⌊p⌋ − [p − ⌊p⌋ > 0]", ""
 
     # predicates
     IDEMPOTENT = "conditions are 0 or 1", "[φ]² = [φ]", ""

@@ -184,6 +184,12 @@ def _(draw: Draw) -> Sides:
     yield np.floor(p + k), np.floor(p) + k
 
 
+@of(Law.FLOOR_OF_NEGATED)
+def _(draw: Draw) -> Sides:
+    for p in (draw.normal(scale=5), float(draw.integers(-5, 6))):
+        yield np.floor(-p), -np.floor(p) - holds(p - np.floor(p) > 0)
+
+
 # --- predicates, indices --------------------------------------------------------------------------------------------
 
 

@@ -8,9 +8,9 @@ from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
-from certgrad.obligations.terms.index import Ix, whole_number
-from certgrad.obligations.terms.index_terms import as_index, index_equal, index_number, index_pred
-from certgrad.obligations.terms.integers import Rounded, quotient, remainder
+from certgrad.obligations.terms.index import Ix
+from certgrad.obligations.terms.index_terms import index_equal, index_number, index_pred
+from certgrad.obligations.terms.integers import quotient, remainder
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import fn, power
@@ -37,15 +37,10 @@ def _whole_remainder(x: Tensor, y: Tensor) -> Poly:
 
 
 def _by_size(x: Tensor, y: Tensor) -> Ix | None:
-    """The dividend as an index, where the divisor is a size. Of those that may be negative: rounded numbers alone."""
+    """The dividend as an index, where the divisor is a size."""
     if y.signs != POS or not y.body.positive or y.body.free:
         return None
-    if not x.signs & NEG:
-        return as_index(x.body)
-    if whole_number(y.body) is None:
-        return None
-    ix = as_rounded_index(x.body)
-    return ix if ix is not None and any(isinstance(a, Rounded) for a in ix.atoms) else None
+    return as_rounded_index(x.body)
 
 
 def _up(x: Tensor, ix: Ix, divisor: Poly) -> Poly:
@@ -56,9 +51,9 @@ def _up(x: Tensor, ix: Ix, divisor: Poly) -> Poly:
 
 
 def floored(x: Tensor, divisor: int) -> Poly:
-    """⌊k / divisor⌋ for integers k: of an index that is not negative, an index again."""
-    ix = as_index(x.body)
-    if ix is not None and not x.signs & NEG:
+    """⌊k / divisor⌋ for integers k: of an index, an index again."""
+    ix = as_rounded_index(x.body)
+    if ix is not None:
         return index_number(quotient(ix, number(divisor)))
     return fn("floor", x.body.scale(fmpq(1, divisor)))
 
