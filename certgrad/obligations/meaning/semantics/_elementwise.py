@@ -152,7 +152,8 @@ def _pow(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
     shape, defined, smooth = common(shapes, x, y)
     c = y.body.constant()
     if c is not None and c.q == 1:
-        return [replace(_whole_power(ctx, x, int(c.p)), shape=shape)]
+        out = _whole_power(ctx, x, int(c.p))
+        return [replace(out, shape=shape, defined=merged(defined, out.defined), smooth=merged(smooth, out.smooth))]
     if y.kind == "i":
         # JAX also has 0ᵏ for k ≥ 0; nothing is claimed of that.
         own = settle(condition("!= 0", x.body, "power"), ctx.facts, x.signs)

@@ -359,14 +359,15 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
     (goes_on,) = interpret(ctx, loop.test, [*tested, *at_s[loop.body_consts :]], [True])
     assert goes_on is not None
     steps = _count(goes_on, s)
+    # The test reads carries that the needed outputs may not; they have to be defined as well.
+    read = live_inputs(loop.test.jaxpr, [True])[loop.test_consts :]
+    live = loop.live_outputs([u or r for u, r in zip(use, read, strict=True)])
     if steps is not None:
         ctx.ranges[s] = steps
-        body.run([*consts, *body.carries], loop.live_outputs(use))
+        body.run([*consts, *body.carries], live)
         return [body.carry(k, of_const(steps)) if wanted else None for k, wanted in enumerate(use)]
     body.step = fresh(STEP)
-    # The test reads carries that the needed outputs may not.
-    read = live_inputs(loop.test.jaxpr, [True])[loop.test_consts :]
-    body.run([*consts, *body.carries], loop.live_outputs([u or r for u, r in zip(use, read, strict=True)]))
+    body.run([*consts, *body.carries], live)
     exit_time, smooth, defined = body.exit_of(goes_on)
     ctx.note("each while loop ends")
     out: list[Tensor | None] = []
