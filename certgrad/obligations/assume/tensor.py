@@ -37,7 +37,8 @@ class Tensor:
     smooth: Clauses = ()
     signs: int = ANY
     infinite: int = 0
-    """1 or −1 where entries can be ∞ or −∞: those at which `kept`, a 0/1-valued term, is 0. (See `_infinite`.)"""
+    """1 or −1 where entries can be ∞ or −∞, and 2 or −2 where they are read so: those at which `kept`, a 0/1-valued
+    term, is 0. (See `_infinite`.)"""
     kept: Poly = ONE
     support: Poly | None = None
     """A 0/1-valued term: the entry is positive where it is 1, and else 0."""

@@ -5,6 +5,8 @@ is seldom exactly right. A second reading takes each long literal for a closed f
 last place away, as far as two roundings move it, the same one wherever the literal stands. What is proved under that
 reading is proved of the program with these numbers in place of its literals, and the verdict says so: `proved up to
 rounding`.
+
+So does a mask that writes −1e30 for −∞: exp makes 0 of both in floats, and of −∞ alone over the reals.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ ROOTS = (1, 2, 3, 5, 6, 7, 10, 14, 15, 21, 30, 35, 42, 70, 105, 210)
 SMALL = 10
 """A larger root is less likely: it costs as much as another factor."""
 POWERS_OF_PI = tuple(Fraction(k, 2) for k in (0, 1, -1, 2, -2, 3, -3))
+MASKING = 10**9
+"""A mask that writes a number this large means an infinity."""
 LOGARITHMS = (2, 3, 5, 7, 10)
 LOGARITHMS_OF_PI = (1, 2)
 
@@ -130,13 +134,18 @@ class Reading:
     approximated: dict[str, None] = field(default_factory=dict)
     """Of each such function that was met, what the certificate says if it is read so."""
 
+    masks: dict[str, None] = field(default_factory=dict)
+    """Of each large number that a mask chooses, what the certificate says if it is read as an infinity."""
+    infinite: bool = False
+    """Such numbers are read as infinities."""
+
     trial: bool = False
     """Where rounding alone may keep it from being proved as written, it is read otherwise before witnesses count."""
 
     @property
     def gives_up(self) -> bool:
         """What is not proved is of no interest: nothing is claimed of this reading."""
-        return self.moved or (self.trial and not self.exact and self.moving() is not None)
+        return self.moved or (self.trial and not (self.exact and not self.masks) and self.moving() is not None)
 
     def closed_forms(self) -> dict[LongLiteral, ClosedForm]:
         """What the long literals that were met may stand for, by their values."""
@@ -144,8 +153,10 @@ class Reading:
 
     def moving(self) -> Reading | None:
         """What was met, read as what it stands for; None where all of it can only be read as it is written."""
-        meant, ideal = self.closed_forms(), bool(self.approximated)
-        return Reading(meant, ideal=ideal, approximated=self.approximated) if meant or ideal else None
+        meant, ideal, infinite = self.closed_forms(), bool(self.approximated), bool(self.masks)
+        if not (meant or ideal or infinite):
+            return None
+        return Reading(meant, ideal=ideal, approximated=self.approximated, masks=self.masks, infinite=infinite)
 
     @property
     def exact(self) -> bool:
@@ -157,12 +168,20 @@ class Reading:
 
     def said(self) -> list[str]:
         """What a certificate says of reading so."""
-        return [*(literal.read_as(form) for literal, form in self.meant.items()), *self.approximated]
+        return [*(literal.read_as(form) for literal, form in self.meant.items()), *self.approximated, *self.masks]
 
     @property
     def moved(self) -> bool:
         """Something is read as what it stands for, and not as it is written."""
-        return self.ideal or bool(self.meant)
+        return self.ideal or self.infinite or bool(self.meant)
+
+    def masking(self, value: Fraction) -> int:
+        """Of which sign the infinity is that a mask means by a number; 0 where that number is meant."""
+        if abs(value) < MASKING:
+            return 0
+        sign = 1 if value > 0 else -1
+        self.masks.setdefault(f"{float(value):.8g}, where a mask chooses it, is read as {'−∞' if sign < 0 else '∞'}")
+        return sign if self.infinite else 0
 
     def term(self, value: np.floating[Any]) -> Poly | None:
         """What a literal stands for, or None where it means its shortest decimal."""

@@ -25,7 +25,7 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 from certgrad.obligations.tracing.jax_internals import is_sign_bit
 
 from ._index_numbers import index_cases
-from ._infinite import VANISHING, added, exponential, finite, greatest, selected
+from ._infinite import MEANT, VANISHING, added, beside, exponential, finite, greatest, meant, selected
 from ._registry import Context, Params, Rule, UnprovedError, library, rule
 
 
@@ -101,6 +101,7 @@ def _round(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list
 
 @rule("add", "add_any")
 def _add(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    beside(x, y)
     y = finite(y) if x.infinite * y.infinite < 0 else y  # ∞ − ∞
     shape, defined, smooth = common(shapes, x, y)
     total = Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs))
@@ -109,6 +110,7 @@ def _add(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
 
 @rule("sub")
 def _sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    beside(x, y)
     y = finite(y) if x.infinite * y.infinite > 0 else y
     shape, defined, smooth = common(shapes, x, y)
     signs = plus(x.signs, negated(y.signs))
@@ -118,6 +120,7 @@ def _sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
 
 @rule("mul")
 def _mul(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    beside(x, y, least=1)
     if bool(x.infinite) != bool(y.infinite):
         x, y = (x, y) if x.infinite else (y, x)
         x = x if y.signs in (POS, NEG) else finite(x)  # ∞·0 is no number
@@ -212,7 +215,8 @@ def _min(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
 
 def _beside_infinities(ctx: Context, x: Tensor, y: Tensor, shapes: list[tuple], neutral: int) -> Tensor:
     """max (or min) where entries can be −∞ (or ∞), which leaves the other operand as it is."""
-    x, y = (finite(t) if t.infinite == -neutral else t for t in (x, y))
+    beside(x, y)
+    x, y = (finite(t) if t.infinite * neutral < 0 else t for t in (x, y))
     for t, other in ((x, y), (y, x)):
         if t.infinite and t.kept.is_zero:  # what makes it is to have a value all the same
             shape, defined, smooth = common(shapes, x, y)
@@ -312,6 +316,9 @@ def _compare(name: str) -> Rule:
                     else apply(ctx, params, shapes, finite(x), finite(y))
                 )
         if x.infinite != y.infinite:
+            beside(x, y)
+            if x.infinite * y.infinite > 0:  # one of them is a number
+                x, y = finite(x), finite(y)
             return [_against_infinity(ctx, name, x, y, shapes[0])]
         shape, defined, smooth = common(shapes, x, y)
         return [Tensor(shape, _comparison(name, x, y), "b", defined, smooth, NONNEG)]
@@ -321,6 +328,7 @@ def _compare(name: str) -> Rule:
 
 def _masked_comparison(ctx: Context, name: str, x: Tensor, y: Tensor, shapes: list[tuple]) -> Tensor:
     """A comparison where entries of one operand can be infinite."""
+    beside(x, y)
     kept = x.kept if x.infinite else y.kept
     (real,) = _compare(name)(ctx, {}, shapes, *(replace(t, infinite=0, kept=ONE) for t in (x, y)))
     beyond = _against_infinity(ctx, name, x, y, shapes[0]).body
@@ -352,14 +360,15 @@ def _sign_bit(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, *_: 
 @rule("is_finite")
 def _is_finite(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     ctx.note(FINITE)
-    return [replace(x, body=x.kept, kind="b", signs=NONNEG, infinite=0, kept=ONE)]
+    kept = ONE if meant(x) else x.kept
+    return [replace(x, body=kept, kind="b", signs=NONNEG, infinite=0, kept=ONE)]
 
 
 @rule("select_n")
 def _select(ctx: Context, params: Params, shapes: list[tuple], which: Tensor, *choices: Tensor) -> list[Tensor]:
     if which.kind != "b":
         return [_selected(ctx, which, [finite(c) for c in choices], shapes[0])]
-    no, yes = choices
+    no, yes = (_as_meant(ctx, c) for c in choices) if which.body.constant() is None else choices
     no = finite(no) if no.infinite * yes.infinite < 0 else no
     shape = shapes[0]
     chosen, other = taken(which.body, yes.body, no.body)
@@ -372,6 +381,13 @@ def _select(ctx: Context, params: Params, shapes: list[tuple], which: Tensor, *c
     defined, smooth = merged(which.defined, defined), merged(which.smooth, smooth)
     out = Tensor(shape, body, no.kind, defined, smooth, no.signs | yes.signs)
     return [selected(which, no, yes, out) if no.infinite or yes.infinite else out]
+
+
+def _as_meant(ctx: Context, x: Tensor) -> Tensor:
+    """What a mask chooses: the infinity that a large number may stand for."""
+    c = x.body.constant() if x.kind == "f" and not x.infinite else None
+    sign = 0 if c is None else ctx.reading.masking(Fraction(int(c.p), int(c.q)))
+    return replace(x, body=NOTHING, infinite=sign * MEANT, kept=NOTHING) if sign else x
 
 
 def _selected(ctx: Context, which: Tensor, choices: list[Tensor], shape: tuple) -> Tensor:

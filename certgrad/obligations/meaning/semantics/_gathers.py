@@ -293,7 +293,7 @@ def _greatest_hit(
 ) -> Tensor:
     """out[v] = max(x[v], max over the windows that hit v), and x[v] where none does."""
     sign, (_, entry, dummies) = EXTREMA[combined], hit[0]
-    none = x.infinite == -sign and x.kept.is_zero  # it begins with the infinity that every number is beyond
+    none = x.infinite * sign < 0 and x.kept.is_zero  # it begins with the infinity that every number is beyond
     x = x if none else finite(x)
     where = NOTHING
     for guard, _, _ in hit:  # of the cases of a start position one holds

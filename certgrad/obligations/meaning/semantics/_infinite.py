@@ -3,6 +3,10 @@
 A tensor with infinite entries is a finite body beside `kept`, which is 1 where the entry is that body and 0 where it is
 the infinity. Only the primitives named here know of this. To every other one, and to whoever reads an output, such an
 entry is undefined: a theorem covers it only where it does not occur, or is not selected.
+
+`infinite` is the sign of the infinity, and twice that where a large number means it: a mask's −1e30. To anybody but a
+maximum, exp, and a sum with a number that is not large, such a number is not what the infinity is: then the program is
+not read so.
 """
 
 from __future__ import annotations
@@ -13,12 +17,15 @@ from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, condition
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.order import boundaries_in_choices
+from certgrad.obligations.meaning.literals import MASKING
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.predicates import Pred
 from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
+
+from ._registry import UnprovedError
 
 MOVES = frozenset(
     "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy optimization_barrier stop_gradient".split()
@@ -36,13 +43,45 @@ AWARE = (
 )
 
 
+MEANT = 2
+"""Times the sign of an infinity: it is a large number, read so."""
+
+
+def meant(x: Tensor) -> bool:
+    """Its infinities are large numbers, read so."""
+    return abs(x.infinite) == MEANT
+
+
+def either(x: Tensor, y: Tensor) -> int:
+    """The infinity of what is made of both: where one of them is a number, read so, it may be that."""
+    return max(x.infinite, y.infinite, key=abs)
+
+
+def beside(x: Tensor, y: Tensor, least: int = 0) -> None:
+    """A large number that is read as an infinity beside another operand, which is no large number itself.
+
+    Raises UnprovedError for such an operand, and for one that is not known to be at least `least`, where that is asked.
+    """
+    for one, other in ((x, y), (y, x)):
+        if meant(one) and not other.infinite:
+            c = other.body.constant()
+            if (c is not None and abs(c) >= LARGE) or (least and (c is None or abs(c) < least)):
+                raise UnprovedError(READ_SO)
+
+
+READ_SO = "a number that a mask chooses, and that is read as an infinity, is more than that"
+LARGE = MASKING // 1000
+
+
 def finite(x: Tensor) -> Tensor:
-    """The tensor whose infinite entries count as undefined.
+    """The tensor whose infinite entries count as undefined. Raises UnprovedError where they are numbers, read so.
 
     Where such entries begin, as at 0 those of `where(x < 0, -inf, x)`, an entry that is kept has no derivative.
     """
     if not x.infinite:
         return x
+    if meant(x):
+        raise UnprovedError(READ_SO)
     own = tuple(c.guarded(x.kept, False) for c in UNDEFINED) if not x.kept.is_zero else UNDEFINED
     seams = merged(
         *(_boundary(a) for a in atoms_of(x.kept) if isinstance(a, Pred)),
@@ -86,7 +125,7 @@ def exponential(x: Tensor, of_body: Tensor) -> Tensor:
 
 def added(x: Tensor, y: Tensor, total: Tensor) -> Tensor:
     """A sum of which one operand has infinite entries, or both of the same sign."""
-    sign = x.infinite or y.infinite
+    sign = either(x, y)
     return replace(total, infinite=sign, kept=x.kept * y.kept) if sign else total
 
 
@@ -99,7 +138,7 @@ def selected(guard_is_one: Tensor, no: Tensor, yes: Tensor, out: Tensor) -> Tens
         body, signs = yes.body, yes.signs
     elif yes.kept.is_zero:
         body, signs = no.body, no.signs
-    return replace(out, body=body, signs=signs, infinite=no.infinite or yes.infinite, kept=kept)
+    return replace(out, body=body, signs=signs, infinite=either(no, yes), kept=kept)
 
 
 def greatest(x: Tensor, y: Tensor, of_bodies: Tensor) -> Tensor:

@@ -94,7 +94,7 @@ def _reduce_min(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list
 def _extremum(x: Tensor, axes: tuple[int, ...], shape: tuple, sign: int) -> Tensor:
     if x.kind == "b":
         raise UnprovedError("an extremum of booleans")
-    x = finite(x) if x.infinite == sign else x
+    x = finite(x) if x.infinite * sign > 0 else x
     mapping, dummies = _opened(x, axes, shape)
     body, defined, smooth = _consumed(x, axes, shape, mapping)
     if not all(n.positive for _, n in dummies):
