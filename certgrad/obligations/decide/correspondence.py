@@ -16,7 +16,7 @@ from certgrad.obligations.laws.order import opened
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.laws.recurrences import Open, entry, has_loop, linear_part, open_loop, replacing, stepped
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum, access
-from certgrad.obligations.terms.determined import CARRY, Loop, Rec
+from certgrad.obligations.terms.determined import Loop, Rec
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.index_terms import Ranges, at_least, bounds, index_pred
 from certgrad.obligations.terms.law import Law, applied
@@ -65,6 +65,8 @@ class _Member:
     loop: Loop
     position: int
     carry: Open
+    beside: frozenset[str]
+    """All that the loop carries."""
     sign: int = 1
     """Times which it is the first member of its class."""
 
@@ -86,12 +88,13 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
     axes: dict[int, tuple[Var, ...]] = {}
     for loop in sorted(loops, key=lambda c: (c.level, c.key)):
         system = open_loop(loop)
+        beside = frozenset(c.name for c in system.carries)
         for k, c in enumerate(system.carries):
             own = axes.setdefault(len(c.axes), tuple(fresh() for _ in c.axes))
             names = {v: of_var(w) for v, w in zip(c.axes, own, strict=True)}
             change = Rewriter({**names, system.step: of_var(s)})
             carry = replace(c, axes=own, init=change(c.init), step=change(c.step))
-            members.append(_Member(loop, k, carry))
+            members.append(_Member(loop, k, carry, beside))
     classes: list[list[_Member]] = []
     for m in members:
         same = [c for c in classes if c[0].carry.ranges == m.carry.ranges]
@@ -135,7 +138,8 @@ def _begins_as(m: _Member, others: Sequence[_Member], region: Region, inside: Ra
     """
     first = others[0]
     if m.carry.init.is_zero and first.carry.init.is_zero:
-        m.sign = next((d.sign * sign for d in others if (sign := _sign_of(m, d))), 1)
+        found = (d.sign * sign for d in others if (sign := _sign_of(m, d) or _shown_sign(m, d, region, inside)))
+        m.sign = next(found, 1)
         return True
     for sign in (1, -1):
         if _equal(first.carry.init, m.carry.init.scale(sign), region, inside, m):
@@ -150,12 +154,20 @@ def _sign_of(m: _Member, other: _Member) -> int:
     By what a step adds, or where that is nothing, by the first of a few steps after which they are not 0.
     """
     by_steps = ((_after(m, k), _after(other, k)) for k in range(1, 4))
-    for own, its in chain([(_added(m.carry), _added(other.carry))], by_steps):
+    for own, its in chain([(_added(m), _added(other))], by_steps):
         if own is None or its is None:
             return 0
         if not (own.is_zero and its.is_zero):
             return 1 if own == its else -1 if own == -its else 0
     return 0
+
+
+def _shown_sign(m: _Member, other: _Member, region: Region, inside: Ranges) -> int:
+    """As `_sign_of`, where what a step adds is written in other terms: by what is shown of it."""
+    own, its = _added(m), _added(other)
+    if own is None or its is None or own.is_zero or its.is_zero:
+        return 0
+    return next((sign for sign in (1, -1) if _equal(its, own.scale(sign), region, inside, m)), 0)
 
 
 def _after(m: _Member, steps: int) -> Poly | None:
@@ -166,16 +178,16 @@ def _after(m: _Member, steps: int) -> Poly | None:
         return None
 
 
-def _added(c: Open) -> Poly | None:
-    """What a step gives where all that is carried is 0; None where that has no value."""
+def _added(m: _Member) -> Poly | None:
+    """What a step gives where all that its loop carries is 0; None where that has no value."""
 
     def nothing(a: Atom) -> Poly | None:
         if isinstance(a, Access):
-            return ZERO if a.tensor.startswith(CARRY) else poly_of(a)
+            return ZERO if a.tensor in m.beside else poly_of(a)
         return None
 
     try:
-        return Rewriter(replace=nothing)(c.step)
+        return Rewriter(replace=nothing)(m.carry.step)
     except ArithmeticError:
         return None
 
@@ -251,7 +263,8 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
             over = max_over if isinstance(a, Max) else product_over
             return over(unfolded(body, here), dummies, unfolded(where, here))
         if isinstance(a, Rec):
-            back = None if _number(a.time.const) is not None and not a.time.terms else stepped(a, ranges)
+            fixed = None if a.time.terms else _number(a.time.const)
+            back = stepped(a, ranges) if fixed is None or fixed == 1 else None
             return poly_of(a) if back is None else unfolded(back, ranges)
         return None
 
