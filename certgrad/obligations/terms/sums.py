@@ -14,10 +14,10 @@ from .naming import canonical_order
 from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
 from .predicates import IxEq, IxPred
 from .ranges import Summed, in_one_range, in_row_major_order, split_at_conditions
-from .rewriting import Rewriter, ranges_of, rebuilds, replaced, with_names
+from .rewriting import Rewriter, ranges_of, rebuilds, with_names
 from .session import intern
 from .variables import Var, fresh
-from .walk import indices_of
+from .walk import deep_atoms, indices_of
 
 CONTRACTS: dict[type[Atom], Callable[[list[tuple[Atom, Exponent]], dict[Var, Poly]], Poly | None]] = {}
 """How a sum over a factor of the kind is carried out by the kind's own laws; None where it is not."""
@@ -207,6 +207,8 @@ def _nested_atoms(ix: Ix) -> Iterator[IntegerAtom]:
 
 def bounded_above(poly: Poly) -> Poly:
     """Every condition in a sum that bounds its variable from below as one from above: Σ_{v≥e} f = Σ_v f − Σ_{v<e} f."""
+    if not any(isinstance(a, IxPred) and _bounds_from_below(a) for a in deep_atoms(poly)):
+        return poly
 
     def turned(a: Atom) -> Poly | None:
         if not a.structured:
@@ -223,9 +225,14 @@ def bounded_above(poly: Poly) -> Poly:
             applied(Law.SUM_FROM_BELOW)
             return ONE - index_condition(b.ix.scaled(-1).shifted(-ONE))
 
-        return sum_over(replaced(body, opposite), dummies)
+        return sum_over(Rewriter(replace=opposite)(body), dummies)
 
-    return replaced(poly, turned)
+    return Rewriter(replace=turned)(poly)
+
+
+def _bounds_from_below(a: IxPred) -> bool:
+    """It bounds one variable of a sum around it."""
+    return any(v[0] == "b" and a.ix.coefficient(v) > 0 for v in a.free)
 
 
 def _cancel(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
