@@ -44,8 +44,8 @@ class Way:
     """The one array of floats, by its place among them, that is of the dtype where the others are of 64 bits."""
     mapped: bool = False
     """As inside of `shard_map`."""
-    explicit: bool = False
-    """Its arrays lie along an axis of a mesh whose types say so."""
+    explicit: tuple[str | None, ...] = ()
+    """The axes of a mesh along which those of its arrays lie, whose types say so."""
     platform: str = ""
     asked: str = field(default="", compare=False)
     """The question that the platform answers."""
@@ -63,14 +63,17 @@ class Way:
         asked += [f"the platform ({self.asked})"] if self.platform else []
         among = "in" if self.alone is None else "with one array of"
         where = f"traced {among} {self.dtype} under x64 " * self.wide + "inside of a shard_map " * self.mapped
-        where += "on arrays that are sharded by their types " * self.explicit
+        where += "on arrays that are sharded by their types " * bool(self.explicit)
         if not asked:
             return f"{where}it"
         other = ["where that is another"] * bool(self.turned) + [f"on a {self.platform}"] * bool(self.platform)
         return f"{where}it asks for {' and for '.join(asked)}, and {', '.join(other)} it"
 
-    def others(self, heard: Heard) -> Iterator[Way]:
-        """The ways in which one more of what was asked for is another."""
+    def others(self, heard: Heard, axes: Sequence[str]) -> Iterator[Way]:
+        """The ways in which one more of what was asked for is another. The mesh may have these axes."""
+        if heard.specs and not self.mapped:
+            yield from (replace(self, explicit=(None,) * k + (name,)) for name in axes for k in range(MOST_PLACES))
+            yield replace(self, explicit=tuple(axes))
         for name, value in heard.settings.items():
             if name not in self.turned and isinstance(value, bool):
                 yield replace(self, turned=tuple(sorted((*self.turned, name))))
@@ -87,6 +90,7 @@ class Heard:
     devices: Questions = field(default_factory=Questions)
     settings: dict[str, Any] = field(default_factory=dict)
     meshes: list[str] = field(default_factory=list)
+    specs: list[str] = field(default_factory=list)
 
     def problem(self) -> str:
         """What nobody can turn; or nothing."""
@@ -110,7 +114,7 @@ def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Itera
     """Those of a way to trace code in these files; over a mesh with these axes where it is mapped."""
     with ExitStack() as stack:
         if way.explicit:
-            stack.enter_context(sharded_by_types(axes))
+            stack.enter_context(sharded_by_types(way.explicit, axes))
         if way.mapped:
             stack.enter_context(inside_of_shard_map(dict.fromkeys(axes, 2)))
         heard = Heard(
@@ -119,7 +123,7 @@ def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Itera
             stack.enter_context(_settings(way.turned)),
         )
         if way.mapped or way.explicit:
-            stack.enter_context(_asked_of_meshes(heard.meshes))
+            stack.enter_context(_asked_of_meshes(heard.meshes, heard.specs))
         yield heard
 
 
@@ -187,19 +191,22 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
         del kind.__getattribute__
 
 
-OF_MESHES = frozenset("size shape axis_sizes axis_types shape_tuple spec".split())
-"""What a mesh says of how many devices lie along its axes, and a sharding of the axes that an array lies along. The
-names of axes are those that stand in the code."""
+OF_MESHES = frozenset("size shape axis_sizes axis_types shape_tuple".split())
+"""What a mesh says of how many devices lie along its axes. The names of axes are those that stand in the code."""
+SPEC = "spec"
+"""What a sharding says of the axes that an array lies along."""
+MOST_PLACES, MOST_NAMED = 3, 4
+"""Of an array, so many axes may lie along one of so many of a mesh."""
 
 
 @one_at_a_time
-def _asked_of_meshes(asked: list[str]) -> Iterator[None]:
+def _asked_of_meshes(asked: list[str], specs: list[str]) -> Iterator[None]:
     """What code outside the libraries asks a mesh, or how an array lies along it."""
     thread = get_ident()
 
     def attribute(self: Any, name: str) -> Any:
-        if name in OF_MESHES and get_ident() == thread and _of_rule(sys._getframe(1)):
-            asked.append(name)
+        if (name in OF_MESHES or name == SPEC) and get_ident() == thread and _of_rule(sys._getframe(1)):
+            (specs if name == SPEC else asked).append(name)
         return object.__getattribute__(self, name)
 
     kinds: list[Any] = [AbstractMesh, NamedSharding]

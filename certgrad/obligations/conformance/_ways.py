@@ -22,7 +22,7 @@ from ._compared import Compared
 from ._numbers import names_in_code
 from ._points import sized
 from ._precision import Programs, Sizes
-from ._surroundings import AXIS, Heard, Way, surroundings
+from ._surroundings import AXIS, MOST_NAMED, Heard, Way, surroundings
 
 MOST = 256
 """So many traces at numbers are compared, beyond those that are in any case."""
@@ -52,7 +52,9 @@ class Ways:
         """What was asked for in a trace: what follows from it is traced later."""
         if problem := heard.problem():
             return Difference((), problem, {})
-        for other in way.others(heard):
+        if heard.specs and len(self.axes) > MOST_NAMED:
+            return Difference((), "it asks along which axes of a mesh an array lies, and names too many of them", {})
+        for other in way.others(heard, self.axes):
             self.wait(other, sizes)
         return None
 
@@ -72,7 +74,7 @@ class Ways:
             way, sizes = self.waiting.popleft()
             if (found := self._at(way, sizes)) is not None:
                 return found
-            rarely = way.alone is not None or way.explicit or (way.wide and way.dtype in HALF)
+            rarely = way.alone is not None or bool(way.explicit) or (way.wide and way.dtype in HALF)
             if sizes == self.place and not rarely and (found := self.asks(way)) is not None:
                 return found
         return None
@@ -172,7 +174,7 @@ def otherwise(
         if (difference := found.heard(first, sizes, asked)) is not None:
             return difference
     found.wait(replace(first, mapped=True), place)
-    found.wait(replace(first, explicit=True), place)
+    found.wait(replace(first, explicit=(AXIS,)), place)
     for dtype in dtypes if either else ():
         if dtype != "float64":
             found.wait(Way(dtype, wide=True), place)
