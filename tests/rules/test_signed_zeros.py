@@ -43,3 +43,10 @@ def test_beside_the_cut_an_angle_has_its_value():
     )
     report = certgrad.check(rule, "n, n -> n")
     assert report.hypotheses == ["x1 ≠ 0 or x2 > 0"], report
+
+
+def test_an_angle_that_the_sign_of_a_zero_decides_refutes_nothing():
+    """At (0, −1) both sides are −π, or both π: which, a number 0 does not tell."""
+    same = certgrad.equal(lambda y, x: jnp.arctan2(-y, x), lambda y, x: -jnp.arctan2(y, x), "n, n")
+    assert same.verdict != "refuted"
+    assert certgrad.equal(lambda y, x: jnp.arctan2(-y, x), jnp.arctan2, "n, n").verdict == "refuted"

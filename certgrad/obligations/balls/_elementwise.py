@@ -175,14 +175,14 @@ for _name, _function in FUNCTIONS.items():
 
 
 def _atan2(y: Real, x: Real) -> Real:
+    """The angle of (x, y). Where y is 0 and x is not positive the sign of a zero decides it, which nothing here has."""
     if y is UNKNOWN or x is UNKNOWN:
         return UNKNOWN
     if not s.finite(y) or not s.finite(x):
         return s.nan if y != y or x != x else UNKNOWN
     if type(y) is fmpq and not y:
         try:
-            if s.sign(x) >= 0:
-                return ZERO
+            return ZERO if s.sign(x) > 0 else UNKNOWN
         except Undecided:
             return UNKNOWN
     return s.known(arb.atan2(s.ball(y), s.ball(x)))
