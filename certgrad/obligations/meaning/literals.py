@@ -34,8 +34,8 @@ HEIGHT = {"float64": 10**11, "float32": 200}
 UNITS = 2
 """By how many units in the last place a literal may be moved."""
 FOLDED, DIVISORS = 10, (3, 6, 7, 9, 12)
-"""A decimal of so many digits, as a square of a short one is, divided by one of these: `4.685**2 / 6`, which Python folds.
-One literal in ten thousand is that near to such a number by chance."""
+"""A decimal of so many digits, as a square of a short one is, divided by one of these: `4.685**2 / 6`, which Python
+folds. One literal in ten thousand is that near to such a number by chance."""
 ROOTS = (1, 2, 3, 5, 6, 7, 10, 14, 15, 21, 30, 35, 42, 70, 105, 210)
 """Square-free products of 2, 3, 5 and 7: the constants of spherical harmonics up to the fourth degree have them."""
 SMALL = 10
@@ -231,9 +231,8 @@ def closed_form(value: float, dtype: str = "float64") -> ClosedForm | None:
 def _folded(value: float, dtype: str) -> ClosedForm | None:
     """A short decimal divided by a small number, within `UNITS` in the last place."""
     for divisor in DIVISORS if dtype == "float64" else ():
-        decimal = Fraction(f"{value * divisor:.{FOLDED - 1}e}")
-        found = ClosedForm(decimal / divisor)
-        if rounds_to(found, value, dtype):
+        found = ClosedForm(Fraction(f"{value * divisor:.{FOLDED - 1}e}") / divisor)
+        if Fraction(float(found.coefficient)) != found.coefficient and rounds_to(found, value, dtype):
             return found
     return None
 
