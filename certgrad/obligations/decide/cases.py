@@ -18,6 +18,7 @@ from certgrad.obligations.laws.monotone import compared_clauses, compared_facts,
 from certgrad.obligations.laws.range_products import collected, counted, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
 from certgrad.obligations.laws.roots import split_roots
+from certgrad.obligations.laws.unfolding import unfolded
 from certgrad.obligations.terms.atoms import Access, Fn, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determinants import SMALL
@@ -119,7 +120,8 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
     if not seams:
         if vanishes_by_laws(reduced, region.facts) or _assumed_zero(reduced, region.facts) or _nowhere(region):
             return None
-        return reduced, region.facts.facts
+        earlier = unfolded(poly, region.indices.ranges)
+        return nonzero_part(earlier, region, depth + 1) if earlier != poly else (reduced, region.facts.facts)
     p = seams[0].poly
     applied(Law.SIGN_REGIONS)
     for sign in (POS, NEG, ZERO):

@@ -12,15 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from certgrad.obligations.laws.order import opened
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.laws.recurrences import Open, entry, has_loop, linear_part, open_loop, replacing, stepped
+from certgrad.obligations.laws.unfolding import unfolded
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum, access
 from certgrad.obligations.terms.determined import Loop, Rec
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.index_terms import Ranges, at_least, bounds, index_pred
 from certgrad.obligations.terms.law import Law, applied
-from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, number, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import open_sum, sum_over
@@ -246,29 +245,6 @@ def _largest(times: list[Poly | None]) -> Poly | None:
         if t is not None and all(u is not None and at_least(t - u) == ONE for u in times):
             return t
     return None
-
-
-def unfolded(poly: Poly, ranges: Ranges) -> Poly:
-    """Every carry as early as it can be shown to go back: c[t + 1] as the step of c[t]."""
-
-    def earlier(a: Atom) -> Poly | None:
-        if not has_loop(poly_of(a)):
-            return poly_of(a)
-        if isinstance(a, Sum):
-            dummies, body = open_sum(a)
-            return sum_over(unfolded(body, {**ranges, **dict(dummies)}), dummies)
-        if isinstance(a, (Max, Product)):
-            dummies, body, where = opened(a)
-            here = {**ranges, **dict(dummies)}
-            over = max_over if isinstance(a, Max) else product_over
-            return over(unfolded(body, here), dummies, unfolded(where, here))
-        if isinstance(a, Rec):
-            fixed = None if a.time.terms else _number(a.time.const)
-            back = stepped(a, ranges) if fixed is None or fixed == 1 else None
-            return poly_of(a) if back is None else unfolded(back, ranges)
-        return None
-
-    return Rewriter(replace=earlier)(poly)
 
 
 def summed(poly: Poly, ranges: Ranges) -> Poly:

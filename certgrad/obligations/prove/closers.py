@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.decide.cases import Region, nonzero_part
-from certgrad.obligations.decide.correspondence import Relation, summed, unfolded, written_out
+from certgrad.obligations.decide.correspondence import Relation, summed, written_out
 from certgrad.obligations.decide.implicit import solution_forms
 from certgrad.obligations.decide.induction import by_induction, oriented
 from certgrad.obligations.decide.matrix_forms import vanishes_in_another_form
@@ -22,6 +22,7 @@ from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.roots_of_unity import carried_out
 from certgrad.obligations.laws.sum_ends import with_ends
 from certgrad.obligations.laws.transposition import LookedAt, NoInvariantError
+from certgrad.obligations.laws.unfolding import unfolded
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.sums import bounded_above

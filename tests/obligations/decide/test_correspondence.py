@@ -1,7 +1,7 @@
 """Terms about loops, rewritten."""
 
-from certgrad.obligations.decide.correspondence import unfolded
 from certgrad.obligations.laws.recurrences import Open, System, fresh_carry, solve
+from certgrad.obligations.laws.unfolding import unfolded
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_pred
