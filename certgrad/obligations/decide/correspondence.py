@@ -13,7 +13,18 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from certgrad.obligations.laws.range_products import product_over
-from certgrad.obligations.laws.recurrences import Open, entry, has_loop, linear_part, open_loop, replacing, stepped
+from certgrad.obligations.laws.recurrences import (
+    Open,
+    System,
+    Value,
+    entry,
+    has_loop,
+    linear_part,
+    open_loop,
+    replacing,
+    solve,
+    stepped,
+)
 from certgrad.obligations.laws.unfolding import unfolded
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum, access
 from certgrad.obligations.terms.determined import Loop, Rec
@@ -245,6 +256,32 @@ def _largest(times: list[Poly | None]) -> Poly | None:
         if t is not None and all(u is not None and at_least(t - u) == ONE for u in times):
             return t
     return None
+
+
+def with_steps_unfolded(poly: Poly, ranges: Ranges) -> Poly:
+    """The term with what loops carry a step earlier inside of the steps of loops, which may be simpler then.
+
+    A step at s is put in another form for s below the latest time at which the loop is looked at.
+    """
+    values: dict[Loop, list[Value]] = {}
+    for loop, bounds_of in latest(poly, ranges).items():
+        last = _largest(bounds_of)
+        if last is None or any(v[0] == "b" for v in loop.free):
+            continue
+        system = open_loop(loop)
+        inside = {system.step: last}
+        earlier = [unfolded(c.step, {**inside, **dict(zip(c.axes, c.ranges, strict=True))}) for c in system.carries]
+        if any(step != c.step for step, c in zip(earlier, system.carries, strict=True)):
+            carries = [replace(c, step=step) for step, c in zip(earlier, system.carries, strict=True)]
+            solved = solve(System(system.step, carries))
+            values[loop] = [solved[c.name] for c in carries]
+
+    def other(a: Atom) -> Poly | None:
+        if isinstance(a, Rec) and a.loop in values:
+            return values[a.loop][a.position](a.time, a.index)
+        return None if has_loop(poly_of(a)) else poly_of(a)
+
+    return Rewriter(replace=other)(poly) if values else poly
 
 
 def summed(poly: Poly, ranges: Ranges) -> Poly:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.decide.cases import Region, nonzero_part
-from certgrad.obligations.decide.correspondence import Relation, summed, written_out
+from certgrad.obligations.decide.correspondence import Relation, summed, with_steps_unfolded, written_out
 from certgrad.obligations.decide.implicit import solution_forms
 from certgrad.obligations.decide.induction import by_induction, oriented
 from certgrad.obligations.decide.matrix_forms import vanishes_in_another_form
@@ -108,7 +108,7 @@ def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
         return
     ranges = closing.region.indices.ranges
     yield oriented(unfolded(difference, ranges)), ()
-    for form in (summed(difference, ranges), written_out(difference)):
+    for form in (with_steps_unfolded(difference, ranges), summed(difference, ranges), written_out(difference)):
         if form != difference:
             yield form, ()
 
