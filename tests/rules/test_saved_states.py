@@ -1,0 +1,88 @@
+"""Backward passes of recurrences that read what the forward one saved: the next state, and log-probabilities."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+from jax.nn import logsumexp, sigmoid
+
+import certgrad
+
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
+
+def run(x, h0, u):
+    return lax.scan(lambda h, xt: ((n := sigmoid(u * h + xt)), n), h0, x)[1]
+
+
+def recurrent(slope, weighs=True):
+    """h' = σ(u·h + x) with all states as outputs; the slope of σ by the state that was saved."""
+    rule = jax.custom_vjp(run)
+
+    def forward(x, h0, u):
+        out = run(x, h0, u)
+        return out, (u, out, jnp.concatenate([h0[None], out[:-1]]))
+
+    def backward(saved, g):
+        u, after, before = saved
+
+        def step(carried, row):
+            dh, du = carried
+            n, h, seed = row
+            dn = (dh + seed) * slope(n)
+            return (u * dn if weighs else dn, du + dn * h), dn
+
+        zero = jnp.zeros(())
+        (dh, du), dx = lax.scan(step, (zero, zero), (after, before, g), reverse=True)
+        return dx, dh, du
+
+    rule.defvjp(forward, backward)
+    return rule
+
+
+def test_the_slope_by_the_state_that_was_saved():
+    assert certgrad.check(recurrent(lambda n: n * (1 - n)), "t, , ").verdict == "proved"
+
+
+@pytest.mark.parametrize(("slope", "weighs"), [(lambda n: n * (1 - n), False), (lambda n: n * n, True)])
+def test_wrong_backward_passes(slope, weighs):
+    assert certgrad.check(recurrent(slope, weighs), "t, , ", sizes=None).verdict == "refuted"
+
+
+def alphas(b, a, start):
+    first = start + b[0]
+    last, rows = lax.scan(lambda h, row: ((n := logsumexp(h[:, None] + a, 0) + row), n), first, b[1:])
+    return logsumexp(last), jnp.concatenate([first[None], rows])
+
+
+def hidden_markov(other=lambda da: da):
+    """The log-probability of a hidden Markov model by its forward algorithm, and its posteriors."""
+    rule = jax.custom_vjp(lambda *args: alphas(*args)[0])
+
+    def forward(b, a, start):
+        out, rows = alphas(b, a, start)
+        return out, (b, a, rows, out)
+
+    def backward(saved, g):
+        b, a, rows, out = saved
+
+        def step(carried, row):
+            here, da = carried
+            h, after, emitted = row
+            q = jnp.exp(h[:, None] + a + emitted - after) * here
+            return (q.sum(1), da + q), here
+
+        last = (g * jnp.exp(rows[-1] - out), jnp.zeros_like(a))
+        (first, da), db = lax.scan(step, last, (rows[:-1], rows[1:], b[1:]), reverse=True)
+        return jnp.concatenate([first[None], db]), other(da), first
+
+    rule.defvjp(forward, backward)
+    return rule
+
+
+def test_posteriors_of_a_hidden_markov_model():
+    assert certgrad.check(hidden_markov(), "t+1 s, s s, s").verdict == "proved"
+
+
+def test_wrong_posteriors():
+    assert certgrad.check(hidden_markov(jnp.transpose), "t+1 s, s s, s", sizes=None).verdict == "refuted"
