@@ -29,6 +29,7 @@ def turned(op: Op) -> Op:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_dropped_hypothesis_is_found_at_a_point(name: str) -> None:
     certificate, op = certificate_of(name), registry.get(name)
@@ -63,6 +64,7 @@ def less(node: Any) -> Any:
     return Mul((Number("-1"), node)) if node == Size("m") else node
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name, change",
     [
@@ -95,6 +97,7 @@ def test_a_changed_hypothesis_is_no_pass(name: str, change: Callable[[Any], Any]
     assert "does not say" not in result.problems[0]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name, other",
     [
