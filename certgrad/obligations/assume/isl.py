@@ -102,8 +102,10 @@ class Words:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
             left = self.size(node.args[0])
             divisor = node.args[1]
-            if left is None or not isinstance(divisor, ast.Constant) or not isinstance(divisor.value, int):
+            if left is None:
                 return None
+            if not isinstance(divisor, ast.Constant) or not isinstance(divisor.value, int):
+                return self._by_size(node, left, self.size(divisor))
             if divisor.value < 1:
                 return None
             if node.func.id == "floordiv":
@@ -111,6 +113,17 @@ class Words:
             if node.func.id == "mod":
                 return f"({left} - {divisor.value} * floor(({left})/{divisor.value}))"
         return None
+
+    def _by_size(self, node: ast.Call, left: str, divisor: str | None) -> str | None:
+        """A quotient or remainder of sizes by one that is no number."""
+        name_of: Any = node.func
+        if divisor is None or name_of.id not in ("floordiv", "mod"):
+            return None
+        key = ("dim", ast.unparse(node))
+        if key not in self.names:
+            name = self.parameter(key)
+            self.known.append(f"({divisor} < 1 or {_around(name_of.id == 'mod', left, f'({divisor})', name)})")
+        return self.names[key]
 
     def mono(self, mono: Mono) -> str:
         if len(mono) == 1 and mono[0][1] == 1 and isinstance(mono[0][0], Dim):
@@ -163,6 +176,7 @@ class Words:
             least = bounds(a.ix, self.ranges)[0]
             if least is not None and at_least(least) == ONE:  # neither is more than what is divided
                 self.known.append(f"{name} <= {self.ix(a.ix)}")
+            self.known.append(_around(isinstance(a, Remainder), self.ix(a.ix), f"({self.const(a.divisor)})", name))
             return name
         if a in self.names or not isinstance(a, (Entry, Rounded)):
             return self.parameter(a)
@@ -176,6 +190,17 @@ class Words:
         ix, relation = condition
         ix = where_equal(ix) if relation != ">=" else ix
         return f"{self.ix(ix)} {relation} 0"
+
+
+def _around(remains: bool, e: str, m: str, name: str) -> str:
+    """What e mod m is, if it `remains`, or e div m, for m ≥ 1: where −m ≤ e < 2·m, as on a ring gone round once."""
+    ways = [
+        f"({k} * {m} <= {e} < {k + 1} * {m} and {name} = {f'{e} - {k} * {m}' if remains else k})" for k in (-1, 0, 1)
+    ]
+    beyond = [f"{e} < -{m}", f"{e} >= 2 * {m}"]
+    if remains:
+        beyond = [f"{way} and 0 <= {name} < {m}" for way in beyond]
+    return f"({' or '.join([*ways, *(f'({way})' for way in beyond)])})"
 
 
 def conditions_on(a: Chosen) -> list[Ix]:

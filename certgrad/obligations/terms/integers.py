@@ -226,6 +226,7 @@ def remainder(ix: Ix, divisor: Poly) -> Ix:
     m = whole_number(divisor)
     if m is not None:
         return ix.minus(quotient(ix, divisor).scaled(m))
+    ix = ix.shifted(-_multiples(ix.const, divisor))
     if not ix.terms and ix.const.is_zero:
         return ix
     only = ix.only_term()
@@ -249,6 +250,14 @@ def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
         applied(Law.ROW_MAJOR)
         return a.ix
     return of_atom(RowMajor(major, minor, stride))
+
+
+def _multiples(const: Poly, divisor: Poly) -> Poly:
+    """The multiples of a divisor, such as 2·n, in a term of sizes."""
+    single = divisor.single()
+    if single is None or single[1].q != 1:
+        return ZERO
+    return divisor.scale(fmpq((const.coefficient(single[0]) / single[1]).floor()))
 
 
 def _divided(const: Poly, m: int) -> tuple[Poly, Poly]:

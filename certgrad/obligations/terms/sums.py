@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from .atoms import Sum
 from .exponents import Exponent
-from .index import IntegerAtom, Ix, of_atom, of_const, of_var
+from .index import IntegerAtom, Ix, of_atom, of_const, of_var, whole_number
 from .index_terms import index_condition, within
-from .integers import ORDER, PIVOTS, Chosen, undone
+from .integers import ORDER, PIVOTS, Chosen, Quotient, Remainder, remainder, undone
 from .law import Law, applied
 from .naming import canonical_order
 from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
@@ -125,7 +125,7 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
         if type(a) is not IxEq:
             continue
         for v, n in ranges.items():
-            found = _solved(a.ix, v)
+            found = _solved(a.ix, v) or _solved_around(a.ix, v, n)
             if found is None:
                 continue
             value, within_axis = found
@@ -143,6 +143,29 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
     left = [(w, n) for w, n in ranges.items() if w != v]
     moved = Rewriter({v: value})(rest) * guard
     return sum_over(moved, left) if left else moved
+
+
+def _solved_around(ix: Ix, v: Var, n: Poly) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
+    """As `_solved`, where v goes around a ring: (±v + r) mod n = e, for v below n, where e is a place and v = ±(e − r)
+    mod n. For a number n the remainder is written with the quotient."""
+    hosts = [(t, k) for t, k in ix.terms if isinstance(t, IntegerAtom) and v in t.free]
+    if len(hosts) != 1:
+        return None
+    ((t, k),) = hosts
+    if not isinstance(t, (Remainder, Quotient)) or t.divisor != n:
+        return None
+    d, size = t.ix.coefficient(v), whole_number(n)
+    if abs(d) != 1 or any(v in a.free for a in t.ix.atoms):
+        return None
+    if isinstance(t, Remainder):
+        sign, rest = k, ix.plus(of_atom(t).scaled(-k))
+    else:
+        sign = -k // size if size is not None and abs(k) == size else 0
+        rest = ix.plus(of_atom(t).scaled(-k)).plus(t.ix.scaled(-sign))
+    if abs(sign) != 1 or v in rest.free:
+        return None
+    value = rest.scaled(-sign)
+    return remainder(value.minus(t.ix).plus(of_var(v).scaled(d)).scaled(d), n), [(value, n)]
 
 
 def _solved(ix: Ix, v: Var) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
