@@ -48,6 +48,7 @@ RIGHT = {
     "pairs": (pairs, lambda x, g: (pairs(g),), "2*n"),
     "of each with its pair": (lambda x: jnp.sum(pairs(x) * x), lambda x, g: (2 * g * pairs(x),), "2*n d"),
     "mirrored": (mirrored, lambda x, g: (mirrored(g),), "n"),
+    "seven steps": (lambda x: turned(x, 7), lambda x, g: (turned(g, -7),), "n"),
 }
 
 
@@ -55,6 +56,18 @@ RIGHT = {
 def test_right_rules(case):
     f, bwd, signature = RIGHT[case]
     assert certgrad.check(ruled(f, bwd), signature).verdict == "proved"
+
+
+def by_integer(back):
+    """As many steps as an integer says, of any sign and size."""
+    rule = jax.custom_vjp(lambda x, i: turned(x, i))
+    rule.defvjp(lambda x, i: (turned(x, i), i), lambda i, g: (turned(g, back(i)), None))
+    return rule
+
+
+def test_as_many_steps_as_an_integer_says():
+    assert certgrad.check(by_integer(lambda i: -i), "n, :int").verdict == "proved"
+    assert certgrad.check(by_integer(lambda i: 1 - i), "n, :int", sizes=None).verdict == "refuted"
 
 
 WRONG = {

@@ -250,8 +250,11 @@ def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:
             if rows is None:
                 continue
             (poly,), i, j = in_rows_and_columns([poly], v, divisor, "u")
-            place = {v: row_major(of_var(i), of_var(j), divisor)}
-            left = {w: m for w, m in indices.ranges.items() if w != v} | {i: rows, j: divisor}
+            first = {i: of_const(ZERO)} if rows == ONE else {}
+            poly = Rewriter(first)(poly) if first else poly
+            place = {v: row_major(of_var(i), of_var(j), divisor).subst(first)}
+            left = {w: m for w, m in indices.ranges.items() if w != v}
+            left |= {j: divisor} if first else {i: rows, j: divisor}
             conditions = tuple((ix.subst(place), r) for ix, r in indices.conditions)
             moved = replace(indices, ranges=left, conditions=conditions)
             return in_rows(poly, moved)

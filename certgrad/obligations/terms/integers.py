@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from flint import fmpq
 
-from .index import IntegerAtom, Ix, bound_key, combine, of_atom, of_const, whole_number
+from .index import IntegerAtom, Ix, bound_key, combine, of_atom, of_const, of_term, whole_number
 from .law import Law, applied
-from .polynomials import ZERO, Holder, Poly
+from .polynomials import ZERO, Holder, Poly, number
 from .variables import Var
 
 
@@ -214,6 +214,8 @@ def quotient(ix: Ix, divisor: Poly) -> Ix:
         if not rest.terms and whole_number(left) is not None:
             return result
         return result.plus(of_atom(Quotient(rest, divisor)))
+    if times := _multiples(ix.const, divisor):
+        return quotient(ix.shifted(-divisor.scale(fmpq(times))), divisor).shifted(number(times))
     if not ix.terms and ix.const.is_zero:
         return ix
     if isinstance(only, Remainder) and only.divisor == divisor:
@@ -226,7 +228,10 @@ def remainder(ix: Ix, divisor: Poly) -> Ix:
     m = whole_number(divisor)
     if m is not None:
         return ix.minus(quotient(ix, divisor).scaled(m))
-    ix = ix.shifted(-_multiples(ix.const, divisor))
+    ix = ix.shifted(-divisor.scale(fmpq(_multiples(ix.const, divisor))))
+    if any(isinstance(t, Remainder) and t.divisor == divisor for t, _ in ix.terms):  # (e mod m + f) mod m
+        parts = [(c, t.ix if isinstance(t, Remainder) and t.divisor == divisor else of_term(t)) for t, c in ix.terms]
+        return remainder(combine(parts).shifted(ix.const), divisor)
     if not ix.terms and ix.const.is_zero:
         return ix
     only = ix.only_term()
@@ -252,12 +257,10 @@ def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
     return of_atom(RowMajor(major, minor, stride))
 
 
-def _multiples(const: Poly, divisor: Poly) -> Poly:
-    """The multiples of a divisor, such as 2·n, in a term of sizes."""
+def _multiples(const: Poly, divisor: Poly) -> int:
+    """How many times a divisor such as 2·n is in a term of sizes."""
     single = divisor.single()
-    if single is None or single[1].q != 1:
-        return ZERO
-    return divisor.scale(fmpq((const.coefficient(single[0]) / single[1]).floor()))
+    return 0 if single is None or single[1].q != 1 else int((const.coefficient(single[0]) / single[1]).floor())
 
 
 def _divided(const: Poly, m: int) -> tuple[Poly, Poly]:
