@@ -120,8 +120,8 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
     if not seams:
         if vanishes_by_laws(reduced, region.facts) or _assumed_zero(reduced, region.facts) or _nowhere(region):
             return None
-        earlier = unfolded(poly, region.indices.ranges)
-        return nonzero_part(earlier, region, depth + 1) if earlier != poly else (reduced, region.facts.facts)
+        form = over_one_floor(unfolded(poly, region.indices.ranges))
+        return nonzero_part(form, region, depth + 1) if form != poly else (reduced, region.facts.facts)
     p = seams[0].poly
     applied(Law.SIGN_REGIONS)
     for sign in (POS, NEG, ZERO):
