@@ -322,6 +322,7 @@ ANYWHERE = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ANYWHERE)
 def test_what_is_asked_at_some_places_is_not_known_of_the_others(name: str) -> None:
     """x[4] + k[3] may be 0 as far as the first two places are asked; the gradient is wrong there, or is none."""
@@ -362,6 +363,7 @@ READS_OTHERS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", READS_OTHERS)
 @pytest.mark.parametrize("before", [lambda x: x**3, jax.nn.relu])
 def test_a_rule_that_reads_other_entries_is_asked_of_all(name: str, before: Callable[..., Any]) -> None:

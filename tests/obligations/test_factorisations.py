@@ -31,6 +31,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("options", FORMS, ids=lambda o: " ".join(k for k, v in o.items() if v) or "none")
 def test_triangular_solve_is_proved_with_jaxs_own_rules(options):
     f = triangular(**options)
@@ -225,6 +226,7 @@ DETERMINANTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("trap", named([Trap(t.name, t.wrong, at=(A,)) for t in DETERMINANTS]))
 def test_determinants_wrong(trap):
     check(trap)

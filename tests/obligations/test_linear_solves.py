@@ -57,11 +57,13 @@ SOLVES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("trap", named([Trap(t.name, t.wrong, at=(A, B)) for t in SOLVES]))
 def test_solve_wrong(trap):
     check(trap)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("signature", ["n n, n m -> n m", "n n, n -> n", "b n n, b n m -> b n m", "n n, n n -> n n"])
 def test_solve_is_proved_for_all_shapes_with_jaxs_own_rules(signature):
     one = system(own_jvp(solve), own_vjp(solve), signature)

@@ -75,6 +75,7 @@ def test_a_solver_under_vmap_is_one_solver_of_a_batch():
     assert proof(batched, "b n, b n -> b n")[0] == "proved under hypotheses"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -149,6 +150,7 @@ def test_a_linear_system():
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", LINEAR_TWINS)
 def test_wrong_twins_of_a_linear_system(name):
     assert proof(rule(jacobi, lambda r, g: LINEAR_TWINS[name](*r, g)), "n n, n -> n")[0] == "refuted"
@@ -252,6 +254,7 @@ def test_a_fixed_point_layer(backward):
     assert sum(h.endswith(", continuously") for h in found) == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "wrong",
     [

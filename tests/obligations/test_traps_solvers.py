@@ -55,6 +55,7 @@ EMPTY = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EMPTY)
 def test_an_equation_that_determines_nothing(name):
     residual, why = EMPTY[name]
@@ -70,6 +71,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_solver_of_another_equation_proves_nothing(name):
     residual, change = OTHERS[name]

@@ -60,6 +60,7 @@ CASES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_a_mistake_is_named(name):
     f, bwd, signature, said = CASES[name]
@@ -209,6 +210,7 @@ FALSE_BEFORE = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FALSE_BEFORE)
 def test_no_cause_says_more_than_is_proved(name):
     rule, options, said = FALSE_BEFORE[name]

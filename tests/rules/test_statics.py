@@ -87,6 +87,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_number_left_open_under_the_functions_of_jax(name):
     factor = FUNCTIONS[name]
@@ -323,6 +324,7 @@ def converts(x, c):
     return x * round(c)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("function", "said"),
     [

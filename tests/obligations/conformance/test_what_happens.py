@@ -310,6 +310,7 @@ OTHER_PATHS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", OTHER_PATHS)
 def test_code_that_no_trace_ran_is_not_what_was_proved(name):
     """Right as it is, and a comparison at some sizes would be no proof of that: it is proved at sizes at the most."""
@@ -468,6 +469,7 @@ ASKED_OF_PLAIN = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("asks", ASKED_OF_PLAIN)
 def test_what_is_not_differentiated_is_handed_on_as_it_was_given(asks):
     """A rule may be given Python's numbers and numpy's arrays there, and treat them otherwise."""

@@ -64,7 +64,10 @@ def of_bands(swapped):
     return declare("n, n, n, n m -> n m", forward, own_jvp(forward), vjp)
 
 
-@pytest.mark.parametrize("pair", [of_product, of_update, pytest.param(of_bands, marks=pytest.mark.slow)])
+SLOW = [pytest.param(pair, marks=pytest.mark.slow) for pair in (of_product, of_bands)]
+
+
+@pytest.mark.parametrize("pair", [of_update, *SLOW])
 def test_right_and_wrong(pair):
     right, wrong = (pair(1), pair(-1)) if pair is of_update else (pair(False), pair(True))
     assert audit(right).verdict == "proved under hypotheses"
