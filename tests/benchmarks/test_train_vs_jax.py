@@ -13,6 +13,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("model, size", CASES)
 def test_the_compiled_step_does_no_more_than_jax_s(model: str, size: str) -> None:
     found = counted(*programs(model, MODELS[model][1][size]))

@@ -41,6 +41,7 @@ OF_SEVERAL = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", OF_SEVERAL)
 def test_nor_where_sizes_of_several_axes_say_so(name: str) -> None:
     """JAX's code compares them; where all are equal, or 1, nothing is wrong."""

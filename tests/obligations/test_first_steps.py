@@ -58,6 +58,7 @@ def smoothed(x):
     return lax.scan(lambda a, row: (0.5 * a + row, None), jnp.zeros(()), x)[0]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("function", "signature"),
     [
