@@ -202,7 +202,7 @@ def _attempt(
         witness = None if record.reading.gives_up else _witness(traces, instance, kind, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
-        if record.reading.trial and (record.reading.approximated or record.reading.masks):  # otherwise it may be short
+        if record.reading.trial and (record.reading.approximated or record.reading.masks):  # read so it may be short
             return Outcome(reason=str(error)), Result("unproved", [], str(error))
         short = _idle(traces, problem.shapes, programs, record) if kind == DERIVATIVE else None
         if short is not None:

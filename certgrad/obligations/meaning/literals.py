@@ -148,7 +148,7 @@ class Reading:
     @property
     def gives_up(self) -> bool:
         """What is not proved is of no interest: nothing is claimed of this reading."""
-        return self.moved or (self.trial and not (self.exact and not self.masks) and self.moving() is not None)
+        return self.moved or (self.trial and bool(self.masks or not self.exact) and self.moving() is not None)
 
     def closed_forms(self) -> dict[LongLiteral, ClosedForm]:
         """What the long literals that were met may stand for, by their values."""

@@ -238,8 +238,6 @@ def remainder(ix: Ix, divisor: Poly) -> Ix:
     if isinstance(only, RowMajor) and only.stride == divisor:
         applied(Law.ROW_MAJOR)
         return only.minor
-    if isinstance(only, Remainder) and only.divisor == divisor:
-        return ix
     return of_atom(Remainder(ix, divisor))
 
 
