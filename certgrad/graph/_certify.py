@@ -164,6 +164,7 @@ def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> 
         assumptions=[
             *assumptions,
             *([DRAWN] if "draw" in kinds_of(traced) else []),
+            *([f"This is of {seen.only}."] if seen.only else []),
             *sorted({f"In {one.name}, {note}." for one in lemmas for note in one.idealisations}),
         ],
         digest=digest(traced, steps, [t.digest for t in laws]),

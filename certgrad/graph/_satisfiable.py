@@ -23,8 +23,8 @@ from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
+from certgrad.obligations.decide.evaluate import all_different_at, evaluate
 from certgrad.obligations.laws.order import different_entries
-from certgrad.obligations.prove.evaluate import all_different_at, evaluate
 from certgrad.obligations.prove.satisfiable import relations_of
 from certgrad.obligations.terms.atoms import Access, Dim
 from certgrad.obligations.terms.functions import UndecidedError

@@ -114,6 +114,6 @@ def measured(traced: TracedGraph) -> Conformance:
         found = conformance(subject, claimed, effort)
         if not uncalled or found.difference is not None:
             return found
-        return Conformance((*found.compared, f"not compared with calls: {uncalled}"))
+        return Conformance((*found.compared, f"not compared with calls: {uncalled}"), only=found.only)
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))

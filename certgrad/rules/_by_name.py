@@ -94,8 +94,8 @@ def examined(
     notes = ignores.applied(used) if report else ignores.applied(codes)
     if report is not None and report.surrogate:
         notes.append(f"a surrogate by intent: {report.surrogate}")
-    if report and report.dtypes:
-        notes.append(f"the claim is about {report.dtypes}")
+    if report:
+        notes += [f"the claim is about {text}" for text in report.limits]
     inferred = declared if declared is not None and declared.origin == INFERRED_BY else None
     return Examination(report, (*kept, *ignores.remarks(used)), tuple(notes), inferred)
 

@@ -17,7 +17,7 @@ from certgrad.obligations.certificate import (
     stated,
     worst,
 )
-from certgrad.obligations.conformance import NOT_COMPARED
+from certgrad.obligations.conformance import NOT_COMPARED, UNDIVIDED
 
 if TYPE_CHECKING:
     from ._missing import Missing
@@ -137,8 +137,14 @@ class Report(Judged):
     @property
     def dtypes(self) -> str:
         """The dtypes that the claims are about, and why only those; empty where they are about all."""
-        scopes = [case.scope for claim in self.claims for case in claim.cases]
+        scopes = [case.scope.removesuffix(f", {UNDIVIDED}") for claim in self.claims for case in claim.cases]
         return next((s[s.index("float") :] for s in scopes if ", float" in s), "")
+
+    @property
+    def limits(self) -> list[str]:
+        """What alone the claims are about, and why: some dtypes, arrays that no mesh divides."""
+        undivided = any(case.scope.endswith(UNDIVIDED) for claim in self.claims for case in claim.cases)
+        return [text for text in (self.dtypes, UNDIVIDED * undivided) if text]
 
     @property
     def cause(self) -> str:
@@ -178,8 +184,7 @@ class Report(Judged):
             lines.append("this rests on: " + "; ".join(rests_on))
         if why := not_for_all(self.certificate):
             lines.append(why)
-        if self.dtypes:
-            lines.append(f"for {self.dtypes}")
+        lines += [f"for {text}" for text in self.limits]
         if NOT_COMPARED in self.compared:
             lines.append(NOT_COMPARED)
         if self.right_where:

@@ -17,9 +17,9 @@ from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.text import text
 from certgrad.obligations.balls import Undecided, precision
 from certgrad.obligations.balls.statements import evaluate
+from certgrad.obligations.decide.evaluate import evaluate as value_of
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.prove import satisfiable
-from certgrad.obligations.prove.evaluate import evaluate as value_of
 from certgrad.obligations.prove.problem import build
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.terms.functions import UndecidedError

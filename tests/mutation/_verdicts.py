@@ -20,8 +20,8 @@ from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.balls import Dims, Input, MalformedRule, Point, Undecided, Unsupported
 from certgrad.obligations.balls.statements import evaluate as holds_at
 from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.generality.instances import Instance, family
-from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.satisfiable import _true

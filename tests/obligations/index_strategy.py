@@ -10,7 +10,7 @@ from random import Random
 from flint import fmpq
 from hypothesis import strategies as st
 
-from certgrad.obligations.prove import evaluate as _evaluate
+from certgrad.obligations.decide import evaluate as _evaluate
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import Ix, of_atom, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number

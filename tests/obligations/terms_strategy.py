@@ -10,9 +10,9 @@ from math import prod
 from flint import arb, fmpq
 from hypothesis import strategies as st
 
+from certgrad.obligations.decide import evaluate as _evaluate
+from certgrad.obligations.decide.evaluate_functions import function as at_balls
 from certgrad.obligations.laws.range_products import product_over
-from certgrad.obligations.prove import evaluate as _evaluate
-from certgrad.obligations.prove.evaluate_functions import function as at_balls
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.maxima import max_over

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from flint import fmpq
 
+from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.satisfiable import _true

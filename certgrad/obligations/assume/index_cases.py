@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from certgrad.obligations.terms.atoms import Access, IndexNumber, Sum, access
 from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, of_var
@@ -16,6 +17,7 @@ from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
 from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.rounded import as_rounded_index
+from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
@@ -182,12 +184,21 @@ def _hold_at(a: Sum, place: Mapping[Var, Ix], indices: Indices, within: bool) ->
     return all(b.ix.is_zero or indices.decide(b) == ONE for b in moved)
 
 
+_loops: Memo[tuple, dict[str, Any]] = Memo()
+"""What became of loops without free variables, by what is assumed."""
+
+
 class _Deciding(Rewriter):
     """Replaces index conditions that hold throughout, or nowhere, given the ranges of all variables around them."""
 
     def __init__(self, indices: Indices, names: Mapping[Var, Ix]) -> None:
         super().__init__(names, replace=self._decide)
         self.context = indices
+        self.loops = _loops.table.setdefault((indices.facts, indices.clauses), {})
+
+    def of_closed(self) -> Rewriter:
+        """What is known of indices around a loop says nothing of the conditions in one without free variables."""
+        return _Deciding(replace(self.context, ranges={}, conditions=()), {})
 
     def mono(self, mono: Mono) -> Poly:
         """Equations that stand beside an inequality may decide it, where what they are about is nowhere bounded."""
@@ -230,9 +241,7 @@ class _Deciding(Rewriter):
         return out
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
-        inside = _Deciding(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
-        inside.loops = self.loops
-        return inside
+        return _Deciding(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
 
 
 def resolved(poly: Poly, indices: Indices) -> Poly:

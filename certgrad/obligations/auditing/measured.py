@@ -64,6 +64,8 @@ def with_measured(certificate: Certificate, texts: Sequence[str]) -> Certificate
 
 def _case(traces: Traces, claim: Claim, case: CaseClaim, instance: Instance, result: Conformance) -> CaseClaim:
     difference = result.difference
+    if difference is None and result.only and case.scope:
+        return msgspec.structs.replace(case, scope=f"{case.scope}, {result.only}")
     if difference is None or case.verdict not in PROOFS:
         return case
     if difference.programs and OF_KINDS[claim.kind].isdisjoint(difference.programs):

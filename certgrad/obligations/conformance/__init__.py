@@ -31,6 +31,7 @@ ALL_DTYPES = (*WIDTHS, "bfloat16", "float16")
 ONLY_LIBRARIES = "no code but the libraries' runs"
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
+UNDIVIDED = "arrays that no mesh divides, as its code asks how they lie"
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
 __all__ = [
@@ -59,6 +60,8 @@ class Conformance:
 
     compared: tuple[str, ...]
     difference: Difference | None = None
+    only: str = ""
+    """What alone the claim is about, as the code asks for it."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         compared.append(f"traces at {names} = {shown}")
     either = effort.either and not subject.draws
     ordered = [*widths, *(d for d in dtypes if d not in widths)]
-    if (found := otherwise(subject, places[0], ordered, either, asked)) is not None:
+    found, lies = otherwise(subject, places[0], ordered, either, asked)
+    if found is not None:
         return Conformance((), found)
     plan = plan_of(places, dtypes, effort.calls, either)
     found, refused = called(subject, plan)
@@ -144,7 +148,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     unseen = [*subject.unseen, *["more sizes that are equal to each other, or 1"] * more]
     if unseen:
         compared.append(f"not compared: {', '.join(unseen)}")
-    return Conformance(tuple(compared))
+    return Conformance(tuple(compared), only=UNDIVIDED if lies else "")
 
 
 def _listed(subject: Compared, most: int | None) -> list[dict[str, int]]:

@@ -15,6 +15,7 @@ from threading import get_ident
 from typing import Any
 
 import jax
+from jax.core import ShapedArray
 from jax.sharding import AbstractMesh, NamedSharding
 
 from certgrad._threads import one_at_a_time
@@ -44,8 +45,8 @@ class Way:
     """The one array of floats, by its place among them, that is of the dtype where the others are of 64 bits."""
     mapped: bool = False
     """As inside of `shard_map`."""
-    explicit: tuple[str | None, ...] = ()
-    """The axes of a mesh along which those of its arrays lie, whose types say so."""
+    explicit: bool = False
+    """On arrays whose first axis lies along one of a mesh, and whose types say so."""
     platform: str = ""
     asked: str = field(default="", compare=False)
     """The question that the platform answers."""
@@ -63,17 +64,14 @@ class Way:
         asked += [f"the platform ({self.asked})"] if self.platform else []
         among = "in" if self.alone is None else "with one array of"
         where = f"traced {among} {self.dtype} under x64 " * self.wide + "inside of a shard_map " * self.mapped
-        where += "on arrays that are sharded by their types " * bool(self.explicit)
+        where += "on arrays that are sharded by their types " * self.explicit
         if not asked:
             return f"{where}it"
         other = ["where that is another"] * bool(self.turned) + [f"on a {self.platform}"] * bool(self.platform)
         return f"{where}it asks for {' and for '.join(asked)}, and {', '.join(other)} it"
 
-    def others(self, heard: Heard, axes: Sequence[str]) -> Iterator[Way]:
-        """The ways in which one more of what was asked for is another. The mesh may have these axes."""
-        if heard.specs and not self.mapped:
-            yield from (replace(self, explicit=(None,) * k + (name,)) for name in axes for k in range(MOST_PLACES))
-            yield replace(self, explicit=tuple(axes))
+    def others(self, heard: Heard) -> Iterator[Way]:
+        """The ways in which one more of what was asked for is another."""
         for name, value in heard.settings.items():
             if name not in self.turned and isinstance(value, bool):
                 yield replace(self, turned=tuple(sorted((*self.turned, name))))
@@ -90,7 +88,8 @@ class Heard:
     devices: Questions = field(default_factory=Questions)
     settings: dict[str, Any] = field(default_factory=dict)
     meshes: list[str] = field(default_factory=list)
-    specs: list[str] = field(default_factory=list)
+    lies: list[str] = field(default_factory=list)
+    """What was asked of how arrays lie along a mesh."""
 
     def problem(self) -> str:
         """What nobody can turn; or nothing."""
@@ -114,7 +113,7 @@ def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Itera
     """Those of a way to trace code in these files; over a mesh with these axes where it is mapped."""
     with ExitStack() as stack:
         if way.explicit:
-            stack.enter_context(sharded_by_types(way.explicit, axes))
+            stack.enter_context(sharded_by_types(axes))
         if way.mapped:
             stack.enter_context(inside_of_shard_map(dict.fromkeys(axes, 2)))
         heard = Heard(
@@ -123,7 +122,7 @@ def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Itera
             stack.enter_context(_settings(way.turned)),
         )
         if way.mapped or way.explicit:
-            stack.enter_context(_asked_of_meshes(heard.meshes, heard.specs))
+            stack.enter_context(_asked_of_meshes(heard.meshes, heard.lies))
         yield heard
 
 
@@ -193,30 +192,49 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
 
 OF_MESHES = frozenset("size shape axis_sizes axis_types shape_tuple".split())
 """What a mesh says of how many devices lie along its axes. The names of axes are those that stand in the code."""
-SPEC = "spec"
-"""What a sharding says of the axes that an array lies along."""
-MOST_PLACES, MOST_NAMED = 3, 4
-"""Of an array, so many axes may lie along one of so many of a mesh."""
+LIES = ("sharding", "manual_axis_type")
+"""What the type of an array says of how it lies along a mesh."""
 
 
 @one_at_a_time
-def _asked_of_meshes(asked: list[str], specs: list[str]) -> Iterator[None]:
-    """What code outside the libraries asks a mesh, or how an array lies along it."""
+def _asked_of_meshes(asked: list[str], lies: list[str]) -> Iterator[None]:
+    """What code outside the libraries asks a mesh, or of how an array lies along it."""
     thread = get_ident()
 
-    def attribute(self: Any, name: str) -> Any:
-        if (name in OF_MESHES or name == SPEC) and get_ident() == thread and _of_rule(sys._getframe(1)):
-            (specs if name == SPEC else asked).append(name)
+    def of_rule() -> bool:
+        return get_ident() == thread and _of_rule(sys._getframe(2))
+
+    def of_mesh(self: Any, name: str) -> Any:
+        if name in OF_MESHES and of_rule():
+            asked.append(name)
         return object.__getattribute__(self, name)
 
-    kinds: list[Any] = [AbstractMesh, NamedSharding]
+    def of_sharding(self: Any, name: str) -> Any:
+        if not name.startswith("_") and of_rule():
+            lies.append(name)
+        return object.__getattribute__(self, name)
+
+    def of_type(name: str, own: Any) -> property:
+        def ask(self: Any) -> Any:
+            if of_rule():
+                lies.append(name)
+            return own.__get__(self)
+
+        return property(ask, own.__set__)
+
+    kinds: dict[Any, Callable[..., Any]] = {AbstractMesh: of_mesh, NamedSharding: of_sharding}
+    own = {name: vars(ShapedArray)[name] for name in LIES if name in vars(ShapedArray)}
     try:
-        for kind in kinds:
+        for kind, attribute in kinds.items():
             kind.__getattribute__ = attribute
+        for name, slot in own.items():
+            setattr(ShapedArray, name, of_type(name, slot))
         yield
     finally:
         for kind in kinds:
             del kind.__getattribute__
+        for name, slot in own.items():
+            setattr(ShapedArray, name, slot)
 
 
 def _reads(frame: Any, files: Collection[str]) -> bool:

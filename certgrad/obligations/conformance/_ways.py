@@ -22,7 +22,7 @@ from ._compared import Compared
 from ._numbers import names_in_code
 from ._points import sized
 from ._precision import Programs, Sizes
-from ._surroundings import AXIS, MOST_NAMED, Heard, Way, surroundings
+from ._surroundings import AXIS, Heard, Way, surroundings
 
 MOST = 256
 """So many traces at numbers are compared, beyond those that are in any case."""
@@ -42,6 +42,8 @@ class Ways:
     """In which the rule was compared at numbers."""
     waiting: deque[tuple[Way, Sizes]] = field(default_factory=deque)
     seen: set[tuple[Way, str]] = field(default_factory=set)
+    lies: bool = False
+    """Whether it asks how arrays lie along a mesh."""
     here: dict[tuple[str, str], Programs | None] = field(default_factory=dict)
     """What was traced in plain surroundings, by dtype and sizes."""
 
@@ -52,9 +54,8 @@ class Ways:
         """What was asked for in a trace: what follows from it is traced later."""
         if problem := heard.problem():
             return Difference((), problem, {})
-        if heard.specs and len(self.axes) > MOST_NAMED:
-            return Difference((), "it asks along which axes of a mesh an array lies, and names too many of them", {})
-        for other in way.others(heard, self.axes):
+        self.lies = self.lies or bool(heard.lies)
+        for other in way.others(heard):
             self.wait(other, sizes)
         return None
 
@@ -74,7 +75,7 @@ class Ways:
             way, sizes = self.waiting.popleft()
             if (found := self._at(way, sizes)) is not None:
                 return found
-            rarely = way.alone is not None or bool(way.explicit) or (way.wide and way.dtype in HALF)
+            rarely = way.alone is not None or way.explicit or (way.wide and way.dtype in HALF)
             if sizes == self.place and not rarely and (found := self.asks(way)) is not None:
                 return found
         return None
@@ -163,8 +164,9 @@ def _texts(programs: Programs, fixed: Fixed, way: Way) -> Any:
 
 def otherwise(
     subject: Compared, place: Sizes, dtypes: Sequence[str], either: bool, heard: Iterable[tuple[Sizes, Heard]]
-) -> Difference | None:
-    """How the rule differs in a way that it can be traced in beside the first of the dtypes, in plain surroundings.
+) -> tuple[Difference | None, bool]:
+    """How the rule differs in a way that it can be traced in beside the first of the dtypes, in plain surroundings; and
+    whether it asks how arrays lie along a mesh, of which there are more ways than can be traced.
 
     `heard` is what it asked for there at some sizes; `either`: in narrow dtypes while JAX computes in 64 bits too.
     """
@@ -172,9 +174,9 @@ def otherwise(
     first = Way(dtypes[0])
     for sizes, asked in heard:
         if (difference := found.heard(first, sizes, asked)) is not None:
-            return difference
+            return difference, found.lies
     found.wait(replace(first, mapped=True), place)
-    found.wait(replace(first, explicit=(AXIS,)), place)
+    found.wait(replace(first, explicit=True), place)
     for dtype in dtypes if either else ():
         if dtype != "float64":
             found.wait(Way(dtype, wide=True), place)
@@ -183,5 +185,5 @@ def otherwise(
             found.wait(Way("float32", wide=True, alone=k), place)
     for dtype in dtypes[1:]:  # what is traced there at numbers is what calls run
         if (difference := found.asks(Way(dtype))) is not None:
-            return difference
-    return found.differs()
+            return difference, found.lies
+    return found.differs(), found.lies

@@ -9,7 +9,8 @@ one for each member: a loop may carry −c where another one carries c, as the i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 
 from certgrad.obligations.laws.range_products import product_over
@@ -38,6 +39,7 @@ from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
 
 from .cases import Region, nonzero_part
+from .sampled import differs
 
 MOST_STEPS = 8
 """A loop of a fixed number of steps is written out where it has at most so many."""
@@ -84,6 +86,27 @@ class _Member:
     def place(self) -> tuple[Loop, int]:
         return self.loop, self.position
 
+    @cached_property
+    def added(self) -> Poly | None:
+        """What a step gives where all that its loop carries is 0; None where that has no value."""
+
+        def nothing(a: Atom) -> Poly | None:
+            if isinstance(a, Access):
+                return ZERO if a.tensor in self.beside else poly_of(a)
+            return None
+
+        try:
+            return Rewriter(replace=nothing)(self.carry.step)
+        except ArithmeticError:
+            return None
+
+    def after(self, steps: int) -> Poly | None:
+        """What is carried after so many steps; None where that has no value."""
+        try:
+            return written_out(entry(self.loop, self.position, of_const(number(steps)), self.carry.index))
+        except ArithmeticError:
+            return None
+
 
 def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[Loop, int], int]]:
     """For each carry that equals another one up to a sign, that other one and the sign."""
@@ -93,7 +116,7 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
         return {}
     s = fresh()
     last = _largest([t for c in loops for t in times[c]])
-    inside = {} if last is None else {s: last}
+    compared = _Comparison(region, {} if last is None else {s: last})
     members: list[_Member] = []
     axes: dict[int, tuple[Var, ...]] = {}
     for loop in sorted(loops, key=lambda c: (c.level, c.key)):
@@ -108,7 +131,7 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
     classes: list[list[_Member]] = []
     for m in members:
         same = [c for c in classes if c[0].carry.ranges == m.carry.ranges]
-        home = next((c for c in same if _begins_as(m, c, region, inside)), None)
+        home = next((c for c in same if _begins_as(m, c, compared)), None)
         classes.append([m]) if home is None else home.append(m)
     while True:
         alike = {m.carry.name: (c[0].carry.name, m.sign * c[0].sign) for c in classes for m in c[1:]}
@@ -122,7 +145,7 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
                 step = hypothesis(m.carry.step).scale(m.sign)
 
                 firsts = (hypothesis(d[0].carry.step).scale(d[0].sign) for d in split)
-                alike_now = (d for d, f in zip(split, firsts, strict=True) if _equal(f, step, region, inside, m))
+                alike_now = (d for d, f in zip(split, firsts, strict=True) if compared.equal(f, step, m))
                 home = next(alike_now, None)
                 split.append([m]) if home is None else home.append(m)
             refined += split
@@ -141,18 +164,18 @@ def _signed(alike: Mapping[str, tuple[str, int]]) -> Callable[[Atom], Poly | Non
     return replacing(alike, entries)
 
 
-def _begins_as(m: _Member, others: Sequence[_Member], region: Region, inside: Ranges) -> bool:
+def _begins_as(m: _Member, others: Sequence[_Member], compared: _Comparison) -> bool:
     """The carry may be those of a class times a sign, which is settled here: at time 0 it is.
 
     Where all begin at 0, the first steps say which sign to try.
     """
     first = others[0]
     if m.carry.init.is_zero and first.carry.init.is_zero:
-        found = (d.sign * sign for d in others if (sign := _sign_of(m, d) or _shown_sign(m, d, region, inside)))
+        found = (d.sign * sign for d in others if (sign := _sign_of(m, d) or _shown_sign(m, d, compared)))
         m.sign = next(found, 1)
         return True
     for sign in (1, -1):
-        if _equal(first.carry.init, m.carry.init.scale(sign), region, inside, m):
+        if compared.equal(first.carry.init, m.carry.init.scale(sign), m):
             m.sign = sign
             return True
     return False
@@ -163,8 +186,8 @@ def _sign_of(m: _Member, other: _Member) -> int:
 
     By what a step adds, or where that is nothing, by the first of a few steps after which they are not 0.
     """
-    by_steps = ((_after(m, k), _after(other, k)) for k in range(1, 4))
-    for own, its in chain([(_added(m), _added(other))], by_steps):
+    by_steps = ((m.after(k), other.after(k)) for k in range(1, 4))
+    for own, its in chain([(m.added, other.added)], by_steps):
         if own is None or its is None:
             return 0
         if not (own.is_zero and its.is_zero):
@@ -172,39 +195,39 @@ def _sign_of(m: _Member, other: _Member) -> int:
     return 0
 
 
-def _shown_sign(m: _Member, other: _Member, region: Region, inside: Ranges) -> int:
-    """As `_sign_of`, where what a step adds is written in other terms: by what is shown of it."""
-    own, its = _added(m), _added(other)
+def _shown_sign(m: _Member, other: _Member, compared: _Comparison) -> int:
+    """As `_sign_of`, where what a step adds is written in other terms: by values, or else by what is shown of it."""
+    own, its = m.added, other.added
     if own is None or its is None or own.is_zero or its.is_zero:
         return 0
-    return next((sign for sign in (1, -1) if _equal(its, own.scale(sign), region, inside, m)), 0)
+    signs = [sign for sign in (1, -1) if not compared.differ(its, own.scale(sign), m)]
+    if len(signs) == 2:  # no values are known
+        signs = [sign for sign in signs if compared.equal(its, own.scale(sign), m)]
+    return signs[0] if signs else 0
 
 
-def _after(m: _Member, steps: int) -> Poly | None:
-    """What is carried after so many steps; None where that has no value."""
-    try:
-        return written_out(entry(m.loop, m.position, of_const(number(steps)), m.carry.index))
-    except ArithmeticError:
-        return None
+@dataclass
+class _Comparison:
+    """Which entries of carries are equal, at steps that are looked at; each difference is looked at once."""
 
+    region: Region
+    steps: Ranges
+    zero: dict[tuple[Poly, tuple[Poly, ...]], bool] = field(default_factory=dict)
 
-def _added(m: _Member) -> Poly | None:
-    """What a step gives where all that its loop carries is 0; None where that has no value."""
+    def equal(self, left: Poly, right: Poly, m: _Member) -> bool:
+        """Two terms over the axes of a member are shown to be equal."""
+        question = left - right, m.carry.ranges
+        if question not in self.zero:
+            there = self._over(m)
+            self.zero[question] = not differs(left - right, there) and vanishes(left - right, there)
+        return self.zero[question]
 
-    def nothing(a: Atom) -> Poly | None:
-        if isinstance(a, Access):
-            return ZERO if a.tensor in m.beside else poly_of(a)
-        return None
+    def differ(self, left: Poly, right: Poly, m: _Member) -> bool:
+        """They are seen to be different."""
+        return differs(left - right, self._over(m))
 
-    try:
-        return Rewriter(replace=nothing)(m.carry.step)
-    except ArithmeticError:
-        return None
-
-
-def _equal(left: Poly, right: Poly, region: Region, ranges: Ranges, m: _Member) -> bool:
-    inside = {**ranges, **dict(zip(m.carry.axes, m.carry.ranges, strict=True))}
-    return left == right or vanishes(left - right, region.over(inside))
+    def _over(self, m: _Member) -> Region:
+        return self.region.over({**self.steps, **dict(zip(m.carry.axes, m.carry.ranges, strict=True))})
 
 
 def vanishes(poly: Poly, region: Region) -> bool:

@@ -8,11 +8,12 @@ from itertools import product
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.transposition import LookedAt, without_carried
 from certgrad.obligations.terms.atoms import Access, Sum
-from certgrad.obligations.terms.determined import Rec
-from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.determined import CARRY, Loop, Rec
+from certgrad.obligations.terms.index import Ix, of_var
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.walk import deep_atoms, indices_of
 
@@ -40,16 +41,22 @@ def by_induction(
 
 
 def oriented(poly: Poly) -> Poly:
-    """Every sum in the direction in which what stands deepest counts up: Σ_{t<n} f(n − 1 − t) = Σ_{t<n} f(t)."""
+    """Every sum in the direction in which what stands deepest counts up: Σ_{t<n} f(n − 1 − t) = Σ_{t<n} f(t).
+
+    A loop that reads from the end on counts up where its time counts down.
+    """
 
     def turned(a: Atom) -> Poly | None:
-        if isinstance(a, Rec) or not has_loop(poly_of(a)):
-            return poly_of(a)
         if not isinstance(a, Sum):
-            return None
+            return poly_of(a) if isinstance(a, Rec) or not has_loop(poly_of(a)) else None
         dummies, body = open_sum(a)
         body = oriented(body)
-        down = [(v, n) for v, n in dummies if any(ix.coefficient(v) < 0 for ix in indices_of(body))]
+        back = [a.time for a in deep_atoms(body) if isinstance(a, Rec) and _runs_back(a.loop)]
+        down = [
+            (v, n)
+            for v, n in dummies
+            if any(ix.coefficient(v) < 0 for ix in indices_of(body)) or any(ix.coefficient(v) > 0 for ix in back)
+        ]
         if not down:
             return sum_over(body, dummies)
         best: tuple[tuple, Poly] | None = None
@@ -72,6 +79,28 @@ def _directions(poly: Poly) -> list[int]:
     for a in deep_atoms(poly):
         if isinstance(a, (Access, Rec)):
             level = 0 if isinstance(a, Access) else a.level
-            index = a.index if isinstance(a, Access) else (a.time, *a.index)
-            down[level] = down.get(level, 0) + sum(isinstance(v, tuple) and c < 0 for ix in index for v, c in ix.terms)
+            back = sum(isinstance(v, tuple) and c * sign < 0 for ix, sign in _places(a) for v, c in ix.terms)
+            down[level] = down.get(level, 0) + back
     return [down[k] for k in sorted(down)]
+
+
+def _places(a: Access | Rec) -> list[tuple[Ix, int]]:
+    """The indices of an entry, each with −1 where it counts up as it falls."""
+    if isinstance(a, Access):
+        return [(ix, 1) for ix in a.index]
+    return [(a.time, -1 if _runs_back(a.loop) else 1), *((ix, 1) for ix in a.index)]
+
+
+_backwards: Memo[Loop, bool] = Memo()
+
+
+def _runs_back(loop: Loop) -> bool:
+    """Its steps read what is not its own from the end on."""
+    found = _backwards.table.get(loop)
+    if found is None:
+        time = ("b", loop.level, 0)
+        read = [a for c in loop.carries for a in deep_atoms(c.step) if isinstance(a, (Access, Rec))]
+        others = [a for a in read if isinstance(a, Rec) or not a.tensor.startswith(CARRY)]
+        found = sum(ix.coefficient(time) * sign for a in others for ix, sign in _places(a)) < 0
+        _backwards.table[loop] = found
+    return found

@@ -119,10 +119,10 @@ def rewritten(a: Rec, rewrite: Rewriter) -> Poly:
     if rewrite.replace is None and not a.loop.free & rewrite.indices.keys():
         return entry(a.loop, a.position, time, index)
     values = rewrite.loops.get(a.loop.key)
-    if values is None:
+    if values is None and a.loop.free:
         values = _rewritten_loop(a.loop, rewrite)
-        if not a.loop.free:
-            rewrite.loops[a.loop.key] = values
+    elif values is None:
+        values = rewrite.loops[a.loop.key] = _rewritten_loop(a.loop, rewrite.of_closed())
     return values[a.position](time, index)
 
 

@@ -41,6 +41,8 @@ ROOTS = (1, 2, 3, 5, 6, 7, 10, 14, 15, 21, 30, 35, 42, 70, 105, 210)
 SMALL = 10
 """A larger root is less likely: it costs as much as another factor."""
 POWERS_OF_PI = tuple(Fraction(k, 2) for k in (0, 1, -1, 2, -2, 3, -3))
+FAR = "beside values that are all far from it"
+"""Of which values a claim is that reads a number as an infinity: of −10⁹ and −2·10⁹ the first one is the greater."""
 MASKING = 10**9
 """A mask that writes a number this large means an infinity."""
 LOGARITHMS = (2, 3, 5, 7, 10)
@@ -183,7 +185,8 @@ class Reading:
         if abs(value) < MASKING:
             return 0
         sign = 1 if value > 0 else -1
-        self.masks.setdefault(f"{float(value):.8g}, where a mask chooses it, is read as {'−∞' if sign < 0 else '∞'}")
+        infinity = "−∞" if sign < 0 else "∞"
+        self.masks.setdefault(f"{float(value):.8g}, where a mask chooses it, is read as {infinity}, {FAR}")
         return sign if self.infinite else 0
 
     def term(self, value: np.floating[Any]) -> Poly | None:
@@ -231,6 +234,8 @@ def closed_form(value: float, dtype: str = "float64") -> ClosedForm | None:
 def _folded(value: float, dtype: str) -> ClosedForm | None:
     """A short decimal divided by a small number, within `UNITS` in the last place."""
     for divisor in DIVISORS if dtype == "float64" else ():
+        if not np.isfinite(value * divisor):
+            break
         found = ClosedForm(Fraction(f"{value * divisor:.{FOLDED - 1}e}") / divisor)
         if Fraction(float(found.coefficient)) != found.coefficient and rounds_to(found, value, dtype):
             return found

@@ -95,11 +95,20 @@ class Closing:
     def _of_group(poly: Poly, region: Region) -> Residue | None:
         """What does not vanish of a term, its sums and its matrices in other forms where that is needed."""
         left = nonzero_part(poly, region)
-        above = bounded_above(poly)
-        for further in (carried_out(poly, region.indices.ranges), above, with_ends(above, region.indices)):
-            if left is not None and further != poly:
+        for further in _further(poly, region):
+            if left is None:
+                return None
+            if further != poly:
                 left = nonzero_part(further, region)
-        return None if left is not None and vanishes_in_another_form(poly, region) else left
+        return None if left is None or vanishes_in_another_form(poly, region) else left
+
+
+def _further(poly: Poly, region: Region) -> Iterator[Poly]:
+    """Other forms of a term."""
+    yield carried_out(poly, region.indices.ranges)
+    above = bounded_above(poly)
+    yield above
+    yield with_ends(above, region.indices)
 
 
 def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:

@@ -13,6 +13,7 @@ from flint import arb, fmpq
 from certgrad.hypotheses.size_texts import names_in
 from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
+from certgrad.obligations.decide.evaluate import Values, all_different_at, attained_once_at, evaluate
 from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.terms.atoms import Dim, Max
 from certgrad.obligations.terms.determined import Rec
@@ -21,7 +22,6 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, indices_of
 
-from .evaluate import Values, all_different_at, attained_once_at, evaluate
 from .solution_values import NoRootError, has_solution, terms_of, with_solutions
 
 TRIES = 400

@@ -10,12 +10,11 @@ from flint import arb, arb_mat
 
 from certgrad.obligations.assume.conditions import Clause, name_of_solver
 from certgrad.obligations.balls import enclosed_root
+from certgrad.obligations.decide.evaluate import Values, evaluate
 from certgrad.obligations.laws.solutions import UNKNOWN, Solution, solution_of
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import template
-
-from .evaluate import Values, evaluate
 
 STARTS = 3
 """From how many random points Newton's method starts."""

@@ -112,6 +112,10 @@ class Rewriter:
         inside.loops = self.loops
         return inside
 
+    def of_closed(self) -> Rewriter:
+        """The rewriter of loops without free variables."""
+        return self
+
 
 _moved: Memo[tuple, dict[Atom, Poly]] = Memo()
 """What became of atoms where the axes of tensors were moved, by what was moved where."""

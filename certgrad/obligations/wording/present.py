@@ -13,7 +13,7 @@ from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Product, Sum
 from certgrad.obligations.terms.determined import Matrix, Rec
-from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.polynomials import Poly, poly_of
 from certgrad.obligations.terms.predicates import PREDICATES, Pred
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, extent, is_determined
@@ -43,7 +43,13 @@ def show_difference(poly: Poly) -> str:
 
 
 def show_relation(left: Rec, right: Rec, sign: int) -> str:
-    """An equation between two carries, up to a sign, at every time t and index, which an induction has shown."""
+    """An equation between two carries, up to a sign, at every time t and index, which an induction has shown.
+
+    Of what would fill pages it is said that they are equal, and how much they are.
+    """
+    parts = extent(poly_of(left)) + extent(poly_of(right))
+    if parts > PAGES:
+        return f"two carries, of {parts:,} parts, are equal{' up to the sign' if sign < 0 else ''} by induction on t"
     letters = dict(zip([("t", 1 + k, 0) for k in range(len(left.index))], LETTERS, strict=False))
     writer = Writer({("t", 0, 0): "t", **letters}, {})
     first, second = (cast(Carry, writer.atom(one)) for one in (left, right))

@@ -31,7 +31,6 @@ QUESTIONS = {
     "the size of an axis": lambda x: "data" in MESH().axis_names and jax.lax.axis_size("data") > 1,
     "how many a mesh has": lambda x: MESH().size > 4,
     "how many lie along an axis": lambda x: 8 in MESH().axis_sizes,
-    "the second axis that an array lies along": lambda x: jax.typeof(x).sharding.spec[-1] == "other",
     "how a mesh is used": lambda x: jax.sharding.AxisType.Explicit in MESH().axis_types,
     "how an array lies": lambda x: jax.typeof(x).sharding.spec[0] is not None,
     "the devices of this process": lambda x: jax.local_devices()[0].platform == "gpu",
@@ -55,6 +54,25 @@ def squares(holds):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_no_question_is_hidden_by_another(name):
     assert certgrad.check(squares(QUESTIONS[name]), "n -> ").verdict in ("refuted", "unproved", "proved at sizes")
+
+
+LIES = {
+    "the second axis of a mesh": lambda x: jax.typeof(x).sharding.spec[-1] == "other",
+    "two axes at once": lambda x: "b" in jax.typeof(x).sharding.spec and "a" in jax.typeof(x).sharding.spec,
+    "an axis by two names": lambda x: any(isinstance(s, tuple) for s in jax.typeof(x).sharding.spec),
+    "whether it is whole": lambda x: not jax.typeof(x).sharding.is_fully_replicated,
+    "a part of it": lambda x: jax.typeof(x).sharding.shard_shape(x.shape) != x.shape,
+    "over which axes it varies": lambda x: bool(jax.typeof(x).manual_axis_type.varying),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_of_code_that_asks_how_arrays_lie_only_undivided_arrays_are_claimed(name):
+    report = certgrad.check(squares(LIES[name]), "n -> ")
+    assert report.verdict == "proved"
+    scope = report.claims[0].cases[0].scope
+    assert scope == "all shapes, arrays that no mesh divides, as its code asks how they lie"
+    assert "arrays that no mesh divides" in " ".join(str(report).split()), report
 
 
 def test_more_questions_than_are_looked_at_leave_it_unproved():

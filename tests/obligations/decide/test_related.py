@@ -15,7 +15,7 @@ from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, NONNEG, NONZERO, POS
 from certgrad.obligations.decide.cases import Region, nonzero_part
-from certgrad.obligations.prove.evaluate import evaluate
+from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.terms.atoms import Num, access
 from certgrad.obligations.terms.budget import limited
 from certgrad.obligations.terms.functions import UndecidedError

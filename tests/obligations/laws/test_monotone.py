@@ -10,8 +10,8 @@ from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, NONNEG, POS
 from certgrad.obligations.decide.cases import Region, nonzero_part
+from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.laws.monotone import compared, compared_facts
-from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import ONE, number

@@ -10,8 +10,8 @@ from flint import fmpq
 
 import certgrad
 from certgrad.obligations.balls import precision
+from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.laws.order import place_in_order
-from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import Ix, of_var
 from certgrad.obligations.terms.index_terms import index_equal, index_number

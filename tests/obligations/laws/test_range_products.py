@@ -13,9 +13,9 @@ from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import POS, ZERO
 from certgrad.obligations.decide.cases import Region, nonzero_part
+from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.laws.range_products import product_over
-from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.budget import limited
 from certgrad.obligations.terms.index import of_const, of_var

@@ -10,8 +10,8 @@ import pytest
 from flint import fmpq
 
 import certgrad
+from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.laws.roots_of_unity import carried_out
-from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.terms.atoms import Num, Sum, access, dimension
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_number

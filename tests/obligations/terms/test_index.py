@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certgrad.obligations.prove import evaluate as _evaluate
+from certgrad.obligations.decide import evaluate as _evaluate
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.integers import quotient, remainder, row_major

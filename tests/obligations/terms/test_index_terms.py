@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certgrad.obligations.prove import evaluate as _evaluate
+from certgrad.obligations.decide import evaluate as _evaluate
 from certgrad.obligations.terms.atoms import dimension
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import (

@@ -297,20 +297,10 @@ def inside_of_shard_map(sizes: Mapping[str, int]) -> Iterator[None]:
         yield
 
 
-NOWHERE = "certgrad: along no axis "
-"""An axis of a mesh, by its number, along which the axis of an array of that number does not lie."""
-
-
 @contextmanager
-def sharded_by_types(spec: Sequence[str | None], axes: Sequence[str]) -> Iterator[None]:
-    """Arrays lie along a mesh of one device with these axes as the spec says, and their types say so.
-
-    The axes of the mesh come in the order of those of an array, as many as one may have.
-    """
-    along = [*spec, *[None] * (MOST_AXES - len(spec))]
-    names = [name or f"{NOWHERE}{k}" for k, name in enumerate(along)]
-    names += [name for name in axes if name not in names]
-    with use_abstract_mesh(AbstractMesh((1,) * len(names), tuple(names), (AxisType.Explicit,) * len(names))):
+def sharded_by_types(axes: Sequence[str]) -> Iterator[None]:
+    """Arrays lie along the first axis of a mesh of one device with these axes, and their types say so."""
+    with use_abstract_mesh(AbstractMesh((1,) * len(axes), tuple(axes), (AxisType.Explicit,) * len(axes))):
         yield
 
 
@@ -367,8 +357,7 @@ _UNNAMED = api_util.debug_info("trace", lambda: None, (), {})._replace(arg_names
 def abstract(shape: Sequence[Any], dtype: Any, weak: bool = False) -> Any:
     """An argument of a trace. Unlike a ShapeDtypeStruct it is taken as it is in each of several traces."""
     mesh = jax.sharding.get_abstract_mesh()
-    explicit = mesh.axis_names[: len(shape)] if AxisType.Explicit in mesh.axis_types else ()
-    along = [None if name.startswith(NOWHERE) else name for name in explicit]
+    along = mesh.axis_names[:1] if shape and AxisType.Explicit in mesh.axis_types else ()
     sharding = None if mesh.empty else jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*along))
     return api_util.shaped_abstractify(jax.ShapeDtypeStruct(tuple(shape), dtype, weak_type=weak, sharding=sharding))
 

@@ -37,6 +37,8 @@ from certgrad.obligations.terms.variables import Var
 from .evaluate_functions import function
 
 Values = Callable[[str, tuple[int, ...]], fmpq]
+State = dict[str, dict[tuple[int, ...], arb]]
+"""The entries of what a loop carries at a time, by name and index."""
 
 
 def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[Var, int] | None = None) -> arb:
@@ -61,7 +63,11 @@ def all_different_at(
 class _Evaluation:
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
-        self.carried: dict[str, dict[tuple[int, ...], arb]] = {}
+        self.carried: State = {}
+        self.states: dict[tuple[Any, ...], list[State]] = {}
+        """What loops carry at each time so far, while what loops around them carry stays the same."""
+        self.known: dict[tuple[Any, ...], arb] = {}
+        """Values of atoms, while what loops around them carry stays the same."""
         self.factors: dict[tuple[Any, ...], Any] = {}
 
     def poly(self, p: Poly, env: dict[Var, int]) -> arb:
@@ -104,7 +110,10 @@ class _Evaluation:
         return whole if isinstance(v, Quotient) else rest
 
     def size(self, n: Poly, env: dict[Var, int]) -> int:
-        return round(float(self.poly(n, env).mid()))
+        found = round(float(self.poly(n, env).mid()))
+        if found < 0:
+            raise UndecidedError("a size below 0")
+        return found
 
     def atom(self, a: Atom, env: dict[Var, int]) -> arb:
         if isinstance(a, Access):
@@ -112,6 +121,13 @@ class _Evaluation:
             if a.tensor in self.carried:
                 return self.carried[a.tensor][place[1:]]
             return arb(self.values(a.tensor, place))
+        question = a, *(env[v] for v in a.free)
+        found = self.known.get(question)
+        if found is None:
+            found = self.known[question] = self._atom(a, env)
+        return found
+
+    def _atom(self, a: Atom, env: dict[Var, int]) -> arb:
         if isinstance(a, Rec):
             return self.carry(a, env)
         if isinstance(a, Dim):
@@ -284,25 +300,29 @@ class _Evaluation:
 
     def carry(self, a: Rec, env: dict[Var, int]) -> arb:
         """A carry's entry, by running the loop up to its time."""
-        before = dict(self.carried)
+        before, outer, known_outside = self.carried, self.states, self.known
         places = [list(product(*(range(self.size(n, env)) for n in c.ranges))) for c in a.carries]
 
-        def entries(term: Callable[[Carry], Poly], s: int) -> dict[str, dict[tuple[int, ...], arb]]:
-            out: dict[str, dict[tuple[int, ...], arb]] = {}
+        def entries(term: Callable[[Carry], Poly], s: int) -> State:
+            out: State = {}
             for k, (c, index) in enumerate(zip(a.carries, places, strict=True)):
                 bound = [{("b", a.level, 1 + j): x for j, x in enumerate(place)} for place in index]
                 values = (self.poly(term(c), {**env, **b, ("b", a.level, 0): s}) for b in bound)
                 out[carried(a.level, k)] = dict(zip(index, values, strict=True))
             return out
 
+        time = max(self.index(a.time, env), 0)
+        known = outer.setdefault((a.loop, *(env[v] for v in sorted(a.loop.free))), [])
         try:
-            state = entries(lambda c: c.init, 0)
-            for s in range(self.index(a.time, env)):
-                self.carried = {**before, **state}
-                state = entries(lambda c: c.step, s)
-            return state[carried(a.level, a.position)][tuple(self.index(ix, env) for ix in a.index)]
+            if not known:
+                known.append(entries(lambda c: c.init, 0))
+            for s in range(len(known) - 1, time):
+                self.carried, self.states, self.known = {**before, **known[s]}, {}, {}
+                known.append(entries(lambda c: c.step, s))
         finally:
-            self.carried = before
+            self.carried, self.states, self.known = before, outer, known_outside
+        state = known[time]
+        return state[carried(a.level, a.position)][tuple(self.index(ix, env) for ix in a.index)]
 
 
 def _cholesky(a: arb_mat) -> arb_mat:
