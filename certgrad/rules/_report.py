@@ -17,7 +17,7 @@ from certgrad.obligations.certificate import (
     stated,
     worst,
 )
-from certgrad.obligations.conformance import NOT_COMPARED, UNDIVIDED
+from certgrad.obligations.conformance import NOT_COMPARED, UNBATCHED, UNDIVIDED
 
 if TYPE_CHECKING:
     from ._missing import Missing
@@ -137,14 +137,17 @@ class Report(Judged):
     @property
     def dtypes(self) -> str:
         """The dtypes that the claims are about, and why only those; empty where they are about all."""
-        scopes = [case.scope.removesuffix(f", {UNDIVIDED}") for claim in self.claims for case in claim.cases]
-        return next((s[s.index("float") :] for s in scopes if ", float" in s), "")
+        return next((text for text in self.limits if text.startswith("float")), "")
 
     @property
     def limits(self) -> list[str]:
-        """What alone the claims are about, and why: some dtypes, arrays that no mesh divides."""
-        undivided = any(case.scope.endswith(UNDIVIDED) for claim in self.claims for case in claim.cases)
-        return [text for text in (self.dtypes, UNDIVIDED * undivided) if text]
+        """What alone the claims are about, and why: some dtypes, arrays that no mesh divides, calls without vmap."""
+        scopes = [case.scope for claim in self.claims for case in claim.cases]
+        found = [text for text in (UNDIVIDED, UNBATCHED) if any(text in scope for scope in scopes)]
+        dtypes = next((s[s.index("float") :] for s in scopes if ", float" in s), "")
+        for text in found:
+            dtypes = dtypes.replace(f", {text}", "")
+        return [dtypes, *found] if dtypes else found
 
     @property
     def cause(self) -> str:

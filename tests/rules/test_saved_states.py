@@ -86,3 +86,44 @@ def test_posteriors_of_a_hidden_markov_model():
 
 def test_wrong_posteriors():
     assert certgrad.check(hidden_markov(jnp.transpose), "t+1 s, s s, s", sizes=None).verdict == "refuted"
+
+
+def gated(of_bias):
+    """h' = (1 − r)·tanh(x + b) + r·h with r = σ(w·h), an output at every step. Its backward scan has two sums, in one
+    of which nothing but the cotangent that it carries stands."""
+
+    def states(x, h0, w, b):
+        def step(h, row):
+            n, r = jnp.tanh(row + b), sigmoid(w * h)
+            after = (1 - r) * n + r * h
+            return after, (after, h, n, r)
+
+        return lax.scan(step, h0, x)[1]
+
+    rule = jax.custom_vjp(lambda *args: states(*args)[0])
+
+    def backward(args, g):
+        _, h0, w, _ = args
+        _, before, new, gate = states(*args)
+
+        def step(carried, row):
+            dh, dw, db = carried
+            h, n, r, seed = row
+            dh = dh + seed
+            dn, dr = dh * (1 - r) * (1 - n * n), dh * (h - n) * r * (1 - r)
+            return (dh * r + dr * w, dw + dr * h, db + of_bias(dn, dh)), dn
+
+        zero = jnp.zeros_like(h0)
+        (dh, dw, db), dx = lax.scan(step, (zero, zero, zero), (before, new, gate, g), reverse=True)
+        return dx, dh, dw, db
+
+    rule.defvjp(lambda *args: (states(*args)[0], args), backward)
+    return rule
+
+
+def test_gates():
+    assert certgrad.check(gated(lambda dn, dh: dn), "t h, h, h, h -> t h", sizes=None).verdict == "proved"
+
+
+def test_wrong_gates():
+    assert certgrad.check(gated(lambda dn, dh: dh), "t h, h, h, h -> t h", sizes=None).verdict == "refuted"

@@ -32,11 +32,14 @@ ONLY_LIBRARIES = "no code but the libraries' runs"
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
 UNDIVIDED = "arrays that no mesh divides, as its code asks how they lie"
+UNBATCHED = "calls that no vmap batches, as it has rules of its own for that"
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
 __all__ = [
     "ALL_DTYPES",
     "NOT_COMPARED",
+    "UNBATCHED",
+    "UNDIVIDED",
     "WIDTHS",
     "Compared",
     "Conformance",
@@ -148,7 +151,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     unseen = [*subject.unseen, *["more sizes that are equal to each other, or 1"] * more]
     if unseen:
         compared.append(f"not compared: {', '.join(unseen)}")
-    return Conformance(tuple(compared), only=UNDIVIDED if lies else "")
+    only = [UNDIVIDED] * lies + [UNBATCHED] * subject.batches
+    return Conformance(tuple(compared), only=", ".join(only))
 
 
 def _listed(subject: Compared, most: int | None) -> list[dict[str, int]]:

@@ -65,6 +65,10 @@ class Compared:
         programs = [p.jaxpr for p in self.programs("float64").values()]
         self.draws = any(sampler(eqn) for jaxpr in programs for eqn in equations_of(jaxpr))
         """It draws random numbers: others in each dtype, and others while JAX computes in 64 bits."""
+        self.batches = any(
+            eqn.primitive.name == "custom_vmap_call" for jaxpr in programs for eqn in equations_of(jaxpr)
+        )
+        """It has rules of its own for `vmap`."""
         rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
         self.roots = [*rules, *self.op.code]
         self.functions = list(filter(is_users, reachable_from(self.roots)))

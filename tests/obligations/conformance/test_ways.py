@@ -75,6 +75,20 @@ def test_of_code_that_asks_how_arrays_lie_only_undivided_arrays_are_claimed(name
     assert "arrays that no mesh divides" in " ".join(str(report).split()), report
 
 
+def test_of_rules_with_rules_of_their_own_for_vmap_calls_without_it_are_claimed():
+    @jax.custom_batching.custom_vmap
+    def doubled(x, g):
+        return 2 * x * g
+
+    doubled.def_vmap(lambda size, batched, x, g: (3 * x * g[:, None] if batched == [False, True] else 2 * x * g, True))
+    rule = jax.custom_vjp(lambda x: jnp.sum(x**2))
+    rule.defvjp(lambda x: (jnp.sum(x**2), x), lambda x, g: (doubled(x, g),))
+    report = certgrad.check(rule, "n -> ")
+    assert (
+        report.verdict != "proved" or "calls that no vmap batches, as it has rules of its own for that" in report.limits
+    )
+
+
 def test_more_questions_than_are_looked_at_leave_it_unproved():
     names = ("jax_debug_nans", "jax_debug_infs", "jax_log_compiles", "jax_disable_jit", "jax_check_tracer_leaks")
 
