@@ -23,7 +23,8 @@ class Rules:
 
     `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
     is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. `reference` is a plain
-    function that the forward is declared to equal. `both` gives what `primal` and `vjp` do, by one call. Each takes the
+    function that the forward is declared to equal. `both` gives what `primal` and `vjp` do, by one call; where
+    it is given None for cotangents, of what the function returns. Each takes the
     parameters (real numbers, as scalars) last. These are closures over the subject's own functions.
     """
 
@@ -32,7 +33,7 @@ class Rules:
     vjp: Callable[[list, list, list], list]
     primal: Callable[[list, list], list] | None
     reference: Callable[[list, list], list] | None = None
-    both: Callable[[list, list, list], tuple[list, list]] | None = None
+    both: Callable[[list, list | None, list], tuple[list, list]] | None = None
 
 
 class Subject(Protocol):

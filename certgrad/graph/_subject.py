@@ -69,9 +69,9 @@ class GraphSubject(Subject):
 
             return jax.vjp(of_moving, *(args[k] for k in self.moving))
 
-        def both(args: Sequence[Any], seeds: Sequence[Any], params: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        def both(args: Sequence[Any], seeds: Sequence[Any] | None, params: Any) -> tuple[list[Any], list[Any]]:
             value, pull = pulled(args)
-            return value, list(pull(list(seeds)))
+            return value, list(pull(list(value if seeds is None else seeds)))
 
         return Rules(
             forward,

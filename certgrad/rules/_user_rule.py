@@ -413,9 +413,9 @@ class UserRule(Subject):
             both = [*moving, *also]
             return list(jax.vjp(of_moving(args, params, both), *(args[k] for k in both))[1](list(seeds)))[: len(moving)]
 
-        def both(args: list, seeds: list, params: list) -> tuple[list, list]:
+        def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
             value, pull = jax.vjp(of_moving(args, params, moved), *(args[k] for k in moved))
-            return value, list(pull(list(seeds)))[: len(moving)]
+            return value, list(pull(list(value if seeds is None else seeds)))[: len(moving)]
 
         def primal(args: list, params: list) -> list:
             points = [args[k] for k in moved]

@@ -9,7 +9,7 @@ that was proved. This is a measurement. It can take a proof away, and never give
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from certgrad._threads import ALONE
 
@@ -19,6 +19,7 @@ from ._compared import Compared, arguments
 from ._executed import NARROW, WAY, executed
 from ._numbers import as_they_are, assignments, in_code, shapes_in_code, together
 from ._outside import watched_outside
+from ._placement import UNDIVIDED, watched_placement
 from ._points import sized
 from ._precision import Sizes
 from ._surroundings import Heard, Way, surroundings
@@ -31,7 +32,6 @@ ALL_DTYPES = (*WIDTHS, "bfloat16", "float16")
 ONLY_LIBRARIES = "no code but the libraries' runs"
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
-UNDIVIDED = "arrays that no mesh divides, as its code asks how they lie"
 UNBATCHED = "calls that no vmap batches, as it has rules of its own for that"
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
@@ -89,11 +89,12 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
-    with ALONE, watched_outside(subject.files) as asked:  # of what a rule leaves behind nobody else may add
-        found = _conformance(subject, dtypes, effort)
+    with ALONE, watched_outside(subject.files) as asked, watched_placement() as placed:
+        found = _conformance(subject, dtypes, effort)  # of what a rule leaves behind nobody else may add
     if asked and found.difference is None:
         return Conformance((), Difference((), f"{asked[0]}, it may do other things", {}))
-    return found
+    only = [UNDIVIDED] * bool(placed) + [UNBATCHED] * subject.batches
+    return replace(found, only=", ".join(only))
 
 
 def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance:
@@ -121,8 +122,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         compared.append(f"traces at {names} = {shown}")
     either = effort.either and not subject.draws
     ordered = [*widths, *(d for d in dtypes if d not in widths)]
-    found, lies = otherwise(subject, places[0], ordered, either, asked)
-    if found is not None:
+    if (found := otherwise(subject, places[0], ordered, either, asked)) is not None:
         return Conformance((), found)
     plan = plan_of(places, dtypes, effort.calls, either)
     found, refused = called(subject, plan)
@@ -151,8 +151,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     unseen = [*subject.unseen, *["more sizes that are equal to each other, or 1"] * more]
     if unseen:
         compared.append(f"not compared: {', '.join(unseen)}")
-    only = [UNDIVIDED] * lies + [UNBATCHED] * subject.batches
-    return Conformance(tuple(compared), only=", ".join(only))
+    return Conformance(tuple(compared))
 
 
 def _listed(subject: Compared, most: int | None) -> list[dict[str, int]]:

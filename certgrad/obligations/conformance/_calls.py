@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -115,6 +116,8 @@ def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precisio
         if times > 1 and (same := point.with_one_array()) is not None:
             looked.append(("", same, outcome(function, called_by, same, precision)))
         if times > 1:
+            if called_by == "both" and (own := _with_own_value(point, results[0]["primal"])) is not None:
+                looked.append((" for its own value", own, outcome(function, called_by, own, precision, pulled=True)))
             program = _as_one_program(under_jit[called_by])
             looked.append((" under jit", point, outcome(program, called_by, point, precision)))
             if (mapped := _mapped(subject, function, called_by, point, precision)) is not None:
@@ -183,28 +186,47 @@ def _as_number(x: np.ndarray) -> Any:
     return x.item() if x.shape == () and x.dtype.kind in "fiub" else x.copy()
 
 
+def _with_own_value(point: Point, value: Sequence[np.ndarray]) -> Point | None:
+    """With what the function returns as its cotangent, as `y, pull = vjp(f, x); pull(y)` has it; None where not all of
+    it is real."""
+    given, own = ([(x.shape, x.dtype) for x in arrays] for arrays in (point.seeds, value))
+    return replace(point, seeds=list(value)) if given == own and all(map(_finite, value)) else None
+
+
+def _finite(x: np.ndarray) -> bool:
+    return bool(np.isfinite(x.astype(np.float64)).all())
+
+
 def outcome(
-    function: Callable[..., Any], name: str, point: Point, precision: Precision, args: Sequence[Any] | None = None
+    function: Callable[..., Any],
+    name: str,
+    point: Point,
+    precision: Precision,
+    args: Sequence[Any] | None = None,
+    pulled: bool = False,
 ) -> dict[str, list[np.ndarray]]:
-    """What a call returns, by the name of the program that says so. `args` are given as they are."""
+    """What a call returns, by the name of the program that says so. `args` are given as they are; if `pulled`, the
+    cotangents are the very arrays that the function returns."""
     more = {"jvp": point.tangents, "vjp": point.seeds, "both": point.seeds}.get(name)
     with ExitStack() as stack:
         stack.enter_context(wide_floats(precision.wide))
         stack.enter_context(computed_by(compute))
 
-        def arrays(values: Sequence[np.ndarray], weak: bool = False) -> list[Any]:
-            """One array of JAX's for each of numpy's, also where that stands at several places."""
-            own = {id(x): x for x in values}
-            made = {
-                k: x
-                if kind_of(x.dtype) == "k"
-                else typed(_whole(x, precision.wide), weak and x.dtype == np.dtype(precision.dtype))
-                for k, x in own.items()
-            }
-            return [made[id(x)] for x in values]
+        made: dict[tuple[int, bool], Any] = {}
 
-        given = arrays(point.args, precision.weak) if args is None else list(args)
-        groups = [given, *([arrays(more)] if more is not None else [])]
+        def array(x: np.ndarray, weak: bool) -> Any:
+            """One array of JAX's for one of numpy's, also where that stands at several places."""
+            if kind_of(x.dtype) == "k":
+                return x
+            weak = weak and x.dtype == np.dtype(precision.dtype)
+            if (found := made.get((id(x), weak))) is None:
+                found = made[id(x), weak] = typed(_whole(x, precision.wide), weak)
+            return found
+
+        given = [array(x, precision.weak) for x in point.args] if args is None else list(args)
+        groups: list[Any] = [given]
+        if more is not None:
+            groups.append(None if pulled else [array(x, False) for x in more])
         found = function(*groups, [float(x) for x in point.scalars])
         if name != "both":
             return {name: numbers(found)}

@@ -186,7 +186,7 @@ class Compared:
             def call(*groups: Any) -> Any:
                 *arrays, scalars = groups
                 rules = own.rules({**statics, **dict(zip(names, scalars, strict=True))})
-                return getattr(rules, name)(*map(list, arrays), [])
+                return getattr(rules, name)(*(None if a is None else list(a) for a in arrays), [])
 
             return call
 

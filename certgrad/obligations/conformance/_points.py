@@ -36,10 +36,10 @@ class Point:
         return [*self.args, *more, *self.scalars]
 
     def with_one_array(self) -> Point | None:
-        """With one array for all arguments that it fits; None where it fits no other."""
+        """With one array for all arguments and cotangents that it fits; None where it fits no other."""
         first: dict[Any, np.ndarray] = {}
-        args = [first.setdefault((x.shape, x.dtype), x) for x in self.args]
-        return replace(self, args=args) if len(first) < len(args) else None
+        args, seeds = ([first.setdefault((x.shape, x.dtype), x) for x in xs] for xs in (self.args, self.seeds))
+        return replace(self, args=args, seeds=seeds) if len(first) < len(args) + len(seeds) else None
 
     def with_integers(self, dtype: str) -> Point:
         """With its integers in this dtype."""

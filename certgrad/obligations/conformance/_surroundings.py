@@ -15,8 +15,7 @@ from threading import get_ident
 from typing import Any
 
 import jax
-from jax.core import ShapedArray
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import AbstractMesh
 
 from certgrad._threads import one_at_a_time
 
@@ -88,8 +87,6 @@ class Heard:
     devices: Questions = field(default_factory=Questions)
     settings: dict[str, Any] = field(default_factory=dict)
     meshes: list[str] = field(default_factory=list)
-    lies: list[str] = field(default_factory=list)
-    """What was asked of how arrays lie along a mesh."""
 
     def problem(self) -> str:
         """What nobody can turn; or nothing."""
@@ -118,15 +115,16 @@ def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Itera
             stack.enter_context(inside_of_shard_map(dict.fromkeys(axes, 2)))
         heard = Heard(
             stack.enter_context(_watched_environment(files)),
-            stack.enter_context(seen_platform(way.platform, _of_rule)),
+            stack.enter_context(seen_platform(way.platform, of_rule)),
             stack.enter_context(_settings(way.turned)),
         )
         if way.mapped or way.explicit:
-            stack.enter_context(_asked_of_meshes(heard.meshes, heard.lies))
+            stack.enter_context(_asked_of_meshes(heard.meshes))
         yield heard
 
 
-def _of_rule(frame: Any) -> bool:
+def of_rule(frame: Any) -> bool:
+    """The frame is of a rule's code: not of a library's, nor of certgrad's."""
     return frame is not None and not from_library(frame.f_code.co_filename) and not _of_certgrad(frame)
 
 
@@ -179,7 +177,7 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
 
     def attribute(self: Any, name: str) -> Any:
         value = object.__getattribute__(self, name)
-        if get_ident() != thread or not _of_rule(sys._getframe(1)):
+        if get_ident() != thread or not of_rule(sys._getframe(1)):
             return value
         return (lambda asked_for: seen(asked_for, value(asked_for))) if name == "read" else seen(name, value)
 
@@ -192,49 +190,29 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
 
 OF_MESHES = frozenset("size shape axis_sizes axis_types shape_tuple".split())
 """What a mesh says of how many devices lie along its axes. The names of axes are those that stand in the code."""
-LIES = ("sharding", "manual_axis_type")
-"""What the type of an array says of how it lies along a mesh."""
 
 
 @one_at_a_time
-def _asked_of_meshes(asked: list[str], lies: list[str]) -> Iterator[None]:
-    """What code outside the libraries asks a mesh, or of how an array lies along it."""
+def _asked_of_meshes(asked: list[str]) -> Iterator[None]:
+    """What code outside the libraries asks a mesh."""
     thread = get_ident()
+    kind: Any = AbstractMesh
+    before = kind.__getattribute__
 
-    def of_rule() -> bool:
-        return get_ident() == thread and _of_rule(sys._getframe(2))
-
-    def of_mesh(self: Any, name: str) -> Any:
-        if name in OF_MESHES and of_rule():
+    def attribute(self: Any, name: str) -> Any:
+        if name in OF_MESHES and get_ident() == thread and of_rule(sys._getframe(1)):
             asked.append(name)
-        return object.__getattribute__(self, name)
+        return before(self, name)
 
-    def of_sharding(self: Any, name: str) -> Any:
-        if not name.startswith("_") and of_rule():
-            lies.append(name)
-        return object.__getattribute__(self, name)
-
-    def of_type(name: str, own: Any) -> property:
-        def ask(self: Any) -> Any:
-            if of_rule():
-                lies.append(name)
-            return own.__get__(self)
-
-        return property(ask, own.__set__)
-
-    kinds: dict[Any, Callable[..., Any]] = {AbstractMesh: of_mesh, NamedSharding: of_sharding}
-    own = {name: vars(ShapedArray)[name] for name in LIES if name in vars(ShapedArray)}
+    own = vars(kind).get("__getattribute__")
+    kind.__getattribute__ = attribute
     try:
-        for kind, attribute in kinds.items():
-            kind.__getattribute__ = attribute
-        for name, slot in own.items():
-            setattr(ShapedArray, name, of_type(name, slot))
         yield
     finally:
-        for kind in kinds:
+        if own is None:
             del kind.__getattribute__
-        for name, slot in own.items():
-            setattr(ShapedArray, name, slot)
+        else:
+            kind.__getattribute__ = own
 
 
 def _reads(frame: Any, files: Collection[str]) -> bool:

@@ -42,8 +42,6 @@ class Ways:
     """In which the rule was compared at numbers."""
     waiting: deque[tuple[Way, Sizes]] = field(default_factory=deque)
     seen: set[tuple[Way, str]] = field(default_factory=set)
-    lies: bool = False
-    """Whether it asks how arrays lie along a mesh."""
     here: dict[tuple[str, str], Programs | None] = field(default_factory=dict)
     """What was traced in plain surroundings, by dtype and sizes."""
 
@@ -54,7 +52,6 @@ class Ways:
         """What was asked for in a trace: what follows from it is traced later."""
         if problem := heard.problem():
             return Difference((), problem, {})
-        self.lies = self.lies or bool(heard.lies)
         for other in way.others(heard):
             self.wait(other, sizes)
         return None
@@ -164,9 +161,8 @@ def _texts(programs: Programs, fixed: Fixed, way: Way) -> Any:
 
 def otherwise(
     subject: Compared, place: Sizes, dtypes: Sequence[str], either: bool, heard: Iterable[tuple[Sizes, Heard]]
-) -> tuple[Difference | None, bool]:
-    """How the rule differs in a way that it can be traced in beside the first of the dtypes, in plain surroundings; and
-    whether it asks how arrays lie along a mesh, of which there are more ways than can be traced.
+) -> Difference | None:
+    """How the rule differs in a way that it can be traced in beside the first of the dtypes, in plain surroundings.
 
     `heard` is what it asked for there at some sizes; `either`: in narrow dtypes while JAX computes in 64 bits too.
     """
@@ -174,7 +170,7 @@ def otherwise(
     first = Way(dtypes[0])
     for sizes, asked in heard:
         if (difference := found.heard(first, sizes, asked)) is not None:
-            return difference, found.lies
+            return difference
     found.wait(replace(first, mapped=True), place)
     found.wait(replace(first, explicit=True), place)
     for dtype in dtypes if either else ():
@@ -185,5 +181,5 @@ def otherwise(
             found.wait(Way("float32", wide=True, alone=k), place)
     for dtype in dtypes[1:]:  # what is traced there at numbers is what calls run
         if (difference := found.asks(Way(dtype))) is not None:
-            return difference, found.lies
-    return found.differs(), found.lies
+            return difference
+    return found.differs()

@@ -7,13 +7,13 @@ the carries of loops, most are not. A point only ever ends an attempt: nothing i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from itertools import cycle
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import cycle, product
 from random import Random
 
-from flint import arb, fmpq
+from flint import fmpq
 
-from certgrad.obligations.assume.index_cases import Indices
+from certgrad.obligations.assume.signs import NEG, NONNEG, NONZERO, POS, ZERO
 from certgrad.obligations.laws.solutions import implicit
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.index_terms import index_number
@@ -28,56 +28,70 @@ from .evaluate import Values, evaluate
 SIZES = ((2, 3), (3, 2))
 """Of dimensions, in turn, at each point."""
 TRIES = 8
-"""Places in the ranges are drawn so often, until the conditions on them hold."""
+"""Points are drawn so often, until what is assumed holds."""
+
+Point = tuple[Mapping[str, int], Values, dict[Var, int]]
+"""Sizes, entries, and values of the free indices."""
 
 
 def differs(poly: Poly, region: Region) -> bool:
     """The term is not 0 at one of a few points where the assumptions hold; False where that does not show.
 
-    Entries are numbers between 1/4 and 7/4. Where more than ranges of indices and conditions on them is assumed, no
-    point is looked at.
+    Entries are numbers between 1/4 and 7/4.
     """
-    if region.facts.facts or region.clauses or not poly.free <= region.indices.ranges.keys():
+    if not poly.free <= region.indices.ranges.keys() or any(f.signs == ZERO for f in region.facts.facts):
         return False
     solved = {s.name for s in implicit()}
     if any(solved & tensors_in(a) for mono in poly for a, _ in mono):
         return False
     if any(isinstance(t, Entry) for ix in indices_of(poly) for t in ix.atoms):
         return False  # entries of it are integers
-    return any(_nonzero(poly, region, sizes, seed) for seed, sizes in enumerate(SIZES))
+    return any(_nonzero(poly, region, sizes, Random(seed)) for seed, sizes in enumerate(SIZES))
 
 
-def _nonzero(poly: Poly, region: Region, sizes: tuple[int, ...], seed: int) -> bool:
-    dims: Mapping[str, int] = defaultdict(cycle(sizes).__next__)
-    drawn: dict[tuple[str, tuple[int, ...]], fmpq] = {}
-
-    def entry(tensor: str, place: tuple[int, ...]) -> fmpq:
-        found = drawn.get((tensor, place))
-        if found is None:
-            found = drawn[tensor, place] = fmpq(random.randint(250, 1750), 1000)
-        return found
-
-    random = Random(seed)
+def _nonzero(poly: Poly, region: Region, sizes: tuple[int, ...], random: Random) -> bool:
     try:
-        places = _places(region.indices, dims, entry, random)
-        if places is None:
-            return False
-        value = evaluate(poly, dims, entry, places)
+        point = next((p for _ in range(TRIES) if _satisfies(p := _drawn(region, sizes, random), region)), None)
+        value = None if point is None else evaluate(poly, *point)
     except (UndecidedError, ArithmeticError, LookupError, TypeError, ValueError):
         return False  # it has no value there, or none that is known
-    return bool(value.is_finite() and value != 0)
+    return bool(value is not None and value.is_finite() and value != 0)
 
 
-def _places(indices: Indices, dims: Mapping[str, int], entry: Values, random: Random) -> dict[Var, int] | None:
-    """Values of the free indices, in their ranges, where the conditions hold; None where none are found."""
-    for _ in range(TRIES):
-        places: dict[Var, int] = {}
-        for v, n in indices.ranges.items():
-            places[v] = random.randrange(int(evaluate(n, dims, entry).unique_fmpz()))
-        if all(_holds(evaluate(index_number(ix), dims, entry, places), r) for ix, r in indices.conditions):
-            return places
-    return None
+def _drawn(region: Region, sizes: tuple[int, ...], random: Random) -> Point:
+    dims: Mapping[str, int] = defaultdict(cycle(sizes).__next__)
+    entries: Mapping[tuple[str, tuple[int, ...]], fmpq] = defaultdict(lambda: fmpq(random.randint(250, 1750), 1000))
+
+    def entry(tensor: str, place: tuple[int, ...]) -> fmpq:
+        return entries[tensor, place]
+
+    ends = {v: int(evaluate(n, dims, entry).unique_fmpz()) for v, n in region.indices.ranges.items()}
+    return dims, entry, {v: random.randrange(n) for v, n in ends.items()}
 
 
-def _holds(value: arb, relation: str) -> bool:
-    return bool(value >= 0 if relation == ">=" else value == 0 if relation == "=" else value != 0)
+def _satisfies(point: Point, region: Region) -> bool:
+    """What the region assumes holds at the point; of what is assumed for all indices, at the first few."""
+    dims, entry, places = point
+
+    def sign(poly: Poly, here: Mapping[Var, int]) -> int:
+        value = evaluate(poly, dims, entry, here)
+        return POS if value > 0 else NEG if value < 0 else ZERO if value == 0 else 0
+
+    def everywhere(free: Iterable[Var]) -> Iterator[Mapping[Var, int]]:
+        others = [v for v in free if v not in places]
+        for chosen in product(range(max(SIZES[0])), repeat=len(others)):
+            yield {**places, **dict(zip(others, chosen, strict=True))}
+
+    for ix, relation in region.indices.conditions:
+        found = sign(index_number(ix), places)
+        if not found & {">=": NONNEG, "=": ZERO, "!=": NONZERO}[relation]:
+            return False
+    for fact in region.facts.facts:
+        if not all(sign(fact.poly, here) & fact.signs for here in everywhere(fact.poly.free)):
+            return False
+    for clause in region.clauses:
+        for here in everywhere(clause.free):
+            guarded = all((sign(g, here) == POS) == wanted for g, wanted in clause.guards)
+            if guarded and not any(a.signs and sign(a.poly, here) & a.signs for a in clause.alternatives):
+                return False
+    return True

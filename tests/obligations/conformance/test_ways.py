@@ -31,6 +31,7 @@ QUESTIONS = {
     "the size of an axis": lambda x: "data" in MESH().axis_names and jax.lax.axis_size("data") > 1,
     "how many a mesh has": lambda x: MESH().size > 4,
     "how many lie along an axis": lambda x: 8 in MESH().axis_sizes,
+    "a mesh at one size": lambda x: x.shape[0] == 17 and not MESH().empty,
     "how a mesh is used": lambda x: jax.sharding.AxisType.Explicit in MESH().axis_types,
     "how an array lies": lambda x: jax.typeof(x).sharding.spec[0] is not None,
     "the devices of this process": lambda x: jax.local_devices()[0].platform == "gpu",
@@ -62,6 +63,8 @@ LIES = {
     "an axis by two names": lambda x: any(isinstance(s, tuple) for s in jax.typeof(x).sharding.spec),
     "whether it is whole": lambda x: not jax.typeof(x).sharding.is_fully_replicated,
     "a part of it": lambda x: jax.typeof(x).sharding.shard_shape(x.shape) != x.shape,
+    "how it lies at one size": lambda x: x.shape[0] == 17 and jax.typeof(x).sharding.spec[0] == "model",
+    "on which device": lambda x: getattr(x, "device", None) == jax.devices()[1:],
     "over which axes it varies": lambda x: bool(jax.typeof(x).manual_axis_type.varying),
 }
 
@@ -71,8 +74,8 @@ def test_of_code_that_asks_how_arrays_lie_only_undivided_arrays_are_claimed(name
     report = certgrad.check(squares(LIES[name]), "n -> ")
     assert report.verdict == "proved"
     scope = report.claims[0].cases[0].scope
-    assert scope == "all shapes, arrays that no mesh divides, as its code asks how they lie"
-    assert "arrays that no mesh divides" in " ".join(str(report).split()), report
+    assert scope == "all shapes, arrays on one device, the first, as its code asks where they lie"
+    assert "arrays on one device" in " ".join(str(report).split()), report
 
 
 def test_of_rules_with_rules_of_their_own_for_vmap_calls_without_it_are_claimed():

@@ -1,4 +1,4 @@
-"""Points at which a term is not 0: of what is shown to be 0 there are none, and of what plainly is not there are some."""
+"""Points at which a term is not 0: of what is shown to be 0 there are none, of what plainly is not there are some."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.decide.sampled import differs
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.budget import BudgetError, limited
-from certgrad.obligations.terms.index import of_const, of_var
+from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_equal
-from certgrad.obligations.terms.polynomials import ONE, ZERO, number
-from certgrad.obligations.terms.power import fn, power
+from certgrad.obligations.terms.polynomials import ONE
+from certgrad.obligations.terms.power import fn, power, pred
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import fresh
@@ -61,12 +61,15 @@ def test_where_conditions_hold_alone():
     assert not differs(same - ONE, Region(Facts(), indices=Indices({i: N, j: N}, ((of_var(i).minus(of_var(j)), "="),))))
 
 
-def test_nothing_is_said_under_other_assumptions():
+def test_what_is_assumed_holds_at_the_point():
     clear_caches()
-    y = access("y", ())
+    y, i = access("y", ()), fresh()
     assert differs(y - ONE, Region(Facts()))
-    assert not differs(y - ONE, Region(Facts([Fact(y, POS, universal=False)])))
+    assert differs(y - ONE, Region(Facts([Fact(y, POS, universal=False)])))
+    step = pred(ONE - x(i))
+    below = Clause((Atomic("> 0", ONE - x(i)),))
+    assert differs(step - ONE, Region(Facts(), indices=Indices(ranges={i: N})))
+    assert not differs(step - ONE, Region(Facts(), (below,), Indices(ranges={i: N})))
+    assert not differs(step - ONE, Region(Facts([Fact(ONE - x(i), POS)]), indices=Indices(ranges={i: N})))
     assert not differs(y - ONE, Region(Facts(), (Clause((Atomic("= 0", y - ONE),)),)))
-    assert not differs(access("x", (of_const(ZERO), of_var(fresh()))) - number(2), Region(Facts())), (
-        "an index without a range"
-    )
+    assert not differs(x(fresh()) - ONE, Region(Facts())), "an index without a range"
