@@ -62,7 +62,8 @@ def _special(
 
 
 def _positive(*xs: Real) -> bool:
-    return all(s.sign(x) > 0 for x in xs)
+    """Each of them; nan is not."""
+    return all(s.compare(x, ZERO) == 1 for x in xs)
 
 
 def _gamma_density(a: Real, x: Real) -> Real:

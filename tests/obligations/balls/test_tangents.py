@@ -105,3 +105,7 @@ def test_zero_tangent_is_not_a_constant() -> None:
 def test_keep_stopped_differentiates_through() -> None:
     assert [float(d) for d in pushed(lambda x: x * lax.stop_gradient(x), [3], keep_stopped=True)] == [6.0]
     assert [float(d) for d in pushed(lambda x: x * lax.stop_gradient(x), [3])] == [3.0]
+
+
+def test_an_incomplete_gamma_of_what_is_no_number() -> None:
+    assert all(np.isnan(float(d)) for d in pushed(lambda x: lax.igamma(1 + x * x, jnp.log(x)), [-1, -2]))
