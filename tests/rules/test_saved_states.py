@@ -127,3 +127,57 @@ def test_gates():
 
 def test_wrong_gates():
     assert certgrad.check(gated(lambda dn, dh: dh), "t h, h, h, h -> t h", sizes=None).verdict == "refuted"
+
+
+def filtered(y, a, q, r):
+    """The log-likelihood of a scalar Kalman filter, up to a constant, with the mean and variance before each step."""
+
+    def step(state, seen):
+        mean, spread = state
+        ahead = a * a * spread + q
+        total, error = ahead + r, seen - a * mean
+        gain = ahead / total
+        after = (a * mean + gain * error, (1 - gain) * ahead)
+        return after, (-(jnp.log(total) + error * error / total) / 2, mean, spread)
+
+    return lax.scan(step, (jnp.zeros(()), jnp.ones(())), y)[1]
+
+
+def kalman(of_transition=lambda d: 2 * d):
+    rule = jax.custom_vjp(lambda y, a, q, r: jnp.sum(filtered(y, a, q, r)[0]))
+
+    def forward(y, a, q, r):
+        logs, means, spreads = filtered(y, a, q, r)
+        return jnp.sum(logs), (y, a, q, r, means, spreads)
+
+    def backward(saved, g):
+        y, a, q, r, means, spreads = saved
+
+        def step(carried, row):
+            dm, dp, da, dq, dr = carried
+            seen, mean, spread = row
+            ahead, error = a * a * spread + q, seen - a * mean
+            total = ahead + r
+            gain = ahead / total
+            dgain, derror = dm * error - dp * ahead, dm * gain - g * error / total
+            dtotal = -g / 2 * (1 / total - error**2 / total**2) - dgain * ahead / total**2
+            dahead, dmean = dp * (1 - gain) + dgain / total + dtotal, dm - derror
+            da = da + dmean * mean + of_transition(a * spread * dahead)
+            return (a * dmean, a * a * dahead, da, dq + dahead, dr + dtotal), derror
+
+        zero = jnp.zeros(())
+        (_, _, da, dq, dr), dy = lax.scan(step, (zero,) * 5, (y, means, spreads), reverse=True)
+        return dy, da, dq, dr
+
+    rule.defvjp(forward, backward)
+    return rule
+
+
+def test_a_kalman_filter():
+    found = certgrad.check(kalman(), "t, , , -> ", domain=["q > 0", "r > 0"])
+    assert found.verdict == "proved under hypotheses", found
+
+
+def test_a_wrong_kalman_filter():
+    found = certgrad.check(kalman(lambda d: d), "t, , , -> ", domain=["q > 0", "r > 0"], sizes=None)
+    assert found.verdict == "refuted"
