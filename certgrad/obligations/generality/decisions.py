@@ -19,6 +19,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from certgrad.errors import CertgradError, TraceError
+from certgrad.hypotheses.size_texts import names_in, size_at
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ZERO
@@ -361,11 +362,17 @@ def _set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
 def rendering(fixed: Fixed) -> Callable[[Any], str]:
     """Writes a dimension after setting some."""
     values = {n: _read(v) for n, v in fixed.items()}
+    numbers = {n: int(v) for n, v in fixed.items() if v.isdigit()}
+
+    def value(a: Atom) -> Poly | None:
+        if not isinstance(a, Dim) or a.name in values:
+            return values.get(a.name) if isinstance(a, Dim) else None
+        return number(size_at(a.name, numbers)) if names_in(a.name) <= numbers.keys() else None
 
     def render(dim: Any) -> str:
         if not isinstance(dim, DimExpr):
             return str(dim)
-        poly = _set(dim_poly(dim), values) if values else dim_poly(dim)
+        poly = Rewriter(replace=value)(dim_poly(dim)) if values else dim_poly(dim)
         c = poly.constant()
         return str(c) if c is not None else poly.key
 

@@ -92,7 +92,9 @@ class Serialiser:
                 and not eqn.outvars[0].aval.shape
             ):
                 source = name(eqn.invars[0])
-                if source.startswith("lit(") and kind_of(eqn.params["new_dtype"]) == "f":
+                if source.startswith("lit(") and (
+                    kind_of(eqn.params["new_dtype"]) == "f" or _between_wide_integers(eqn)
+                ):
                     if not is_literal(eqn.invars[0]) and eqn.invars[0] in numbers:
                         numbers[eqn.outvars[0]] = numbers[eqn.invars[0]]
                     return f"lit({source[4:-1].removesuffix('.0')})"
@@ -115,6 +117,36 @@ class Serialiser:
             text = names.get(v, "")
             return float(text[4:-1]) if text.startswith("lit(") and _NUMBER.fullmatch(text[4:-1]) else None
 
+        def vector(eqn: Any) -> list[int] | None:
+            """The entries of a short array of integers that are known."""
+            out = eqn.outvars[0].aval
+            if eqn.primitive.name == "broadcast_in_dim" and out.shape == (1,) and out.dtype.kind in "iu":
+                only = number(eqn.invars[0])
+                return None if only is None or eqn.invars[0].aval.shape else [int(only)]
+            if eqn.primitive.name == "concatenate" and all(v in vectors for v in eqn.invars):
+                return [k for v in eqn.invars for k in vectors[v]]
+            return None
+
+        def sliced(eqn: Any) -> list[str] | None:
+            """A gather of what stands at a known place, as the slice that JAX makes of it at sizes that are numbers."""
+            found = _one_slice(eqn, vectors, self.dims) if eqn.primitive.name == "gather" else None
+            if found is None or not genuine(eqn.primitive):
+                return None
+            start, ends, dropped = found
+            (x, _), (out,) = eqn.invars, eqn.outvars
+            lines, part = [], name(x)
+            if any(a != "0" for a in start) or ends != [*map(self.dims, x.aval.shape)]:
+                part = f"v{next(count)}" if dropped else name(out)
+                size = ",".join(map(self.dims, eqn.params["slice_sizes"]))
+                params = f"limit_indices=({','.join(ends)}),start_indices=({','.join(start)}),strides=None"
+                lines = [f"{part}:{aval(x.aval).partition('[')[0]}[{size}] = slice[{params}] {name(x)}"]
+            if dropped:
+                lines += [f"{name(out)}:{aval(out.aval)} = squeeze[dimensions=({','.join(map(str, dropped))})] {part}"]
+            elif not lines:
+                names[out] = part
+            return lines
+
+        vectors: dict[Any, list[int]] = {}
         jaxpr = program.jaxpr
         lines = ["in " + " ".join([f"{name(v)}:{aval(v.aval)}" for v in jaxpr.invars])]
         for v, c in zip(jaxpr.constvars, program.consts, strict=False):
@@ -126,6 +158,15 @@ class Serialiser:
             literal = folded(eqn) if self.fold else None
             if literal is not None:
                 names[eqn.outvars[0]] = literal
+                continue
+            if self.fold and genuine(eqn.primitive) and (entries := vector(eqn)) is not None:
+                vectors[eqn.outvars[0]], names[eqn.outvars[0]] = entries, f"lit({entries})"
+                continue
+            if self.fold and genuine(eqn.primitive) and _is_whole(eqn, self.dims):
+                names[eqn.outvars[0]] = name(eqn.invars[0])
+                continue
+            if self.fold and (slice_of := sliced(eqn)) is not None:
+                lines += slice_of
                 continue
             if self.unused(eqn):
                 continue
@@ -262,6 +303,36 @@ def _narrow(array: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=64)
 def _dtype_text(dtype: Any) -> str:
     return str(dtype)
+
+
+def _one_slice(
+    eqn: Any, vectors: Mapping[Any, Sequence[int]], dims: Callable[[Any], str]
+) -> tuple[list[str], list[str], Sequence[int]] | None:
+    """Where the slice begins and ends that a gather takes, and which axes it drops; None if it is not one in bounds."""
+    x, where = eqn.invars
+    numbers, sizes = eqn.params["dimension_numbers"], [dims(n) for n in eqn.params["slice_sizes"]]
+    dropped, places = numbers.collapsed_slice_dims, vectors.get(where)
+    if places is None or numbers.operand_batching_dims or numbers.start_indices_batching_dims:
+        return None
+    if numbers.offset_dims != tuple(range(len(eqn.outvars[0].aval.shape))):
+        return None
+    start, ends = ["0"] * len(sizes), [dims(n) for n in x.aval.shape]
+    for k, (size, end) in enumerate(zip(sizes, ends, strict=True)):
+        place = dict(zip(numbers.start_index_map, places, strict=True)).get(k, 0)
+        if size == end and place == 0:
+            continue
+        if not (size.isdigit() and end.isdigit() and 0 <= place <= int(end) - int(size)):
+            return None
+        start[k], ends[k] = str(place), str(place + int(size))
+    return start, ends, dropped
+
+
+def _is_whole(eqn: Any, dims: Callable[[Any], str]) -> bool:
+    """A slice that leaves nothing out, which JAX makes only where it cannot tell."""
+    if eqn.primitive.name != "slice" or any(k != 1 for k in eqn.params["strides"] or ()):
+        return False
+    sizes, ends = ([*map(dims, n)] for n in (eqn.invars[0].aval.shape, eqn.params["limit_indices"]))
+    return sizes == ends and all(dims(n) == "0" for n in eqn.params["start_indices"])
 
 
 def _between_wide_integers(eqn: Any) -> bool:
