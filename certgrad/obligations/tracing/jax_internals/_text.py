@@ -119,10 +119,9 @@ class Serialiser:
 
         def vector(eqn: Any) -> list[int] | None:
             """The entries of a short array of integers that are known."""
-            out = eqn.outvars[0].aval
-            if eqn.primitive.name == "broadcast_in_dim" and out.shape == (1,) and out.dtype.kind in "iu":
-                only = number(eqn.invars[0])
-                return None if only is None or eqn.invars[0].aval.shape else [int(only)]
+            if eqn.primitive.name == "broadcast_in_dim" and kind_of(eqn.outvars[0].aval.dtype) == "i":
+                only, shape = number(eqn.invars[0]), eqn.outvars[0].aval.shape
+                return None if only is None or eqn.invars[0].aval.shape or shape != (1,) else [int(only)]
             if eqn.primitive.name == "concatenate" and all(v in vectors for v in eqn.invars):
                 return [k for v in eqn.invars for k in vectors[v]]
             return None
