@@ -35,6 +35,8 @@ FURTHER = ((1,), (3, 2, 4, 5, 7, 6), (4,))
 DIVISIBLE = ((8, 16, 24, 32), (8,), (16,), (32,), (64,), (128,))
 """For code that asks for sizes that divide."""
 NOT_TELLING = "; no sizes above 1 that all differ were found at which the function runs"
+LARGE = 64
+"""In arrays of more entries a mistake may be missed that shows in small ones."""
 WANTED = 3
 """At so many sizes it is proved, beside those that are given and those of its code."""
 OF_CODE = 3
@@ -109,16 +111,18 @@ def at_sizes(
         if found is None:
             continue
         if found.verdict == "refuted":
-            if found.witness is None:  # a call shows it, but what of the rule is wrong was looked at before
-                found = replace(found, arguments=report.arguments)
-            return replace(found, certificate=_about(found.certificate, sizes, [sizes]))
+            return _refuted(found, sizes, report)
         if found.verdict in PROOFS and (not proofs or _kinds(found) == _kinds(proofs[0][1])):
             proofs.append((sizes, found))
             left -= counts
         elif proofs and counts:
             left_out.append(f"{sized([sizes])}: {found.verdict}: {found.reason}")
-        else:  # where it is asked for, or treated on its own, nothing is proved: what holds elsewhere is of little use
-            return report if counts else replace(report, left_out=(f"{sized([sizes])}: {found.reason}",))
+        elif not counts:  # where it is asked for nothing is proved: what holds elsewhere is of little use
+            return replace(report, left_out=(f"{sized([sizes])}: {found.reason}",))
+        else:  # nor here; where it is large, something may be seen to be wrong where it is small
+            small = _row(names_of(rule), (2,))
+            there = checked(small) if _entries(rule, sizes) > LARGE else None
+            return report if there is None or there.verdict != "refuted" else _refuted(there, small, report)
     if not proofs:
         return report
     proved = [sizes for sizes, _ in proofs]
@@ -126,6 +130,13 @@ def at_sizes(
     certificate = merged([_about(r.certificate, sizes, proved, reason) for sizes, r in proofs])
     certificate = sealed(msgspec.structs.replace(certificate, signature=report.certificate.signature))
     return _with_sizes(replace(proofs[0][1], left_out=tuple(left_out)), certificate)
+
+
+def _refuted(found: Report, sizes: Sizes, report: Report) -> Report:
+    """What is refuted at sizes."""
+    if found.witness is None:  # a call shows it, but what of the rule is wrong was looked at before
+        found = replace(found, arguments=report.arguments)
+    return replace(found, certificate=_about(found.certificate, sizes, [sizes]))
 
 
 def at_these(report: Report, sizes: Sizes, reason: str) -> Report:
