@@ -15,8 +15,8 @@ from math import prod
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate, Claim, sealed, sized, worst
-from certgrad.obligations.conformance import assignments, in_code
+from certgrad.obligations.certificate import AT_SIZES, PROOFS, CaseClaim, Certificate, Claim, sealed, sized, worst
+from certgrad.obligations.conformance import LIMITS, assignments, in_code
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.terms.budget import budget
 
@@ -193,11 +193,14 @@ def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reas
     """
     text = sized([sizes])
 
+    def scope(case: CaseClaim) -> str:
+        return ", ".join([text, *(limit for limit in LIMITS if limit in case.scope)])
+
     def turned(claim: Claim) -> Claim:
         cases = [
-            msgspec.structs.replace(c, scope=text, verdict=AT_SIZES, reason=reason)
+            msgspec.structs.replace(c, scope=scope(c), verdict=AT_SIZES, reason=reason)
             if c.verdict in PROOFS
-            else msgspec.structs.replace(c, scope=text)
+            else msgspec.structs.replace(c, scope=scope(c))
             for c in claim.cases
         ]
         statement = f"at {sized(proved)}, {claim.statement}" if sizes else claim.statement

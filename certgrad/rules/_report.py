@@ -17,7 +17,7 @@ from certgrad.obligations.certificate import (
     stated,
     worst,
 )
-from certgrad.obligations.conformance import NOT_COMPARED, UNBATCHED, UNDIVIDED
+from certgrad.obligations.conformance import LIMITS, NOT_COMPARED
 
 if TYPE_CHECKING:
     from ._missing import Missing
@@ -143,7 +143,7 @@ class Report(Judged):
     def limits(self) -> list[str]:
         """What alone the claims are about, and why: some dtypes, arrays that no mesh divides, calls without vmap."""
         scopes = [case.scope for claim in self.claims for case in claim.cases]
-        found = [text for text in (UNDIVIDED, UNBATCHED) if any(text in scope for scope in scopes)]
+        found = [text for text in LIMITS if any(text in scope for scope in scopes)]
         dtypes = next((s[s.index("float") :] for s in scopes if ", float" in s), "")
         for text in found:
             dtypes = dtypes.replace(f", {text}", "")

@@ -33,13 +33,14 @@ ONLY_LIBRARIES = "no code but the libraries' runs"
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
 UNBATCHED = "calls that no vmap batches, as it has rules of its own for that"
+LIMITS = (UNDIVIDED, UNBATCHED)
+"""What a claim may be about alone."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
 __all__ = [
     "ALL_DTYPES",
+    "LIMITS",
     "NOT_COMPARED",
-    "UNBATCHED",
-    "UNDIVIDED",
     "WIDTHS",
     "Compared",
     "Conformance",

@@ -78,6 +78,20 @@ def test_of_code_that_asks_how_arrays_lie_only_undivided_arrays_are_claimed(name
     assert "arrays on one device" in " ".join(str(report).split()), report
 
 
+def test_at_sizes_too_it_is_about_undivided_arrays():
+    def rule(x):
+        return jnp.sum(x**2) * len(range(x.shape[0]))
+
+    asking = jax.custom_vjp(rule)
+    asking.defvjp(
+        lambda x: (rule(x), x),
+        lambda x, g: ((5 if jax.typeof(x).sharding.spec[0] == "a" else 2) * x * g * len(range(x.shape[0])),),
+    )
+    report = certgrad.check(asking, "n -> ")
+    assert report.verdict == "proved at sizes"
+    assert report.limits == ["arrays on one device, the first, as its code asks where they lie"]
+
+
 def test_of_rules_with_rules_of_their_own_for_vmap_calls_without_it_are_claimed():
     @jax.custom_batching.custom_vmap
     def doubled(x, g):
