@@ -122,7 +122,7 @@ class Serialiser:
             if eqn.primitive.name == "broadcast_in_dim" and kind_of(eqn.outvars[0].aval.dtype) == "i":
                 only, shape = number(eqn.invars[0]), eqn.outvars[0].aval.shape
                 return None if only is None or eqn.invars[0].aval.shape or shape != (1,) else [int(only)]
-            if eqn.primitive.name == "concatenate" and all(v in vectors for v in eqn.invars):
+            if eqn.primitive.name == "concatenate" and all(not is_literal(v) and v in vectors for v in eqn.invars):
                 return [k for v in eqn.invars for k in vectors[v]]
             return None
 
@@ -310,7 +310,7 @@ def _one_slice(
     """Where the slice begins and ends that a gather takes, and which axes it drops; None if it is not one in bounds."""
     x, where = eqn.invars
     numbers, sizes = eqn.params["dimension_numbers"], [dims(n) for n in eqn.params["slice_sizes"]]
-    dropped, places = numbers.collapsed_slice_dims, vectors.get(where)
+    dropped, places = numbers.collapsed_slice_dims, None if is_literal(where) else vectors.get(where)
     if places is None or numbers.operand_batching_dims or numbers.start_indices_batching_dims:
         return None
     if numbers.offset_dims != tuple(range(len(eqn.outvars[0].aval.shape))):
