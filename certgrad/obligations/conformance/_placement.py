@@ -20,7 +20,8 @@ from certgrad._threads import one_at_a_time
 from ._surroundings import of_rule
 
 UNDIVIDED = "arrays on one device, the first, as its code asks where they lie"
-OF_TYPES = frozenset({"sharding", "manual_axis_type"})
+OF_TYPES = frozenset({"sharding", "manual_axis_type", "vma"})
+"""Of these a version of JAX has some."""
 OF_ARRAYS = frozenset(
     "addressable_data addressable_shards committed device devices global_shards is_fully_addressable".split()
 ) | {"is_fully_replicated", "sharding"}
@@ -50,7 +51,8 @@ def watched_placement() -> Iterator[list[str]]:
 
     arrays: Any = type(jax.numpy.zeros(()))
     kinds: list[Any] = [AbstractMesh, NamedSharding]
-    parts = [(k, name, vars(k)[name]) for k, names in ((ShapedArray, OF_TYPES), (arrays, OF_ARRAYS)) for name in names]
+    watched = [(ShapedArray, OF_TYPES), (arrays, OF_ARRAYS)]
+    parts = [(k, name, vars(k)[name]) for k, names in watched for name in names & vars(k).keys()]
     try:
         for kind in kinds:
             kind.__getattribute__ = whole
