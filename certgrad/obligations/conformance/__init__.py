@@ -19,7 +19,7 @@ from ._compared import Compared, arguments
 from ._executed import NARROW, WAY, executed
 from ._numbers import as_they_are, assignments, in_code, shapes_in_code, together
 from ._outside import watched_outside
-from ._placement import UNDIVIDED, watched_placement
+from ._placement import UNDIVIDED, UNMAPPED, watched_axes, watched_placement
 from ._points import sized
 from ._precision import Sizes
 from ._surroundings import Heard, Way, surroundings
@@ -33,7 +33,7 @@ ONLY_LIBRARIES = "no code but the libraries' runs"
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
 UNBATCHED = "calls that no vmap batches, as it has rules of its own for that"
-LIMITS = (UNDIVIDED, UNBATCHED)
+LIMITS = (UNDIVIDED, UNMAPPED, UNBATCHED)
 """What a claim may be about alone."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
@@ -90,11 +90,11 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
-    with ALONE, watched_outside(subject.files) as asked, watched_placement() as placed:
+    with ALONE, watched_outside(subject.files) as asked, watched_placement() as placed, watched_axes() as named:
         found = _conformance(subject, dtypes, effort)  # of what a rule leaves behind nobody else may add
     if asked and found.difference is None:
         return Conformance((), Difference((), f"{asked[0]}, it may do other things", {}))
-    only = [UNDIVIDED] * bool(placed) + [UNBATCHED] * subject.batches
+    only = [UNDIVIDED] * bool(placed) + [UNMAPPED] * bool(named) + [UNBATCHED] * subject.batches
     return replace(found, only=", ".join(only))
 
 

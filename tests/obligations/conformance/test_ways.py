@@ -78,6 +78,22 @@ def test_of_code_that_asks_how_arrays_lie_only_undivided_arrays_are_claimed(name
     assert "arrays on one device" in " ".join(str(report).split()), report
 
 
+def test_of_code_that_asks_for_axes_of_maps_calls_outside_of_them_are_claimed():
+    def holds(x):
+        try:
+            return jax.lax.axis_size("b") > 2
+        except NameError:
+            return False
+
+    report = certgrad.check(squares(holds), "n -> ")
+    assert report.verdict == "unproved" or report.limits == [
+        "calls inside of no map over named axes, as its code asks for these"
+    ]
+    means = jax.custom_vjp(lambda x: jax.vmap(lambda v: jax.lax.pmean(v, "i"), axis_name="i")(x))
+    means.defvjp(lambda x: (means(x), None), lambda _, g: (jnp.full_like(g, jnp.mean(g)),))
+    assert certgrad.check(means, "n").limits == []
+
+
 def test_at_sizes_too_it_is_about_undivided_arrays():
     def rule(x):
         return jnp.sum(x**2) * len(range(x.shape[0]))

@@ -44,6 +44,7 @@ from ._solvers import MarkedSolver, is_det, is_slogdet, marked_solver
 from ._steps import counted_steps
 from ._text import Serialiser, identity, remembered, serialised, serialised_all
 from ._tracing import (
+    AxisEnv,
     abstract,
     asks_for_others,
     from_library,

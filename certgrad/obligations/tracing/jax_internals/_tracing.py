@@ -297,6 +297,10 @@ def inside_of_shard_map(sizes: Mapping[str, int]) -> Iterator[None]:
         yield
 
 
+AxisEnv: Any = _core.AxisEnv
+"""The named axes of the maps that code is called inside of."""
+
+
 @contextmanager
 def sharded_by_types(axes: Sequence[str]) -> Iterator[None]:
     """Arrays lie along the first axis of a mesh of one device with these axes, and their types say so."""
