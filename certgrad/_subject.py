@@ -23,9 +23,9 @@ class Rules:
 
     `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
     is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. `reference` is a plain
-    function that the forward is declared to equal. `both` gives what `primal` and `vjp` do, by one call; where
-    it is given None for cotangents, of what the function returns. Each takes the
-    parameters (real numbers, as scalars) last. These are closures over the subject's own functions.
+    function that the forward is declared to equal. `both` gives what `primal` and `vjp` do, by one call;
+    given None, its cotangents are what the function returns. Each takes the parameters (real numbers, as scalars) last.
+    These are closures over the subject's own functions.
     """
 
     forward: Callable[[list, list], list]

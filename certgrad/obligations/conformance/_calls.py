@@ -188,7 +188,7 @@ def _as_number(x: np.ndarray) -> Any:
 
 def _with_own_value(point: Point, value: Sequence[np.ndarray]) -> Point | None:
     """With what the function returns as its cotangent, as `y, pull = vjp(f, x); pull(y)` has it; None where not all of
-    it is real."""
+    it is real and finite."""
     given, own = ([(x.shape, x.dtype) for x in arrays] for arrays in (point.seeds, value))
     return replace(point, seeds=list(value)) if given == own and all(map(_finite, value)) else None
 

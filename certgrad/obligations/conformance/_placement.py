@@ -18,16 +18,15 @@ from jax.sharding import AbstractMesh, NamedSharding
 from certgrad._threads import one_at_a_time
 
 from ..tracing.jax_internals import AxisEnv
-from ._surroundings import of_rule
+from ._surroundings import changed, of_rule
 
 UNDIVIDED = "arrays on one device, the first, as its code asks where they lie"
 OF_TYPES = frozenset({"sharding", "manual_axis_type", "vma"})
 """Of these a version of JAX has some."""
 OF_ARRAYS = frozenset(
-    "addressable_data addressable_shards committed device devices global_shards is_fully_addressable".split()
-) | {"is_fully_replicated", "sharding"}
-
-
+    "addressable_data addressable_shards committed device devices global_shards sharding "
+    "is_fully_addressable is_fully_replicated".split()
+)
 UNMAPPED = "calls inside of no map over named axes, as its code asks for these"
 OF_AXES = frozenset({"axis_exists", "axis_size"})
 """What is asked of the axes that maps around a call name, through functions of these names."""
@@ -51,14 +50,8 @@ def watched_axes() -> Iterator[list[str]]:
 
         return ask
 
-    kind = AxisEnv
-    try:
-        for name in own:
-            setattr(kind, name, watching(name))
+    with changed([(AxisEnv, name, watching(name)) for name in own]):
         yield asked
-    finally:
-        for name, function in own.items():
-            setattr(kind, name, function)
 
 
 @one_at_a_time
@@ -84,17 +77,7 @@ def watched_placement() -> Iterator[list[str]]:
         return property(ask, getattr(own, "__set__", None))
 
     arrays: Any = type(jax.numpy.zeros(()))
-    kinds: list[Any] = [AbstractMesh, NamedSharding]
-    watched = [(ShapedArray, OF_TYPES), (arrays, OF_ARRAYS)]
-    parts = [(k, name, vars(k)[name]) for k, names in watched for name in names & vars(k).keys()]
-    try:
-        for kind in kinds:
-            kind.__getattribute__ = whole
-        for kind, name, own in parts:
-            setattr(kind, name, one(name, own))
+    parts = [(kind, name) for kind, names in ((ShapedArray, OF_TYPES), (arrays, OF_ARRAYS)) for name in names]
+    changes = [(kind, name, one(name, vars(kind)[name])) for kind, name in parts if name in vars(kind)]
+    with changed([*changes, *((kind, "__getattribute__", whole) for kind in (AbstractMesh, NamedSharding))]):
         yield asked
-    finally:
-        for kind in kinds:
-            del kind.__getattribute__
-        for kind, name, own in parts:
-            setattr(kind, name, own)

@@ -133,6 +133,22 @@ def _of_certgrad(frame: Any) -> bool:
     return name.startswith("certgrad.") and not name.startswith("certgrad.ops.")
 
 
+@contextmanager
+def changed(changes: Sequence[tuple[Any, str, Any]]) -> Iterator[None]:
+    """Attributes of classes, by class and name, set in a block; after it each is what it was, or not there."""
+    before = [(kind, name, vars(kind).get(name)) for kind, name, _ in changes]
+    try:
+        for change in changes:
+            setattr(*change)
+        yield
+    finally:
+        for kind, name, own in before:
+            if own is None:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, own)
+
+
 @one_at_a_time
 def _watched_environment(files: Collection[str]) -> Iterator[list[str]]:
     """The names of variables of the environment that code in these files reads, or what it calls."""
@@ -149,13 +165,8 @@ def _watched_environment(files: Collection[str]) -> Iterator[list[str]]:
 
         return ask
 
-    try:
-        for name in own:
-            setattr(kind, name, watching(name))
+    with changed([(kind, name, watching(name)) for name in own]):
         yield read
-    finally:
-        for name, function in own.items():
-            setattr(kind, name, function)
 
 
 WIDTHS = ("jax_enable_x64", "x64_enabled")
@@ -181,11 +192,8 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
             return value
         return (lambda asked_for: seen(asked_for, value(asked_for))) if name == "read" else seen(name, value)
 
-    kind.__getattribute__ = attribute
-    try:
+    with changed([(kind, "__getattribute__", attribute)]):
         yield asked
-    finally:
-        del kind.__getattribute__
 
 
 OF_MESHES = frozenset("size shape axis_sizes axis_types shape_tuple".split())
@@ -204,15 +212,8 @@ def _asked_of_meshes(asked: list[str]) -> Iterator[None]:
             asked.append(name)
         return before(self, name)
 
-    own = vars(kind).get("__getattribute__")
-    kind.__getattribute__ = attribute
-    try:
+    with changed([(kind, "__getattribute__", attribute)]):
         yield
-    finally:
-        if own is None:
-            del kind.__getattribute__
-        else:
-            kind.__getattribute__ = own
 
 
 def _reads(frame: Any, files: Collection[str]) -> bool:

@@ -216,10 +216,10 @@ class _Comparison:
 
     def equal(self, left: Poly, right: Poly, m: _Member) -> bool:
         """Two terms over the axes of a member are shown to be equal."""
-        question = left - right, m.carry.ranges
+        difference, there = left - right, self._over(m)
+        question = difference, m.carry.ranges
         if question not in self.zero:
-            there = self._over(m)
-            self.zero[question] = not differs(left - right, there) and vanishes(left - right, there)
+            self.zero[question] = not differs(difference, there) and vanishes(difference, there)
         return self.zero[question]
 
     def differ(self, left: Poly, right: Poly, m: _Member) -> bool:

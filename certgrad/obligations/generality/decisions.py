@@ -27,7 +27,7 @@ from certgrad.obligations.laws.order import opened
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.terms.atoms import Access, Dim, Max, Product, Sum, access, dimension
-from certgrad.obligations.terms.index import Ix
+from certgrad.obligations.terms.index import Ix, whole_number
 from certgrad.obligations.terms.index_terms import index_condition, index_equal
 from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import Atom, Poly, number
@@ -355,24 +355,25 @@ def _positive_power(factor: tuple[Atom, Any]) -> bool:
 
 
 def _set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
-    """A polynomial with some dimensions set."""
-    return Rewriter(replace=lambda a: values.get(a.name) if isinstance(a, Dim) else None)(poly)
-
-
-def rendering(fixed: Fixed) -> Callable[[Any], str]:
-    """Writes a dimension after setting some."""
-    values = {n: _read(v) for n, v in fixed.items()}
-    numbers = {n: int(v) for n, v in fixed.items() if v.isdigit()}
+    """A polynomial with some dimensions set, also inside of quotients and remainders where these are numbers then."""
+    numbers = {n: size for n, v in values.items() if (size := whole_number(v)) is not None}
 
     def value(a: Atom) -> Poly | None:
         if not isinstance(a, Dim) or a.name in values:
             return values.get(a.name) if isinstance(a, Dim) else None
         return number(size_at(a.name, numbers)) if names_in(a.name) <= numbers.keys() else None
 
+    return Rewriter(replace=value)(poly)
+
+
+def rendering(fixed: Fixed) -> Callable[[Any], str]:
+    """Writes a dimension after setting some."""
+    values = {n: _read(v) for n, v in fixed.items()}
+
     def render(dim: Any) -> str:
         if not isinstance(dim, DimExpr):
             return str(dim)
-        poly = Rewriter(replace=value)(dim_poly(dim)) if values else dim_poly(dim)
+        poly = _set(dim_poly(dim), values) if values else dim_poly(dim)
         c = poly.constant()
         return str(c) if c is not None else poly.key
 
