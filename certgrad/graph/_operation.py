@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
+from certgrad._patterns import choices, sees_zeros, too_many
 from certgrad._subject import Subject
 from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._family import symbol
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
+from certgrad.graph._rules import ActiveShapes, Outputs, node_rules, sees_used_outputs
+from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Programs, trace_rules
 from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    abstract,
     is_literal,
     kind_of,
+    wide_floats,
 )
 
 _NAMES = ("x", "y", "z", "w")
@@ -49,6 +54,8 @@ class Operation:
     """Whether it is asked as well that no entry of the result moves which is 0."""
     search: bool = True
     """Whether to look for a witness where the proof fails."""
+    used: tuple[int, ...] | None = None
+    """The real outputs that are used, for a rule that sees which ones are; None where all are."""
 
     @property
     def dims(self) -> list[str]:
@@ -102,14 +109,76 @@ def own_table(operation: Operation) -> dict[str, str]:
 
 def active_shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> ActiveShapes:
     dtypes = (KINDS.get(kind_of(v.aval.dtype), str(v.aval.dtype)) for v in operation.equation.variables)
-    return ActiveShapes(sizes, tuple(dtypes), active=operation.active)
+    return ActiveShapes(sizes, tuple(dtypes), active=operation.active, used=operation.used)
 
 
-def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
-    """The operation's rules, traced at these shapes, in the dtypes of its operands: those that run."""
+@dataclass
+class Traced(Programs):
+    """The programs of an operation where all that moves is perturbed and all outputs are used, and those of each
+    further pattern that a rule of it sees, by what it is called."""
+
+    patterns: Mapping[str, tuple[Operation, Programs]] = field(default_factory=dict)
+
+    def all(self) -> dict[str, Program]:
+        further = {
+            f"{name}, where {words}": program
+            for words, (_, programs) in self.patterns.items()
+            for name, program in programs.all().items()
+        }
+        return super().all() | further
+
+
+def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Traced:
+    """The operation's rules, traced at these shapes, in the dtypes of its operands: those that run.
+
+    Raises TraceError, RuleError or UnprovedError.
+    """
+    programs = _traced_where(operation, run, sizes)
+    patterns = {
+        pattern_name(one, operation.active): (one, _traced_where(one, run, sizes))
+        for one in _patterns(operation, run, sizes)
+    }
+    return Traced(**{f.name: getattr(programs, f.name) for f in fields(Programs)}, patterns=patterns)
+
+
+def _traced_where(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
+    """Where the active arguments move, and no others, and the outputs are used that are said to be."""
     equation = operation.equation
     shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
     return trace_rules(node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide)
+
+
+def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Iterator[Operation]:
+    """The operation in each further pattern of perturbed arguments and used outputs that a rule of it sees.
+
+    What moves in a graph may have a tangent that JAX knows is 0, and what is used there a cotangent that is. The rules
+    of ops see neither: which arguments move is their declaration's matter.
+    """
+    equation, active = operation.equation, operation.active
+    if not (active and equation.holds_program) or operation.title.startswith("op "):
+        return
+    perturbed = sees_zeros(equation.program.jaxpr)
+    count = sum(kind_of(v.aval.dtype) == "f" for v in equation.eqn.outvars)
+    specs = [abstract(s, v.aval.dtype) for s, v in zip(sizes, equation.variables, strict=True)]
+    with wide_floats(equation.wide):
+        used = count > 1 and sees_used_outputs(run, active_shapes(operation, sizes), specs)
+    if many := too_many(len(active) if perturbed else 0, count if used else 0):
+        raise UnprovedError(f"its rule sees symbolic zeros: {many}")
+    inputs = choices(active) if perturbed else [active]
+    outputs = [None, *choices(range(count))[1:]] if used else [None]
+    yield from (replace(operation, active=a, used=u) for a in inputs for u in outputs if (a, u) != (active, None))
+
+
+def pattern_name(operation: Operation, active: Sequence[int]) -> str:
+    """What moves of the active arguments, and what is used, where that is not all."""
+    moving = ", ".join(operation.names[k] for k in operation.active)
+    used = None if operation.used is None else ", ".join(map(str, operation.used))
+    return " and ".join(
+        [
+            *([f"only {moving} moves"] if operation.active != tuple(active) else []),
+            *([f"only output {used} is used"] if used is not None else []),
+        ]
+    )
 
 
 def rule_is_reverse(equation: Equation) -> bool:

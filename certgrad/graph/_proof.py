@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import msgspec
@@ -37,7 +36,6 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.tracing.jax_internals import (
     dim_poly,
-    equations_of,
     serialised,
     serialised_all,
     shape_polys,
@@ -58,8 +56,6 @@ from ._operation import (
 )
 from ._refutation import failure_of
 
-MOVING = 4
-"""Of a rule that is told which arguments move, so many at most."""
 CASES = 40
 """Sizes that a rule treats on their own: beyond that many, the others are excluded."""
 
@@ -224,52 +220,6 @@ def _prove_at(
     names: tuple[str, ...],
     judged: dict[Any, Proof] | None = None,
 ) -> Proof:
-    known = {} if judged is None else judged
-    proof = _where_they_move(operation, run, sizes, names, known)
-    if not proof.holds or not _sees_what_moves(operation):
-        return proof
-    if len(operation.active) > MOVING:
-        reason = f"a custom_jvp with symbolic zeros, of more than {MOVING} arguments that move"
-        return Proof(failed_lemma(operation, active_shapes(operation, sizes), names, reason), names)
-    for active in (a for count in range(1, len(operation.active)) for a in combinations(operation.active, count)):
-        part = _where_they_move(replace(operation, active=active), run, sizes, names, known)
-        if part.lemma.verdict not in (*HOLDS, proof.lemma.verdict):
-            reasons = (o.reason for o in part.lemma.obligations if o.verdict not in PROOFS)
-            moving = ", ".join(operation.names[k] for k in active)
-            reason = f"where only {moving} moves: {next(reasons, part.lemma.verdict)}"
-            return Proof(failed_lemma(operation, active_shapes(operation, sizes), names, reason), names)
-        proof = _with_what_is_asked(proof, part)
-    return proof
-
-
-def _sees_what_moves(operation: Operation) -> bool:
-    """A rule is told which of its arguments move: what moves in a graph may have a tangent that JAX knows is 0."""
-    equation = operation.equation
-    inside = [] if equation.inner is None else equations_of(equation.inner.jaxpr)
-    return not operation.title.startswith("op ") and any(
-        eqn.params.get("symbolic_zeros") is True for eqn in (equation.eqn, *inside)
-    )
-
-
-def _with_what_is_asked(proof: Proof, part: Proof) -> Proof:
-    """The proof with the hypotheses of another, and the sizes that its rules asked about."""
-    assert proof.programs is not None
-    assert part.programs is not None
-    own, other = proof.programs.forward, part.programs.all().values()
-    decisions = dict.fromkeys((*own.decisions, *(d for program in other for d in program.decisions)))
-    programs = replace(proof.programs, forward=replace(own, decisions=tuple(decisions)))
-    stated = {**part.stated, **proof.stated}
-    return replace(proof, programs=programs, stated=stated, lemma=_with_hypotheses(proof.lemma, stated))
-
-
-def _where_they_move(
-    operation: Operation,
-    run: Outputs,
-    sizes: tuple[tuple[Any, ...], ...],
-    names: tuple[str, ...],
-    judged: dict[Any, Proof],
-) -> Proof:
-    """The proof where the operation's active arguments move, and no others."""
     shapes = active_shapes(operation, sizes)
     try:
         programs = traced_programs(operation, run, sizes)
@@ -281,7 +231,28 @@ def _where_they_move(
                 raise UnprovedError("a rule traces differently a second time: it is impure")
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
         return Proof(failed_lemma(operation, shapes, names, str(error) or type(error).__name__), names)
-    return _judged_once(operation, shapes, programs, names, judged)
+    known = {} if judged is None else judged
+    proof = _judged_once(operation, shapes, programs, names, known)
+    for words, (there, programs_there) in programs.patterns.items():
+        if proof.holds:
+            part = _judged_once(there, active_shapes(there, sizes), programs_there, names, known)
+            proof = _with_pattern(proof, words, part)
+    return proof
+
+
+def _with_pattern(proof: Proof, words: str, part: Proof) -> Proof:
+    """The proof with that of a pattern in which the rule is called as well: with its hypotheses, or where it fails."""
+    change = msgspec.structs.replace
+    if part.holds:
+        stated = {**part.stated, **proof.stated}
+        lemma = change(proof.lemma, verdict=worst([proof.lemma.verdict, part.lemma.verdict]))
+        return replace(proof, stated=stated, lemma=_with_hypotheses(lemma, stated))
+    failing = [
+        change(o, reason=f"where {words}: {o.reason}") for o in part.lemma.obligations if o.verdict not in PROOFS
+    ]
+    kept = [o for o in proof.lemma.obligations if o.kind not in [f.kind for f in failing]]
+    lemma = change(proof.lemma, verdict=part.lemma.verdict, obligations=[*kept, *failing], hypotheses=[], statements=[])
+    return replace(proof, stated={}, lemma=lemma)
 
 
 def _judged_once(
@@ -300,6 +271,7 @@ def _judged_once(
         o.still,
         o.resting,
         o.search,
+        o.used,
         names,
         shapes.dtypes,
     )

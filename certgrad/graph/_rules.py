@@ -9,9 +9,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad._patterns import sees_zeros
 from certgrad._subject import Rules
 from certgrad.graph._jaxpr import Equation, primal_function, without_linear
 from certgrad.obligations.prove.problem import Shapes
+from certgrad.obligations.tracing.jax_internals import jaxpr_of
 
 Outputs = Callable[..., list[Any]]
 
@@ -21,6 +23,8 @@ class ActiveShapes(Shapes):
     """Shapes where only some of the real arguments depend on the graph's inputs; the others have no tangent."""
 
     active: tuple[int, ...] = ()
+    used: tuple[int, ...] | None = None
+    """Of the real outputs, those that are used: the cotangents of the others are symbolic zeros. All outputs if None."""
 
     @property
     def floats(self) -> list[int]:
@@ -34,10 +38,10 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
     the forward, it lets the adjoint law carry the claim about the vjp. Outputs that are no floats are converted, so
     that the lemma says where they are locally constant.
     """
-    forward = _real_outputs(run)
+    forward = _real_outputs(run, shapes.used)
     tangent_of = forward
     if equation.name.startswith("custom_vjp_call") and equation.inner is not None:
-        tangent_of = _real_outputs(primal_function(equation))
+        tangent_of = _real_outputs(primal_function(equation), shapes.used)
     own = equation.name in ("custom_jvp_call", "jit", "pjit") or equation.name.startswith("custom_vjp_call")
     wrap = without_linear if own else lambda fn: fn
     active = shapes.active
@@ -77,8 +81,22 @@ def _partial(fn: Outputs, args: Sequence[Any], active: Sequence[int]) -> Outputs
     return run
 
 
-def _real_outputs(fn: Outputs) -> Outputs:
+def _real_outputs(fn: Outputs, used: Sequence[int] | None) -> Outputs:
     def run(*args: Any) -> list[Any]:
-        return [y if jnp.issubdtype(y.dtype, jnp.floating) else y.astype(float) for y in fn(*args)]
+        outputs = fn(*args)
+        if used is not None:
+            floats = [y for y in outputs if jnp.issubdtype(y.dtype, jnp.floating)]
+            return [floats[k] for k in used]
+        return [y if jnp.issubdtype(y.dtype, jnp.floating) else y.astype(float) for y in outputs]
 
     return run
+
+
+def sees_used_outputs(run: Outputs, shapes: ActiveShapes, specs: Sequence[Any]) -> bool:
+    """A backward that the operation calls sees which outputs are used. Raises what tracing raises."""
+    active = shapes.active
+
+    def jvp(args: list[Any], tangents: list[Any]) -> list[Any]:
+        return list(jax.jvp(_partial(_real_outputs(run, None), args, active), _chosen(args, active), tangents)[1])
+
+    return sees_zeros(jaxpr_of(jax.make_jaxpr(jvp)(list(specs), _chosen(specs, active))))

@@ -1,0 +1,41 @@
+"""What a rule that sees symbolic zeros is called with: some of its inputs perturbed, some of its outputs used.
+
+The cotangent of an output that is not used is a symbolic zero; JAX makes it an array of zeros where it has to, and the
+rule with all outputs used is linear in that one. So a rule is right wherever JAX calls it if it is right for each
+choice of inputs and of outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, TypeVar
+
+from certgrad.obligations.tracing.jax_internals import equations_of
+
+INPUTS = 16
+"""Of a rule that sees which inputs are perturbed, so many choices of them at most."""
+PATTERNS = 4 * INPUTS
+"""And of inputs and outputs together."""
+Item = TypeVar("Item")
+
+
+def choices(items: Sequence[Item]) -> list[tuple[Item, ...]]:
+    """Each choice of some of the items, all of them first."""
+    return [c for k in range(len(items), 0, -1) for c in combinations(items, k)]
+
+
+def too_many(inputs: int, outputs: int) -> str:
+    """Why a rule that sees which of so many inputs are perturbed, and which of so many outputs are used, is not looked
+    at in each pattern; an empty text where it is."""
+    of_inputs, of_outputs = max(1, 2**inputs - 1), max(1, 2**outputs - 1)
+    if of_inputs > INPUTS:
+        return f"which of {inputs} arrays are differentiated is {of_inputs} cases"
+    if of_inputs * of_outputs > PATTERNS:
+        return f"which of {outputs} outputs are used is {of_inputs * of_outputs} cases"
+    return ""
+
+
+def sees_zeros(jaxpr: Any) -> bool:
+    """A rule in the program is called with symbolic zeros: `custom_lin` is what calls the backward of a `custom_vjp`."""
+    return any(eqn.params.get("symbolic_zeros") is True for eqn in equations_of(jaxpr))
