@@ -37,5 +37,5 @@ def too_many(inputs: int, outputs: int) -> str:
 
 
 def sees_zeros(jaxpr: Any) -> bool:
-    """A rule in the program is called with symbolic zeros: `custom_lin` is what calls the backward of a `custom_vjp`."""
+    """A rule that the program calls, or a backward (`custom_lin`), sees symbolic zeros."""
     return any(eqn.params.get("symbolic_zeros") is True for eqn in equations_of(jaxpr))

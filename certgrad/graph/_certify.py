@@ -21,6 +21,7 @@ from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._jaxpr import bytes_of
 from certgrad.graph._look import defects
 from certgrad.graph._negligible import with_open_sets
+from certgrad.graph._own_witness import NONE, own_witness, refuted_kinds
 from certgrad.graph._regions import with_regions
 from certgrad.graph._right_where import again_where_right, said
 from certgrad.graph._run import Place
@@ -132,6 +133,10 @@ def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> 
         again, nodes = found
         if _certificate(again, compare, _looked_for(again)).verdict in PROOFS:
             findings.append(said(again, nodes))
+    if verdict == "refuted":
+        own = own_witness(induction, refuted_kinds(steps, shared.used))
+        verdict = "unproved" if own is None else verdict
+        findings.append(NONE if own is None else f"the graph is refuted: {own} ({at_witness(own.witness)})")
     assumptions = [*ASSUMPTIONS, *others]
     if verdict in PROOFS:
         assert looked is not None

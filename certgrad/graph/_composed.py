@@ -23,10 +23,10 @@ from certgrad.graph._certify import Certification, certification
 from certgrad.graph._conclusions import ASSUMPTIONS
 from certgrad.graph._explain import broken_in_floats
 from certgrad.graph._jaxpr import installed_rules
+from certgrad.graph._own_witness import own_witness
 from certgrad.graph._trace import TracedGraph, trace
-from certgrad.graph.certificate import GraphCertificate, Lemma, Step
+from certgrad.graph.certificate import GraphCertificate, Lemma, Step, all_steps
 from certgrad.hypotheses.tree import OffBoundaries, Statement, Words, encode
-from certgrad.obligations.auditing import witnesses as _witnesses
 from certgrad.obligations.auditing.conventions import conventions
 from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
@@ -48,7 +48,6 @@ from certgrad.obligations.certificate import (
     statement,
     worst,
 )
-from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import versions, wide_floats
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
@@ -122,7 +121,7 @@ def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
         "idealisations": sorted({text for one in graphs for text in one.assumptions if text not in ASSUMPTIONS}),
     }
     claims = [
-        _claim(op, kind, [_case_claim(op, *pair, kind) for pair in zip(op.cases, graphs, strict=True)], base)
+        _claim(op, kind, [_case_claim(op, *pair, kind) for pair in zip(op.cases, certifications, strict=True)], base)
         for kind in kinds
     ]
     lemmas = {lemma.digest: lemma for one in graphs for lemma in one.lemmas}
@@ -165,7 +164,8 @@ def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], base: Map
     )
 
 
-def _case_claim(op: Composed, case: Case, found: GraphCertificate, kind: ObligationKind) -> CaseClaim:
+def _case_claim(op: Composed, case: Case, certified: Certification, kind: ObligationKind) -> CaseClaim:
+    found = certified.certificate
     problems = list(_problems(kind, found))
     hypotheses = each_once(_hypotheses(found))
     verdict = worst([HOLDS[bool(hypotheses)], *(verdict for _, verdict in problems)])
@@ -173,8 +173,8 @@ def _case_claim(op: Composed, case: Case, found: GraphCertificate, kind: Obligat
         hypotheses = []
     witness = None
     if verdict == "refuted":
-        witness = _witnesses.search(op, family(op, case).prove[0], kind, early=True)
-        verdict = "unproved" if witness is None else "refuted"
+        own = own_witness(certified.induction, [kind])
+        witness, verdict = (None, "unproved") if own is None else (own.witness, "refuted")
     return CaseClaim(
         signature=str(case.signature),
         statics={name: str(value) for name, value in case.statics.items()},
@@ -189,7 +189,7 @@ def _case_claim(op: Composed, case: Case, found: GraphCertificate, kind: Obligat
 def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[Found]:
     """What keeps the claim from holding: parts whose lemma lacks this obligation, and what is wrong with the whole."""
     lemmas = {lemma.digest: lemma for lemma in found.lemmas}
-    open_steps = [step for step in _all(found.steps) if step.verdict not in HOLDS and not step.inside]
+    open_steps = [step for step in all_steps(found.steps) if step.verdict not in HOLDS and not step.inside]
     for step in open_steps:
         where = f"{step.operation} at {step.source}" if step.source else step.operation
         lemma = lemmas.get(step.lemma)
@@ -205,16 +205,9 @@ def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[Found]:
         yield from ((text, "unproved") for text in (found.findings if whole else [ELSEWHERE]))
 
 
-def _all(steps: Sequence[Step]) -> Iterator[Step]:
-    for step in steps:
-        yield step
-        for part in step.inside:
-            yield from _all(part.steps)
-
-
 def _count(steps: Sequence[Step]) -> int:
     """The nodes, those of loops and branches counted once."""
-    return sum(1 for _ in _all(steps))
+    return sum(1 for _ in all_steps(steps))
 
 
 def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:

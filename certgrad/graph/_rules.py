@@ -24,7 +24,7 @@ class ActiveShapes(Shapes):
 
     active: tuple[int, ...] = ()
     used: tuple[int, ...] | None = None
-    """Of the real outputs, those that are used: the cotangents of the others are symbolic zeros. All outputs if None."""
+    """The real outputs, by place, that are used: other cotangents are symbolic zeros. All outputs if None."""
 
     @property
     def floats(self) -> list[int]:

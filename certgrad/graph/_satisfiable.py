@@ -135,6 +135,12 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Looked:
     return Looked(found, frozenset(range(len(asked))) - search.held, search.tried, search.long_enough)
 
 
+def holding(traced: TracedGraph, asked: Sequence[Asked]) -> Callable[[Sequence[Any]], bool]:
+    """Whether all hypotheses hold at arrays, one for each argument: of floats, or of rational numbers as objects."""
+    search = _Search(traced, asked)
+    return lambda arrays: not asked or search.at(arrays) is not None
+
+
 @dataclass(frozen=True)
 class _Point:
     """Arrays by the arguments that they are for, and how many hypotheses fail there."""
@@ -264,6 +270,8 @@ def _given(array: Any, exact: bool) -> np.ndarray:
     """The numbers of an array, as rationals if `exact`; for random keys some seeds. Raises TypeError for another."""
     if kind_of(array.dtype) == "k":
         return np.zeros(array.shape, dtype=int)
+    if array.dtype == object:
+        return rationals(array) if exact else array.astype(float)
     if kind_of(array.dtype) not in "fib":
         raise TypeError(f"an array of {array.dtype}")
     numbers = np.asarray(array)

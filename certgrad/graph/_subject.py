@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,11 +25,24 @@ FEWEST = 3
 
 
 class GraphSubject(Subject):
-    """The function that a graph was traced from, with what JAX makes of it by the rules of the nodes."""
+    """The function that a graph was traced from, with what JAX makes of it by the rules of the nodes.
+
+    Args:
+        moving: the real arguments, by place, that are differentiated; all if None.
+        used: the real outputs, by place, that are returned; all if None.
+        forward_mode: JAX's jvp of it has a part in what is claimed.
+    """
 
     rules_of_nodes = True
+    undefined_differs = False
 
-    def __init__(self, traced: TracedGraph) -> None:
+    def __init__(
+        self,
+        traced: TracedGraph,
+        moving: Sequence[int] | None = None,
+        used: Sequence[int] | None = None,
+        forward_mode: bool = False,
+    ) -> None:
         arguments, dtypes = traced.specs.arguments, traced.specs.dtypes
         specs = tuple(
             replace(a.spec, exact=str(d) if kind_of(d) in "fi" and a.own is not None else "")
@@ -38,9 +51,13 @@ class GraphSubject(Subject):
         self.traced = traced
         self.name = traced.ir.name
         self.arg_names = tuple(a.name for a in arguments)
+        reals = [k for k, a in enumerate(arguments) if a.spec.dtype == "float"]
+        self.moving = reals if moving is None else list(moving)
+        self.used, self.forward_mode = used, forward_mode
+        held = {*reals} - {*self.moving}
+        specs = tuple(replace(s, dtype="held") if k in held else s for k, s in enumerate(specs))
         self.cases = (Case(Signature(specs, ())),)
         self.params: Mapping[str, str | None] = {}
-        self.moving = [k for k, a in enumerate(arguments) if a.spec.dtype == "float"]
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -58,16 +75,23 @@ class GraphSubject(Subject):
         def forward(args: Sequence[Any], params: Sequence[Any] = ()) -> list[Any]:
             assert self.traced.fn is not None
             found = jax.tree.leaves(self.traced.fn(*self.traced.specs.nest(args)))
-            return [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+            floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+            return floats if self.used is None else [floats[k] for k in self.used]
 
-        def pulled(args: Sequence[Any]) -> tuple[list[Any], Any]:
-            def of_moving(*xs: Any) -> list[Any]:
+        def of_moving(args: Sequence[Any]) -> Callable[..., list[Any]]:
+            def run(*xs: Any) -> list[Any]:
                 full = list(args)
                 for k, x in zip(self.moving, xs, strict=True):
                     full[k] = x
                 return forward(full)
 
-            return jax.vjp(of_moving, *(args[k] for k in self.moving))
+            return run
+
+        def pulled(args: Sequence[Any]) -> tuple[list[Any], Any]:
+            return jax.vjp(of_moving(args), *(args[k] for k in self.moving))
+
+        def jvp(args: Sequence[Any], tangents: Sequence[Any], params: Any) -> list[Any]:
+            return jax.jvp(of_moving(args), [args[k] for k in self.moving], list(tangents))[1]
 
         def both(args: Sequence[Any], seeds: Sequence[Any] | None, params: Any) -> tuple[list[Any], list[Any]]:
             value, pull = pulled(args)
@@ -75,7 +99,7 @@ class GraphSubject(Subject):
 
         return Rules(
             forward,
-            None,
+            jvp if self.forward_mode else None,
             lambda args, seeds, params: both(args, seeds, params)[1],
             lambda args, params: pulled(args)[0],
             both=both,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -173,6 +174,14 @@ class GraphCertificate(Struct, frozen=True):
     source: Source | None = None
     checksum: str = ""
     """Of everything else in the certificate: it shows an accidental edit, and does not stop a forger."""
+
+
+def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps, and those inside of loops and branches."""
+    for step in steps:
+        yield step
+        for part in step.inside:
+            yield from all_steps(part.steps)
 
 
 def sealed(certificate: GraphCertificate) -> GraphCertificate:
