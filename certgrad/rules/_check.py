@@ -467,6 +467,8 @@ def _as_surrogate(certificate: Certificate, reason: str) -> Certificate:
 
 
 def _certificate(rule: UserRule) -> Certificate:
+    if rule.unknown:
+        return untraced(rule, rule.unknown)
     try:
         return audit(rule)
     except (TraceError, RuleError) as error:

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad._patterns import sees_zeros
 from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations.generality.instances import evaluate_size, family
 from certgrad.obligations.prove.problem import trace_rules
@@ -36,6 +37,8 @@ class Examined:
     """The dtype of an output that is neither: the claims cannot speak of it."""
     complex_outputs: bool = False
     """An output is complex."""
+    sees_zeros: bool = False
+    """A rule that the function calls sees symbolic zeros."""
 
 
 def examine(rule: UserRule) -> Examined:
@@ -76,6 +79,7 @@ def examine(rule: UserRule) -> Examined:
         integers=any(whole),
         strange=other[0] if other else "",
         complex_outputs=any(is_complex),
+        sees_zeros=sees_zeros(forward.jaxpr),
     )
     reverse = "custom_vjp_call" in primitives_of(forward.jaxpr) and rule.kind != "jax.custom_vjp"
     backward = backward_of(rule.custom)
@@ -111,7 +115,7 @@ def settled(rule: UserRule, found: Examined) -> None:
     if not rule.moving:  # nothing to prove of a derivative: the fwd is all that is left
         rule.ideal = None
         rule.claim(VALUE_ONLY)
-    rule.split_outputs(found.outputs)
+    rule.split(found.outputs, found.sees_zeros)
     rule.complex_outputs = found.complex_outputs
 
 

@@ -14,13 +14,13 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import combinations as choices_of
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from certgrad._patterns import choices, too_many
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
 from certgrad.hypotheses.lengths import in_lengths
@@ -52,7 +52,6 @@ USED = "used outputs"
 """In place of a static argument: the float outputs that are used, for a rule that can see which ones are."""
 ALSO = "also perturbed"
 """In place of a static argument: arrays without a gradient that are differentiated all the same."""
-MAX_PATTERNS = 16
 _TAKES_ARRAYS = ("jax.custom_vjp", "jax.custom_jvp", "flax.nnx.custom_vjp")
 """Kinds whose arguments, those of `nondiff_argnums` aside, are arrays for the rule even where they are numbers."""
 
@@ -133,10 +132,11 @@ class UserRule(Subject):
         if at is not None:
             self.signature = self.signature.at(at)
             self.outputs_declared = self.outputs_declared and tuple(s.at(at) for s in self.outputs_declared)
-        self.cases = tuple(self._cases())
-        if self.sees_zeros and self.excluded:
-            also = {ALSO: ", ".join(self.excluded)}
-            self.cases += tuple(replace(c, statics={**c.statics, **also}) for c in self.cases)
+        self.sees_zeros = bool(getattr(self.custom, "symbolic_zeros", False)) or self.kind.startswith("equinox")
+        """The rule can see which arguments move and which outputs are used."""
+        self.unknown = ""
+        """Why nothing is proved of it, whatever the programs are."""
+        self.cases = self._cases(1)
         self.ideal = named_function(ideal) if isinstance(ideal, str) else ideal
         if self.ideal is not None and not callable(self.ideal):
             raise UsageError(f"What {self.name} ({self.where}) approximates is no function, but {self.ideal!r}.")
@@ -283,43 +283,46 @@ class UserRule(Subject):
             )
         return [leaf for leaf, name in floats.items() if leaf not in differentiable and name not in differentiable]
 
-    def _cases(self) -> list[Case]:
-        """One case for each choice of static values, and where the rule sees which arguments move, of those."""
-        if not self.sees_zeros or len(self.moving) < 2:
-            return [Case(self.signature, statics) for statics in self.choices]
-        choices = [c for k in range(len(self.moving), 0, -1) for c in choices_of(self.moving, k)]
-        if len(choices) > MAX_PATTERNS:
+    def _cases(self, outputs: int) -> tuple[Case, ...]:
+        """One case for each choice of static values; where the rule sees symbolic zeros, also of the arguments that
+        move, and of the float outputs, so many, that are used.
+
+        Raises UsageError where these are too many.
+        """
+        cases = [Case(self.signature, statics) for statics in self.choices]
+        if not self.sees_zeros:
+            return tuple(cases)
+        if many := too_many(len(self.moving), outputs):
             raise UsageError(
-                f"{self.name} ({self.where}) sees which of its {len(self.moving)} arrays are differentiated, which is "
-                f"{len(choices)} cases; audit fewer at a time by `differentiable`."
+                f"{self.name} ({self.where}) sees symbolic zeros: {many}; audit fewer at a time by `differentiable`."
             )
-        return [
-            Case(self._moving_only(c), {**statics, PATTERN: ", ".join(c)}) for statics in self.choices for c in choices
-        ]
+        if len(self.moving) > 1:
+            cases = [
+                Case(self._moving_only(c), {**one.statics, PATTERN: ", ".join(c)})
+                for one in cases
+                for c in choices(self.moving)
+            ]
+        if self.excluded:
+            cases += [replace(c, statics={**c.statics, ALSO: ", ".join(self.excluded)}) for c in cases]
+        used = [] if outputs < 2 or "jvp_is_derivative" in self.kinds else choices(range(outputs))[1:]
+        named = [", ".join(map(str, some)) for some in used]
+        return (*cases, *(replace(c, statics={**c.statics, USED: some}) for some in named for c in cases))
 
     def statics_of(self, k: int, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The static arguments of case `k` as the function takes them, with values for the numbers left open."""
         chosen = {n: v for n, v in self.cases[k].statics.items() if n not in (PATTERN, USED, ALSO)}
         return plain(chosen) | {n: (values or {})[n] for n in self.params if values is not None}
 
-    @property
-    def sees_zeros(self) -> bool:
-        """The rule can see which arguments move and which outputs are used."""
-        return bool(getattr(self.custom, "symbolic_zeros", False)) or self.kind.startswith("equinox")
+    def split(self, outputs: int, sees_zeros: bool) -> None:
+        """The cases of so many float outputs; `sees_zeros` says that a rule which the function calls sees zeros.
 
-    def split_outputs(self, count: int) -> None:
-        """One case more for every choice of some of the float outputs, where the rule sees which are used."""
-        if not self.sees_zeros or count < 2 or "jvp_is_derivative" in self.kinds:
+        Raises UsageError where the cases of the function's own rule are too many.
+        """
+        if sees_zeros and not self.sees_zeros and (many := too_many(len(self.moving), outputs)):
+            self.unknown = f"a rule that it calls sees symbolic zeros: {many}"
             return
-        choices = [c for k in range(count - 1, 0, -1) for c in choices_of(range(count), k)]
-        if (len(choices) + 1) * len(self.cases) > 4 * MAX_PATTERNS:
-            raise UsageError(f"{self.name} ({self.where}) sees which of its {count} outputs are used: too many cases.")
-        more = [
-            replace(case, statics={**case.statics, USED: ", ".join(map(str, c))})
-            for c in choices
-            for case in self.cases
-        ]
-        self.cases = (*self.cases, *more)
+        self.sees_zeros = self.sees_zeros or sees_zeros
+        self.cases = self._cases(outputs)
 
     def _moving_only(self, names: Sequence[str]) -> Any:
         specs = zip(self.arg_names, self.signature.inputs, strict=True)
