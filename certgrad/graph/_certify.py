@@ -26,7 +26,7 @@ from certgrad.graph._regions import with_regions
 from certgrad.graph._right_where import again_where_right, said
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Looked, satisfiable
-from certgrad.graph._subject import measured, unlike_its_graph
+from certgrad.graph._subject import measured, rules_of_users, unlike_its_graph
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.graph._values import Values
@@ -36,7 +36,7 @@ from certgrad.hypotheses.sizes import at_sizes
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
 from certgrad.obligations.conformance import Conformance
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
-from certgrad.obligations.generality.reach import is_users, reachable_from, rules_in
+from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import versions
 
@@ -250,10 +250,7 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
     asked: list[str] = []
     findings: list[str] = []
     others: list[str] = []
-    # Rules of JAX's own are trusted to be one at all sizes, and those of the library's ops are proved at all.
-    behind = [getattr(value, "f", value) for value in rules_in(induction.traced.program.jaxpr)]
-    users = any(map(is_users, reachable_from(behind)))
-    alike = partial(_runs_the_same, induction) if users else lambda graph, fixed: True
+    alike = partial(_runs_the_same, induction) if rules_of_users(induction.traced) else lambda graph, fixed: True
     for case in other_programs(induction.traced, alike):
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue

@@ -11,17 +11,27 @@ import jax.numpy as jnp
 
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import CertgradError
-from certgrad.graph._trace import TracedGraph, nodes_of
-from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Compared, Conformance, Effort, conformance
+from certgrad.graph._calls import called_alone, draws, uncalled
+from certgrad.graph._trace import TracedGraph
+from certgrad.obligations.conformance import (
+    NOT_COMPARED,
+    ONLY_LIBRARIES,
+    WIDTHS,
+    Compared,
+    Conformance,
+    Effort,
+    conformance,
+)
 from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.obligations.generality.reach import is_users, reachable_from, rules_in
+from certgrad.obligations.generality.surroundings import asks_for_surroundings
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.ops._declare import Case
 from certgrad.ops._signature import Signature
 
-NODES = 200
-"""In all sizes together that a graph is traced at, and in all calls together, if not at the fewest."""
-FEWEST = 3
+TRACES = 2
+"""At so many sizes a graph with rules of users is traced."""
 
 
 class GraphSubject(Subject):
@@ -111,33 +121,58 @@ def unlike_its_graph(traced: TracedGraph) -> str:
     return unlike_its_traces(GraphSubject(traced), [traced.program.jaxpr])
 
 
+def rules_of_users(traced: TracedGraph) -> bool:
+    """Some rule that the program runs where it is differentiated is code of users: tracing the function shows none.
+
+    Rules of JAX's own are trusted to be one at all sizes, and those of the library's ops are proved at all.
+    """
+    behind = [getattr(value, "f", value) for value in rules_in(traced.program.jaxpr)]
+    return any(map(is_users, reachable_from(behind)))
+
+
 def measured(traced: TracedGraph) -> Conformance:
-    """The function and its gradient, compared with traces at numbers and with calls in the dtype that was traced.
+    """The function, compared with calls in the dtype that was traced; with its gradient, and with traces at numbers,
+    where rules are code of users, or where code asks for its surroundings.
 
     What was traced in float64, because nothing else was said, is compared in float32 as well.
     """
-    dtypes = traced.specs.dtypes
-    reals = {str(d) for d in dtypes if kind_of(d) == "f"}
-    default = "float64" if traced.specs.wide else "float32"
-    dtype = reals.pop() if len(reals) == 1 else default
-    uncalled = ""
-    if reals:
-        uncalled = f"its arguments are of {' and '.join(sorted(reals))}"
-    elif traced.specs.wide and dtype != "float64":
-        uncalled = f"it is of {dtype} while JAX computes in 64 bits"
-    told = any(a.own is not None and a.spec.dtype == "float" for a in traced.specs.arguments)
-    drawn = any(n.kind == "draw" for n in nodes_of(traced))  # other dtypes draw other numbers
+    code = [*filter(is_users, reachable_from([traced.fn, *rules_in(traced.program.jaxpr)]))]
+    if not code:
+        return Conformance((ONLY_LIBRARIES,))
     try:
-        traces = Traces(GraphSubject(traced))
-        traces.wide = dtype == "float64"
-        subject = Compared([traces], traces.families[0].prove[0])
-        claimed = WIDTHS if dtype == "float64" and not told and not drawn else (dtype,)
-        many = NODES // (1 + len(subject.programs("float64")["vjp"].jaxpr.eqns))
-        sizes = FEWEST if drawn else max(FEWEST, many)  # each size draws anew, which takes long
-        effort = Effort(sizes, 0 if uncalled else max(1, many), either=traced.specs.wide and not uncalled)
-        found = conformance(subject, claimed, effort)
-        if not uncalled or found.difference is not None:
-            return found
-        return Conformance((*found.compared, f"not compared with calls: {uncalled}"), only=found.only)
+        if rules_of_users(traced) or asks_for_surroundings(code):
+            return _with_gradients(traced)
+        return called_alone(GraphSubject(traced), traced, _claimed(traced))
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))
+
+
+def _claimed(traced: TracedGraph) -> tuple[str, ...]:
+    """The dtypes in which it is compared: the traced one, and what else its floats may be where nothing was said."""
+    reals = {str(d) for d in traced.specs.dtypes if kind_of(d) == "f"}
+    default = "float64" if traced.specs.wide else "float32"
+    dtype = reals.pop() if len(reals) == 1 else default
+    told = any(a.own is not None and a.spec.dtype == "float" for a in traced.specs.arguments)
+    return WIDTHS if dtype == "float64" and not told and not draws(traced) else (dtype,)
+
+
+def _with_gradients(traced: TracedGraph) -> Conformance:
+    """The function and its gradient, compared with traces at numbers and with one call in each dtype."""
+    traces = Traces(GraphSubject(traced))
+    claimed = _claimed(traced)
+    traces.wide = claimed[0] == "float64"
+    subject = Compared([traces], traces.families[0].prove[0])
+    why = uncalled(traced) or _uncalled_in(traced, claimed[0])
+    effort = Effort(TRACES, 0 if why else len(claimed), either=traced.specs.wide and not why)
+    found = conformance(subject, claimed, effort)
+    if not why or found.difference is not None:
+        return found
+    return Conformance((*found.compared, f"not compared with calls: {why}"), only=found.only)
+
+
+def _uncalled_in(traced: TracedGraph, dtype: str) -> str:
+    """Why there are no calls in this one dtype, or an empty text."""
+    reals = sorted({str(d) for d in traced.specs.dtypes if kind_of(d) == "f"})
+    if len(reals) > 1:
+        return f"its arguments are of {' and '.join(reals)}"
+    return f"it is of {dtype} while JAX computes in 64 bits" * (traced.specs.wide and dtype != "float64")

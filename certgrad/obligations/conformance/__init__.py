@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from certgrad._threads import ALONE
 
-from ._at_numbers import Difference, at_numbers, most_entries
+from ._at_numbers import Difference, at_numbers, most_entries, unlike
 from ._calls import PLAIN, called, plan_of
 from ._compared import Compared, arguments
 from ._executed import NARROW, WAY, executed
@@ -22,6 +22,7 @@ from ._outside import watched_outside
 from ._placement import UNDIVIDED, UNMAPPED, watched_axes, watched_placement
 from ._points import sized
 from ._precision import Sizes
+from ._state import State
 from ._surroundings import Heard, Way, surroundings
 from ._values import NoValueError, Setting, applied, compute
 from ._values import run as evaluated
@@ -41,12 +42,14 @@ __all__ = [
     "ALL_DTYPES",
     "LIMITS",
     "NOT_COMPARED",
+    "ONLY_LIBRARIES",
     "WIDTHS",
     "Compared",
     "Conformance",
     "Difference",
     "Effort",
     "Setting",
+    "State",
     "applied",
     "arguments",
     "assignments",
@@ -55,6 +58,7 @@ __all__ = [
     "evaluated",
     "in_code",
     "most_entries",
+    "unlike",
 ]
 
 
