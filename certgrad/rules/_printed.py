@@ -16,7 +16,7 @@ from ._by_name import declarations_of
 from ._configuration import nearest
 from ._find import Found
 from ._layers import is_op
-from ._verify import as_audited, named_as_found
+from ._verify import as_audited, named_as_found, unlike_what_was_audited
 
 
 def print_rule(certificate: Certificate, found: Found) -> File:
@@ -38,14 +38,14 @@ def print_rule(certificate: Certificate, found: Found) -> File:
             rule = as_audited(found, declared, certificate)
             if isinstance(rule, str):
                 why = rule
-            elif len(rule.cases) != len(certificate.traced):
+            elif len(rule.whole.cases) != len(certificate.traced):
                 why = "the certificate is about other cases"
             else:
-                printed = _Printed(rule, certificate)
-                file = export(rule, certificate, printed.programs)
-                if not printed.other:
+                printed = _Printed(rule.whole, certificate)
+                file = export(rule.whole, certificate, printed.programs)
+                why = printed.other or "; ".join(unlike_what_was_audited(certificate, rule.parts))
+                if not why:
                     return file
-                why = printed.other
     except CertgradError as error:
         why = str(error)
     return not_printed(certificate, why)
