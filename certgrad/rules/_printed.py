@@ -26,7 +26,9 @@ def print_rule(certificate: Certificate, found: Found) -> File:
     if found.problem:
         return not_printed(certificate, found.problem)
     if is_op(found.rule):
-        return export(named_as_found(found), certificate)
+        named = named_as_found(found)
+        other = unlike_what_was_audited(certificate, [named])
+        return not_printed(certificate, other[0]) if other else export(named, certificate)
     if certificate.sizes:
         return not_printed(certificate, "it was proved at sizes alone")
     why = "nothing says the shapes of the rule"

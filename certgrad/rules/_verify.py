@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -46,8 +46,6 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
         return not_checked(found.problem)
     if is_op(found.rule):
         named = named_as_found(found)
-        if isinstance(named, Composed):
-            return _verified(certificate, named, [], seed, draws)
         return _verified(certificate, named, [named], seed, draws)
     table = nearest(Path.cwd()).declarations
     if certificate.sizes:
@@ -97,6 +95,8 @@ def unlike_what_was_audited(certificate: Certificate, parts: Sequence[Subject]) 
     compared = not any(NOT_COMPARED in claim.measured for claim in certificate.claims)
     found = []
     for part in parts:
+        if isinstance(part, Composed):
+            return list(dict.fromkeys(_unsaid(certificate, part)))
         subject = copy(part)
         subject.conformance = compared
         found.append(heard(Traces(subject), certificate.claims))
@@ -120,6 +120,17 @@ def named_as_found(found: Found) -> Subject:
     named = copy(found.rule)
     named.name = found.name
     return named
+
+
+def _unsaid(certificate: Certificate, op: Composed) -> Iterator[str]:
+    """What the program of a composed op asks of sizes, or keeps, of which the certificate says nothing."""
+    from certgrad.accel.verify import unsaid
+    from certgrad.graph._composed import graph_of
+
+    dimensions = {h.text for claim in certificate.claims for h in claim.hypotheses}
+    notes = {text for claim in certificate.claims for text in claim.idealisations}
+    for case in op.cases:
+        yield from unsaid(graph_of(op, case), dimensions, notes)
 
 
 @dataclass(frozen=True)
