@@ -27,7 +27,7 @@ def of_certificate(certificate: "GraphCertificate", target: str) -> "File":
     if isinstance(op, Composed):
         names = names_of(op)
         for called, done in zip(names, _certified(op), strict=True):
-            if done.certificate.digest == certificate.digest:
+            if _is_about(certificate, done):
                 return _printed(done, called)
         return graph_not_printed(names[0], OTHER)
     source = certificate.source
@@ -43,7 +43,19 @@ def of_certificate(certificate: "GraphCertificate", target: str) -> "File":
             "--format json`."
         )
     done = certified(target, source.specs)
-    return _printed(done, name) if done.certificate.digest == certificate.digest else graph_not_printed(name, OTHER)
+    return _printed(done, name) if _is_about(certificate, done) else graph_not_printed(name, OTHER)
+
+
+def _is_about(certificate: "GraphCertificate", done: "Certification") -> bool:
+    """The graph that is certified now is the certificate's, and under no other conditions on sizes: what code asks of
+    these beside its program is no part of the graph.
+    """
+    found = done.certificate
+    return (found.digest, found.verdict, found.dimensions) == (
+        certificate.digest,
+        certificate.verdict,
+        certificate.dimensions,
+    )
 
 
 def of_composed(op: "Composed") -> "list[File]":

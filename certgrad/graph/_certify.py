@@ -41,6 +41,7 @@ from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import versions
 
 LARGE = ". Each takes long at these sizes: with the batch left open, as in `n 3 64 64`, more are tried"
+CERTIFIED_TOO = "Where {}, the function is another program than this graph. That one was certified too."
 Accepted = tuple[VerdictName, ...]
 """The verdicts of a program at other sizes with which it is no worse than the graph: rounding shows in the graph's."""
 
@@ -259,9 +260,7 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
         if found is not None:
             asked += [f"where {case}: {text}" for text in found]
             if case.asked and not case.same:
-                others.append(
-                    f"Where {case}, the function is another program than this graph. That one was certified too."
-                )
+                others.append(CERTIFIED_TOO.format(case))
         elif case.question == UNANSWERABLE:
             findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
         else:

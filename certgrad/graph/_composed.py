@@ -75,7 +75,7 @@ def certifications(op: Composed) -> list[Certification]:
 @lru_cache(maxsize=128)
 def _certified(op: Composed, rules: int) -> tuple[Certification, ...]:
     """Once for the audit and for the page on the graphs, while JAX's rules are the same."""
-    return tuple(certification(_graph(op, case), compare=False) for case in op.cases)
+    return tuple(certification(graph_of(op, case), compare=False) for case in op.cases)
 
 
 def audit(op: Composed, cache: Cache | None = None) -> Certificate:
@@ -94,7 +94,8 @@ def audit(op: Composed, cache: Cache | None = None) -> Certificate:
         return known
 
 
-def _graph(op: Composed, case: Case) -> TracedGraph:
+def graph_of(op: Composed, case: Case) -> TracedGraph:
+    """The program of a case, traced as it is certified."""
     statics = case.keywords({}, {})
     specs = [f"{name}: {spec}" for name, spec in zip(op.arg_names, case.signature.inputs, strict=True)]
     with wide_floats():  # as every op is proved, whatever the caller's configuration

@@ -292,9 +292,9 @@ class Induction:
             self.asked.append(asked)
         if UNANSWERABLE in proof.dimensions and verdict in HOLDS:
             verdict, reason = "unproved", f"the rule may be another one at some sizes: {UNANSWERABLE}"
-        here = [_dimensions(one, judgement.instantiation) for one in proof.dimensions if one != UNANSWERABLE]
+        here = [in_names_of_node(one, judgement.instantiation) for one in proof.dimensions if one != UNANSWERABLE]
         here += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
-        self.dimensions += [f"{one} (in the rule of %{node.id} {node.name}, {node.source})" for one in here if one]
+        self.dimensions += [f"{one} {in_rule_of(node)}" for one in here if one]
         if verdict in HOLDS:
             verdict = HOLDS[bool(hypotheses)]
         elif not reason:
@@ -393,7 +393,12 @@ _SIZES = frozenset(
 )
 
 
-def _dimensions(text: str, instantiation: Mapping[str, str]) -> str | None:
+def in_rule_of(node: Node) -> str:
+    """Where a hypothesis on dimensions is asked, behind its text."""
+    return f"(in the rule of %{node.id} {node.name}, {node.source})"
+
+
+def in_names_of_node(text: str, instantiation: Mapping[str, str]) -> str | None:
     """A hypothesis on a lemma's dimensions at the node; None where its sizes satisfy it."""
     here = re.sub(r"[A-Za-z_]\w*", lambda m: instantiation.get(m[0], m[0]), text)
     compared = re.fullmatch(r"not (\d+) = (\d+)", here)

@@ -108,7 +108,7 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
         other = prove_at(case) if len(seen) <= CASES else None
         alike = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
         # What is another program at some of many sizes is not proved at the others.
-        at_some = isinstance(case, Sample) and other is not None and not _are_same(proof.programs, case, other.programs)
+        at_some = isinstance(case, Sample) and other is not None and not are_same(proof.programs, case, other.programs)
         if other is None or other.programs is None or not other.holds or not alike or at_some:
             proof.dimensions.append(f"not {shown(case)}")
             continue
@@ -170,10 +170,10 @@ def same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
         own = traced_programs(operation, here.run, here.shapes)
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
         return False
-    return _are_same(proof.programs, sizes, own)
+    return are_same(proof.programs, sizes, own)
 
 
-def _are_same(general: Programs, sizes: Fixed, there: Programs | None) -> bool:
+def are_same(general: Programs, sizes: Fixed, there: Programs | None) -> bool:
     """The programs at these sizes are the general ones."""
     if there is None:
         return False

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from certgrad.obligations.certificate import Certificate, each_once, sealed, worst
+from certgrad.obligations.generality.looks import digest_of
 
 
 def merged(certificates: Sequence[Certificate]) -> Certificate:
@@ -47,7 +47,7 @@ def merged(certificates: Sequence[Certificate]) -> Certificate:
 def rests_on(certificates: Sequence[Certificate]) -> dict[str, Any]:
     """What the claims of several certificates rest on together: the fields of one that holds them all."""
     return {
-        "digest": hashlib.blake2b("\n".join(c.digest for c in certificates).encode(), digest_size=32).hexdigest(),
+        "digest": digest_of(c.digest for c in certificates),
         "rules_used": sorted({rule for c in certificates for rule in c.rules_used}),
         "traced": [case for c in certificates for case in c.traced],
         "literals": list({m.literal: m for c in certificates for m in c.literals}.values()),

@@ -16,7 +16,7 @@ from ._by_name import declarations_of
 from ._configuration import nearest
 from ._find import Found
 from ._layers import is_op
-from ._verify import as_audited, named_as_found
+from ._verify import as_audited, named_as_found, unlike_what_was_audited
 
 
 def print_rule(certificate: Certificate, found: Found) -> File:
@@ -26,7 +26,9 @@ def print_rule(certificate: Certificate, found: Found) -> File:
     if found.problem:
         return not_printed(certificate, found.problem)
     if is_op(found.rule):
-        return export(named_as_found(found), certificate)
+        named = named_as_found(found)
+        other = unlike_what_was_audited(certificate, [named])
+        return not_printed(certificate, other[0]) if other else export(named, certificate)
     if certificate.sizes:
         return not_printed(certificate, "it was proved at sizes alone")
     why = "nothing says the shapes of the rule"
@@ -38,14 +40,14 @@ def print_rule(certificate: Certificate, found: Found) -> File:
             rule = as_audited(found, declared, certificate)
             if isinstance(rule, str):
                 why = rule
-            elif len(rule.cases) != len(certificate.traced):
+            elif len(rule.whole.cases) != len(certificate.traced):
                 why = "the certificate is about other cases"
             else:
-                printed = _Printed(rule, certificate)
-                file = export(rule, certificate, printed.programs)
-                if not printed.other:
+                printed = _Printed(rule.whole, certificate)
+                file = export(rule.whole, certificate, printed.programs)
+                why = printed.other or "; ".join(unlike_what_was_audited(certificate, rule.parts))
+                if not why:
                     return file
-                why = printed.other
     except CertgradError as error:
         why = str(error)
     return not_printed(certificate, why)

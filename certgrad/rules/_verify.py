@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations import verify
+from certgrad.obligations.auditing.heard import heard
 from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.conformance import NOT_COMPARED
+from certgrad.obligations.generality.looks import digest_of
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
 from certgrad.obligations.verify import Verification
 from certgrad.obligations.verify.digest import case_digest
+from certgrad.ops._composed import Composed
 
 from ._by_name import declarations_of
 from ._choices import choices
@@ -29,6 +35,8 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
     """Check a certificate against a rule that was found under its name. What the certificate says chooses no code.
 
     The rule is traced again at the shapes that its declaration gives, its digests compared, and its claims evaluated.
+    Then its code is heard as an audit hears it: everything that it asks of sizes, ranks and dtypes, at each answer, and
+    whether what runs is what was traced.
     """
 
     def not_checked(why: str) -> Verification:
@@ -38,7 +46,7 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
         return not_checked(found.problem)
     if is_op(found.rule):
         named = named_as_found(found)
-        return _verified(certificate, named, seed, draws)
+        return _verified(certificate, named, [named], seed, draws)
     table = nearest(Path.cwd()).declarations
     if certificate.sizes:
         return not_checked("it was proved at sizes alone, which this check does not look at")
@@ -50,7 +58,7 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
             rule = as_audited(found, declared, certificate)
             if isinstance(rule, str):
                 return Verification(op=certificate.op, outcome="failed", problems=(rule,))
-            tried.append(_verified(certificate, rule, seed, draws))
+            tried.append(_verified(certificate, rule.whole, rule.parts, seed, draws))
             if tried[-1].outcome != "failed":
                 return tried[-1]
     except CertgradError as error:
@@ -58,7 +66,10 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
     return tried[0]
 
 
-def _verified(certificate: Certificate, subject: Subject, seed: str, draws: int) -> Verification:
+def _verified(
+    certificate: Certificate, subject: Subject, parts: Sequence[Subject], seed: str, draws: int
+) -> Verification:
+    """The digests and claims of a subject, then what its code asks where each of the parts was audited alone."""
     traces = Traces(subject)
 
     def digests(k: int) -> list[str]:
@@ -69,7 +80,39 @@ def _verified(certificate: Certificate, subject: Subject, seed: str, draws: int)
             if isinstance(one, Trace)
         ]
 
-    return verify.verify(certificate, subject, seed=seed, draws=draws, digests=digests)
+    evaluated = verify.verify(certificate, subject, seed=seed, draws=draws, digests=digests)
+    if evaluated.outcome != "verified" or not (problems := unlike_what_was_audited(certificate, parts)):
+        return evaluated
+    return Verification(op=certificate.op, outcome="failed", problems=tuple(problems))
+
+
+def unlike_what_was_audited(certificate: Certificate, parts: Sequence[Subject]) -> list[str]:
+    """What an audit of the code would hear otherwise than when it was proved; empty where nothing.
+
+    The certificate is about each of the parts, one after the other, and about what they are traced to at all sizes,
+    ranks and dtypes that their code asks for.
+    """
+    compared = not any(NOT_COMPARED in claim.measured for claim in certificate.claims)
+    found = []
+    for part in parts:
+        if isinstance(part, Composed):
+            return list(dict.fromkeys(_unsaid(certificate, part)))
+        subject = copy(part)
+        subject.conformance = compared
+        found.append(heard(Traces(subject), certificate.claims))
+    if problems := list(dict.fromkeys(text for one in found for text in one.problems)):
+        return problems
+    digests = [one.digest for one in found]
+    if certificate.digest != (digests[0] if len(digests) == 1 else digest_of(digests)):
+        at = "; ".join(dict.fromkeys(text for one in found for text in one.apart))
+        where = f"sizes or ranks ({at})" if at else "sizes or ranks"
+        return [f"at some {where} the code traces to other programs than those that were proved"]
+    scopes = [scope for one in found for scope in one.scopes]
+    for claim in certificate.claims:
+        for case, scope in zip(claim.cases, scopes, strict=False):
+            if case.scope != scope:
+                return [f"{claim.id} is claimed for {case.scope}, and the code can be claimed for {scope}"]
+    return []
 
 
 def named_as_found(found: Found) -> Subject:
@@ -79,7 +122,26 @@ def named_as_found(found: Found) -> Subject:
     return named
 
 
-def as_audited(found: Found, declared: Declaration, certificate: Certificate) -> UserRule | str:
+def _unsaid(certificate: Certificate, op: Composed) -> Iterator[str]:
+    """What the program of a composed op asks of sizes, or keeps, of which the certificate says nothing."""
+    from certgrad.accel.verify import unsaid
+    from certgrad.graph._composed import graph_of
+
+    dimensions = {h.text for claim in certificate.claims for h in claim.hypotheses}
+    notes = {text for claim in certificate.claims for text in claim.idealisations}
+    for case in op.cases:
+        yield from unsaid(graph_of(op, case), dimensions, notes)
+
+
+@dataclass(frozen=True)
+class AsAudited:
+    """A rule with all its cases, and the rules that were audited alone: at its defaults, then at other options."""
+
+    whole: UserRule
+    parts: Sequence[UserRule]
+
+
+def as_audited(found: Found, declared: Declaration, certificate: Certificate) -> AsAudited | str:
     """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
     looked at, at the sizes at which it traces; or what the certificate ought to list and does not.
     """
@@ -104,9 +166,11 @@ def as_audited(found: Found, declared: Declaration, certificate: Certificate) ->
     traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
     inputs = declared.signature
     inputs = inputs.partition("->")[0] if isinstance(inputs, str) else inputs
-    for name, value in choices(rule) if len(traced) > len(rule.cases) else ():
+    whole, parts = copy(rule), [rule]
+    for name, value in choices(rule) if len(traced) > len(whole.cases) else ():
         with suppress(CertgradError):
             other = made(inputs, static={**declared.static, name: value})
             if all((str(c.signature), {k: str(v) for k, v in c.statics.items()}) in traced for c in other.cases):
-                rule.cases = (*rule.cases, *other.cases)
-    return rule
+                whole.cases = (*whole.cases, *other.cases)
+                parts.append(other)
+    return AsAudited(whole, parts)

@@ -132,6 +132,92 @@ def test_a_hypothesis_that_was_taken_out_is_missed(rules: dict[str, Found], name
     assert verify_rule(forged, rules[name]).outcome == "failed"
 
 
+EDITED = """
+import jax, jax.numpy as jnp, certgrad
+
+CALLS = []
+
+@certgrad.declare("n d -> n d")
+@jax.custom_vjp
+def square(x):
+    return x * x
+
+def bwd(x, g):
+    factor = {}
+    return (factor * x * g,)
+
+square.defvjp(lambda x: (square(x), x), bwd)
+"""
+
+
+def of_text(folder: Path, text: str) -> Found:
+    file = folder / "edited_rules.py"
+    file.write_text(text)
+    sys.modules.pop("edited_rules", None)
+    before = list(sys.path)
+    (found,) = find(str(file)).rules
+    sys.path[:] = before
+    return found
+
+
+@pytest.mark.parametrize(
+    ("factor", "outcome", "said"),
+    [
+        ("2.0", "verified", ""),
+        ("float(2)", "verified", ""),
+        ("2.0 if x.shape[0] != 9 else 4.0 / 2.0", "verified", ""),
+        ("2.0 if x.shape[0] != 9 else 1.0", "failed", "n = 9"),
+        ("1.0 if x.shape[1] in (64, 65) else 2.0", "failed", "d = 64; d = 65"),
+        ("1.0 if x.shape[0] % 128 == 0 else 2.0", "failed", "n = 128*n"),
+        ("1.0 if x.shape[0] == x.shape[1] + 7 else 2.0", "failed", "n = 1*d+7"),
+        ("{9: 1.0}.get(x.shape[0], 2.0)", "failed", "looked up in a dictionary"),
+        ("1.0 if x.dtype == jnp.bfloat16 else 2.0", "failed", "the code can be claimed for all shapes, float32 and"),
+        ("1.0 if x.dtype.itemsize == 2 else 2.0", "failed", "branches on a dtype"),
+        ("1.0 if x.dtype == jnp.float32 else 2.0", "failed", "traces to other programs"),
+        ("CALLS.append(1) or (1.0 if len(CALLS) > 40 else 2.0)", "failed", "changes CALLS"),
+        ("2.0 if isinstance(x, jax.core.Tracer) else 1.0", "failed", "asks whether a value is traced"),
+    ],
+)
+def test_an_edit_that_an_audit_hears_of_is_not_verified(tmp_path: Path, factor: str, outcome: str, said: str) -> None:
+    certificate = certificate_of(of_text(tmp_path, EDITED.format("2.0")))
+    assert certificate.verdict == "proved"
+    (tmp_path / "now").mkdir()
+    checked = verify_rule(certificate, of_text(tmp_path / "now", EDITED.replace("{}", factor)))
+    assert checked.outcome == outcome, checked.problems
+    assert said in " ".join(checked.problems)
+
+
+COMPOSED = """
+import jax.numpy as jnp
+from certgrad.ops._composed import composed
+from certgrad.ops._registry import Registry
+
+CALLS = []
+
+@composed("n d -> n d", registry=Registry())
+def twice(x):
+    \"\"\"Twice the tanh.\"\"\"
+    factor = {}
+    return factor * jnp.tanh(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("factor", "outcome", "said"),
+    [
+        ("2.0", "verified", ""),
+        ("2.0 if x.shape[0] != 9 else 1.0", "failed", "where n = 9, the function is another program"),
+        ("CALLS.append(1) or 2.0", "failed", "changes CALLS"),
+    ],
+)
+def test_an_edit_of_a_composed_op(tmp_path: Path, factor: str, outcome: str, said: str) -> None:
+    certificate = certificate_of(of_text(tmp_path, COMPOSED.format("2.0")))
+    (tmp_path / "now").mkdir()
+    checked = verify_rule(certificate, of_text(tmp_path / "now", COMPOSED.replace("{}", factor)))
+    assert checked.outcome == outcome, checked.problems
+    assert said in " ".join(checked.problems)
+
+
 AUDIT = b'{"format": 1, "certgrad": "0", "rules": [], "remarks": [], "problems": [], "certificates": [%s]}'
 
 

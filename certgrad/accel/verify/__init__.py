@@ -5,6 +5,7 @@ arithmetic. Tracing, the shapes of a lemma's family, and the sweep are shared wi
 the meaning of primitives, the derivative, the normal form and the case split are not.
 """
 
+from certgrad.accel.verify._hearing import unsaid
 from certgrad.accel.verify._verify import GraphVerification, verify_graph
 
-__all__ = ["GraphVerification", "verify_graph"]
+__all__ = ["GraphVerification", "unsaid", "verify_graph"]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from certgrad.accel.verify import _evaluate, _theorems
+from certgrad.accel.verify import _evaluate, _hearing, _theorems
 from certgrad.accel.verify._evaluate import Counts, NotEvaluatedError
 from certgrad.accel.verify._steps import Shared, StepError, Walk
 from certgrad.errors import CertgradError
@@ -53,8 +53,12 @@ def verify_graph(
 
     The function is traced at the specs, and compared with the certificate's graph node by node. Each step is walked
     again: the lemma's digest is that of the node's own programs at its shapes, its hypotheses are stated or discharged,
-    cotangents are added up completely. Then the whole sweep is evaluated in ball arithmetic against the derivative of
-    the function, at points inside the hypotheses, where the size allows. Raises UsageError where the specs do not fit.
+    cotangents are added up completely. What its code asks of sizes and state is heard as certifying hears it, and
+    what runs is compared with what was traced. Then the whole sweep is evaluated in ball arithmetic against the
+    derivative of the function, at points inside the hypotheses, where the size allows.
+
+    Raises:
+        UsageError: the specs do not fit.
     """
     other = list(_other_versions(certificate))
     if other:
@@ -89,6 +93,12 @@ def _checked(certificate: GraphCertificate, traced: TracedGraph, seed: str, draw
         return _ended(certificate, "failed", str(error))
     problems = [*_contradictions(certificate, joined)]
     problems += _theorems.contradictions(certificate.theorems, kinds_of(joined), rng)
+    if problems:
+        return _ended(certificate, "failed", *problems)
+    try:
+        problems += _hearing.problems(walk, certificate)
+    except _hearing.NotHeardError as error:
+        return _ended(certificate, "not checked", str(error))
     if problems:
         return _ended(certificate, "failed", *problems)
     counts, reason = Counts(), ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import msgspec
 
 import certgrad
@@ -24,7 +22,8 @@ from certgrad.obligations.certificate import (
     worst,
 )
 from certgrad.obligations.conformance import NOT_COMPARED
-from certgrad.obligations.generality.guards import unlike_its_traces, untraceable
+from certgrad.obligations.generality.guards import untraceable
+from certgrad.obligations.generality.looks import digest_of
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.prove.problem import Programs
@@ -35,11 +34,11 @@ from certgrad.obligations.verify.digest import case_digest
 from certgrad.ops._declare import Case
 
 from .attempts import OPEN, StillOpenError, plainly_refuted
-from .cases import proved_case, proved_in
+from .cases import proved_case
 from .claims import Record, case_claim, joined_claim
 from .conventions import conventions
 from .look import looked_at
-from .measured import compared, with_measured
+from .measured import compared, unlike_what_runs, with_measured
 
 
 def audit(op: Subject, cache: Cache | None = None) -> Certificate:
@@ -70,7 +69,7 @@ def _guarded(traces: Traces) -> Certificate:
     if certificate.verdict not in PROOFS:
         return certificate
     run = traces.as_run()
-    if why := unlike_its_traces(run.op, run.general(), [*traces.answers, *run.answers]):
+    if why := unlike_what_runs(traces, run):
         return untraced(traces.op, why)
     return _compared(traces, run, looked_at(traces, certificate))
 
@@ -81,8 +80,7 @@ def _compared(traces: Traces, run: Traces, certificate: Certificate) -> Certific
         return certificate
     if not traces.op.conformance:
         return with_measured(certificate, [NOT_COMPARED])
-    looked = [proved_in(run, family.prove[0]) for family in run.families]
-    return compared(traces, run, certificate, [(one.traces, one.claimed) for one in looked])
+    return compared(traces, run, certificate)
 
 
 def _audited(traces: Traces) -> Certificate:
@@ -154,7 +152,7 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
         claims=finished,
         conventions=conventions(traces),
         source=op.source or "",
-        digest=hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest(),
+        digest=digest_of(texts),
         versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
         rules_used=_rules_used(record),
         traced=identities,

@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import ranges_at
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
-from certgrad.obligations.generality.covered import Covered
-from certgrad.obligations.generality.decisions import (
-    Fixed,
-    asks,
-    contrary_cases,
-    of_broadcasts,
-    same_with_numbers_in_float32,
-    shapes_text,
-)
+from certgrad.obligations.generality.decisions import Fixed, same_with_numbers_in_float32
 from certgrad.obligations.generality.instances import Family, Instance
-from certgrad.obligations.generality.rank_blind import dtype_sensitive, rank_sensitive
-from certgrad.obligations.generality.ranks import SplitGroupError
+from certgrad.obligations.generality.looks import Looks, scope_of
+from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Trace, Traces
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.prove.statements import Outcome
@@ -33,31 +24,25 @@ from .attempts import OPEN, judged, plainly_refuted, prove_all, reads_of
 from .claims import Record, Result
 from .redundant import beyond, specialised
 
-ALL_SHAPES = "all shapes"
-
 
 def proved_case(
     traces: Traces, instances: Family, record: Record
 ) -> tuple[dict[str, list[Result]], str, list[str], Programs]:
     """What came of each obligation at all families of shapes, in each dtype that needs a proof of its own."""
-    general = instances.prove[0]
-    dtypes = proved_in(traces, general, instances.compare)
+    dtypes = proved_in(traces, instances.prove[0], instances.compare)
     results: dict[str, list[Result]] = {kind: [] for kind in traces.op.kinds}
     texts: list[str] = []
-    traced: list[Programs] = []
-    split = ""
-    for one in dtypes.traces:
-        found, parted, programs, of_general = _in_one_dtype(one, instances, record, dtypes.numbers)
+    looks = [Looks(one, instances, dtypes.numbers) for one in dtypes.traces]
+    for one, looked in zip(dtypes.traces, looks, strict=True):
+        found, programs = _in_one_dtype(one, looked, record)
         texts += programs
-        traced.append(of_general)
-        split = split or parted
         for kind, more in found.items():
             results[kind] += more
     if dtypes.unproved:
         for kind in results:
             results[kind].insert(0, Result("unproved", [], dtypes.unproved))
-    scope = _scope(traces.op, instances, split)
-    return results, f"{scope}, {dtypes.only}" if dtypes.only else scope, texts, traced[0]
+    general = dtypes.traces[0].at(instances.prove[0]).programs
+    return results, scope_of(traces.op, instances, dtypes.only, looks), texts, general
 
 
 @dataclass(frozen=True)
@@ -133,35 +118,26 @@ def _impure(traces: Traces, instance: Instance) -> str:
     return "" if same else "it traces differently a second time: it is impure"
 
 
-def _in_one_dtype(
-    traces: Traces, instances: Family, record: Record, numbers: bool
-) -> tuple[dict[str, list[Result]], str, list[str], Programs]:
-    """The results, why a group of axes was taken apart (if it was), the traces as texts, the general programs."""
+def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[str, list[Result]], list[str]]:
+    """The results, and the traces as texts. Nothing more is looked at where each obligation is refuted."""
     op = traces.op
     results: dict[str, list[Result]] = {kind: [] for kind in op.kinds}
     texts: list[str] = []
-    covered = Covered(op.arg_names)
-    visited = {shapes_text(instance, {}) for instance in instances.prove}
+    covered = looks.covered
     proved: set[str] = set()
     general: dict[str, Sequence[Clause]] = {}
     ranges: dict[str, Mapping[Var, Poly]] = {}
     sizes: Mapping[str, Sequence[Poly]] = {}
-    split = ""
 
     def settled() -> set[str]:
         """The obligations that are refuted at one family of shapes, and so whatever comes of them at others."""
         return {kind for kind, so_far in results.items() if any(plainly_refuted(r.witness) for r in so_far)}
 
-    def decided() -> bool:
-        """Nothing is left to find out."""
-        return len(settled()) == len(op.kinds)
-
-    def examine(trace: Trace, fixed: Fixed) -> Programs:
+    def examine(trace: Trace, fixed: Fixed) -> None:
         nonlocal sizes
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
-        texts.append(f"{instance.label} {fixed}\n{trace.text}")
         if trace.text in proved:  # another family of shapes came to the same programs
-            return programs
+            return
         proved.add(trace.text)
         known = covered.hypotheses(instance, shapes, programs)
         if known is not None:
@@ -176,76 +152,28 @@ def _in_one_dtype(
         else:
             stuck = {kind for kind, so_far in results.items() if any(r.verdict in OPEN for r in so_far)}
             found, outcomes = prove_all(traces, instance, shapes, programs, record, settled(), stuck)
-            covered.add(instance, shapes, programs, outcomes)
+            covered.add(shapes, programs, outcomes)
         for kind, result in found.items():
-            if not fixed and instance is instances.prove[0]:
+            if not fixed and instance is looks.general:
                 general[kind] = outcomes[kind].hypotheses
                 sizes = reads_of(op, shapes, outcomes[kind]).shapes
                 ranges[kind] = outcomes[kind].ranges
             else:
-                own = outcomes[kind].hypotheses if instance is instances.prove[0] else ()
+                own = outcomes[kind].hypotheses if instance is looks.general else ()
                 reading = reads_of(op, shapes, outcomes[kind])
                 listed = general.get(kind, ())
-                here = specialised(listed, instances.prove[0], instance, fixed, sizes, reading.shapes)
+                here = specialised(listed, looks.general, instance, fixed, sizes, reading.shapes)
                 there = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
                 result.hypotheses = beyond(result.hypotheses, {*map(there, here)}, own, here, reading)
             results[kind].append(result)
-        return programs
 
-    def examine_contrary(instance: Instance, programs: Programs, general: bool, numbers: bool = True) -> None:
-        for fixed, other in contrary_cases(traces, instance, programs, general, visited, numbers):
-            if decided():
-                return
-            if isinstance(other, Trace):
-                examine(other, fixed)
-                continue
-            where = ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
+    for look in looks:
+        if isinstance(look.trace, Trace):
+            texts.append(look.text)
+            examine(look.trace, look.fixed)
+        else:
             for kind in op.kinds:
-                results[kind].append(Result("unproved", [], f"at {where}: {other}" if where else str(other)))
-
-    first, *others = instances.prove
-    programs = examine(traces.at(first), {})
-    if not decided():
-        examine_contrary(first, programs, general=True, numbers=numbers)
-    for instance in others:
-        if not decided():
-            examine_contrary(instance, examine(traces.at(instance), {}), general=False)
-    for instance in _left_to_compare(traces, instances, covered):
-        if decided():
+                results[kind].append(Result("unproved", [], look.problem))
+        if len(settled()) == len(op.kinds):
             break
-        trace = traces.at(instance)
-        try:
-            same = covered.same_as_general(instance, trace.shapes, trace.programs)
-        except SplitGroupError as error:
-            same, split = False, str(error)
-        if not same:
-            examine(trace, {})
-        if asks(trace.programs) or (not op.is_op and of_broadcasts([trace.programs])):
-            examine_contrary(instance, trace.programs, general=False)
-    return results, split, texts, programs
-
-
-def _left_to_compare(traces: Traces, instances: Family, covered: Covered) -> list[Instance]:
-    """The ranks at which the programs are to be compared with the general one.
-
-    None, where the program of the highest rank is the general one entry by entry, and code that is blind to ranks made
-    both: that code calls the same functions at the ranks between, and what acts on each entry does so at any rank. The
-    claim about ranks above the highest rests on the same search of the code. Users' code can use a rank in ways that no
-    search finds, so that it is compared at each.
-    """
-    if not instances.compare or not traces.op.is_op or rank_sensitive(traces.op, instances.located):
-        return instances.compare
-    try:
-        trace = traces.at(instances.compare[-1])
-    except CertgradError:
-        return instances.compare
-    alike = covered.acts_alike_on_each_entry(trace.shapes, trace.programs) and not asks(trace.programs)
-    return [] if alike else instances.compare
-
-
-def _scope(op: Subject, instances: Family, split: str) -> str:
-    """For which ranks the claim stands: any, where the traces and the code are blind to rank; else those shown."""
-    if not instances.ranked:
-        return ALL_SHAPES
-    reason = split or rank_sensitive(op, instances.located)
-    return f"{ALL_SHAPES}, any rank" if not reason else f"{ALL_SHAPES}, {instances.ranked} ({reason})"
+    return results, texts

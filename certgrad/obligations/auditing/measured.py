@@ -9,10 +9,12 @@ import msgspec
 
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Claim, Witness, sealed, worst
 from certgrad.obligations.conformance import Compared, Conformance, Difference, conformance
+from certgrad.obligations.generality.guards import unlike_its_traces
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
 
 from . import witnesses as _witnesses
+from .cases import proved_in
 
 OF_KINDS: Mapping[str, frozenset[str]] = {
     "jvp_is_derivative": frozenset({"forward", "jvp"}),
@@ -25,20 +27,34 @@ LARGEST = 64
 """A witness is looked for where no array has more entries."""
 
 
-def compared(
-    traces: Traces,
-    run: Traces,
-    certificate: Certificate,
-    dtypes: Sequence[tuple[Sequence[Traces], Sequence[str]]],
-) -> Certificate:
-    """The certificate with what was measured of the traces of what runs.
+def unlike_what_runs(traces: Traces, run: Traces) -> str:
+    """Why what runs may do something else than these traces of it say, or an empty text."""
+    return unlike_its_traces(run.op, run.general(), [*traces.answers, *run.answers])
 
-    `dtypes` gives each case's, and the dtypes that it is claimed in.
+
+def conformances(run: Traces) -> list[Conformance]:
+    """For each case what comes of comparing the traces of what runs with what happens, in the dtypes claimed."""
+    looked = [(family.prove[0], proved_in(run, family.prove[0])) for family in run.families]
+    return [conformance(Compared(one.traces, instance), one.claimed) for instance, one in looked]
+
+
+def is_about(difference: Difference, kind: str) -> bool:
+    """Whether an obligation is about the programs that differ."""
+    return not (difference.programs and OF_KINDS[kind].isdisjoint(difference.programs))
+
+
+def scope_with(scope: str, result: Conformance) -> str:
+    """The scope of a claim, with what alone it is about as the code asks for it."""
+    return f"{scope}, {result.only}" if scope and result.only and result.difference is None else scope
+
+
+def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certificate:
+    """The certificate with what was measured of the traces of what runs.
 
     A case where something else happens than what was proved is refuted where a witness shows that, else unproved.
     """
     instances = [family.prove[0] for family in run.families]
-    found = [conformance(Compared(t, i), d) for i, (t, d) in zip(instances, dtypes, strict=True)]
+    found = conformances(run)
     seen = [r.difference.sizes for r in found if r.difference is not None and r.difference.programs]
     traces.op.differs_at = [sizes for sizes in seen if sizes]
     claims = []
@@ -64,11 +80,9 @@ def with_measured(certificate: Certificate, texts: Sequence[str]) -> Certificate
 
 def _case(traces: Traces, claim: Claim, case: CaseClaim, instance: Instance, result: Conformance) -> CaseClaim:
     difference = result.difference
-    if difference is None and result.only and case.scope:
-        return msgspec.structs.replace(case, scope=f"{case.scope}, {result.only}")
-    if difference is None or case.verdict not in PROOFS:
-        return case
-    if difference.programs and OF_KINDS[claim.kind].isdisjoint(difference.programs):
+    if difference is None:
+        return msgspec.structs.replace(case, scope=scope_with(case.scope, result))
+    if case.verdict not in PROOFS or not is_about(difference, claim.kind):
         return case
     witness = _witness(traces, claim.kind, instance, difference)
     return msgspec.structs.replace(

@@ -34,14 +34,17 @@ class Covered:
         self._shapes: Shapes | None = None
         self._texts: dict[tuple[str, ...], dict[str, str]] = {}
 
-    def add(self, instance: Instance, shapes: Shapes, programs: Programs, outcomes: Mapping[str, Outcome]) -> None:
+    def begin(self, instance: Instance, shapes: Shapes, programs: Programs) -> None:
+        """The general programs, before anything is compared with them."""
+        self._general, self._shapes = (instance, programs), shapes
+        self._scalars_of(shapes, programs)
+
+    def add(self, shapes: Shapes, programs: Programs, outcomes: Mapping[str, Outcome]) -> None:
         """What came of the attempts to prove the obligations at a family."""
         proved = all(o.proved for o in outcomes.values())
         hypotheses = {kind: o.hypotheses for kind, o in outcomes.items()}
-        if self._general is None:
-            self._general = instance, programs
+        if self._general is not None and programs is self._general[1]:
             self._known = hypotheses if proved else None
-            self._shapes = shapes
         scalars = self._scalars_of(shapes, programs)
         if scalars is not None and proved and all(map(about_entries, hypotheses.values())):
             self._elementwise[scalars.programs] = hypotheses

@@ -1,0 +1,87 @@
+"""What a graph's code asks beside what its program shows, as certifying hears it: sizes, state, and what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from certgrad.accel.verify._digests import UNTRACEABLE
+from certgrad.accel.verify._steps import Walk
+from certgrad.graph._cases import contrary_cases, other_programs, shown
+from certgrad.graph._certify import CERTIFIED_TOO
+from certgrad.graph._induction import Judgement, in_names_of_node, in_rule_of
+from certgrad.graph._operation import own_table, traced_programs
+from certgrad.graph._proof import are_same, of_node
+from certgrad.graph._subject import measured, unlike_its_graph
+from certgrad.graph._trace import TracedGraph
+from certgrad.graph.certificate import GraphCertificate
+from certgrad.graph.ir import Node
+from certgrad.obligations.generality.decisions import Fixed, Sample
+from certgrad.obligations.tracing.jax_internals import wide_floats
+
+
+class NotHeardError(Exception):
+    """The certificate says of some sizes that another program runs there, and this check does not look at that one."""
+
+
+def problems(walk: Walk, certificate: GraphCertificate) -> Iterator[str]:
+    """What the code asks of sizes, or keeps from call to call, of which the certificate says nothing.
+
+    Raises:
+        NotHeardError: nothing of that, but at some sizes another program was certified.
+    """
+    found = [*unsaid(walk.traced, certificate.dimensions, certificate.assumptions)]
+    left: list[str] = []
+    for node, judgement in _judged(walk):
+        left += _of_rule(node, judgement, certificate.dimensions)
+    if not found and certificate.measured and (difference := measured(walk.traced).difference) is not None:
+        found.append(f"what runs is not what was traced: {difference.reason}")
+    yield from found
+    left += [note for note in certificate.assumptions if note.endswith(CERTIFIED_TOO.partition("{}")[2])]
+    if left and not found:
+        raise NotHeardError(left[0])
+
+
+def unsaid(traced: TracedGraph, dimensions: Collection[str], assumptions: Collection[str]) -> Iterator[str]:
+    """What the function itself asks of sizes and keeps, of which its certificate says nothing."""
+    for case in other_programs(traced):
+        if case.graph is not None and (case.same or not case.asked):
+            continue  # what JAX asks in every broadcast, at which the certificate need not say anything
+        excluded = any(text.startswith(f"not {case}: ") for text in dimensions)
+        if not excluded and (isinstance(case.fixed, Sample) or CERTIFIED_TOO.format(case) not in assumptions):
+            yield f"where {case}, the function is another program, and the certificate says nothing of that"
+    if why := unlike_its_graph(traced):
+        yield why
+
+
+def _judged(walk: Walk) -> Iterator[tuple[Node, Judgement]]:
+    for number, judgement in walk.judged.items():
+        yield walk.traced.nodes[number], judgement
+    for inner in walk.inside.values():
+        for one in inner:
+            yield from _judged(one)
+
+
+def _of_rule(node: Node, judgement: Judgement, dimensions: list[str]) -> Iterator[str]:
+    """The sizes that the certificate does not exclude at which code asks for another program of a node's rule."""
+    general = judgement.instance.proof.programs
+    if general is None:
+        return
+    cases, questions = contrary_cases(general, {}, everything=False)
+    for case, text in [*((c, shown(c)) for c in cases), *(({}, q) for q in questions)]:
+        said = in_names_of_node(f"not {text}", {m: str(s) for m, s in judgement.instance.sizes.items()})
+        if not said or f"{said} {in_rule_of(node)}" in dimensions or (case and _is_general(judgement, case)):
+            continue
+        yield f"where {said.removeprefix('not ')} {in_rule_of(node)}, the rule is another program than its lemma's"
+
+
+def _is_general(judgement: Judgement, case: Fixed) -> bool:
+    """The rule's program at these sizes is the general one, whose sizes are the node's own."""
+    operation, general = judgement.operation, judgement.instance.proof.programs
+    if general is None or judgement.instance.sizes.keys() != own_table(operation).keys():
+        return False
+    with wide_floats(operation.equation.wide):
+        try:
+            setting = of_node(operation, own_table(operation), case)
+            return are_same(general, case, traced_programs(operation, setting.run, setting.shapes))
+        except UNTRACEABLE:
+            return False

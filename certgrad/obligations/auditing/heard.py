@@ -1,0 +1,70 @@
+"""What an audit hears of code beside its proof, for `verify` to hear again: without terms, and without a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from certgrad._threads import without_collection
+from certgrad.errors import CertgradError
+from certgrad.obligations.certificate import Claim
+from certgrad.obligations.generality.guards import untraceable
+from certgrad.obligations.generality.looks import Looks, digest_of, scope_of
+from certgrad.obligations.generality.traces import Traces
+
+from .cases import proved_in
+from .measured import conformances, is_about, scope_with, unlike_what_runs
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What the claims of a certificate have to be about, where it is a certificate of this code.
+
+    `digest` is of the programs at everything that was looked at. `scopes` has for each case the shapes, ranks and
+    dtypes that a claim may be about.
+    """
+
+    digest: str = ""
+    scopes: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    """Sizes at which the programs are others than the general ones, as `n = 9`."""
+    problems: tuple[str, ...] = ()
+    """Why no claim can be made of all shapes, or of what runs."""
+
+
+def heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
+    """What a subject's code asks of sizes, ranks, dtypes and state, and whether what runs is what was traced.
+
+    Of the claims, which are proved, only those count that a difference is about.
+    """
+    if why := untraceable(traces.op):
+        return Heard(problems=(why,))
+    try:
+        with without_collection():
+            return _heard(traces, claims)
+    except CertgradError as error:
+        return Heard(problems=(str(error),))
+
+
+def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
+    texts: list[str] = []
+    scopes: list[str] = []
+    apart: dict[str, None] = {}
+    for family in traces.families:
+        dtypes = proved_in(traces, family.prove[0], family.compare)
+        looks = [Looks(one, family, dtypes.numbers) for one in dtypes.traces]
+        found = [look for one in looks for look in one]
+        problems = [dtypes.unproved, *(look.problem for look in found)]
+        if any(problems):
+            return Heard(problems=tuple(dict.fromkeys(filter(None, problems))))
+        texts += [look.text for look in found]
+        apart |= dict.fromkeys(look.where for look in found if look.where)
+        scopes.append(scope_of(traces.op, family, dtypes.only, looks))
+    run = traces.as_run()
+    if why := unlike_what_runs(traces, run):
+        return Heard(problems=(why,))
+    measured = conformances(run) if run.op.conformance else []
+    differences = [r.difference for r in measured if r.difference is not None]
+    concerned = [d.reason for d in differences if any(is_about(d, claim.kind) for claim in claims)]
+    scopes = [scope_with(scope, r) for scope, r in zip(scopes, measured, strict=True)] if measured else scopes
+    return Heard(digest_of(texts), tuple(scopes), tuple(apart), tuple(dict.fromkeys(concerned)))
