@@ -96,15 +96,16 @@ def _changes(entry: Entry, before: Record | None, now: Record) -> Iterator[Chang
 
 def _reach(entry: Entry, before: Record, now: Record) -> Iterator[Change]:
     """Of what is proved in both: under which hypotheses, and of what."""
-    if before.hypotheses is not None and now.hypotheses is not None:
-        for tree in not_implied(now.hypotheses, before.hypotheses):
-            yield Change("new hypothesis", entry, words(tree))
-        for tree in not_implied(before.hypotheses, now.hypotheses):
-            yield Change("fewer hypotheses", entry, f"without {words(tree)}")
-    of = (("limits", "it is about {} alone"), ("without_gradient", "no gradient for {}"))
-    for name, text in of:
-        for more in sorted(set(getattr(now, name)) - set(getattr(before, name))):
-            yield Change("narrower", entry, text.format(more))
+    if before.hypotheses is None or now.hypotheses is None:  # one of them is the verdict of a page
+        return
+    for tree in not_implied(now.hypotheses, before.hypotheses):
+        yield Change("new hypothesis", entry, words(tree))
+    for tree in not_implied(before.hypotheses, now.hypotheses):
+        yield Change("fewer hypotheses", entry, f"without {words(tree)}")
+    for limit in sorted(set(now.limits) - set(before.limits)):
+        yield Change("narrower", entry, limit)
+    for name in sorted(set(now.without_gradient) - set(before.without_gradient)):
+        yield Change("narrower", entry, f"no gradient for {name}")
     if lost := [sizes for sizes in before.sizes if now.sizes and sizes not in now.sizes]:
         yield Change("narrower", entry, f"not at {lost[0]} any more")
 

@@ -47,6 +47,13 @@ def audited(entry: Entry) -> Record:
     return Record(id=entry.id, seconds=round(time.process_time() - start, 2), **found)
 
 
+def warm() -> None:
+    """Load what the first audit of a process loads, so that no entry's seconds are those of that."""
+    rule = jax.custom_vjp(lambda x: jnp.sin(x) * x)
+    rule.defvjp(lambda x: (jnp.sin(x) * x, x), lambda x, g: (g * (jnp.cos(x) * x + jnp.sin(x)),))
+    certgrad.check(rule, "n -> n")
+
+
 def _module(entry: Entry) -> tuple[Any, str]:
     name, _, attribute = entry.where.partition(":")
     return importlib.import_module(name), attribute
@@ -147,7 +154,9 @@ def _rule(entry: Entry) -> dict[str, Any]:
 
 def of_report(report: Any) -> dict[str, Any]:
     found = of_certificate(report.certificate)
-    return found | {"verdict": str(report.verdict), "limits": [*report.limits, *report.left_out]}
+    left_out = sorted({f"not at {text.partition(':')[0]}" for text in report.left_out})
+    limits = [*found["limits"], *report.limits, *left_out]
+    return found | {"verdict": str(report.verdict), "limits": limits}
 
 
 def of_certificate(certificate: Any) -> dict[str, Any]:
