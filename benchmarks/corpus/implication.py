@@ -29,8 +29,8 @@ def not_implied(now: Iterable[Any], before: Sequence[Any]) -> list[Any]:
 
 def implies(known: Sequence[t.Statement], asked: t.Statement, depth: int = DEPTH) -> bool:
     """Whether the statement holds wherever all known ones do. False where that is not seen."""
-    asked = canonical(asked)
-    facts = [canonical(part) for one in known for part in _parts(one)]
+    asked = canonical(_monic(asked))
+    facts = [canonical(_monic(part)) for one in known for part in _parts(one)]
     if any(fact == asked or unsaid([fact, asked]) == {1} for fact in facts):
         return True
     return depth > 0 and (_by_parts(facts, asked, depth - 1) or _by_cases(facts, asked, depth - 1))
@@ -86,6 +86,19 @@ def _parts(statement: t.Statement) -> Iterator[t.Statement]:
         for factor in _factors(statement.left):
             if factor != statement.left and not isinstance(factor, t.Number):
                 yield t.Compare("!=", factor, t.ZERO)
+
+
+def _monic(statement: t.Statement) -> t.Statement:
+    """p ≠ q, and p = q, as r ≠ 0 and r = 0, where r has a term with the coefficient 1."""
+    if not isinstance(statement, t.Compare) or statement.relation not in ("!=", "="):
+        return statement
+    parts: dict[tuple[t.Term, ...], Fraction] = {}
+    for side, term in ((1, statement.left), (-1, statement.right)):
+        for c, factors in t.linear(term):
+            parts[factors] = parts.get(factors, Fraction(0)) + side * c
+    terms = sorted((factors for factors, c in parts.items() if c), key=repr)
+    left = t.added([t.scaled(parts[factors] / parts[terms[-1]], list(factors)) for factors in terms])
+    return t.Compare(statement.relation, left, t.ZERO)
 
 
 def _factors(term: t.Term) -> list[t.Term]:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -44,8 +44,8 @@ class Answer(msgspec.Struct, frozen=True):
 class Worker:
     """The process; it is started at the first entry. `root` is the checkout whose certgrad is asked."""
 
-    def __init__(self, root: Path = ROOT, command: Mapping[str, str] | None = None) -> None:
-        self.root, self._environment = root, dict(command or {})
+    def __init__(self, root: Path = ROOT, program: Sequence[str] = ("-m", "benchmarks.corpus.worker")) -> None:
+        self.root, self._program = root, program
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = tempfile.TemporaryDirectory()
 
@@ -91,11 +91,11 @@ class Worker:
         path = os.pathsep.join([*own, *filter(None, [os.environ.get("PYTHONPATH", "")])])
         environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": DEVICES}
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "benchmarks.corpus.worker"],
+            [sys.executable, "-P", *self._program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment | self._environment,
+            env=environment,
             cwd=self.root,
             start_new_session=True,
         )
@@ -125,25 +125,31 @@ class Worker:
         return line
 
 
-def serve() -> None:
-    """Answer until the input ends."""
+def serve(load: Callable[[], Callable[[Entry], Record]]) -> None:
+    """Answer until the input ends, with what `load` gives. What is printed meanwhile is no answer."""
     channel = os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what an entry prints is no answer
     commands = os.fdopen(os.dup(0), "rb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    from benchmarks.corpus.subjects import audited, warm
 
     def tell(what: object) -> None:
         channel.write(msgspec.json.encode(what) + b"\n")
         channel.flush()
 
-    warm()
+    audited = load()
     tell("ready")
     for line in commands:
         job = msgspec.json.decode(line, type=Job)
         _allow(job.limit)
         record = audited(job.entry)
         tell(Answer(record, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+
+
+def _load() -> Callable[[Entry], Record]:
+    from benchmarks.corpus.subjects import audited, warm
+
+    warm()
+    return audited
 
 
 def _allow(seconds: float) -> None:
@@ -154,4 +160,4 @@ def _allow(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(_load)
