@@ -12,10 +12,11 @@ endif
 
 VENV ?= .venv
 BIN := $(VENV)/bin
+JOBS ?= 2
 PYTEST_ARGS ?= -n 2 --dist worksteal
 DEPENDS := pyproject.toml constraints.txt
 
-.PHONY: help audit test lint format report docs dist sbom clean
+.PHONY: help audit test corpus lint format report docs dist sbom clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the targets.
@@ -27,6 +28,10 @@ audit: $(VENV)/.installed  ## Prove the op library and print the audit.
 # With bytecode, whatever the environment says: the tests start many processes, and each would compile certgrad anew.
 test: $(VENV)/.installed-dev  ## Run the tests.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# SAMPLE=1: a fixed sample, under ten minutes on two cores. ACCEPT=1: write what was found as the records.
+corpus: $(VENV)/.installed-dev  ## Audit the corpus and print what differs from its records.
+	$(BIN)/python -m benchmarks.corpus --jobs $(JOBS) $(if $(SAMPLE),--sample) $(if $(ACCEPT),--accept)
 
 lint: $(VENV)/.installed-dev  ## Run ruff, mypy and the import contracts.
 	$(BIN)/ruff check .

@@ -1,0 +1,156 @@
+"""What differs between two sets of records, and which of that is worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from benchmarks.corpus.entries import Entry, Record
+from benchmarks.corpus.implication import not_implied
+from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
+
+PROVED = (*PROOFS, AT_SIZES)
+FAILED = ("not audited", "not tried", "failed", "out of time", "crashed", "raised")
+"""What comes of an entry without a certificate; a verdict begins with one of them."""
+SLOWER, FLOOR = 1.5, 1.0
+"""Seconds are worse above this ratio, if they are more by so many as well."""
+
+Kind = Literal[
+    "wrong and proved",
+    "right and refuted",
+    "weaker",
+    "new hypothesis",
+    "narrower",
+    "slower",
+    "stronger",
+    "fewer hypotheses",
+    "faster",
+]
+WORSE: tuple[Kind, ...] = ("wrong and proved", "right and refuted", "weaker", "new hypothesis", "narrower", "slower")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is other than it was, of one entry."""
+
+    kind: Kind
+    entry: Entry
+    text: str
+
+    @property
+    def fails(self) -> bool:
+        """It is worse. Outside of the model nothing is promised, and so nothing fails."""
+        return self.kind in WORSE and not self.entry.outside
+
+    def __str__(self) -> str:
+        outside = f" (outside the model: {self.entry.outside})" if self.entry.outside else ""
+        return f"{self.kind}: {self.entry.id}: {self.text}{outside}"
+
+
+def compared(entries: Mapping[str, Entry], before: Mapping[str, Record], now: Mapping[str, Record]) -> list[Change]:
+    """All changes of what was run now, the worst first."""
+    found = [
+        change
+        for id, record in now.items()
+        if id in entries
+        for change in _changes(entries[id], before.get(id), record)
+    ]
+    order = get_args(Kind)
+    return sorted(found, key=lambda change: (order.index(change.kind), change.entry.id))
+
+
+def wrongly_proved(entry: Entry, record: Record) -> bool:
+    """A wrong rule is proved, and nothing in the claim excludes the points where it is wrong."""
+    return entry.expected == "wrong" and record.verdict in PROVED and not record.excluded
+
+
+def wrongly_refuted(entry: Entry, record: Record) -> bool:
+    return entry.expected == "right" and record.verdict == "refuted"
+
+
+def _changes(entry: Entry, before: Record | None, now: Record) -> Iterator[Change]:
+    if wrongly_proved(entry, now):
+        yield Change("wrong and proved", entry, now.verdict)
+    if wrongly_refuted(entry, now):
+        yield Change("right and refuted", entry, now.reason or "refuted")
+    if before is None:
+        return
+    was, is_ = _rank(entry, before), _rank(entry, now)
+    turned = (before.verdict == "refuted") != (now.verdict == "refuted") and _definite(before, now)
+    if is_ > was or (turned and not entry.expected):
+        yield Change("weaker", entry, f"{before.verdict} → {now.verdict}{_why(now)}")
+    elif is_ < was:
+        yield Change("stronger", entry, f"{before.verdict} → {now.verdict}")
+    if now.verdict in PROVED and before.verdict in PROVED:
+        yield from _reach(entry, before, now)
+    if not _failed(now) and not _failed(before):
+        text = f"{before.seconds:.1f} s → {now.seconds:.1f} s"
+        if _slower(before.seconds, now.seconds):
+            yield Change("slower", entry, text)
+        elif _slower(now.seconds, before.seconds):
+            yield Change("faster", entry, text)
+
+
+def _reach(entry: Entry, before: Record, now: Record) -> Iterator[Change]:
+    """Of what is proved in both: under which hypotheses, and of what."""
+    if before.hypotheses is None or now.hypotheses is None:  # one of them is the verdict of a page
+        return
+    for tree in not_implied(now.hypotheses, before.hypotheses):
+        yield Change("new hypothesis", entry, words(tree))
+    for tree in not_implied(before.hypotheses, now.hypotheses):
+        yield Change("fewer hypotheses", entry, f"without {words(tree)}")
+    for limit in sorted(set(now.limits) - set(before.limits)):
+        yield Change("narrower", entry, limit)
+    for name in sorted(set(now.without_gradient) - set(before.without_gradient)):
+        yield Change("narrower", entry, f"no gradient for {name}")
+    if lost := [sizes for sizes in before.sizes if now.sizes and sizes not in now.sizes]:
+        yield Change("narrower", entry, f"not at {lost[0]} any more")
+
+
+def words(tree: Any) -> str:
+    """A hypothesis for reading; as JSON where it cannot be read."""
+    from certgrad.hypotheses.text import text
+    from certgrad.hypotheses.tree import decode
+
+    data = msgspec.json.encode(tree)
+    try:
+        return text(decode(data))
+    except Exception:
+        return data.decode()
+
+
+def _why(record: Record) -> str:
+    return f" ({record.reason})" if record.reason else ""
+
+
+def _failed(record: Record) -> bool:
+    return record.verdict.startswith(FAILED)
+
+
+def _definite(*records: Record) -> bool:
+    return all(record.verdict in (*PROVED, "refuted") for record in records)
+
+
+def _rank(entry: Entry, record: Record) -> int:
+    """How far the verdict is from the best for what the entry is known to be; the order of a certificate's verdicts,
+    in which that of a wrong rule is best where it is refuted, and no proof is any good.
+
+    A rule without a certificate, whatever the reason, is as one more step from `unproved`. Of a rule of which nothing
+    is known, `refuted` is as good as any proof.
+    """
+    verdict = record.verdict
+    if verdict not in ORDER:
+        return len(ORDER)
+    if entry.expected == "wrong":
+        best = ("refuted", "surrogate", "unproved")
+        return best.index(verdict) if verdict in best else 0 if record.excluded else len(ORDER) + 1
+    if verdict == "refuted":
+        return len(ORDER) + 1 if entry.expected == "right" else 0
+    return ORDER.index(verdict)
+
+
+def _slower(before: float, now: float) -> bool:
+    return now > SLOWER * before and now - before > FLOOR

@@ -1,0 +1,107 @@
+"""`reports/corpus.md`: what is in the corpus, and what came of it last."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from benchmarks.corpus.compare import PROVED, wrongly_proved, wrongly_refuted
+from benchmarks.corpus.entries import Entry, Record
+
+INTRODUCTION = """# The corpus
+
+Made by `make corpus ACCEPT=1`. The corpus is every rule whose verdict is known: one row an entry in `corpus/entries`,
+and what came of it last in `corpus/records`. `make corpus` audits the entries again, each in a process that is replaced
+where it ends or takes too long, and fails where a verdict is weaker, a hypothesis is new that the former ones do not
+imply, a wrong rule is proved, a right one is refuted, or an entry takes one and a half times as long.
+`make corpus SAMPLE=1` does that for a fixed sample. A wrong rule whose claim excludes every point at which it is wrong,
+by a listed hypothesis or by its sizes, is counted as excluded."""
+SOURCES = {
+    "library": "the ops of the library",
+    "ordinary": "rules as people write them: `examples/ordinary`",
+    "examples": "right, wrong and intended rules: `examples/rules`",
+    "wrong_ops": "wrong rules that look right: `examples/wrong_rules.py`",
+    "cases": "rules from public reports of mistakes: `corpus/cases`",
+    "pairs": "right rules and wrong twins by a stranger: `benchmarks/pairs`",
+    "traps": "what the calculus might get wrong: `tests/obligations`",
+    "attacks": "wrong rules by strangers: `tests/attacks`",
+    "tests": "rules of tests",
+    "models": "models: `examples/models`",
+    "library_models": "models of libraries: `benchmarks/library_models`",
+    "libraries": "parts of libraries: `benchmarks/libraries`",
+    "survey": "rules of packages: `benchmarks/wild`",
+}
+SLOWEST = 20
+OPEN = ("unproved", "surrogate")
+
+
+def page(entries: Mapping[str, Entry], records: Mapping[str, Record]) -> str:
+    """As Markdown."""
+    inside = [e for e in entries.values() if not e.outside]
+    outside = [e for e in entries.values() if e.outside]
+    parts = [INTRODUCTION, f"{len(inside)} entries in the model, {len(outside)} outside of it."]
+    parts += ["## What came of them", _table(("source", "is", "entries", "verdicts"), _counts(inside, records))]
+    parts += ["## Wrong and proved", _listed(e for e in inside if e.id in records and wrongly_proved(e, records[e.id]))]
+    parts += [
+        "## Right and refuted",
+        _listed(e for e in inside if e.id in records and wrongly_refuted(e, records[e.id])),
+    ]
+    parts += ["## The slowest", "Seconds of the processor.", _slowest(inside, records)]
+    if outside:
+        parts += [
+            "## Outside the model",
+            "Code that is made to deceive: nothing is promised of it, and what is said of it is known.",
+            _table(("why", "entries", "verdicts"), _outside(outside, records)),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _counts(entries: Iterable[Entry], records: Mapping[str, Record]) -> list[tuple[str, ...]]:
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.source, entry.expected), []).append(entry)
+    order = [*SOURCES]
+    return [
+        (SOURCES[source], expected or "by intent, or not decided", str(len(of)), _verdicts(of, records))
+        for (source, expected), of in sorted(groups.items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
+    ]
+
+
+def _verdicts(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:
+    counts = Counter(_shown(records.get(entry.id)) for entry in entries)
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
+
+
+def _shown(record: Record | None) -> str:
+    if record is None:
+        return "not run"
+    return f"{record.verdict}, excluded" if record.excluded else record.verdict
+
+
+def _listed(entries: Iterable[Entry]) -> str:
+    return "\n".join(f"- `{entry.id}`" for entry in entries) or "None."
+
+
+def _slowest(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:
+    known = sorted((r for e in entries if (r := records.get(e.id))), key=lambda r: -r.seconds)
+    groups = (
+        ("proved", [r for r in known if r.verdict in PROVED]),
+        ("refuted", [r for r in known if r.verdict == "refuted"]),
+        ("neither", [r for r in known if r.verdict not in (*PROVED, "refuted")]),
+    )
+    rows = [
+        (name, f"`{r.id}`", r.verdict, f"{r.seconds:.0f}") for name, of in groups for r in of[: SLOWEST // len(groups)]
+    ]
+    return _table(("", "entry", "verdict", "seconds"), rows)
+
+
+def _outside(entries: Iterable[Entry], records: Mapping[str, Record]) -> list[tuple[str, ...]]:
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.outside, []).append(entry)
+    return [(why, str(len(of)), _verdicts(of, records)) for why, of in sorted(groups.items())]
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '∣') for cell in line)} |" for line in lines)

@@ -1,0 +1,302 @@
+"""The corpus: what its command finds to be worse, and that no entry can keep it from going on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from benchmarks.corpus import __main__ as command
+from benchmarks.corpus import run as running
+from benchmarks.corpus.compare import Change, compared
+from benchmarks.corpus.entries import CorpusError, Entry, Record, entries, records, write
+from benchmarks.corpus.implication import implies, not_implied
+from benchmarks.corpus.page import page
+from benchmarks.corpus.run import Results, can_run, run, sample
+from benchmarks.corpus.worker import Worker
+from certgrad.hypotheses import tree as t
+from certgrad.hypotheses.parse import conjuncts, parse
+
+PROVED, UNDER, SIZES = "proved", "proved under hypotheses", "proved at sizes"
+
+
+def said(*texts: str) -> list[Any]:
+    """The trees of hypotheses, as records hold them."""
+    return [msgspec.json.decode(t.encode(s)) for text in texts for s in statements(text)]
+
+
+def statements(text: str) -> list[t.Statement]:
+    return [*conjuncts(parse(text, ("x", "y", "z")))]
+
+
+def entry(expected: Any = "right", **more: Any) -> Entry:
+    return Entry(id="tests/rule", where="tests.rules:rule", expected=expected, **more)
+
+
+def record(verdict: str = UNDER, seconds: float = 2.0, hypotheses: Any = (), **more: Any) -> Record:
+    return Record(id="tests/rule", verdict=verdict, seconds=seconds, hypotheses=[*hypotheses], **more)
+
+
+def changes(of: Entry, before: Record | None, now: Record) -> list[Change]:
+    return compared({of.id: of}, {} if before is None else {before.id: before}, {now.id: now})
+
+
+CHANGES = {
+    "the same": ("right", record(), record(), [], False),
+    "a right rule is not proved any more": ("right", record(), record("unproved"), ["weaker"], True),
+    "at sizes alone": ("right", record(), record(SIZES), ["weaker"], True),
+    "out of time": ("right", record("unproved"), record("out of time", 180.0), ["weaker"], True),
+    "crashed": ("right", record(), record("crashed", 0.1), ["weaker"], True),
+    "raised": ("wrong", record("refuted"), record("raised ValueError"), ["weaker"], True),
+    "refuted": ("right", record(), record("refuted"), ["right and refuted", "weaker"], True),
+    "refuted as ever": ("right", record("refuted"), record("refuted"), ["right and refuted"], True),
+    "a wrong rule is proved": ("wrong", record("refuted"), record(), ["wrong and proved", "weaker"], True),
+    "at sizes as well": ("wrong", record("unproved"), record(SIZES), ["wrong and proved", "weaker"], True),
+    "where it is right": ("wrong", record("refuted"), record(excluded=True), [], False),
+    "a wrong rule is not refuted any more": ("wrong", record("refuted"), record("unproved"), ["weaker"], True),
+    "a wrong rule is refuted": ("wrong", record("unproved"), record("refuted"), ["stronger"], False),
+    "a right rule is proved": ("right", record("out of time"), record(), ["stronger"], False),
+    "of which nothing is known: refuted": ("", record(), record("refuted"), ["weaker"], True),
+    "of which nothing is known: proved": ("", record("refuted"), record(), ["weaker"], True),
+    "of which nothing is known: decided": ("", record("unproved"), record("refuted"), ["stronger"], False),
+    "a hypothesis": ("right", record(), record(hypotheses=said("x > 0")), ["new hypothesis"], True),
+    "one that is implied": (
+        "right",
+        record(hypotheses=said("x > 1")),
+        record(hypotheses=said("x != 0")),
+        ["fewer hypotheses"],
+        False,
+    ),
+    "one less": ("right", record(hypotheses=said("x > 0")), record(), ["fewer hypotheses"], False),
+    "slower": ("right", record(), record(seconds=3.5), ["slower"], True),
+    "hardly slower": ("right", record(), record(seconds=2.9), [], False),
+    "slower by little": ("right", record(seconds=0.1), record(seconds=0.9), [], False),
+    "faster": ("right", record(seconds=3.5), record(), ["faster"], False),
+    "a limit": ("right", record(), record(limits=["float32"]), ["narrower"], True),
+    "no gradient": ("right", record(), record(without_gradient=["x"]), ["narrower"], True),
+    "a size less": (
+        "right",
+        record(SIZES, sizes=[{"n": 2}, {"n": 3}]),
+        record(SIZES, sizes=[{"n": 2}]),
+        ["narrower"],
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("expected", "before", "now", "kinds", "fails"), CHANGES.values(), ids=CHANGES)
+def test_what_changed(expected: str, before: Record, now: Record, kinds: list[str], fails: bool) -> None:
+    found = changes(entry(expected), before, now)
+    assert [change.kind for change in found] == kinds
+    assert any(change.fails for change in found) == fails
+    assert all("tests/rule" in str(change) for change in found)
+
+
+def test_outside_of_the_model_nothing_fails_and_all_is_said() -> None:
+    (proved, weaker) = changes(entry("wrong", outside="it counts"), record("refuted"), record())
+    assert not proved.fails
+    assert not weaker.fails
+    assert str(proved).endswith("(outside the model: it counts)")
+
+
+def test_a_new_entry_is_compared_with_what_is_known_of_it() -> None:
+    assert [c.kind for c in changes(entry("wrong"), None, record())] == ["wrong and proved"]
+    assert changes(entry("right"), None, record("unproved")) == []
+
+
+def test_a_page_knows_no_hypotheses() -> None:
+    before = Record(id="tests/rule", verdict=UNDER, seconds=2.0)
+    assert changes(entry(), before, record(hypotheses=said("x > 0"), limits=["float32"])) == []
+
+
+IMPLIED = [
+    (["x > 0"], "x != 0", True),
+    (["x > 0"], "x >= 0", True),
+    (["x >= 0"], "x > 0", False),
+    (["x >= 0", "x != 0"], "x > 0", True),
+    (["x >= 1"], "x > 0", True),
+    (["x > 0"], "x > 1", False),
+    (["x != 0", "y != 0"], "x*y != 0", True),
+    (["x*y != 0"], "x != 0", True),
+    (["x != 0"], "x*y != 0", False),
+    (["x != 0"], "x**2 != 0", True),
+    (["x != 0"], "0*x != 0", False),
+    (["x != y"], "y != x", True),
+    (["2*x != 4*y"], "y - x/2 != 0", True),
+    (["x != y"], "y != 2*x", False),
+    (["x > 0"], "x > 0 or y > 0", True),
+    (["x > 0 or y > 0"], "x > 0", False),
+    (["x > 0 or x < 0"], "x != 0", True),
+    (["x > 1 or y > 1"], "x > 0 or y > 0", True),
+    (["x > 0"], "y > 0", False),
+    ([], "x > 0", False),
+]
+
+
+@pytest.mark.parametrize(("known", "asked", "follows"), IMPLIED)
+def test_implication(known: list[str], asked: str, follows: bool) -> None:
+    (statement,) = statements(asked)
+    assert implies([s for text in known for s in statements(text)], statement) == follows
+
+
+def test_implication_under_binders() -> None:
+    def of(relation: Any, variable: str, guards: tuple[t.Statement, ...] = ()) -> t.Statement:
+        holds = t.Compare(relation, t.Entry("x", (t.Index(variable),)), t.ZERO)
+        over = (t.Range(variable, t.Size("n")),)
+        return t.ForAll(over, t.Where(guards, holds) if guards else holds)
+
+    kept = t.Compare(">", t.Entry("y", ()), t.ZERO)
+    assert implies([of(">", "i")], of("!=", "j"))
+    assert implies([of(">", "i")], of(">", "i", (kept,)))
+    assert implies([of(">", "i", (kept,))], of("!=", "j", (kept,)))
+    assert not implies([of(">", "i", (kept,))], of(">", "i"))
+    assert not implies([of("!=", "i")], of(">", "i"))
+
+
+def test_a_tree_of_another_version_is_equal_or_new() -> None:
+    unknown = ["of the future", "x"]
+    assert not_implied([unknown], [unknown]) == []
+    assert not_implied([unknown], said("x > 0")) == [unknown]
+
+
+# --- the files
+
+
+def test_the_files_are_read_as_they_are_written(tmp_path: Path) -> None:
+    rows = [entry(), Entry(id="cases/a", where="corpus/cases/a.py:right", domain=["x > 0"])]
+    write(tmp_path / "entries", rows)
+    write(tmp_path / "records", [record(hypotheses=said("x > 0"))])
+    assert entries(tmp_path) == {row.id: row for row in rows}
+    assert records(tmp_path)["tests/rule"].hypotheses == said("x > 0")
+
+
+BAD = {
+    "no JSON": ('{"id": ', "tests.jsonl:2: "),
+    "an unknown field": ('{"id": "tests/b", "where": "m:b", "verdikt": "proved"}', "unknown field `verdikt`"),
+    "an unknown class": ('{"id": "tests/b", "where": "m:b", "expected": "maybe"}', "'maybe'"),
+    "no place": ('{"id": "tests/b"}', "`where`"),
+    "another source": ('{"id": "cases/b", "where": "m:b"}', "does not begin with 'tests/'"),
+    "twice": ('{"id": "tests/a", "where": "m:a"}', "stands twice"),
+}
+
+
+@pytest.mark.parametrize(("line", "message"), BAD.values(), ids=BAD)
+def test_a_bad_file_is_said_with_its_line(
+    line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "entries").mkdir()
+    (tmp_path / "entries" / "tests.jsonl").write_text('{"id": "tests/a", "where": "m:a"}\n' + line + "\n")
+    with pytest.raises(CorpusError, match=r"tests\.jsonl:2: "):
+        entries(tmp_path)
+    monkeypatch.setattr(command, "entries", lambda: entries(tmp_path))
+    assert command.main([]) == 2
+    assert message in capsys.readouterr().err
+
+
+# --- the runs
+
+PROGRAM = """
+import os, time
+from benchmarks.corpus.entries import Record
+from benchmarks.corpus.worker import serve
+
+def audited(entry):
+    kind = entry.where.partition(":")[2]
+    if kind == "exits":
+        os._exit(3)
+    while kind == "burns":
+        pass
+    if kind == "sleeps":
+        time.sleep(60)
+    print("this is no answer")
+    return Record(id=entry.id, verdict=kind, seconds=0.1, reason=str(os.getpid()))
+
+serve(lambda: audited)
+"""
+
+
+def stub(root: Path) -> Worker:
+    return Worker(root, ("-c", PROGRAM))
+
+
+def rows(*kinds: str) -> list[Entry]:
+    return [Entry(id=f"tests/{k}{kind}", where=f"tests.made_up:{kind}") for k, kind in enumerate(kinds)]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    (tmp_path / "certgrad").mkdir()
+    return Results(tmp_path / "results", tmp_path)
+
+
+def test_an_entry_that_ends_its_process_is_a_result(results: Results) -> None:
+    of = rows("proved", "exits", "burns", "sleeps", "refuted")
+    found = run(of, results, jobs=1, limit=0.2, worker=stub)
+    assert [found[e.id].verdict for e in of] == ["proved", "crashed", "out of time", "out of time", "refuted"]
+    assert found[of[1].id].reason == "the process ended with status 3"
+
+
+def test_a_run_goes_on_where_it_was(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = rows("proved", "refuted", "unproved")
+    told: list[str] = []
+    run(of[:2], results, jobs=1, worker=stub)
+    found = run(of, results, jobs=2, tell=lambda e, r: told.append(e.id), worker=stub)
+    assert told == [of[2].id]
+    assert [r.verdict for r in found.values()] == ["proved", "refuted", "unproved"]
+    assert [*found] == [e.id for e in of]
+    (results.root / "certgrad" / "changed.py").write_text("")
+    assert Results(results.folder.parent, results.root).get(of[0]) is None
+
+
+def test_outside_of_the_model_an_entry_has_a_process_of_its_own(results: Results) -> None:
+    of = [msgspec.structs.replace(e, outside="it counts") for e in rows("proved", "refuted")]
+    found = run(of, results, jobs=1, worker=stub)
+    assert len({r.reason for r in found.values()}) == 2
+
+
+def test_a_worker_that_does_not_start_is_an_error(results: Results) -> None:
+    with pytest.raises(RuntimeError, match="does not start"):
+        run(rows("proved"), results, jobs=1, worker=lambda root: Worker(root, ("-c", "raise SystemExit(1)")))
+
+
+def test_the_sample_is_fixed_and_fits() -> None:
+    of = rows(*("proved",) * 400)
+    known = {e.id: Record(id=e.id, verdict=PROVED, seconds=float(k % 50)) for k, e in enumerate(of)}
+    chosen = sample(of, known)
+    assert [e.id for e in chosen] == [e.id for e in sample(reversed(of), known)]
+    assert sum(known[e.id].seconds for e in chosen) <= running.SAMPLE
+    assert all(known[e.id].seconds <= running.LONG for e in chosen)
+    assert len(chosen) > 20
+
+
+def test_what_is_not_installed_is_not_run() -> None:
+    of = Entry(id="survey/a", where="nowhere.at_all:a", needs="nowhere.at_all")
+    assert not can_run(of)
+    assert not can_run(msgspec.structs.replace(of, needs="", stands="as its driver calls it"))
+    assert can_run(msgspec.structs.replace(of, needs="json"))
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("proved", 0), ("unproved", 1)])
+def test_the_exit_code(
+    verdict: str, code: int, results: Results, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (of,) = rows(verdict)
+    monkeypatch.setattr(command, "entries", lambda: {of.id: msgspec.structs.replace(of, expected="right")})
+    monkeypatch.setattr(command, "records", lambda: {of.id: Record(id=of.id, verdict=PROVED, seconds=0.1)})
+    monkeypatch.setattr(command, "run", lambda *a: run(*a, worker=stub))
+    arguments = ["--results", str(results.folder), "--root", str(results.root), "--jobs", "1"]
+    assert command.main(arguments) == code
+    assert ("nothing is worse" in capsys.readouterr().out) == (code == 0)
+    assert command.main([*arguments, "nothing/begins/so"]) == 2
+
+
+# --- the corpus as it is committed
+
+
+def test_its_files_are_in_order() -> None:
+    every, known = entries(), records()
+    assert set(known) <= set(every)
+    assert all(not e.twin or e.twin in every for e in every.values())
+    assert command.PAGE.read_text("utf-8") == page(every, known)
