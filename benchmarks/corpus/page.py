@@ -33,8 +33,8 @@ SOURCES = {
     "survey": "rules of packages: `benchmarks/wild`",
 }
 SLOWEST = 20
-OPEN = """Right and not proved for all shapes, or wrong and not refuted, with the reason. Attacks and traps, which aim at
-what is not decided, and the code of libraries are counted above."""
+OPEN = """Right and not proved for all shapes, or wrong and not refuted, with the reason. Attacks and traps, which aim
+at what is not decided, and the code of libraries are counted above."""
 COUNTED = ("attacks", "traps", "libraries", "survey")
 
 
