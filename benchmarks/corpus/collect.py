@@ -68,7 +68,7 @@ def _attacks() -> Iterator[Entry]:
 
 def _traps() -> Iterator[Entry]:
     for path in sorted((ROOT / "tests" / "obligations").glob("test_*.py")):
-        if "Trap" not in path.read_text():
+        if "Trap(" not in path.read_text("utf-8"):
             continue
         module = f"tests.obligations.{path.stem}"
         for name, trap in traps_of(importlib.import_module(module)).items():
