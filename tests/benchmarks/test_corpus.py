@@ -255,6 +255,13 @@ def test_a_run_goes_on_where_it_was(results: Results, monkeypatch: pytest.Monkey
     assert Results(results.folder.parent, results.root).get(of[0]) is None
 
 
+@pytest.mark.slow
+def test_on_dask(results: Results) -> None:
+    of = rows("proved", "exits", "refuted")
+    found = run(of, results, jobs=1, limit=2, worker=stub, dask="local")
+    assert [found[e.id].verdict for e in of] == ["proved", "crashed", "refuted"]
+
+
 def test_outside_of_the_model_an_entry_has_a_process_of_its_own(results: Results) -> None:
     of = [msgspec.structs.replace(e, outside="it counts") for e in rows("proved", "refuted")]
     found = run(of, results, jobs=1, worker=stub)
@@ -290,7 +297,7 @@ def test_the_exit_code(
     (of,) = rows(verdict)
     monkeypatch.setattr(command, "entries", lambda: {of.id: msgspec.structs.replace(of, expected="right")})
     monkeypatch.setattr(command, "records", lambda: {of.id: Record(id=of.id, verdict=PROVED, seconds=0.1)})
-    monkeypatch.setattr(command, "run", lambda *a: run(*a, worker=stub))
+    monkeypatch.setattr(command, "run", lambda *a, **more: run(*a, worker=stub, **more))
     arguments = ["--results", str(results.folder), "--root", str(results.root), "--jobs", "1"]
     assert command.main(arguments) == code
     assert ("nothing is worse" in capsys.readouterr().out) == (code == 0)
