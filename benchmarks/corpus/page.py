@@ -87,7 +87,7 @@ def _listed(entries: Iterable[Entry]) -> str:
 
 
 def _open(entries: Iterable[Entry], records: Mapping[str, Record]) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for entry in entries:
         record = records.get(entry.id)
         if record is None or entry.source in COUNTED or not entry.expected:
