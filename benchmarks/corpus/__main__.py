@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.corpus.entries import CORPUS, ROOT, CorpusError, Entry, Record, entries, records, write
 from benchmarks.corpus.run import LIMIT, Results, can_run, run, sample
+from certgrad.errors import UsageError
 
 SCRATCH = ROOT / ".certgrad_cache" / "corpus"
 PAGE = ROOT / "reports" / "corpus.md"
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("ids", nargs="*", help="only the entries whose ids begin with one of these")
     parser.add_argument("--sample", action="store_true", help="a fixed sample, under ten minutes on two processors")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--dask", default="", metavar="ADDRESS", help="on dask's workers: of a scheduler, or 'local'")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of processor time for an entry")
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout whose certgrad is asked")
     parser.add_argument("--against", type=Path, help="a checkout whose results, found before, stand for the records")
@@ -40,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return _run(options)
-    except CorpusError as error:
+    except (CorpusError, UsageError) as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -50,9 +52,8 @@ def _run(options: argparse.Namespace) -> int:
         from benchmarks.corpus.collect import collect
 
         print(*(f"new: {entry.id}" for entry in collect()), sep="\n")
-        return 0
     every, recorded = entries(), records()
-    if options.page:
+    if options.page or options.collect:
         _write(every, recorded)
         return 0
     chosen = [e for e in every.values() if not options.ids or e.id.startswith(tuple(options.ids))]
@@ -64,7 +65,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.known:
         now = {entry.id: record for entry in picked if (record := results.get(entry)) is not None}
     else:
-        now = run(picked, results, options.jobs, options.limit, _tell)
+        now = run(picked, results, options.jobs, options.limit, _tell, dask=options.dask)
     before = recorded
     if options.against is not None:
         other = Results(options.results, options.against.resolve())

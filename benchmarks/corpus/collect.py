@@ -14,10 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.corpus.entries import CORPUS, ROOT, Entry, entries, write
+from benchmarks.corpus.entries import CORPUS, ROOT, Entry, Expected, entries, write
 from benchmarks.corpus.traps import traps_of
 
-SIDES = ("right", "wrong")
+SIDES: tuple[Expected, Expected] = ("right", "wrong")
 
 
 def collect() -> list[Entry]:
@@ -68,7 +68,7 @@ def _attacks() -> Iterator[Entry]:
 
 def _traps() -> Iterator[Entry]:
     for path in sorted((ROOT / "tests" / "obligations").glob("test_*.py")):
-        if "Trap" not in path.read_text():
+        if "Trap(" not in path.read_text("utf-8"):
             continue
         module = f"tests.obligations.{path.stem}"
         for name, trap in traps_of(importlib.import_module(module)).items():
@@ -92,7 +92,7 @@ def _rules(source: str, target: str) -> Iterator[Entry]:
         declared = declaration_of(rule.rule, plain_function(unwrapped(rule.rule)))
         name = rule.name.partition(":")[2]
         intended = declared is not None and declared.surrogate
-        expected = "" if intended else "wrong" if name.startswith("wrong") else "right"
+        expected: Expected = "" if intended else "wrong" if name.startswith("wrong") else "right"
         of = target.rpartition(".")[2]
         where = Path(target).relative_to(ROOT).as_posix() if target.endswith(".py") else target
         of = Path(target).stem if target.endswith(".py") else of

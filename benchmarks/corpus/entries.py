@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+Expected = Literal["right", "wrong", ""]
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "corpus"
 
@@ -22,7 +23,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     id: str
     where: str
     """`module:object`, or `folder/file.py:object`; what that is depends on the source (`subjects`)."""
-    expected: Literal["right", "wrong", ""] = ""
+    expected: Expected = ""
     """Whether the rule is its function's derivative; empty where nobody decided that, or where it is none by intent."""
     twin: str = ""
     """The entry of the same function with, or without, the mistake."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from benchmarks.corpus.compare import PROVED, wrongly_proved, wrongly_refuted
 from benchmarks.corpus.entries import Entry, Record
+from certgrad.obligations.certificate import PROOFS
 
 INTRODUCTION = """# The corpus
 
@@ -32,7 +33,9 @@ SOURCES = {
     "survey": "rules of packages: `benchmarks/wild`",
 }
 SLOWEST = 20
-OPEN = ("unproved", "surrogate")
+OPEN = """Right and not proved for all shapes, or wrong and not refuted, with the reason. Attacks and traps, which aim
+at what is not decided, and the code of libraries are counted above."""
+COUNTED = ("attacks", "traps", "libraries", "survey")
 
 
 def page(entries: Mapping[str, Entry], records: Mapping[str, Record]) -> str:
@@ -46,6 +49,7 @@ def page(entries: Mapping[str, Entry], records: Mapping[str, Record]) -> str:
         "## Right and refuted",
         _listed(e for e in inside if e.id in records and wrongly_refuted(e, records[e.id])),
     ]
+    parts += ["## Open", OPEN, _table(("entry", "is", "verdict", "why"), _open(inside, records))]
     parts += ["## The slowest", "Seconds of the processor.", _slowest(inside, records)]
     if outside:
         parts += [
@@ -80,6 +84,17 @@ def _shown(record: Record | None) -> str:
 
 def _listed(entries: Iterable[Entry]) -> str:
     return "\n".join(f"- `{entry.id}`" for entry in entries) or "None."
+
+
+def _open(entries: Iterable[Entry], records: Mapping[str, Record]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for entry in entries:
+        record = records.get(entry.id)
+        if record is None or entry.source in COUNTED or not entry.expected:
+            continue
+        if record.verdict not in (PROOFS if entry.expected == "right" else ("refuted",)) and not record.excluded:
+            rows.append((f"`{entry.id}`", entry.expected, record.verdict, record.reason))
+    return rows
 
 
 def _slowest(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:

@@ -6,7 +6,8 @@ import hashlib
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
@@ -42,7 +43,7 @@ class Results:
     def put(self, entry: Entry, record: Record) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(entry)
-        half = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        half = path.with_suffix(f".{os.getpid()}")
         half.write_bytes(msgspec.json.encode(record))
         half.replace(path)
 
@@ -89,6 +90,7 @@ def run(
     limit: float = LIMIT,
     tell: Callable[[Entry, Record], None] = lambda entry, record: None,
     worker: Callable[[Path], Worker] = Worker,
+    dask: str = "",
 ) -> dict[str, Record]:
     """The records of all entries; those whose results are there already are not run again.
 
@@ -96,16 +98,60 @@ def run(
         jobs: so many processes.
         limit: seconds of processor time for an entry; after that it is `out of time`.
         tell: called with each result as it comes, those of earlier runs left out.
+        worker: makes a process that audits, for a checkout.
+        dask: `local`, or the address of a scheduler whose workers have this checkout on their path.
     """
-    found: dict[str, Record] = {}
-    waiting: deque[Entry] = deque()
-    for entry in entries:
-        if (known := results.get(entry)) is not None:
-            found[entry.id] = known
-        else:
-            waiting.append(entry)
-    said: SimpleQueue[tuple[Entry, Record] | BaseException | None] = SimpleQueue()
-    threads = [threading.Thread(target=_work, args=(waiting, results, limit, said, worker)) for _ in range(jobs)]
+    found = {entry.id: known for entry in entries if (known := results.get(entry)) is not None}
+    waiting = [entry for entry in entries if entry.id not in found]
+    ask = partial(_asked, worker=worker, root=results.root, limit=limit)
+    come = _on_dask(waiting, ask, dask, jobs) if dask else _in_processes(waiting, worker, results.root, limit, jobs)
+    for entry, record in come:
+        results.put(entry, record)
+        found[entry.id] = record
+        tell(entry, record)
+    return {entry.id: found[entry.id] for entry in entries}
+
+
+def _on_dask(
+    entries: Sequence[Entry], ask: Callable[[Entry], Record], address: str, jobs: int
+) -> Iterator[tuple[Entry, Record]]:
+    from certgrad.cli import _dask
+
+    return zip(entries, _dask.results(ask, entries, address, jobs), strict=True)
+
+
+_OF_THIS_PROCESS: dict[Path, Worker] = {}
+"""In a worker of dask: the process that audits for it, which an entry may end, and dask's does not."""
+
+
+def _asked(entry: Entry, worker: Callable[[Path], Worker], root: Path, limit: float) -> Record:
+    if root not in _OF_THIS_PROCESS:
+        _OF_THIS_PROCESS[root] = worker(root)
+    return _OF_THIS_PROCESS[root].ask(entry, limit)
+
+
+def _in_processes(
+    entries: Sequence[Entry], worker: Callable[[Path], Worker], root: Path, limit: float, jobs: int
+) -> Iterator[tuple[Entry, Record]]:
+    """The results as they come. Where the iteration is given up, the processes end."""
+    waiting, said = deque(entries), SimpleQueue[tuple[Entry, Record] | BaseException | None]()
+    workers = [worker(root) for _ in range(jobs)]
+
+    def work(process: Worker) -> None:
+        try:
+            while waiting:
+                try:
+                    entry = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    break
+                said.put((entry, process.ask(entry, limit)))
+        except BaseException as error:
+            said.put(error)
+        finally:
+            process.close()
+            said.put(None)
+
+    threads = [threading.Thread(target=work, args=(process,)) for process in workers]
     for thread in threads:
         thread.start()
     try:
@@ -116,36 +162,11 @@ def run(
                 raise one
             if one is None:
                 left -= 1
-                continue
-            entry, record = one
-            found[entry.id] = record
-            tell(entry, record)
+            else:
+                yield one
     finally:
         waiting.clear()
+        for process in workers:
+            process.end()
         for thread in threads:
             thread.join()
-    return {entry.id: found[entry.id] for entry in entries}
-
-
-def _work(
-    waiting: deque[Entry],
-    results: Results,
-    limit: float,
-    said: SimpleQueue[tuple[Entry, Record] | BaseException | None],
-    worker: Callable[[Path], Worker],
-) -> None:
-    process = worker(results.root)
-    try:
-        while waiting:
-            try:
-                entry = waiting.popleft()
-            except IndexError:  # another thread took the last one
-                break
-            record = process.ask(entry, limit)
-            results.put(entry, record)
-            said.put((entry, record))
-    except BaseException as error:
-        said.put(error)
-    finally:
-        process.close()
-        said.put(None)

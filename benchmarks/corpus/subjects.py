@@ -131,7 +131,7 @@ def _excluded(rule: Any, report: Any) -> bool:
     example = getattr(plain, "__globals__", {}).get("example")
     if example is None or not str(report.verdict).startswith("proved"):
         return False
-    point = SimpleNamespace(wrong_at=example, signature=report.certificate.signature[0])
+    point: Any = SimpleNamespace(wrong_at=example, signature=report.certificate.signature[0])
     names = {name: k for k, name in enumerate(inspect.signature(plain).parameters)}
     return any(doors.is_false(h.tree, names, point) for claim in report.claims for h in claim.hypotheses)
 

@@ -7,14 +7,13 @@ from typing import Any
 
 
 def traps_of(module: Any) -> dict[str, Any]:
-    """Each once, in the order of the module."""
+    """Each once, as it stands last, in the order of the module; of two with one name, the second is `NAME (2)`."""
     from tests.obligations.traps import Trap
 
     found: dict[str, Any] = {}
-    for value in vars(module).values():
-        for one in _held(value):
-            if isinstance(one, Trap):
-                found.setdefault(one.name, one)
+    for trap in (one for value in vars(module).values() for one in _held(value) if isinstance(one, Trap)):
+        known = next((name for name, one in found.items() if one.wrong is trap.wrong), None)
+        found[known or (f"{trap.name} (2)" if trap.name in found else trap.name)] = trap
     return found
 
 

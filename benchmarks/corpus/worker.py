@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -75,11 +76,17 @@ class Worker:
         how = f"the process ended with status {process.returncode}"
         return Record(id=entry.id, verdict="crashed", seconds=round(time.monotonic() - before, 2), reason=how)
 
+    def end(self) -> None:
+        """End the process, and those that it started. Any thread may call this; the one that asks notices."""
+        process = self._process
+        if process is not None and process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
     def close(self) -> None:
-        """End the process, and those that it started."""
+        """End it, and give back what it used."""
+        self.end()
         if self._process is not None:
-            if self._process.poll() is None:
-                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             for pipe in (self._process.stdin, self._process.stdout):
                 if pipe is not None:

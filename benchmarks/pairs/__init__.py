@@ -1,8 +1,7 @@
 """Pairs of derivative rules as people write them, a right one and a wrong twin, by someone who did not see the kernel.
 
-`python -m benchmarks.pairs functions corners:huber` audits classes, or pairs whose names hold a word, and writes
-`reports/pairs.md`; `python -m benchmarks.pairs.numbers functions` checks by floats that the right rules are right and
-the wrong ones wrong.
+`python -m benchmarks.corpus pairs/functions pairs/corners:huber` audits them; `python -m benchmarks.pairs.numbers
+functions` checks by floats that the right rules are right and the wrong ones wrong.
 """
 
 CLASSES = {

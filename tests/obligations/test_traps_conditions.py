@@ -1,10 +1,9 @@
 """Conditions: divisions that cancel, branches that are not selected, guards, domains of functions."""
 
 import jax.numpy as jnp
-import pytest
 from jax import lax
 
-from tests.obligations.traps import Trap, check, declare, named
+from tests.obligations.traps import Trap, declare
 
 where = jnp.where
 
@@ -150,13 +149,3 @@ GUARDS = [
         hypotheses={"x ≠ 0"},
     ),
 ]
-
-
-@pytest.mark.parametrize("trap", named(DIVISIONS))
-def test_divisions(trap):
-    check(trap)
-
-
-@pytest.mark.parametrize("trap", named(GUARDS))
-def test_guards(trap):
-    check(trap)

@@ -2,10 +2,9 @@
 
 import jax
 import jax.numpy as jnp
-import pytest
 from jax import lax
 
-from tests.obligations.traps import Trap, check, declare, named
+from tests.obligations.traps import Trap, declare
 
 where = jnp.where
 
@@ -256,18 +255,3 @@ SPECIAL = [
         hypotheses={"x^2 + y^2 ≠ 0", "y ≠ 0 or x > 0"},
     ),
 ]
-
-
-@pytest.mark.parametrize("trap", named(ROOTS_AND_LOGARITHMS))
-def test_roots_and_logarithms(trap):
-    check(trap)
-
-
-@pytest.mark.parametrize("trap", named(POWERS))
-def test_powers(trap):
-    check(trap)
-
-
-@pytest.mark.parametrize("trap", named(SPECIAL))
-def test_special_functions(trap):
-    check(trap)

@@ -6,7 +6,7 @@ import pytest
 
 from certgrad.errors import CertgradError, DomainError, RuleError, TraceError
 from certgrad.obligations import audit
-from tests.obligations.traps import Trap, check, declare, named
+from tests.obligations.traps import Trap, declare
 
 where = jnp.where
 
@@ -168,16 +168,6 @@ CONSTRAINTS = [
         hypotheses={"x ≠ lo"},
     ),
 ]
-
-
-@pytest.mark.parametrize("trap", named(DOMAINS))
-def test_domains(trap):
-    check(trap)
-
-
-@pytest.mark.parametrize("trap", named(CONSTRAINTS))
-def test_constraints_of_parameters(trap):
-    check(trap)
 
 
 VACUOUS = {

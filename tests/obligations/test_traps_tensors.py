@@ -2,12 +2,11 @@
 
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from jax import lax
 
 from certgrad.obligations import audit
 from certgrad.ops._declare import axis_of, case
-from tests.obligations.traps import Trap, check, declare, error, named
+from tests.obligations.traps import Trap, declare, error
 
 where = jnp.where
 A = np.array([[1.0, 2.0], [3.0, 5.0]])
@@ -274,11 +273,6 @@ def test_axes_counted_from_the_end():
         lambda x, g, *, axis: jnp.expand_dims(g, axis) + x,
     )
     assert audit(wrong).verdict == "refuted"
-
-
-@pytest.mark.parametrize("trap", named(CONTRACTIONS))
-def test_contractions(trap):
-    check(trap)
 
 
 def test_a_repeated_argument_size():
