@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?= -n 2 --dist worksteal
 DEPENDS := pyproject.toml constraints.txt
 
-.PHONY: help audit test lint format report docs dist sbom clean
+.PHONY: help audit test bench lint format report docs dist sbom clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the targets.
@@ -27,6 +27,9 @@ audit: $(VENV)/.installed  ## Prove the op library and print the audit.
 # With bytecode, whatever the environment says: the tests start many processes, and each would compile certgrad anew.
 test: $(VENV)/.installed-dev  ## Run the tests.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: $(VENV)/.installed-dev  ## Measure what it costs, and compare. SHORT=1: a sample. ARGS=--accept: commit new values.
+	$(BIN)/python -m benchmarks.bench $(if $(SHORT),--short) $(ARGS)
 
 lint: $(VENV)/.installed-dev  ## Run ruff, mypy and the import contracts.
 	$(BIN)/ruff check .

@@ -98,5 +98,5 @@ def shown(figure: Figure) -> str:
         return "not run"
     text = f"{figure.value:.3g} {figure.unit}".strip()
     if figure.peer:
-        text += f" ({figure.relative:.3g} × {figure.beside})"
-    return text
+        return f"{text} ({figure.relative:.3g} × {figure.beside})"
+    return f"{text} × {figure.beside}" if figure.beside else text

@@ -17,7 +17,7 @@ TITLES = {
     "ops": "Running the library",
     "training": "Training",
 }
-HEADER = ("figure", "now", "beside", "last committed", "aim", "of what")
+HEADER = ("figure", "now", "last committed", "aim", "of what")
 
 INTRODUCTION = f"""# What it costs
 
@@ -44,7 +44,7 @@ def _sections(now: Mapping[str, Sequence[Figure]], last: Mapping[str, Sequence[F
 def _row(figure: Figure, before: Figure | None) -> str:
     aim = "" if figure.at_most is None else f"{figure.at_most:g} {figure.unit}".strip()
     committed = "new" if before is None else shown(before)
-    return _line((figure.name, shown(figure), figure.beside, committed, aim, figure.note))
+    return _line((figure.name, shown(figure), committed, aim, figure.note))
 
 
 def _line(cells: Sequence[str]) -> str:
