@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.bench._clock import python, seconds
-from benchmarks.bench._declared import CASES, Rule, in_modules, of_reports, warm_up
 from benchmarks.bench._figure import Figure
+from benchmarks.bench._subjects import CASES, Rule, in_modules, of_reports, warm_up
 
 RULES = (
     "r02_causal_alignment",
@@ -64,5 +64,5 @@ def _rules() -> dict[str, Rule]:
 if __name__ == "__main__":
     rule = _rules()[sys.argv[1]]
     warm_up()
-    spent, report = seconds(rule.check)
-    print(report.verdict.split()[0], spent)
+    spent, verdict = seconds(rule.audit)
+    print(verdict.split()[0], spent)

@@ -1,8 +1,9 @@
-"""Declared rules, each with a run of `certgrad.check` and one of `check_grads`, its peer."""
+"""Rules and ops, each with its audit and its peer, `check_grads`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -16,10 +17,11 @@ from jax.test_util import check_grads
 
 from benchmarks.bench import _drawn
 from benchmarks.bench._clock import ROOT, seconds
-from certgrad import check
-from certgrad.rules import Report
+from certgrad import audit, check
+from certgrad.ops import Op
 from certgrad.rules._declaration import Declaration, declaration_of
 from certgrad.rules._layers import plain_function, unwrapped
+from tests.ops.sampling import draw
 
 CASES = ROOT / "corpus" / "cases"
 """Rules from public reports of bugs, `wrong` and `right` in a file, with the arrays of `example()`."""
@@ -34,9 +36,9 @@ class Rule:
     declared: Declaration
     example: Callable[[], Any]
 
-    def check(self) -> Report:
-        """All that a user's call does."""
-        return check(self.function, self.declared.signature, **self.declared.options)
+    def audit(self) -> str:
+        """The verdict, after all that a user's call does."""
+        return check(self.function, self.declared.signature, **self.declared.options).verdict
 
     def check_grads(self) -> None:
         """JAX's numerical check, order 1. Raises AssertionError where a derivative differs."""
@@ -61,36 +63,54 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class LibraryOp:
+    """An op, or one that is broken, with all of its cases."""
+
+    name: str
+    op: Op
+
+    def audit(self) -> str:
+        """The verdict."""
+        return audit(self.op).verdict
+
+    def check_grads(self) -> None:
+        """JAX's numerical check of each case, rules included, at a point of its domain. Raises AssertionError."""
+        for case in self.op.cases:
+            call = draw(self.op, case, zlib.crc32(self.op.name.encode()))
+            check_grads(call.run, tuple(call.floats), order=1, modes=("fwd", "rev"))
+
+
+@dataclass(frozen=True)
 class Timed:
     """Processor seconds of both sides, and the verdict."""
 
-    rule: Rule
-    check: float
+    name: str
+    audit: float
     grads: float
-    report: Report
+    verdict: str
 
     @property
     def ratio(self) -> float:
-        return self.check / self.grads
+        return self.audit / self.grads
 
 
-def timed(rules: list[Rule]) -> Iterator[Timed]:
+def timed(subjects: Sequence[Rule | LibraryOp]) -> Iterator[Timed]:
     """Both sides of every rule, each cold, who goes first alternating."""
     warm_up()
-    for k, rule in enumerate(rules):
+    for k, subject in enumerate(subjects):
         if k % 2:
-            grads = _grads(rule)
-            check_seconds, report = seconds(rule.check)
+            grads = _grads(subject)
+            spent, verdict = seconds(subject.audit)
         else:
-            check_seconds, report = seconds(rule.check)
-            grads = _grads(rule)
-        yield Timed(rule, check_seconds, grads, report)
+            spent, verdict = seconds(subject.audit)
+            grads = _grads(subject)
+        yield Timed(subject.name, spent, grads, verdict)
 
 
-def _grads(rule: Rule) -> float:
+def _grads(subject: Rule | LibraryOp) -> float:
     def run() -> None:
         with suppress(AssertionError):  # of a wrong rule; and a tolerance may be too small for a right one
-            rule.check_grads()
+            subject.check_grads()
 
     with jax.enable_x64(True):
         return seconds(run)[0]
