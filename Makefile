@@ -16,7 +16,7 @@ JOBS ?= 2
 PYTEST_ARGS ?= -n 2 --dist worksteal
 DEPENDS := pyproject.toml constraints.txt
 
-.PHONY: help audit test corpus lint format report docs dist sbom clean
+.PHONY: help audit test corpus bench lint format report docs dist sbom clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the targets.
@@ -34,6 +34,9 @@ test: $(VENV)/.installed-dev  ## Run the tests.
 corpus: $(VENV)/.installed-dev  ## Audit the corpus and print what differs from its records.
 	$(BIN)/python -m benchmarks.corpus --jobs $(JOBS) $(if $(SAMPLE),--sample) $(if $(ACCEPT),--accept) \
 	    $(if $(DASK),--dask $(DASK))
+
+bench: $(VENV)/.installed-dev  ## Measure what it costs, and compare. SHORT=1: a sample. ARGS=--accept: commit new values.
+	$(BIN)/python -m benchmarks.bench $(if $(SHORT),--short) $(ARGS)
 
 lint: $(VENV)/.installed-dev  ## Run ruff, mypy and the import contracts.
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Each op's reference: JAX's own code for the same function, used by the tests and by `benchmarks/ops_vs_jax.py`.
+"""Each op's reference: JAX's own code for the same function, used by the tests and by `benchmarks/bench/ops.py`.
 
 One module a chapter of the catalogue, each with a table from the names of ops to their references. An op without an
 entry is compared with the function that it names as its `like`.

@@ -34,7 +34,7 @@ class Reference:
     slow: str = ""
     """Why the gradient may take more than 1.5 times as long as the reference's."""
     sizes: Mapping[str, int] = field(default_factory=dict)
-    """Dimensions in the benchmark, where those of `benchmarks/ops_vs_jax.py` do not suit; a star group's under "*b"."""
+    """Dimensions in the benchmark, where those of `benchmarks/bench/ops.py` do not suit; a star group's under "*b"."""
     derivatives: int = 2
     """How often JAX can differentiate it."""
     takes_integers: bool = True

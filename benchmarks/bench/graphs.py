@@ -1,0 +1,104 @@
+"""Tracing and certifying a graph: how it grows with the number of nodes, and GPT-2 with 12 layers."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from benchmarks.bench._clock import least, python, seconds
+from benchmarks.bench._figure import Figure, ratio
+from certgrad import certify, trace
+from examples.models.transformers import gpt2_in_full
+
+LENGTHS = (1_000, 16_000, 128_000, 1_000_000)
+SHORT_LENGTHS = (100, 500)
+A_NODE, GIGABYTES = 0.06, 4.0
+COLD, WITH_LEMMAS = 1.0, 1.0
+LIMIT, SHORT_LIMIT = 600, 20
+"""Seconds of processor time for a chain or a model."""
+
+
+def figures(short: bool) -> Iterator[Figure]:
+    """Each chain and GPT-2 in a process of its own, whose memory is its own too."""
+    limit = SHORT_LIMIT if short else LIMIT
+    for nodes in SHORT_LENGTHS if short else LENGTHS:
+        names = {_name(nodes): "ms a node"} | ({_memory(nodes): "GB"} if nodes == LENGTHS[-1] else {})
+        yield from _apart(str(nodes), names, limit)
+    yield from _apart("gpt2", {GPT2_COLD: "s"} if short else {GPT2_COLD: "s", GPT2_WARM: ""}, limit, short)
+
+
+def _name(nodes: int) -> str:
+    return f"trace and certify a chain of {nodes:,} nodes"
+
+
+def _memory(nodes: int) -> str:
+    return f"memory of a chain of {nodes:,} nodes"
+
+
+GPT2_COLD = "trace and certify GPT-2, 12 layers, cold"
+GPT2_WARM = "trace and certify GPT-2, 12 layers, lemmas known"
+
+
+def _apart(what: str, names: dict[str, str], limit: int, short: bool = False) -> Iterator[Figure]:
+    """The figures of one graph; those that its process does not come to within the limit have no value."""
+    done = python("-m", "benchmarks.bench.graphs", what, *(["short"] if short else []), limit=limit)
+    measured = {one["name"]: Figure(**one) for one in map(json.loads, done.output.splitlines())}
+    last = (done.errors.strip().splitlines() or ["no message"])[-1]
+    note = f"not done in {limit} s" if done.out_of_time else f"it failed: {last}"
+    for name, unit in names.items():
+        yield measured.get(name, Figure(name, None, unit, note=note))
+
+
+def chain(nodes: int) -> Callable[[Any], Any]:
+    """`tanh`, then a product, in turn."""
+
+    def f(x: Any) -> Any:
+        for _ in range(nodes // 2):
+            x = jnp.tanh(x) * 0.5
+        return jnp.sum(x)
+
+    return f
+
+
+def _certified(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    certificate = certify(trace(fn, *args))
+    assert certificate.verdict.startswith("proved"), certificate.verdict
+    return certificate
+
+
+def _of_chain(nodes: int) -> Iterator[Figure]:
+    _certified(chain(10), ("4",))  # the lemmas, and all that a first use loads
+    x = jnp.ones(4)
+    peer = seconds(lambda: jax.make_jaxpr(chain(nodes))(x))[0]
+    ours = seconds(lambda: _certified(chain(nodes), ("4",)))[0]
+    each = 1e3 / nodes
+    yield Figure(_name(nodes), ours * each, "ms a node", peer * each, "jax.make_jaxpr", A_NODE, f"{ours:.2f} s")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    yield Figure(_memory(nodes), memory, "GB", at_most=GIGABYTES)
+
+
+def _of_gpt2(short: bool) -> Iterator[Figure]:
+    fn, args = gpt2_in_full()
+    jax.make_jaxpr(fn)(*args)  # JAX's own start
+    cold, certificate = seconds(lambda: _certified(fn, args))
+    jax.clear_caches()
+    peer = seconds(lambda: jax.make_jaxpr(fn)(*args))[0]
+    note = f"{len(certificate.graph.nodes)} nodes, {len(certificate.lemmas)} lemmas"
+    yield Figure(GPT2_COLD, cold, "s", peer, "jax.make_jaxpr", COLD, note)
+    if not short:
+        rounds = 3 if cold < 10 else 1
+        ours = least(rounds, lambda: (jax.clear_caches(), _certified(fn, args)))
+        theirs = least(rounds, lambda: (jax.clear_caches(), jax.make_jaxpr(fn)(*args)))
+        yield ratio(GPT2_WARM, ours, theirs, "jax.make_jaxpr", WITH_LEMMAS)
+
+
+if __name__ == "__main__":
+    for figure in _of_gpt2("short" in sys.argv) if sys.argv[1] == "gpt2" else _of_chain(int(sys.argv[1])):
+        print(json.dumps(asdict(figure)), flush=True)
