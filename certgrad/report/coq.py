@@ -59,7 +59,7 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
         lines += [f"| {reason} | {count} |" for reason, count in sorted(why.items(), key=lambda x: (-x[1], x[0]))]
     lines += ["", "## By op", "", "| op | accepted | defined | not accepted |", "| --- | ---: | ---: | --- |"]
     for result in sorted(results, key=lambda r: r.subject):
-        own = result.obligations
+        own = [*result.obligations]
         where = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED)]
         left = [f"`{one.law.name}`: {one.why}" for one in own if not one.accepted]
         counts = f"{_accepted(own)} of {len(own)} | {_accepted(where)} of {len(where)}"
