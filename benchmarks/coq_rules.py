@@ -23,11 +23,14 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import msgspec
 
-from certgrad.coq import DEFINED, File, Judged, Kernel, Library, Result
-from certgrad.obligations.certificate import Certificate
-from certgrad.rules._by_name import examined
-from certgrad.rules._find import find
+from certgrad.coq import DEFINED, File, Judged, Kernel, Library, Obligation, Result
+from certgrad.obligations.auditing.heard import heard
+from certgrad.obligations.certificate import Certificate, sealed
+from certgrad.obligations.generality.traces import Traces
+from certgrad.rules._by_name import declarations_of, examined
+from certgrad.rules._find import Found, find
 from certgrad.rules._printed import print_rule
+from certgrad.rules._verify import AsAudited, as_audited
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "reports" / "coq_rules.md"
@@ -66,14 +69,18 @@ def printed(targets: Sequence[str] = (*EXAMPLES, *PACKAGES)) -> Iterator[Printed
             if certificate.verdict in PROVED:
                 yield Printed(target, print_rule(certificate, one), False)
             elif certificate.verdict == "refuted" and target in EXAMPLES:
-                yield Printed(target, print_rule(claimed_proved(certificate), one), True)
+                yield Printed(target, print_rule(claimed_proved(certificate, one), one), True)
 
 
-def claimed_proved(certificate: Certificate) -> Certificate:
-    """A certificate that says of a wrong rule that its derivative is proved."""
+def claimed_proved(certificate: Certificate, rule: Found) -> Certificate:
+    """A certificate that says of a wrong rule that its derivative is proved, of all that its code is traced to."""
+    (declared,) = declarations_of(rule, {})
+    audited = as_audited(rule, declared, certificate)
+    assert isinstance(audited, AsAudited)
+    (part,) = audited.parts
     change = msgspec.structs.replace
     claims = [change(c, cases=[change(case, verdict="proved") for case in c.cases]) for c in certificate.claims]
-    return change(certificate, claims=claims)
+    return sealed(change(certificate, claims=claims, digest=heard(Traces(part), []).digest))
 
 
 def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> str:
@@ -82,7 +89,8 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> st
     wrong = [(p, r) for p, r in rows if p.wrong]
     fooled = [r.subject for _, r in wrong if r.whole]
     stated = [j for _, r in right for j in r.claims]
-    obligations = [j for j in stated if not j.kind.endswith(DEFINED)]
+    obligations = [one for _, r in right for one in r.obligations]
+    defined = [j for j in stated if j.kind.endswith(DEFINED)]
     lines = [
         "# Rules in code that Coq accepts",
         "",
@@ -93,8 +101,8 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> st
         f"A proof may take {limit} s. JAX {jax.__version__}, Coq {version}.",
         "",
         f"**{sum(r.whole for _, r in right)} of {len(right)} rules accepted**: {_accepted(obligations)} of "
-        f"{len(obligations)} obligations, {_accepted(stated) - _accepted(obligations)} of "
-        f"{len(stated) - len(obligations)} theorems that the programs are defined.",
+        f"{len(obligations)} obligations with their programs defined, {_accepted(defined)} of {len(defined)} theorems "
+        "that these are.",
         "",
         f"Of {len(wrong)} wrong rules with certificates that claim them proved, **{len(fooled)} accepted**.",
         "",
@@ -125,7 +133,7 @@ def _kind(judged: Judged) -> str:
     return judged.kind.replace("_", " ")
 
 
-def _accepted(judged: Sequence[Judged]) -> int:
+def _accepted(judged: Sequence[Judged] | Sequence[Obligation]) -> int:
     return sum(j.accepted for j in judged)
 
 

@@ -1,5 +1,6 @@
 """How many lines a `proved` rests on, by package: everything that auditing a rule imports, and what of it can only hurt
-a refutation, a print or a second check; and how many an `accepted by Coq`.
+a refutation, a print or a second check; and how many an `accepted by Coq`: the specification and the printer whole, and
+each file of which a function runs when a user's rule is printed.
 
 Lines of code: neither blank nor comment nor docstring. Run from anywhere:
 `python benchmarks/trusted_lines.py [--write]`;
@@ -11,11 +12,13 @@ from __future__ import annotations
 import ast
 import io
 import re
+import subprocess
 import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from types import FrameType
 
 ROOT = Path(__file__).parents[1]
 KERNEL = ROOT / "certgrad" / "obligations"
@@ -65,6 +68,30 @@ BESIDE_COQ = {
     "graphs": (WHOLE, "another graph than the certificate's"),
 }
 """What stands between a rule or a graph and a wrong `accepted by Coq`, beside JAX's tracing and Coq."""
+RUN = {
+    "finding the rule, and its declaration": (
+        ("rules/*", "ops/*", "hypotheses/*"),
+        "another rule than the certificate's",
+    ),
+    "tracing its code": (
+        (
+            "obligations/tracing/**/*",
+            "obligations/prove/*",
+            "obligations/verify/*",
+            "obligations/certificate.py",
+            "*.py",
+        ),
+        "another program than the one that runs",
+    ),
+    "what its code asks of sizes and dtypes": (
+        ("obligations/generality/*", "obligations/auditing/*", "obligations/conformance/*"),
+        "a size at which another program runs",
+    ),
+    "sizes as polynomials": (("obligations/terms/*", "obligations/assume/*"), "two sizes that count as one"),
+    "points, complex numbers": (("**/*",), "any of these"),
+}
+"""What runs beside these when a user's rule is printed. Which files are called is measured; these are groups of them."""
+RULES = ROOT / "tests" / "coq" / "rules_for_coq.py"
 EVALUATED = {f"specification/{name}.py" for name in ("evaluate", "numbers", "document", "examples", "text")}
 """The specification as numbers and as a page: nothing that is printed for Coq comes from it."""
 
@@ -120,11 +147,52 @@ def table_beside_coq() -> str:
         numbers = counted(files)
         total.update(dict(enumerate(numbers)))
         lines.insert(2, f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} | {error} |")
+    run = called() - left - {PACKAGE / name for name in EVALUATED}
+    for name, (patterns, error) in RUN.items():
+        files = run & {f for pattern in patterns for f in PACKAGE.glob(pattern)}
+        run -= files
+        if files:
+            numbers = counted(files)
+            total.update(dict(enumerate(numbers)))
+            lines.append(f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} | {error} |")
     lines.append(f"| **what `accepted by Coq` rests on** | {' | '.join(f'**{total[k]:,}**' for k in range(3))} | |")
     return "\n".join(lines)
 
 
+def called() -> set[Path]:
+    """The files of certgrad whose functions are called while rules of a user's are printed, in a process of its own."""
+    run = [sys.executable, __file__, "--called"]
+    done = subprocess.run(run, check=True, capture_output=True, text=True, cwd=ROOT)
+    return {ROOT / name for name in done.stdout.splitlines() if name.startswith("certgrad")}
+
+
+def print_called() -> None:
+    """Print a user's rules for Coq, and name the files of certgrad whose functions that calls."""
+    sys.path.insert(0, str(ROOT))
+    from certgrad.rules._by_name import examined
+    from certgrad.rules._find import find
+    from certgrad.rules._printed import print_rule
+
+    rules = [one for one in find(str(RULES)).rules if "wrong" not in one.name]
+    certificates = [examined(one, {}).certificate for one in rules]
+    files: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name != "<module>":
+            files.add(frame.f_code.co_filename)
+
+    sys.setprofile(note)
+    for certificate, one in zip(certificates, rules, strict=True):
+        assert certificate is not None
+        print_rule(certificate, one).text()
+    sys.setprofile(None)
+    print("\n".join(sorted(str(Path(f).relative_to(ROOT)) for f in files if Path(f).is_relative_to(PACKAGE))))
+
+
 def main() -> None:
+    if "--called" in sys.argv[1:]:
+        print_called()
+        return
     for mark, found in zip(MARKS, (table(), table_beside_coq()), strict=True):
         print(f"{found}\n")
         if "--write" in sys.argv[1:]:

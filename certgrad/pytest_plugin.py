@@ -202,9 +202,9 @@ class RuleItem(pytest.Item):
         """Prove it. A rule that cannot be audited is skipped with the reason, and one that the baseline covers is an
         expected failure.
         """
-        from certgrad.obligations.certificate import ignoring, stated
+        from certgrad.obligations.certificate import fails, ignoring, stated
         from certgrad.report import json
-        from certgrad.rules._findings import MISDECLARED, NOT_AUDITED, findings_of
+        from certgrad.rules._findings import ERRORS, UNSEEN, findings_of
 
         result = self._audited()
         own, second = (json.decode(one) if one else None for one in (result.certificate, result.second))
@@ -224,14 +224,16 @@ class RuleItem(pytest.Item):
         left = [f for f in wanted if f.code not in known]
         texts = {r.code: r.text for r in result.remarks}
         said = [f"{f.code} {texts[f.code]}" for f in left if f.code in texts]
-        if any(f.verdict in failing for f in left):
+        claims = [c for one in (certificate, second) if one is not None for c in one.claims]
+        wrong = {(c.code, c.verdict) for c in claims if fails(c, failing)}
+        if any((f.code, f.verdict) in wrong for f in left):
             raise NotCertifiedError(result.report or f"{self.found.name} ({self.found.where}): {_verdicts(left)}")
-        if said and (self.strict or any(f.code == MISDECLARED for f in left)):
+        if said and (self.strict or any(f.code in ERRORS for f in left)):
             raise NotCertifiedError("\n".join([f"{self.found.name} ({self.found.where})", *said]))
         if known:
             pytest.xfail(f"in the baseline: {', '.join(sorted(known))}")
         if certificate is None:
-            pytest.skip(next((texts[c] for c in (NOT_AUDITED, MISDECLARED) if c in texts), "; ".join(result.notes)))
+            pytest.skip(next((text for code, text in texts.items() if code in UNSEEN), "; ".join(result.notes)))
         if not any(self._wants(claim.code) for claim in certificate.claims):
             pytest.skip("the configuration selects none of its obligations")
 

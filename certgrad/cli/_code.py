@@ -66,10 +66,9 @@ class Rule:
     @property
     def missing(self) -> bool:
         """It is a rule, and no module that does not import, and could not be audited."""
-        from certgrad.rules._findings import MISDECLARED, NOT_AUDITED
+        from certgrad.rules._findings import UNSEEN
 
-        unaudited = any(r.code in (NOT_AUDITED, MISDECLARED) for r in self.remarks)
-        return self.certificate is None and ":" in self.name and unaudited
+        return self.certificate is None and ":" in self.name and any(r.code in UNSEEN for r in self.remarks)
 
     @property
     def findings(self) -> "list[Finding]":
@@ -113,9 +112,9 @@ class Code:
     def looked(self) -> "Looked":
         """Where a rule would have been found."""
         from certgrad.rules._baseline import Looked
-        from certgrad.rules._findings import MISDECLARED, NOT_AUDITED
+        from certgrad.rules._findings import UNSEEN
 
-        unseen = [rule.name for rule in self.rules if any(r.code in (NOT_AUDITED, MISDECLARED) for r in rule.remarks)]
+        unseen = [rule.name for rule in self.rules if any(r.code in UNSEEN for r in rule.remarks)]
         return Looked(tuple(self.names), tuple(unseen))
 
 

@@ -75,18 +75,18 @@ def module_of(op: str) -> str:
 
 
 def summary(results: "Sequence[Result]") -> str:
-    """One line: how many theorems Coq's kernel accepts."""
-    from certgrad.coq import DEFINED, HOLD, is_obligation
+    """One line: how many obligations Coq's kernel accepts, each with that its programs are defined."""
+    from certgrad.coq import HOLD
 
-    stated = [j for r in results for j in r.judged if j.stated]
-    judged = [j for j in stated if is_obligation(j.kind)]
-    accepted = sum(j.accepted for j in judged)
-    defined = sum(j.accepted for j in stated if j.kind.endswith(DEFINED))
-    held = [j.accepted for j in stated if j.kind == HOLD]
+    judged = [one for r in results for one in r.obligations]
+    accepted = sum(one.accepted for one in judged)
+    laws = sum(one.law.accepted for one in judged)
+    alone = f" ({laws - accepted} of these hold, and are not shown to be defined)" if laws > accepted else ""
+    held = [j.accepted for r in results for j in r.judged if j.stated and j.kind == HOLD]
     together = f"; of {len(held)} sets of hypotheses {sum(held)} shown to hold somewhere" if held else ""
     return (
-        f"{accepted} of {len(judged)} obligations accepted by Coq, {len(judged) - accepted} not accepted; "
-        f"the programs of {defined} defined where their hypotheses hold{together}"
+        f"{accepted} of {len(judged)} obligations accepted by Coq with their programs defined where their hypotheses "
+        f"hold, {len(judged) - accepted} not accepted{alone}{together}"
     )
 
 
@@ -118,7 +118,8 @@ def _judged(
     from certgrad.obligations.cache import package_is_as_it_was, package_surroundings
 
     surroundings, ops = package_surroundings(), set(_library.names())
-    keys = {one.op: f"{surroundings}\n{checksum(one)}" for one in of_rules(certificates) if one.op in ops}
+    whole = [one for one in of_rules(certificates) if one.op in ops and one.checksum == checksum(one)]
+    keys = {one.op: f"{surroundings}\n{one.checksum}" for one in whole}
     before = {op: found for op, key in keys.items() if (found := kernel.memory.known_file(key))}
     files = printed([one for one in certificates if getattr(one, "op", "") not in before], target)
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from certgrad.cli._code import Code, Rule
 from certgrad.cli._select import Selection
-from certgrad.obligations.certificate import HOLDS, ORDER, VerdictName
+from certgrad.obligations.certificate import HOLDS, ORDER, VerdictName, fails
 from certgrad.report.audited import Audited, Remarked
+from certgrad.rules._findings import ERRORS
 
 if TYPE_CHECKING:
     from certgrad.rules._configuration import Configuration
@@ -55,12 +56,14 @@ def judge(
     strict: bool,
     fail_on: Collection[str],
 ) -> Judged:
-    """Which findings are left, and whether there is one to fail on: refuted, if nothing else is said."""
+    """Which findings are left, and whether there is one to fail on: refuted or contradicted in floats, if nothing else
+    is said, a declaration that does not fit, and a module that does not import.
+    """
     verdicts = failing(fail_on, strict=strict)
     audited = list(library)
     notes: list[str] = []
     remarks: list[Remarked] = []
-    failed = any(claim.verdict in verdicts for one in library for claim in one.certificate.claims)
+    failed = any(fails(claim, verdicts) for one in library for claim in one.certificate.claims)
     covered = missing = 0
     for rule in rules:
         missing += rule.missing
@@ -71,9 +74,9 @@ def judge(
                 Audited(rule.certificate, rule.seconds, rule.reproduction, rule.place, frozenset(known), rule.exhibit)
             )
             claims = [c for c in rule.certificate.claims if c.code not in known]
-            failed = failed or any(c.verdict in verdicts for c in claims)
+            failed = failed or any(fails(c, verdicts) for c in claims)
         said = [
-            Remarked(rule.name, r.code, r.text, rule.place, strict or r.code == _ALWAYS, r.code in known)
+            Remarked(rule.name, r.code, r.text, rule.place, strict or r.code in ERRORS, r.code in known)
             for r in rule.remarks
         ]
         if rule.ignored:  # no row and no finding is left of it, and nothing that fails
@@ -92,5 +95,3 @@ def failing(named: Collection[str], *, strict: bool) -> frozenset[VerdictName]:
 
 ALL = "every obligation is ignored: {}"
 _IGNORED = "CG205"
-_ALWAYS = "CG206"
-"""A declaration that does not fit its rule is an error, and no gap of the proof."""

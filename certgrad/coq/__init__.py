@@ -1,10 +1,10 @@
 """Certificates in Coq: printed from the specification's reading of the traced programs, and judged by Coq's kernel."""
 
 from ._errors import NotPrintedError
-from ._export import LIMIT, File, export, not_printed
+from ._export import EDITED, LIMIT, File, export, not_printed
 from ._graph import QUIET, Argument, Claim, Graph, Lemma, Loop, Node, input_name
 from ._graphs import export_graph, graph_not_printed
-from ._kernel import AXIOMS, MEMORY, UNTRIED, Judged, Kernel, Result
+from ._kernel import AXIOMS, MEMORY, UNTRIED, Judged, Kernel, Obligation, Result
 from ._library import INSTALL, RECORD, Library, NoCoqError, read_ways, sources, ways
 from ._programs import MAX_TABLE
 from ._statements import DEFINED, HOLD, is_obligation
@@ -12,6 +12,7 @@ from ._statements import DEFINED, HOLD, is_obligation
 __all__ = [
     "AXIOMS",
     "DEFINED",
+    "EDITED",
     "HOLD",
     "INSTALL",
     "LIMIT",
@@ -32,6 +33,7 @@ __all__ = [
     "NoCoqError",
     "Node",
     "NotPrintedError",
+    "Obligation",
     "Result",
     "export",
     "export_graph",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from certgrad._subject import Subject
-from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.certificate import Certificate, checksum
 from certgrad.obligations.verify._programs import DoesNotTraceError, at_symbols, digest_of
 from certgrad.specification.rule import UnreadableError
 
@@ -31,6 +31,7 @@ Open Scope R_scope.
 _PATH = re.compile(r"[.:]")
 """What stands between the parts of a rule's name."""
 _DEFINED = re.compile(r"^(?:Definition|Fixpoint) ([\w']+)", re.MULTILINE)
+EDITED = "its checksum does not fit: it was edited, or is not whole"
 LIMIT = 10
 """Seconds for one theorem."""
 
@@ -107,8 +108,10 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
     """The file of one subject. A case that cannot be printed has theorems that say why.
 
     `traced` gives the programs of a case by number, those that the certificate is about, or raises NotPrintedError;
-    without it they are traced as those of an op.
+    without it they are traced as those of an op. A certificate whose checksum does not fit has theorems that say so.
     """
+    if certificate.checksum != checksum(certificate):
+        return not_printed(certificate, EDITED)
     sections = []
     several = len(subject.cases) > 1
     whole = _PATH.sub("_", subject.name)

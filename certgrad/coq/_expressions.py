@@ -13,7 +13,7 @@ from certgrad.specification import expression as e
 from certgrad.specification.sorts import sort
 
 from ._errors import NotPrintedError
-from ._names import identifier
+from ._names import identifier, of_size
 
 TYPES: dict[str, str] = {"real": "R", "integer": "Z", "boolean": "bool"}
 FUNCTIONS = {
@@ -60,7 +60,9 @@ def printed(x: e.Expression) -> str:
             return f"{x.value}%Z" if x.value >= 0 else f"(-{-x.value})%Z"
         case e.Truth():
             return "true" if x.value else "false"
-        case e.Size() | e.Index():
+        case e.Size():
+            return of_size(x.name)
+        case e.Index():
             return identifier(x.name)
         case e.Entry():
             return applied(identifier(x.tensor), [printed(i) for i in x.indices])

@@ -17,7 +17,7 @@ from ._errors import NotPrintedError
 from ._export import File, comment
 from ._expressions import printed
 from ._graph import CHUNK, QUIET, Graph, Lemma, Loop, Node, Value
-from ._names import identifier
+from ._names import identifier, of_sizes, shadowed
 from ._operations import Operation, Placed, as_tensor, binders, call, shapes, simple
 from ._programs import Function, functions
 from ._programs import kind as type_of
@@ -98,7 +98,9 @@ class _Nodes:
         if outer is not None and unknown:
             raise NotPrintedError("an array inside a loop that nothing is said of")
         self.held |= {(k, 0): t.name for k, t in zip(known, unknown, strict=True)}
-        self.sizes = [identifier(n) for n in graph.sizes]
+        self.sizes = of_sizes(graph.sizes)
+        if taken := shadowed([name], self.sizes):
+            raise NotPrintedError(f"a size with the name {taken}, which a definition has")
         self.binders: str = outer.binders if outer else binders(self.sizes, unknown)
         self.words: list[str] = outer.words if outer else [*self.sizes, *(t.name for t in unknown)]
         self.compound: dict[str, None] = outer.compound if outer else {}

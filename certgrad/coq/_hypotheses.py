@@ -10,7 +10,7 @@ from certgrad.specification import expression as e
 
 from ._errors import NotPrintedError
 from ._expressions import applied, number, power, printed
-from ._names import identifier
+from ._names import identifier, is_generated, of_size
 
 _RELATIONS = {">": ">", ">=": ">=", "<": "<", "<=": "<=", "!=": "<>", "=": "="}
 _FUNCTIONS = {
@@ -28,7 +28,7 @@ class Hypotheses:
     def __init__(self, tensors: Sequence[e.Tensor], sizes: Sequence[str]) -> None:
         self.tensors: Mapping[str, e.Tensor] = {t.name: t for t in tensors}
         self.sizes = frozenset(sizes)
-        self._taken = {identifier(n) for n in (*sizes, *(t.name for t in tensors))}
+        self._taken = {*map(of_size, sizes), *(identifier(t.name) for t in tensors)}
         self.whole: tuple[str, ...] = ()
         """The indices at which whole arrays are read."""
 
@@ -46,7 +46,7 @@ class Hypotheses:
 
     def _index(self, name: str) -> str:
         """The name of an index, which hides no size and no tensor."""
-        while identifier(name) in self._taken:
+        while identifier(name) in self._taken or is_generated(name):
             name = f"{name}_"
         return identifier(name)
 
@@ -160,7 +160,7 @@ class Hypotheses:
                 value = int(Fraction(x.value))
                 return f"{value}%Z" if value >= 0 else f"(-{-value})%Z"
             case h.Size() if x.name in self.sizes:
-                return identifier(x.name)
+                return of_size(x.name)
             case h.Axis():
                 return printed(self._tensor(x.array).shape[x.position])
             case h.Index():

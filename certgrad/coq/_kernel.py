@@ -21,7 +21,7 @@ from pathlib import Path
 from ._export import LIMIT, File, said
 from ._library import Library, NoCoqError, ways
 from ._memory import Judged, Memory
-from ._statements import HOLD
+from ._statements import DEFINED, HOLD, is_obligation
 from ._theorem import SHORT, WAY, Theorem
 
 AXIOMS = frozenset(
@@ -61,6 +61,33 @@ class Result:
     def whole(self) -> bool:
         """All of that is accepted."""
         return all(j.accepted for j in self.claims)
+
+    @property
+    def obligations(self) -> tuple[Obligation, ...]:
+        """The obligations, each with the theorem that its programs are defined."""
+        defined = {j.name: j for j in self.judged if j.stated}
+        return tuple(Obligation(j, defined.get(f"{j.name}{DEFINED}")) for j in self.claims if is_obligation(j.kind))
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """One obligation as it was judged. `defined` is None where no program can be undefined."""
+
+    law: Judged
+    defined: Judged | None
+
+    @property
+    def accepted(self) -> bool:
+        """That it holds is accepted, and that its programs are defined where its hypotheses hold: division, logarithm
+        and root are total in Coq, so that the law alone says nothing of a program that is not."""
+        return self.law.accepted and (self.defined is None or self.defined.accepted)
+
+    @property
+    def why(self) -> str:
+        """Why it is not accepted."""
+        if not self.law.accepted or self.defined is None:
+            return self.law.why
+        return f"its programs are not shown to be defined: {self.defined.why}"
 
 
 class Kernel:

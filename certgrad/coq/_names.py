@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
+
+from ._errors import NotPrintedError
+from ._library import sources
 
 _WORD = re.compile(r"[A-Za-z_][\w']*")
-_TAKEN = frozenset(
-    "as at cofix else end exists fix for forall fun if in let match return Set Prop SProp Type then using where with "
-    "by Z R bool nat true false PI ln exp sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
-    "erf sum_lt prod_lt max_lt min_lt argmax_lt all_lt any_lt zsum_lt zmax_lt floor rpow zpow IZR Rltb Rleb Reqb negb "
-    "sign trunc Rabs Rsign is_derive unique_max differentiable_pt_lim mod "
-    "E P I S O t Eq Lt Gt inv sum fst snd pair".split()
+_GENERATED = re.compile(r"(?:[vikt]|out)\d+(?:_is_defined|_is_determined|_other)?")
+"""What the specification calls tensors, indices and times, and the printer the indices of arrays and their conditions.
+"""
+_DEFINITION = re.compile(r"^ *(?:Definition|Fixpoint|Inductive|Record) ([\w']+)", re.MULTILINE)
+_OF_COQ = frozenset(
+    "as at cofix else end exists exists2 fix for forall fun if in let match return struct then using where with by "
+    "Set Prop SProp Type True False Z R N nat bool list true false PI ln exp sqrt sin cos tan asin acos atan sinh cosh "
+    "tanh IZR INR Rabs negb is_derive differentiable_pt_lim locally mod div and or not eq le lt ge gt plus minus mult "
+    "E P I S O t x' Eq Lt Gt inv sum fst snd pair cons nil List Nat some Some None".split()
 )
+"""Keywords of Coq, and what is printed of its own libraries and of Coquelicot."""
+
+
+@cache
+def _taken() -> frozenset[str]:
+    """The words that mean something where a file is printed: those of Coq, and what `proofs/` defines."""
+    found = [m[1] for file in sources().glob("*.v") for m in _DEFINITION.finditer(file.read_text(encoding="utf-8"))]
+    return _OF_COQ.union(found)
 
 
 def identifier(name: str) -> str:
@@ -20,7 +35,35 @@ def identifier(name: str) -> str:
     out = re.sub(r"[^A-Za-z0-9_]", lambda m: "'" if m[0] == "'" else f"_u{ord(m[0]):x}_", name)
     if not out or not (out[0].isalpha() or out[0] == "_"):
         out = f"_{out}"
-    return f"{out}_" if out in _TAKEN else out
+    return f"{out}_" if out in _taken() else out
+
+
+def is_generated(name: str) -> bool:
+    """Whether what is printed around it may bind this name: no size and no array of a user's is written so."""
+    return _GENERATED.fullmatch(name) is not None
+
+
+def of_size(name: str) -> str:
+    """The name of a size as Coq writes it, which nothing that is printed around it binds."""
+    return identifier(f"{name}_" if is_generated(name) else name)
+
+
+def of_sizes(names: Iterable[str]) -> list[str]:
+    """Those of several sizes. Raises NotPrintedError where two would be written alike."""
+    written: dict[str, str] = {}
+    for name in names:
+        other = written.setdefault(of_size(name), name)
+        if other != name:
+            raise NotPrintedError(f"the sizes {other} and {name}, which Coq would write alike")
+    return [*written]
+
+
+def shadowed(definitions: Iterable[str], names: Iterable[str]) -> str:
+    """A name that a theorem about these definitions would bind, and that stands for one of them, or for what it
+    determines, as well; empty if there is none.
+    """
+    beginnings = tuple(definitions)
+    return next((n for n in names if any(n == d or n.startswith(f"{d}_") for d in beginnings)), "")
 
 
 def mentioned(texts: Iterable[str], definitions: Mapping[str, str]) -> set[str]:

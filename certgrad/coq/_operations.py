@@ -11,7 +11,7 @@ from ._errors import NotPrintedError
 from ._export import comment
 from ._expressions import printed
 from ._graph import Lemma, Node
-from ._names import identifier
+from ._names import identifier, of_sizes
 from ._programs import Function
 from ._programs import kind as type_of
 from ._statements import Case, Section
@@ -35,7 +35,7 @@ class Operation:
         title = comment(f"{lemma.title}: {name}")
         defining = () if case.infinite else case.defining
         self.sections = Section(title, case.definitions, self.laws), Section(f"{title}, where defined", defining, where)
-        self.sizes = [identifier(n) for n in case.sizes]
+        self.sizes = of_sizes(case.sizes)
         self.binders = binders(self.sizes, self.held)
         self.definition = self._defined()
         self.lawful = self._lawful()

@@ -13,7 +13,7 @@ from certgrad.specification.pruned import parts, pruned, reads, with_parts
 from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, TYPES, function_type, number, printed
 from ._infinities import without_infinities
-from ._names import identifier
+from ._names import identifier, of_size
 from ._propositions import proposition
 
 MAX_TABLE = 64
@@ -192,9 +192,9 @@ def assumed_by(program: e.Program) -> tuple[str, ...]:
 def head(program: e.Program, assumed: Sequence[str], sizes: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """The binders of a program's function, and the names that it is applied to."""
     binders = [f"({f} : {function_type(ASSUMED[f])})" for f in assumed]
-    binders += [f"({' '.join(map(identifier, sizes))} : Z)"] if sizes else []
+    binders += [f"({' '.join(map(of_size, sizes))} : Z)"] if sizes else []
     binders += [f"({identifier(t.name)} : {kind(t)})" for t in program.inputs]
-    return binders, (*assumed, *map(identifier, sizes), *(identifier(t.name) for t in program.inputs))
+    return binders, (*assumed, *map(of_size, sizes), *(identifier(t.name) for t in program.inputs))
 
 
 def kind(tensor: e.Tensor) -> str:

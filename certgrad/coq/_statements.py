@@ -28,14 +28,11 @@ from ._definedness import conditions
 from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, function_type, printed
 from ._hypotheses import Hypotheses
-from ._names import identifier
+from ._names import identifier, is_generated, of_size, of_sizes, shadowed
 from ._points import point, written
 from ._programs import EQUATIONS, Function, functions
 from ._programs import kind as type_of
 from ._theorem import Theorem, first
-
-_GENERATED = re.compile(r"(?:[vikt]|out)\d+")
-
 
 Entry = Callable[[list[str]], str]
 _AND = " /\\\n  "
@@ -127,7 +124,7 @@ class Case:
         read = [forward, *self._read(programs.primal, programs.jvp, programs.vjp)]
         own = (n for shape in shapes for x in shape for n in _sizes(x))
         self.sizes = tuple(dict.fromkeys((*own, *(n for program in read for n in _sizes_of(program)))))
-        self._words = {*map(identifier, self.sizes), *ASSUMED}
+        self._words = {*of_sizes(self.sizes), *ASSUMED}
         names = [self._called(n) for n in (*subject.arg_names, *subject.params)]
         if len(names) != len(shapes):
             raise NotPrintedError("arguments that are two arrays each")
@@ -157,7 +154,7 @@ class Case:
 
     def _called(self, name: str) -> str:
         """A name for a tensor that no other tensor has, no size, and nothing that is printed."""
-        while identifier(name) in self._words or _GENERATED.fullmatch(name):
+        while identifier(name) in self._words or is_generated(name):
             name = f"{name}_"
         self._words.add(identifier(name))
         return name
@@ -230,7 +227,7 @@ class Case:
         if found is None:
             return Theorem(name, HOLD, reason="no point was found")
         sizes, entries = found
-        there = [f"exists ({identifier(n)} : Z)," for n in self.sizes]
+        there = [f"exists ({of_size(n)} : Z)," for n in self.sizes]
         there += [f"exists ({identifier(t.name)} : {type_of(t)})," for t in self.inputs]
         values = [f"{sizes[n]}%Z" for n in self.sizes]
         values += [written(t, entries.get(n, Fraction(1))) for n, t in self.original.items()]
@@ -250,13 +247,15 @@ class Case:
         if kind not in says:
             raise NotPrintedError(f"the obligation {kind}")
         conclusion, tensors, used, ways = says[kind]()
+        if taken := shadowed((f.name for f in used), self._words):
+            raise NotPrintedError(f"a size or an array with the name {taken}, which a definition has")
         if any(INFINITE in f.assumed for f in used) and not kind.endswith(DEFINED):
             conclusion, tensors, used, ways = self._and_defined(kind, conclusion, tensors, used, ways)
         assumed = tuple(dict.fromkeys(f for one in used for f in one.assumed))
         extra = tuple(dict.fromkeys(g for f in assumed for g in ASSUMPTIONS.get(f, ((), ""))[0] if g not in assumed))
         lines = [f"  forall ({f} : {function_type(ASSUMED[f])})," for f in (*assumed, *extra)]
         if self.sizes:
-            lines.append(f"  forall ({' '.join(map(identifier, self.sizes))} : Z),")
+            lines.append(f"  forall ({' '.join(map(of_size, self.sizes))} : Z),")
         lines += [f"  forall ({identifier(t.name)} : {type_of(t)})," for t in tensors]
         given = [*self.sizes_hold(), *(ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS)]
         own = self.assumptions(hypotheses)

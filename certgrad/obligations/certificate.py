@@ -122,6 +122,18 @@ class Claim(Struct, frozen=True):
     """With what the traced programs were compared beside the proof: traces at numbers, calls in several dtypes."""
 
 
+DIFFERS_IN_FLOATS = "a numeric check in floats differs"
+"""How a claim that is not proved says that its two sides differ where they were computed."""
+
+
+def fails(claim: Claim, verdicts: Collection[str]) -> bool:
+    """Whether a claim is one that an audit fails on, by the verdicts that it fails on. What floats contradict is no
+    refutation, but fails where one does: of what is not proved it is the case to look at.
+    """
+    contradicted = claim.verdict == "unproved" and any(text.startswith(DIFFERS_IN_FLOATS) for text in claim.measured)
+    return claim.verdict in verdicts or (contradicted and "refuted" in verdicts)
+
+
 class Convention(Struct, frozen=True):
     """What the rule returns at a point its theorem excludes, beside JAX's and PyTorch's choice."""
 

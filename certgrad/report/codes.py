@@ -189,6 +189,18 @@ REMARKS: dict[str, Code] = {
             example='@certgrad.declare("n -> n", approximates=jnp.exp)   # CG207: f approximates jax.numpy.exp\n'
             "@jax.custom_jvp\ndef f(x): ...",
         ),
+        Code(
+            code="CG208",
+            kind="module_imports",
+            title="a module does not import",
+            statement="the rules of a module were not audited, because it does not parse or import",
+            meaning=(
+                "A module of a package has a syntax error, raises an error, needs what is not installed, or ends the "
+                "process. Always fails: otherwise all its rules would leave the audit in silence. A module that is not "
+                "meant to be audited is left out by `per-file-ignores`."
+            ),
+            example="import tensorflow   # CG208: No module named 'tensorflow'",
+        ),
     )
 }
 """What is said of rules in code beside their obligations. They have no place in a certificate."""

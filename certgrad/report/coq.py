@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from certgrad.coq import DEFINED, HOLD, UNTRIED, Judged, Result, is_obligation
+from certgrad.coq import DEFINED, HOLD, UNTRIED, Judged, Obligation, Result
 
 _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference")
 
@@ -11,7 +11,8 @@ _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_e
 def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> str:
     """Markdown, the same for the same results. `classes` says of each op which class it belongs to."""
     stated = [j for r in results for j in r.judged if j.stated]
-    judged = [j for j in stated if is_obligation(j.kind)]
+    judged = [one for r in results for one in r.obligations]
+    laws = [one.law for one in judged]
     defined = [j for j in stated if j.kind.endswith(DEFINED)]
     shown = [j for j in stated if j.kind == HOLD]
     untried = sum(j.reason == UNTRIED for j in stated)
@@ -27,8 +28,10 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
         f"**{_accepted(judged)} of {len(judged)} obligations accepted.** Star groups are one axis in a theorem, and",
         "operands that broadcast have one shape.",
         "",
-        "Division, logarithm and root are total in Coq. That an obligation's programs are defined wherever its",
-        f"hypotheses hold is a theorem of its own: **{_accepted(defined)} of {len(defined)} accepted.**",
+        "Division, logarithm and root are total in Coq. So an obligation counts as accepted only together with the",
+        "theorem that its programs are defined wherever its hypotheses hold. Taken alone, "
+        f"{_accepted(laws)} of {len(laws)}",
+        f"laws are accepted, and {_accepted(defined)} of {len(defined)} theorems that programs are defined.",
         "",
         "That there are sizes and inputs at which all hypotheses of a case hold is another:",
         f"**{_accepted(shown)} of {len(shown)} accepted.**",
@@ -36,35 +39,33 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
     ]
     if untried:
         lines += [f"This page is of part of the library: {untried} theorems have not been tried yet.", ""]
-    lines += ["| obligation | accepted | of | its programs are defined | of |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines += ["| obligation | accepted | of | the law alone | its programs are defined | of |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
     for kind in _KINDS:
-        of, where = ([j for j in js if j.kind == k] for js, k in ((judged, kind), (defined, f"{kind}{DEFINED}")))
+        of, where = ([j for j in js if j.kind == k] for js, k in ((laws, kind), (defined, f"{kind}{DEFINED}")))
+        both = _accepted([one for one in judged if one.law.kind == kind])
         if of:
-            lines.append(f"| `{kind}` | {_accepted(of)} | {len(of)} | {_accepted(where)} | {len(where)} |")
+            lines.append(f"| `{kind}` | {both} | {len(of)} | {_accepted(of)} | {_accepted(where)} | {len(where)} |")
     lines += ["", "| class of ops | derivative | of | all obligations | of |", "| --- | ---: | ---: | ---: | ---: |"]
     for name in sorted(set(classes.values())):
-        own = [
-            j
-            for r in results
-            for j in r.judged
-            if classes.get(r.subject) == name and j.stated and is_obligation(j.kind)
-        ]
-        laws = [j for j in own if j.kind == "jvp_is_derivative"]
-        lines.append(f"| {name} | {_accepted(laws)} | {len(laws)} | {_accepted(own)} | {len(own)} |")
-    parts = (("Why not", judged), ("Why no program was shown to be defined", defined))
+        own = [one for r in results if classes.get(r.subject) == name for one in r.obligations]
+        derivatives = [one for one in own if one.law.kind == "jvp_is_derivative"]
+        counts = f"{_accepted(derivatives)} | {len(derivatives)} | {_accepted(own)} | {len(own)}"
+        lines.append(f"| {name} | {counts} |")
+    parts = (("Why not", laws), ("Why no program was shown to be defined", defined))
     for title, some in (*parts, ("Why hypotheses were not shown to hold together", shown)):
         why = Counter(j.why for j in some if not j.accepted)
         lines += ["", f"## {title}", "", "| reason | theorems |", "| --- | ---: |"]
         lines += [f"| {reason} | {count} |" for reason, count in sorted(why.items(), key=lambda x: (-x[1], x[0]))]
     lines += ["", "## By op", "", "| op | accepted | defined | not accepted |", "| --- | ---: | ---: | --- |"]
     for result in sorted(results, key=lambda r: r.subject):
-        own = [j for j in result.judged if j.stated and is_obligation(j.kind)]
+        own = [*result.obligations]
         where = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED)]
-        left = [f"`{j.name}`: {j.why}" for j in own if not j.accepted]
+        left = [f"`{one.law.name}`: {one.why}" for one in own if not one.accepted]
         counts = f"{_accepted(own)} of {len(own)} | {_accepted(where)} of {len(where)}"
         lines.append(f"| {result.subject} | {counts} | {'; '.join(left)} |")
     return "\n".join(lines) + "\n"
 
 
-def _accepted(judged: Sequence[Judged]) -> int:
+def _accepted(judged: Sequence[Judged] | Sequence[Obligation]) -> int:
     return sum(j.accepted for j in judged)

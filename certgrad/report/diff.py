@@ -14,7 +14,7 @@ import msgspec
 from certgrad.obligations.certificate import AT_SIZES, HOLDS, PROOFS, CaseClaim, Certificate, Claim, stated
 from certgrad.report.audited import Remarked, case_name, is_discharged
 from certgrad.report.wording import number, symbols
-from certgrad.rules._findings import LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, OF_IDEAL
+from certgrad.rules._findings import LEFT_OUT, NO_GRADIENT, OF_IDEAL, UNSEEN
 
 FORMAT = 1
 """Version of the document of `certgrad diff --format json`."""
@@ -64,7 +64,7 @@ class Side:
     def not_audited(self, rule: str) -> str:
         """Why a rule has no certificate; empty where nothing is said of it."""
         module = rule.partition(":")[0]
-        said = [r for r in self.remarks if r.code in (NOT_AUDITED, MISDECLARED)]
+        said = [r for r in self.remarks if r.code in UNSEEN]
         reason = next((r.text for r in said if r.rule == rule or (":" not in r.rule and r.rule == module)), "")
         return reason or (self.problems[0] if self.problems and ":" in rule else "")
 

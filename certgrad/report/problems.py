@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from certgrad.obligations.certificate import CaseClaim, Claim, stated
+from certgrad.obligations.certificate import CaseClaim, Claim, fails, stated
 from certgrad.report.audited import Audit, Audited, Place, Remarked, case_name, findings_of, is_discharged
 from certgrad.report.codes import CODES, REMARKS
 from certgrad.report.text import fields, witness_rows
@@ -67,7 +67,7 @@ def path(place: Place, base: Path) -> str:
 
 def _open(one: Audited, failing: frozenset) -> list[Claim]:
     """The claims that are not proved, or whose verdict fails the audit."""
-    return [c for c in one.certificate.claims if c.verdict in failing or not is_discharged(c.verdict)]
+    return [c for c in one.certificate.claims if fails(c, failing) or not is_discharged(c.verdict)]
 
 
 def _of_claim(audit: Audit, one: Audited, claim: Claim) -> Problem:
@@ -80,7 +80,7 @@ def _of_claim(audit: Audit, one: Audited, claim: Claim) -> Problem:
         claim.verdict,
         f"{claim.code} {claim.id}: {claim.verdict}",
         _text(claim, _cases(one, claim), one.reproduction if claim.verdict == "refuted" else ""),
-        Level.note if covered else _level(claim.verdict, audit.failing),
+        Level.note if covered else _level(claim, audit.failing),
         one.place,
         _fingerprint(said),
         covered,
@@ -126,10 +126,10 @@ _UNFAILING = {_findings.NOT_AUDITED: Level.warning}
 """Remarks that are more than notes where they do not fail."""
 
 
-def _level(verdict: str, failing: frozenset) -> Level:
-    if verdict in failing:
+def _level(claim: Claim, failing: frozenset) -> Level:
+    if fails(claim, failing):
         return Level.error
-    return Level.note if verdict == "surrogate" else Level.warning
+    return Level.note if claim.verdict == "surrogate" else Level.warning
 
 
 def _fingerprint(said: _findings.Finding) -> str:

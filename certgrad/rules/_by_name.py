@@ -18,7 +18,7 @@ from ._approximation import Declared
 from ._check import check
 from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
-from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, OF_IDEAL, Remark
+from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, OF_IDEAL, Remark, unaudited
 from ._ignores import ignores_of, without_ignored
 from ._infer import ORIGIN as INFERRED_BY
 from ._infer import inferred as infer
@@ -62,7 +62,7 @@ def examined(
     remarks: list[Remark] = []
     declared: Declaration | None = None
     if found.problem:
-        remarks.append(not_audited(found.problem))
+        remarks.append(not_audited(found.problem, unaudited(found.name)))
     else:
         try:
             if is_op(found.rule):

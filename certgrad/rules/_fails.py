@@ -31,7 +31,7 @@ _OF_PLATFORM = ("pallas", "mlir.py", "jaxlib", "triton")
 
 @dataclass(frozen=True)
 class Failure:
-    """A call under which a rule fails, and how. `jitted`: under `jit` alone, where the function runs too."""
+    """A call under which a rule fails, and how, in full. `jitted`: under `jit` alone, where the function runs too."""
 
     case: int
     arrays: dict[str, np.ndarray]
@@ -136,8 +136,8 @@ def _error(run: Callable[[], Any]) -> str:
         frames = traceback.extract_tb(error.__traceback__)
         if any(part in frame.filename for frame in frames[-3:] for part in _OF_PLATFORM):
             return ""
-        lines = inspect.cleandoc(str(error)).splitlines()
-        return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+        message = inspect.cleandoc(str(error))
+        return f"{type(error).__name__}: {message}" if message else type(error).__name__
     return ""
 
 

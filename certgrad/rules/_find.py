@@ -14,7 +14,7 @@ from certgrad.errors import UsageError
 
 from ._declaration import Declaration
 from ._layers import incomplete, is_op, kind_of_rule, place_of, plain_function, unwrapped
-from ._modules import Begin, load
+from ._modules import Begin, Loaded, load
 from ._nested import makers_in
 from ._offered import imported, offered
 
@@ -71,7 +71,7 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
         name = f"{one.name}:{attribute}"
         return Findings((_found(name, found),), (name,))
     seen: set[int] = set()
-    out = [Found(one.name, problem=one.problem) for one in loaded if one.module is None]
+    out = [_unimported(one) for one in loaded if one.module is None]
     modules = [one.module for one in loaded if one.module is not None]
     # A rule belongs to the module that its function says; one made by another module's function, to its holder.
     for owned in (True, False):
@@ -85,6 +85,11 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
     names = (*top, *(one.name for one in elsewhere))
     files = tuple(file for module in modules if (file := getattr(module, "__file__", None)))
     return Findings(tuple(sorted(out, key=lambda f: f.name)), names, files)
+
+
+def _unimported(one: Loaded) -> Found:
+    where = f"{Path(one.file).name}:{one.line}" if one.file else ""
+    return Found(one.name, problem=one.problem, where=where, file=one.file)
 
 
 def _made_inside(module: ModuleType, found: list[Found]) -> Iterator[Found]:

@@ -10,8 +10,8 @@ import msgspec
 
 from certgrad.obligations.certificate import CODES, HOLDS, CaseClaim, Certificate
 
-NOT_AUDITED, INFERRED, NO_GRADIENT, LEFT_OUT, IGNORED, MISDECLARED, OF_IDEAL = (
-    "CG201 CG202 CG203 CG204 CG205 CG206 CG207".split()
+NOT_AUDITED, INFERRED, NO_GRADIENT, LEFT_OUT, IGNORED, MISDECLARED, OF_IDEAL, NOT_IMPORTED = (
+    "CG201 CG202 CG203 CG204 CG205 CG206 CG207 CG208".split()
 )
 REMARKS = {
     NOT_AUDITED: "not audited",
@@ -21,9 +21,19 @@ REMARKS = {
     IGNORED: "needless ignore",
     MISDECLARED: "wrong declaration",
     OF_IDEAL: "derivative of an ideal",
+    NOT_IMPORTED: "not imported",
 }
-"""What is said of a rule beside its obligations. Only `--strict` fails on it, but for a wrong declaration."""
+"""What is said of a rule, or a module, beside its obligations. Only `--strict` fails on it, but for `ERRORS`."""
+ERRORS = frozenset({MISDECLARED, NOT_IMPORTED})
+"""What is wrong whatever a proof would say: a declaration that does not fit, and a module that does not import."""
+UNSEEN = frozenset({NOT_AUDITED, MISDECLARED, NOT_IMPORTED})
+"""Nothing is known of the obligations then."""
 ALL_CODES = (*CODES.values(), *REMARKS)
+
+
+def unaudited(name: str) -> str:
+    """The code of a rule, or a module, that was not audited: only rules have an object in their names."""
+    return NOT_AUDITED if ":" in name else NOT_IMPORTED
 
 
 class Remark(msgspec.Struct, frozen=True):

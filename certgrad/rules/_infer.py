@@ -21,6 +21,7 @@ from certgrad.obligations.prove.problem import trace_forward, trace_rules
 from certgrad.obligations.tracing.jax_internals import Program
 
 from ._declaration import Declaration
+from ._fails import failure, runs
 from ._layers import backward_of, parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._returned import recorded
@@ -31,6 +32,11 @@ CANDIDATES = ("n d", "d", "n", "m d", "d m", "n:int", "")
 SQUARE = ("n n", "n d", "n", "n:int", "")
 EVEN = ("n 2*d", "2*d", "n d", "d", "n")
 """For what no shape of distinct symbols fits: square matrices, and arrays that are cut into halves."""
+HIGHER = ("n m d", "n m d k")
+"""For all arrays, where a rule traces at none of those, and its function does."""
+NUMBERS = (2, 3, 5, 4)
+"""For the sizes of such a rule."""
+MOST_REFUSED = 40
 MAX_ARRAYS = 4
 REST = 2
 FAMILIES = ((CANDIDATES, 200), (SQUARE, 50), (EVEN, 50))
@@ -52,6 +58,8 @@ class Tried:
     count: int = 0
     failures: dict[str, str] = field(default_factory=dict)
     """By reason, the first signature that failed for it."""
+    refused: list[Declaration] = field(default_factory=list)
+    """Signatures at which the function traces, and its rule does not."""
 
     @property
     def why_none(self) -> str:
@@ -100,7 +108,20 @@ def inferred(function: Callable) -> Tried:
         if out.found:
             break
         before += new
+    for shape in () if out.found or not out.refused else HIGHER:  # a rule may be for axes that nothing else asks for
+        out.count += 1
+        _try(out, function, Declaration(", ".join([shape] * len(arrays)), static, origin=ORIGIN))
+    if not out.found and out.refused and all(_fails_at_numbers(function, one) for one in out.refused[:MOST_REFUSED]):
+        out.found = out.refused[:1]  # it runs nowhere that its function does: that is the verdict
     return out
+
+
+def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
+    """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
+    names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
+    sizes = {name: NUMBERS[k] for k, name in enumerate(names)}
+    rule = UserRule(function, declared.signature, static=declared.static, at=sizes)
+    return not runs(rule) or failure(rule) is not None
 
 
 def _try(out: Tried, function: Callable, declared: Declaration) -> None:
@@ -108,6 +129,8 @@ def _try(out: Tried, function: Callable, declared: Declaration) -> None:
     try:
         rule = UserRule(function, declared.signature, static=declared.static)
         why = untraced(rule) or _has_gradient(rule)
+        if why and rule.kind and ":" not in f"{declared.signature}" and forward_of(rule) is not None:
+            out.refused.append(declared)
     except CertgradError as error:
         why = str(error)
     if why:

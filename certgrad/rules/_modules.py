@@ -27,6 +27,9 @@ class Loaded:
     name: str
     module: ModuleType | None = None
     problem: str = ""
+    file: str = ""
+    """Of what did not import, with the line where that failed."""
+    line: int = 1
 
 
 def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> list[Loaded]:
@@ -69,9 +72,9 @@ def _at(root: Path, one: Loaded) -> Loaded:
     file = getattr(one.module, "__file__", None)
     if one.problem or (file and Path(file).is_relative_to(root)) or hasattr(one.module, "__path__"):
         return one
-    return Loaded(
-        one.name, problem=f"the module '{one.name}' is another one, {file or 'of Python itself'}: rename this"
-    )
+    problem = f"the module '{one.name}' is another one, {file or 'of Python itself'}: rename this"
+    own = root.joinpath(*one.name.split(".")).with_suffix(".py")
+    return Loaded(one.name, problem=problem, file=str(own) if own.is_file() else "")
 
 
 def _first(paths: list[str], path: str) -> None:
@@ -192,10 +195,31 @@ def _tree(name: str, skip: Collection[str], begin: Begin) -> Iterator[Loaded]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # an import may call sys.exit; one broken module must not end the run
-        yield Loaded(name, problem=f"does not import: {problem_of(error)}")
+        file = _file_of(name)
+        yield Loaded(name, None, f"does not import: {problem_of(error)}", file, _line_in(file, error))
         return
     yield Loaded(name, module)
     yield from _below(module, skip, begin)
+
+
+def _file_of(name: str) -> str:
+    """The file of a module that does not import; empty where none is known."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, AttributeError, ValueError):
+        return ""
+    return (spec.origin or "") if spec is not None and spec.has_location else ""
+
+
+def _line_in(file: str, error: BaseException) -> int:
+    """The line of a file at which its import failed; the first where that is not known."""
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno or 1
+    line, trace = 1, error.__traceback__
+    while trace is not None:
+        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == file else line
+        trace = trace.tb_next
+    return line
 
 
 def _children(paths: list[str], prefix: str, namespace: bool) -> list[str]:

@@ -48,7 +48,7 @@ def of_failure(rule: UserRule, found: Failure) -> str:
         ones = ", ".join(f"jnp.ones_like({n})" for n in moving)
         derivative = f"jax.jvp(«f», [{points}], [{ones}])"
     lines.append(f"jax.jit(lambda {points}: {derivative})({points})" if found.jitted else derivative)
-    lines[-1] += f"  # {found.error}"
+    lines[-1] += f"  # {found.error.splitlines()[0]}"
     return _written(lines, rule.arg_names)
 
 

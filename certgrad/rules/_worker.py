@@ -21,7 +21,7 @@ import msgspec
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import HOLDS
 
-from ._findings import NOT_AUDITED, Remark
+from ._findings import Remark, unaudited
 
 if TYPE_CHECKING:
     from certgrad.obligations.certificate import Certificate
@@ -115,7 +115,7 @@ Event = RuleResult | Shown | Begun | Seen | Failure
 
 def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
     """The result of a rule, or a module, that ended a process."""
-    return RuleResult(name=name, where=where, file=file, remarks=[Remark(NOT_AUDITED, f"not audited: {reason}")])
+    return RuleResult(name=name, where=where, file=file, remarks=[Remark(unaudited(name), f"not audited: {reason}")])
 
 
 def main(arguments: list[str]) -> None:

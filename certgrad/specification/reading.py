@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._machine_integers import wraps
 from . import primitives  # noqa: F401  (the rules register themselves)
 from ._jax import called_program, consts_of, is_dropped, is_literal, jaxpr_of, literal, size, sort_of
 from .expression import (
@@ -26,6 +27,8 @@ from .expression import (
 from .pruned import pruned
 from .rule import RULES, STRUCTURED, Call, Entries, Operand, Result, UnreadableError
 
+IN_RANGE = frozenset({"convert_element_type", "not"})
+"""Primitives whose rules keep in mind the range of a narrow or unsigned type."""
 Literals = Callable[[Any, Any], Expression]
 """What a literal means, by its value and dtype."""
 
@@ -104,6 +107,9 @@ class Reader:
         if name not in RULES:
             raise UnreadableError(f"primitive {name}")
         avals = [v.aval for v in eqn.outvars]
+        for dtype in (a.dtype for a in avals if sort_of(a.dtype) == "integer"):
+            if name not in IN_RANGE and wraps(np.dtype(dtype), name):
+                raise UnreadableError(f"{name} of integers of dtype {dtype}, which wrap around")
         results = [Result(tuple(map(size, a.shape)), sort_of(a.dtype), a.dtype) for a in avals]
         found = RULES[name](Call(name, eqn.params, results, self.notes), *operands)
         entries = [found] if callable(found) else list(found)

@@ -1,13 +1,14 @@
 """What is printed, without Coq: tests/coq/test_accepted.py asks Coq."""
 
+import re
 from fractions import Fraction
 
 import pytest
 
-from certgrad.coq import HOLD, NotPrintedError
+from certgrad.coq import HOLD, NotPrintedError, sources
 from certgrad.coq._boundaries import off_boundaries
 from certgrad.coq._expressions import number, power, printed
-from certgrad.coq._names import identifier
+from certgrad.coq._names import identifier, of_sizes
 from certgrad.coq._points import point
 from certgrad.hypotheses.parse import parse
 from certgrad.specification import expression as e
@@ -171,3 +172,30 @@ def test_the_hypotheses_are_those_of_the_certificate():
     derivative, adjoint, *_ = file_of("log").theorems
     assert "((x i0) > 0)" in derivative.hypotheses
     assert "((x i0) <> 0)" in adjoint.hypotheses
+
+
+@pytest.mark.parametrize(
+    ("names", "written"),
+    [
+        (["n", "d"], ["n", "d"]),
+        (["i0", "k1", "v3", "t2", "out0"], ["i0_", "k1_", "v3_", "t2_", "out0_"]),
+        (["v3_is_defined", "v3_other"], ["v3_is_defined_", "v3_other_"]),
+        (["fun", "forall", "end", "Z", "t"], ["fun_", "forall_", "end_", "Z_", "t_"]),
+        (["sum_lt", "max_where", "rpow", "operation", "locally"], None),
+    ],
+)
+def test_no_size_has_a_name_that_is_printed(names, written):
+    found = of_sizes(names)
+    assert found == (written or [f"{n}_" for n in names])
+
+
+def test_two_sizes_that_would_be_written_alike_are_refused():
+    with pytest.raises(NotPrintedError, match="the sizes i0 and i0_, which Coq would write alike"):
+        of_sizes(["i0", "i0_"])
+
+
+def test_every_word_of_the_library_is_taken():
+    defined = re.compile(r"^(?:Definition|Fixpoint) ([\w']+)", re.MULTILINE)
+    words = [w for file in sources().glob("*.v") for w in defined.findall(file.read_text())]
+    assert len(words) > 100
+    assert [w for w in words if identifier(w) == w] == []

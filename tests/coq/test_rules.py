@@ -10,11 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from certgrad.coq import File
-from certgrad.obligations.certificate import Certificate
+from certgrad.coq import EDITED, File
+from certgrad.obligations.certificate import Certificate, sealed
+from certgrad.rules import _printed
 from certgrad.rules._by_name import examined
 from certgrad.rules._find import Found, find
 from certgrad.rules._printed import print_rule
+from tests.rules.test_verify import EDITED as EDITED_RULES
+from tests.rules.test_verify import certificate_of, of_text
 
 FILE = Path(__file__).parent / "rules_for_coq.py"
 
@@ -50,15 +53,22 @@ WRONG = ["wrong_softplus", "wrong_scores", "wrong_log_softmax", "wrong_logarithm
 
 
 def claimed(certificate: Certificate) -> Certificate:
-    """A certificate that says of a wrong rule that it is proved."""
+    """A certificate that says of a wrong rule that it is proved, and fits its checksum."""
     change = msgspec.structs.replace
     claims = [change(c, cases=[change(case, verdict="proved") for case in c.cases]) for c in certificate.claims]
-    return change(certificate, claims=claims)
+    return sealed(change(certificate, claims=claims))
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_rules_are_not(kernel, rules: dict[str, Found], certificates: dict[str, Certificate], name: str) -> None:
+def test_wrong_rules_are_not(
+    kernel,
+    rules: dict[str, Found],
+    certificates: dict[str, Certificate],
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_printed, "unlike_what_was_audited", lambda certificate, parts: [])  # all is left to Coq
     assert certificates[name].verdict == "refuted"
     (judged,) = [
         j
@@ -100,8 +110,27 @@ def test_a_certificate_of_other_code_is_about_no_theorem(
     certificate = certificates["softplus"]
     assert all(t.reason for t in print_rule(certificate, rules["logarithm"]).theorems)
     traced = [msgspec.structs.replace(one, digest="0" * 64) for one in certificate.traced]
-    file = print_rule(msgspec.structs.replace(certificate, traced=traced), rules["softplus"])
+    file = print_rule(sealed(msgspec.structs.replace(certificate, traced=traced)), rules["softplus"])
     assert {t.reason for t in file.theorems} == {"the code is another than the certificate is about"}
+
+
+def test_a_certificate_that_was_edited_is_about_no_theorem(
+    rules: dict[str, Found], certificates: dict[str, Certificate]
+) -> None:
+    edited = msgspec.structs.replace(certificates["softplus"], source="elsewhere")
+    assert {t.reason for t in print_rule(edited, rules["softplus"]).theorems} == {EDITED}
+
+
+@pytest.mark.parametrize(
+    "factor", ["2.0 if x.shape[0] != 9 else 1.0", "{9: 1.0}.get(x.shape[0], 2.0)", "CALLS.append(1) or 2.0"]
+)
+def test_code_that_asks_otherwise_than_when_it_was_proved_is_about_no_theorem(tmp_path: Path, factor: str) -> None:
+    rule = of_text(tmp_path, EDITED_RULES.format("2.0"))
+    certificate = certificate_of(rule)
+    assert not print_rule(certificate, rule).theorems[0].reason
+    (tmp_path / "now").mkdir()
+    now = of_text(tmp_path / "now", EDITED_RULES.replace("{}", factor))
+    assert all(t.reason for t in print_rule(certificate, now).theorems)
 
 
 def test_comparisons_with_infinities_are_not_printed(files: dict[str, File]) -> None:

@@ -14,6 +14,7 @@ from jax import export
 from certgrad.specification.definedness import defined
 from certgrad.specification.expression import Defined, Index, Integer, Loop, Program, Sum
 from certgrad.specification.reading import meaning
+from certgrad.specification.rule import UnreadableError
 from certgrad.specification.substitute import substitute
 from certgrad.specification.text import program_text, text
 
@@ -96,3 +97,17 @@ def test_a_model_with_its_gradient(module: str, name: str) -> None:
     moving = [x for x, r in zip(leaves, real, strict=True) if r]
     program = meaning(jax.make_jaxpr(jax.value_and_grad(loss))(moving))
     assert len(program.outputs) == 1 + len(moving)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "uint32"])
+@pytest.mark.parametrize(
+    "computed", [lambda i: i + i, lambda i: i * i, lambda i: jnp.sum(i, dtype=i.dtype), lambda i: -i, jnp.cumsum]
+)
+def test_arithmetic_that_wraps_around_is_not_read(computed: Callable[..., Any], dtype: str) -> None:
+    with pytest.raises(UnreadableError, match=f"of integers of dtype {dtype}, which wrap around"):
+        read(lambda x: computed(x.astype(dtype)).astype(jnp.float32) * x, "n")
+
+
+def test_narrow_integers_that_are_only_moved_or_compared_are_read() -> None:
+    program = read(lambda x: jnp.where(jnp.flip(x.astype(jnp.uint8)) > 2, x, 0.0), "n")
+    assert program.outputs[0].sort == "real"

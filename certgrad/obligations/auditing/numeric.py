@@ -18,7 +18,7 @@ from jax.extend.core import jaxpr_as_fun
 from certgrad._subject import Subject
 from certgrad.obligations.balls import BallError, Dims, Point, Programs, witness_at
 from certgrad.obligations.balls._draw import draw_dims, draw_point, seeded
-from certgrad.obligations.certificate import Witness
+from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Witness
 from certgrad.obligations.conformance import NoValueError, Setting, compute, evaluated
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
@@ -50,7 +50,7 @@ class Numeric:
     def said(self) -> str:
         """In words; empty where nothing could be looked at."""
         if self.differs:
-            return f"a numeric check in floats differs: {self.differs}; no rigorous arithmetic confirms it"
+            return f"{DIFFERS_IN_FLOATS}: {self.differs}; no rigorous arithmetic confirms it"
         points = "point" if self.agreed == 1 else "points"
         return (
             f"a numeric check in floats agrees at {self.agreed} {points}, which proves nothing" if self.agreed else ""

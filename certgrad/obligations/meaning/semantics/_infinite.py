@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from certgrad._machine_integers import MOVES
 from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, condition, merged
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
@@ -27,10 +28,6 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
 from ._registry import UnprovedError
 
-MOVES = frozenset(
-    "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy optimization_barrier stop_gradient".split()
-)
-"""Primitives that put entries elsewhere as they are."""
 VANISHING = frozenset("exp exp2 logistic".split())
 """Functions that are positive, and 0 at −∞."""
 AWARE = (

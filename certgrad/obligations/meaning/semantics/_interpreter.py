@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from certgrad._jax_lowerings import idealised, is_python, why_not
+from certgrad._machine_integers import MOVES, wraps
 from certgrad.obligations.assume.conditions import UNDEFINED, merged
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor
@@ -45,7 +46,7 @@ from certgrad.obligations.tracing.jax_internals import (
 from ..literals import Reading
 from ..semantics_inputs import argument
 from ._fits import noted, used
-from ._infinite import MOVES, finite, known_after, looked_at
+from ._infinite import finite, known_after, looked_at
 from ._known_integers import Constant, Known, is_constant, keep, known_results
 from ._opaque import opaque
 from ._refused import REFUSED
@@ -316,8 +317,6 @@ def _key(ctx: Context, eqn: Any, values: Sequence[Tensor]) -> Any:
     return key
 
 
-NUMBERING = MOVES | {"iota", "sort"}
-"""Primitives that number entries or move them: no arithmetic, so that unsigned integers do not wrap."""
 POSITIONED = ("dynamic_", "gather", "scatter")
 """How the names of primitives begin whose rules use the values of integer operands as indices."""
 
@@ -332,21 +331,10 @@ def _at_steady_positions(out: Tensor, inputs: Sequence[Tensor]) -> Tensor:
     return replace(out, defined=defined, smooth=smooth)
 
 
-EXACT = MOVES | frozenset(
-    "and clamp concatenate convert_element_type max min or select_n shift_right_logical xor".split()
-)
-"""Primitives whose results are in the range of a narrow type where their operands are: no arithmetic, or they wrap."""
-
-
 def _refuse_wrapping(aval: Any, name: str) -> None:
     """Integers are read as exact: not where they are unsigned or so narrow that ordinary sizes overflow."""
-    dtype = np.dtype(aval.dtype) if kind_of(aval.dtype) == "i" else None
-    if (
-        dtype is not None
-        and name not in (EXACT if dtype.itemsize < 4 else NUMBERING)
-        and (dtype.kind == "u" or dtype.itemsize < 4)
-    ):
-        raise UnprovedError(f"integers of dtype {dtype}, which wrap")
+    if kind_of(aval.dtype) == "i" and wraps(np.dtype(aval.dtype), name):
+        raise UnprovedError(f"integers of dtype {aval.dtype}, which wrap")
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:
