@@ -42,6 +42,8 @@ from certgrad.obligations.tracing.jax_internals import versions
 
 LARGE = ". Each takes long at these sizes: with the batch left open, as in `n 3 64 64`, more are tried"
 CERTIFIED_TOO = "Where {}, the function is another program than this graph. That one was certified too."
+SHOWN = 400
+"""So many characters of a point stand in a finding."""
 Accepted = tuple[VerdictName, ...]
 """The verdicts of a program at other sizes with which it is no worse than the graph: rounding shows in the graph's."""
 
@@ -346,6 +348,7 @@ def _finding(node: Node, step: Step, lemmas: Mapping[str, Lemma]) -> str:
 def at_witness(witness: Witness) -> str:
     """The point of a witness and what the two sides are there: `x = [1]; the two sides are 2.0 against 1.0`."""
     point = ", ".join(f"{k} = {_flat(v)}" for k, v in witness.inputs.items())
+    point = point if len(point) <= SHOWN else f"{point[:SHOWN]}…"
     return f"{point}; the two sides are {witness.lhs.midpoint} against {witness.rhs.midpoint}"
 
 

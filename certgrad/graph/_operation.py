@@ -12,6 +12,7 @@ import numpy as np
 
 from certgrad._patterns import choices, sees_zeros, too_many
 from certgrad._subject import Subject
+from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._family import symbol
 from certgrad.graph._jaxpr import Equation
@@ -134,10 +135,13 @@ def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, 
     Raises TraceError, RuleError or UnprovedError.
     """
     programs = _traced_where(operation, run, sizes)
-    patterns = {
-        pattern_name(one, operation.active): (one, _traced_where(one, run, sizes))
-        for one in _patterns(operation, run, sizes)
-    }
+    patterns = {}
+    for one in _patterns(operation, run, sizes):
+        words = pattern_name(one, operation.active)
+        try:
+            patterns[words] = one, _traced_where(one, run, sizes)
+        except CertgradError as error:
+            raise TraceError(f"where {words}: {error}") from error
     return Traced(**{f.name: getattr(programs, f.name) for f in fields(Programs)}, patterns=patterns)
 
 

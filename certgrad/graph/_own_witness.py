@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,14 @@ from certgrad.graph._induction import Induction
 from certgrad.graph._satisfiable import holding
 from certgrad.graph._subject import GraphSubject
 from certgrad.graph.certificate import Lemma, Step, all_steps
-from certgrad.obligations.auditing.witnesses import ROUNDING, as_data, inputs_of, programs_at
+from certgrad.obligations.auditing.witnesses import as_data, inputs_of, programs_at
 from certgrad.obligations.balls import BallError, find_witness
+from certgrad.obligations.balls._draw import MOST_ENTRIES
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.generality.instances import family
 
+LARGEST = 4096
+"""A graph of fixed sizes is not evaluated where an array of it has more entries."""
 SECONDS = 20.0
 """For all searches of one graph."""
 PATTERNS = 16
@@ -67,6 +71,10 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
     def domain(values: Mapping[str, Any]) -> bool:
         return hold([_array(values[n]) for n in names])
 
+    fixed = [] if traced.ir.dims else [v.aval.shape for v in traced.program.jaxpr.invars]
+    largest = max(map(prod, fixed), default=0)
+    if largest > LARGEST:
+        return None
     until = time.thread_time() + SECONDS
     for moving, used, where in islice(_patterns(induction), PATTERNS):
         for kind in kinds:
@@ -83,7 +91,8 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
                     further=instance.names,
                     undefined=False,
                     loose=True,
-                    at_least=ROUNDING,
+                    least=largest,
+                    shrink=largest <= MOST_ENTRIES,
                     seconds=until - time.thread_time(),
                 )
             except (BallError, CertgradError):

@@ -106,7 +106,7 @@ def refuses(x):
     ("alone", "verdict", "said"),
     [
         (lambda x: 1.0, "proved", ""),
-        (lambda x: 2.0, "unproved", "where only y moves"),
+        (lambda x: 2.0, "refuted", "where only y moves"),
         (refuses, "unproved", "where only y moves: JAX could not trace"),
         (lambda x: 2.0 if x.shape[0] == 4 else 1.0, "proved under hypotheses", "not n = 4"),
     ],

@@ -128,9 +128,11 @@ def placeholder(shape: Sequence[int], kind: str, wide: bool = True, exact: str =
 
 @lru_cache(maxsize=256)
 def tangent_program(linear: Linear, count: int, types: tuple[tuple[tuple[int, ...], str], ...]) -> Jaxpr:
-    """What the equation that computes the tangent of an op of certgrad runs, on arrays of these shapes and kinds."""
-    with jax.enable_x64(True):
-        return program_of({"linear": linear, "count": count}, [placeholder(*one) for one in types])
+    """What the equation that computes the tangent of an op of certgrad runs, on arrays of these shapes and kinds, in
+    the width that it was traced in."""
+    wide = all(one.dtype.itemsize > 4 for one in linear.outputs or ())
+    with jax.enable_x64(wide):
+        return program_of({"linear": linear, "count": count}, [placeholder(*one, wide) for one in types])
 
 
 _compiled = Kept()

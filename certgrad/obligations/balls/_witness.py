@@ -156,6 +156,7 @@ def find_witness(
     generic: bool = False,
     loose: bool = False,
     seconds: float = SECONDS,
+    least: int = 0,
 ) -> WitnessPoint | None:
     """Search for a point inside the domain where the two sides of the obligation `kind` do not overlap.
 
@@ -166,7 +167,7 @@ def find_witness(
     well. Gaps below the relative size `at_least` (of the rounding of a literal, say) are passed over. With `generic`,
     points are on no boundary, so that only what is wrong on an open set is found. With `loose`, a gap that long
     literals explain, each of which is off by its rounding, is none. `shapes` and `points` bound the
-    search: that many shapes, and points at each.
+    search: that many shapes, and points at each. Arrays of `least` entries are never too large.
 
     Raises:
         MalformedRule: the rule does not trace, or returns wrong shapes, at dims that fit (and no witness is elsewhere).
@@ -180,7 +181,8 @@ def find_witness(
     failure: MalformedRule | None = None
     # After that half as many dims for points beside the programs' own numbers: a clip may act in a thin region.
     rounds = [(shapes, False), *([] if generic else [((shapes + 1) // 2, True)])]
-    for dims, beside in ((d, b) for count, b in rounds for d in islice(draw_dims(inputs, rng, fits, further), count)):
+    drawn = ((d, b) for n, b in rounds for d in islice(draw_dims(inputs, rng, fits, further, least), n))
+    for dims, beside in drawn:
         try:
             for found in search.gaps(search.programs(dims), points, rng, beside):
                 if not found.gap.undefined:
