@@ -26,6 +26,8 @@ from certgrad.obligations.wording.present import show_difference
 
 from ._operation import Operation, rule_is_reverse
 
+ROUNDING = {True: Fraction(1, 10**12), False: Fraction(1, 10**6)}
+"""A gap that is smaller may be the rounding of what runs in 64 bits, or in 32."""
 LARGEST = 4096
 """An array of so many entries is not too large to look at what is decided with literals."""
 
@@ -80,6 +82,7 @@ def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, nam
     """A point where the traced programs provably break the obligation, or None."""
     here = _AtNumbers(operation, shapes, programs)
     given: dict[str, Any] = {"domain": here.inside, "fits": here.as_traced, "name": here.name}
+    given["at_least"] = ROUNDING[operation.equation.wide]
     try:
         found = find_witness(kind, here.at, here.inputs, **given, precision=256, loose=True)
         return as_data(found, _NoStatics()) if found is not None else None  # type: ignore[arg-type]
