@@ -17,6 +17,7 @@ _SAMPLERS = frozenset(
     "_rademacher _randint _shuffle".split()
 )
 """The functions of jax.random that return numbers, never NaN or an infinity, whatever the key."""
+_COMPUTED = frozenset("uniform normal normal_real truncated_normal exponential gumbel laplace logistic cauchy".split())
 _RANDOM = os.path.join(os.path.dirname(jax.__file__), "_src", "random")
 _HANDED_ON = ("broadcast_in_dim", "convert_element_type")
 
@@ -56,6 +57,11 @@ def sampler(eqn: Any) -> str:
         return ""
     finite = all(np.isfinite(np.asarray(v.val)).all() for v in eqn.invars if isinstance(v, jex.Literal))
     return str(name).lstrip("_") if finite else ""
+
+
+def computed_draw(eqn: Any) -> bool:
+    """What an equation draws is computed of uniform bits by the arithmetic of the reals, which floats round."""
+    return sampler(eqn) in _COMPUTED
 
 
 def at_least(eqn: Any) -> int | None:

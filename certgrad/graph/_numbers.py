@@ -34,6 +34,7 @@ class Numbers:
         wanted = self.dtype(own)
         if wanted == own:
             return value
+        array = array.astype(own)
         return meant(array).astype(wanted) if wanted == np.float64 else array.astype(wanted)
 
 

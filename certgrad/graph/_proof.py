@@ -21,6 +21,7 @@ from certgrad.hypotheses.tree import Statement, encode
 from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.attempts import plainly_refuted
+from certgrad.obligations.auditing.readings import as_stored, refused, rounded_in, why_refused
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
@@ -54,7 +55,7 @@ from ._operation import (
     traced_programs,
     with_renamed,
 )
-from ._refutation import failure_of
+from ._refutation import failure_of, ordinary_runs
 
 CASES = 40
 """Sizes that a rule treats on their own: beyond that many, the others are excluded."""
@@ -286,13 +287,40 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
     """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
     plain = Reading()
     proof = _judged_as_read(operation, shapes, programs, names, plain)
-    moving = plain.moving()
-    if proof.holds or moving is None:
+    if not proof.holds and not any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
+        proof = _read_otherwise(operation, shapes, programs, names, plain) or _with_reason(proof, plain.refused)
+    width = "float64" if operation.equation.wide else "float32"
+    if not proof.holds or not any(rounded_in(p, [width]) for p in programs.all().values()):
         return proof
-    if any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
-        return proof
-    other = _judged_as_read(replace(operation, search=False), shapes, programs, names, moving)
-    return _up_to_rounding(other, moving) if other.lemma.verdict in HOLDS else proof
+    why = as_stored(ordinary_runs(operation, shapes, programs), [width])
+    return Proof(failed_lemma(operation, shapes, names, why), names) if why else proof
+
+
+def _read_otherwise(
+    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], plain: Reading
+) -> Proof | None:
+    """What is proved with literals read as what they were rounded from, but for those that cannot be read so."""
+    moving, quiet = plain.moving(), replace(operation, search=False)
+    while moving is not None:
+        proof = _judged_as_read(quiet, shapes, programs, names, moving)
+        if proof.lemma.verdict not in HOLDS:
+            return None
+        literals = refused(ordinary_runs(operation, shapes, programs), moving)
+        if not literals:
+            return _up_to_rounding(proof, moving)
+        plain.refused.setdefault(why_refused(literals, moving))
+        moving = moving.without(literals)
+    return None
+
+
+def _with_reason(proof: Proof, reasons: Iterable[str]) -> Proof:
+    """The proof with more reasons in what is open of it."""
+    change = msgspec.structs.replace
+    obligations = [
+        change(o, reason="; ".join([o.reason, *reasons])) if o.verdict == "unproved" else o
+        for o in proof.lemma.obligations
+    ]
+    return replace(proof, lemma=change(proof.lemma, obligations=obligations)) if reasons else proof
 
 
 def _up_to_rounding(proof: Proof, reading: Reading) -> Proof:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from certgrad.graph import _bounds, _jaxpr
@@ -12,7 +13,8 @@ from certgrad.graph._rules import ActiveShapes
 from certgrad.graph.certificate import ObligationResult
 from certgrad.obligations import balls
 from certgrad.obligations.auditing.witnesses import as_data
-from certgrad.obligations.balls import BallError, Dims, Input, Rule, find_witness
+from certgrad.obligations.balls import BallError, Dims, Input, Rule, Run, find_witness, seeded
+from certgrad.obligations.balls._draw import draw_dims, draw_point
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import VerdictName
 from certgrad.obligations.generality.decisions import Fixed, _solution
@@ -23,6 +25,11 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.wording.present import show_difference
 
 from ._operation import Operation, rule_is_reverse
+
+ROUNDING = {True: Fraction(1, 10**12), False: Fraction(1, 10**6)}
+"""A gap that is smaller may be the rounding of what runs in 64 bits, or in 32."""
+LARGEST = 4096
+"""An array of so many entries is not too large to look at what is decided with literals."""
 
 
 def broken_decision(programs: Programs, sizes: Mapping[str, Any]) -> Fixed | None:
@@ -73,36 +80,64 @@ def failure_of(
 
 def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], kind: str) -> Any:
     """A point where the traced programs provably break the obligation, or None."""
-    inputs = [
-        Input(n, tuple(str(d) for d in s), k, differentiable=i in shapes.active)  # type: ignore[arg-type]
-        for i, (n, s, k) in enumerate(zip(operation.names, shapes.inputs, shapes.dtypes, strict=True))
-    ]
+    here = _AtNumbers(operation, shapes, programs)
+    given: dict[str, Any] = {"domain": here.inside, "fits": here.as_traced, "name": here.name}
+    given["at_least"] = ROUNDING[operation.equation.wide]
+    try:
+        found = find_witness(kind, here.at, here.inputs, **given, precision=256, loose=True)
+        return as_data(found, _NoStatics()) if found is not None else None  # type: ignore[arg-type]
+    except (BallError, TypeError, ValueError, KeyError):
+        return None
 
-    def at(dims: Dims) -> balls.Programs:
+
+def ordinary_runs(operation: Operation, shapes: ActiveShapes, programs: Programs) -> list[Run]:
+    """The programs at concrete sizes, at a point without coincidences; none where such sizes or such a point are not
+    found, or the programs are not evaluated."""
+    here = _AtNumbers(operation, shapes, programs)
+    rng = seeded(here.name, "literals")
+    try:
+        for dims in islice(draw_dims(here.inputs, rng, here.as_traced, least=LARGEST), 1):
+            at = here.at(dims)
+            point = draw_point(at, "vjp_is_adjoint", 0, rng, here.inside, generic=True)
+            return [] if point is None else at.runs(point)
+    except (BallError, TypeError, ValueError, KeyError):
+        pass
+    return []
+
+
+class _AtNumbers:
+    """An operation's programs at concrete sizes of its arguments."""
+
+    def __init__(self, operation: Operation, shapes: ActiveShapes, programs: Programs) -> None:
+        self.operation, self.programs = operation, programs
+        self.name = f"{operation.title} {shapes.inputs}"
+        self.inputs = [
+            Input(n, tuple(str(d) for d in s), k, differentiable=i in shapes.active)  # type: ignore[arg-type]
+            for i, (n, s, k) in enumerate(zip(operation.names, shapes.inputs, shapes.dtypes, strict=True))
+        ]
+
+    def at(self, dims: Dims) -> balls.Programs:
+        programs = self.programs
+
         def run(program: Any, *groups: Sequence[Any]) -> list[Any]:
             return _jaxpr.evaluate(program, [x for g in groups for x in g], dims.sizes, IDEAL)
 
         rule = Rule(
             forward=lambda xs: run(programs.forward, xs),
-            jvp=None if rule_is_reverse(operation.equation) else lambda xs, dxs: run(programs.jvp, xs, dxs),
+            jvp=None if rule_is_reverse(self.operation.equation) else lambda xs, dxs: run(programs.jvp, xs, dxs),
             vjp=lambda xs, seeds: run(programs.vjp, xs, seeds),
             primal=(lambda xs: run(programs.primal, xs)) if programs.primal else None,
         )
-        return balls.Programs(rule, inputs, dims)
+        return balls.Programs(rule, self.inputs, dims)
 
-    def as_traced(dims: Any) -> bool:
-        return broken_decision(programs, dims.sizes) is None  # else another program runs at these sizes
+    def as_traced(self, dims: Dims) -> bool:
+        """Whether it is these programs that run at the sizes."""
+        return broken_decision(self.programs, dims.sizes) is None
 
-    def domain(values: Mapping[str, Any]) -> bool:
-        signed = zip(operation.names, operation.signs, strict=False)
-        return inside(operation.domain, values) and all(_within(values[n], s) for n, s in signed)
-
-    try:
-        name = f"{operation.title} {shapes.inputs}"
-        found = find_witness(kind, at, inputs, domain=domain, fits=as_traced, name=name, precision=256)
-        return as_data(found, _NoStatics()) if found is not None else None  # type: ignore[arg-type]
-    except (BallError, TypeError, ValueError, KeyError):
-        return None
+    def inside(self, values: Mapping[str, Any]) -> bool:
+        """Whether the point is in the operation's domain."""
+        signed = zip(self.operation.names, self.operation.signs, strict=False)
+        return inside(self.operation.domain, values) and all(_within(values[n], s) for n, s in signed)
 
 
 class _NoStatics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol
@@ -13,6 +14,14 @@ class UnfitError(Exception):
 
 class UndefinedError(Exception):
     """A number that does not exist is compared."""
+
+
+def as_float(value: int | float | Fraction) -> float:
+    """The nearest float, which is infinite where a number is larger than all."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 class Arithmetic(Protocol):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .arithmetic import UnfitError
+from .arithmetic import UndefinedError, UnfitError, as_float
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "abs": abs,
@@ -20,12 +20,12 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
 
 @dataclass(frozen=True)
 class Floats:
-    """Python's numbers. What raises an error does not exist."""
+    """Python's numbers. What raises an error does not exist; what is larger than all floats is infinite."""
 
     undecided: ClassVar[tuple[type[Exception], ...]] = ()
 
     def number(self, value: int | Fraction) -> float:
-        return int(value) if value.denominator == 1 else float(value)
+        return int(value) if value.denominator == 1 else as_float(value)
 
     def entry(self, value: Any) -> float:
         return value if isinstance(value, int) else float(value)
@@ -36,15 +36,18 @@ class Floats:
         raise UnfitError(f"the number '{name}'")
 
     def add(self, a: float, b: float) -> float:
-        return a + b
+        return a + b if isinstance(a, int) and isinstance(b, int) else as_float(a) + as_float(b)
 
     def mul(self, a: float, b: float) -> float:
-        return a * b
+        return a * b if isinstance(a, int) and isinstance(b, int) else as_float(a) * as_float(b)
 
     def power(self, a: float, e: Fraction) -> float:
         if (not a and e < 0) or (a < 0 and e.denominator != 1):
             return math.nan
-        return a ** self.number(e)
+        try:
+            return a ** self.number(e)
+        except OverflowError:
+            return -math.inf if a < 0 and e % 2 else math.inf
 
     def maximum(self, a: float, b: float) -> float:
         return max(a, b)
@@ -61,9 +64,11 @@ class Floats:
         return (a > b) - (a < b) if a == a and b == b else None
 
     def is_whole(self, a: float) -> bool:
-        return float(a).is_integer()
+        return isinstance(a, int) or a.is_integer()
 
     def index(self, a: float) -> int:
+        if not math.isfinite(a):
+            raise UndefinedError
         return int(a)
 
 
@@ -92,4 +97,4 @@ class RoundedFloats(Floats):
         return self._rounded(super().apply(function, arguments))
 
     def _rounded(self, value: float) -> float:
-        return float(np.asarray(value, np.float64).astype(self.dtype))
+        return float(np.asarray(as_float(value), np.float64).astype(self.dtype))

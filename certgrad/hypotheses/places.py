@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import tree as t
-from .arithmetic import UnfitError
+from .arithmetic import UnfitError, as_float
 from .fitting import about_whole_arrays, length, size
 
 MAX_TERMS = 1 << 28
@@ -261,7 +261,7 @@ def _term(p: t.Term, scope: Scope) -> Any:
     number. What stands for indices alone is numpy's, so that it is known while JAX traces."""
     if isinstance(p, t.Number):
         value = Fraction(p.value)
-        return int(value) if value.denominator == 1 else float(value)
+        return _held(int(value)) if value.denominator == 1 else as_float(value)
     if isinstance(p, t.Constant):
         if p.name == "pi":
             return np.pi
@@ -280,10 +280,10 @@ def _term(p: t.Term, scope: Scope) -> Any:
         parts = [_term(x, scope) for x in (p.terms if isinstance(p, t.Add) else p.factors)]
         out = parts[0]
         for part in parts[1:]:
-            out = out + part if isinstance(p, t.Add) else out * part
+            out = _held(out + part if isinstance(p, t.Add) else out * part)
         return out
     if isinstance(p, t.Power):
-        return _power(_term(p.base, scope), Fraction(p.exponent))
+        return _held(_power(_term(p.base, scope), Fraction(p.exponent)))
     if isinstance(p, t.Apply):
         return _applied(p.function, [_term(x, scope) for x in p.arguments])
     if isinstance(p, t.Truth):
@@ -302,6 +302,31 @@ def _real(x: Any) -> Any:
     """As floats, so that it can be undefined."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.result_type(float))
+
+
+def _held(x: Any) -> Any:
+    """Python's and numpy's integers as floats where JAX's integers do not hold them."""
+    if not isinstance(x, int | np.ndarray | np.integer):
+        return x
+    numbers = np.asarray(x)
+    if numbers.dtype.kind not in "iuO":
+        return x
+    bounds = jnp.iinfo(jnp.result_type(int))
+    if not numbers.size or (bounds.min <= numbers.min() and numbers.max() <= bounds.max):
+        return x
+    return as_float(x) if isinstance(x, int) else np.vectorize(as_float, otypes=[float])(numbers)
+
+
+def _entries(x: Any) -> Any:
+    """An array's numbers; of integers in a type that holds those of a statement, and differences below 0."""
+    x = jnp.asarray(x)
+    if not jnp.issubdtype(x.dtype, jnp.integer) and x.dtype != bool:
+        return x
+    whole = jnp.result_type(int)
+    narrow = (
+        x.dtype == bool or jnp.iinfo(x.dtype).bits - jnp.issubdtype(x.dtype, jnp.signedinteger) < jnp.iinfo(whole).bits
+    )
+    return x.astype(whole if narrow else jnp.result_type(float))
 
 
 def _whole(x: Any) -> int:
@@ -328,14 +353,14 @@ def _index(name: str, scope: Scope) -> np.ndarray:
 
 def _aligned(x: Any, scope: Scope) -> Any:
     """A whole array, along the axes of whole arrays; or a scalar."""
-    x = jnp.asarray(x)
+    x = _entries(x)
     if x.ndim > scope.entry:
         raise UnfitError("an array stands for a scalar")
     return x.reshape((1,) * (scope.entry - x.ndim) + x.shape + (1,) * (len(scope.axes) - scope.entry)) if x.ndim else x
 
 
 def _entry(p: t.Entry, scope: Scope) -> Any:
-    array = jnp.asarray(_array(p.name, scope))
+    array = _entries(_array(p.name, scope))
     if len(p.index) != array.ndim:
         raise UnfitError(f"'{p.name}' has no entry of {len(p.index)} indices")
     if (found := _transposed(array, p.index, scope)) is not None:

@@ -21,7 +21,7 @@ from certgrad.obligations.certificate import (
     sealed,
     worst,
 )
-from certgrad.obligations.conformance import NOT_COMPARED
+from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS
 from certgrad.obligations.generality.guards import untraceable
 from certgrad.obligations.generality.looks import digest_of
 from certgrad.obligations.generality.traces import Traces
@@ -39,6 +39,7 @@ from .claims import Record, case_claim, joined_claim
 from .conventions import conventions
 from .look import looked_at
 from .measured import compared, unlike_what_runs, with_measured
+from .readings import as_stored, ordinary_runs, refused, rounded_in, unproved, why_refused, with_reason
 
 
 def audit(op: Subject, cache: Cache | None = None) -> Certificate:
@@ -71,7 +72,19 @@ def _guarded(traces: Traces) -> Certificate:
     run = traces.as_run()
     if why := unlike_what_runs(traces, run):
         return untraced(traces.op, why)
-    return _compared(traces, run, looked_at(traces, certificate))
+    return _compared(traces, run, _as_floats_decide(traces, looked_at(traces, certificate)))
+
+
+def _as_floats_decide(traces: Traces, certificate: Certificate) -> Certificate:
+    """The certificate, unless literals as floats store them make the programs of a case decide otherwise."""
+    for index, family in enumerate(traces.families) if certificate.verdict in PROOFS else ():
+        claimed = proved_in(traces, family.prove[0]).claimed
+        widths = [width for width in WIDTHS if width in claimed]
+        made = [p for one in traces.made(family.prove[0]) for p in one.all().values()]
+        runs = ordinary_runs(traces, certificate, index) if any(rounded_in(p, widths) for p in made) else ()
+        if why := as_stored(runs, widths):
+            return unproved(certificate, index, why)
+    return certificate
 
 
 def _compared(traces: Traces, run: Traces, certificate: Certificate) -> Certificate:
@@ -98,19 +111,26 @@ def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:
     witnesses = [c.witness for claim in certificate.claims for c in claim.cases]
     if certificate.verdict not in OPEN or any(plainly_refuted(w, plain.exact) for w in witnesses):
         return certificate
-    return _read_otherwise(traces, plain) or certificate
+    return _read_otherwise(traces, plain) or with_reason(certificate, plain.refused)
 
 
 def _read_otherwise(traces: Traces, plain: Reading) -> Certificate | None:
-    """What is proved with all that was met read as what it stands for."""
+    """What is proved with all that was met read as what it stands for, but for literals that cannot be read so."""
     moving = plain.moving()
-    if moving is None:
-        return None
-    try:
-        certificate = _audit(traces, moving)
-    except StillOpenError:
-        return None
-    return _up_to_rounding(certificate, moving) if certificate.verdict in HOLDS else None
+    while moving is not None:
+        try:
+            certificate = _audit(traces, moving)
+        except StillOpenError:
+            return None
+        if certificate.verdict not in HOLDS:
+            return None
+        runs = [run for case in range(len(traces.op.cases)) for run in ordinary_runs(traces, certificate, case)]
+        literals = refused(runs, moving)
+        if not literals:
+            return _up_to_rounding(certificate, moving)
+        plain.refused.setdefault(why_refused(literals, moving))
+        moving = moving.without(literals)
+    return None
 
 
 def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:

@@ -20,16 +20,19 @@ def looked_at(traces: Traces, certificate: Certificate) -> Certificate:
     if certificate.verdict not in HOLDS:
         return certificate
     for index in range(len(traces.op.cases)):
-        found = verify.last_look(traces.op, certificate, index, _places(traces, index))
+        found = verify.last_look(traces.op, certificate, index, places(traces, index))
         if found is not None:
             return _with_defect(certificate, index, *found)
     return certificate
 
 
-def _places(traces: Traces, index: int) -> Iterator[tuple[verify.Shape, verify.Programs]]:
-    """Concrete shapes, with the programs that the audit traced there; another one where all of them are tiny."""
+def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[verify.Shape, verify.Programs]]:
+    """Concrete shapes, with the programs that the audit traced there; another one where all of them are tiny.
+
+    In float32 as well if `narrow`, where sizes make coarse floats.
+    """
     found: dict[tuple, tuple[verify.Shape, verify.Programs]] = {}
-    for trace, sizes in traces.at_numbers(index):
+    for trace, sizes in traces.at_numbers(index, narrow):
         shape = verify.Shape(
             {n: k for n, k in sizes.items() if n in traces.op.cases[index].names},
             {star: tuple(sizes[axis] for axis in axes) for star, axes in trace.instance.groups.items()},

@@ -18,9 +18,11 @@ from certgrad.obligations.balls._gaps import (
     settled_gap,
 )
 from certgrad.obligations.balls._primitives import RULES  # importing it fills the table
+from certgrad.obligations.balls._readings import Run, decides_otherwise, reads_otherwise
 from certgrad.obligations.balls._roots import enclosed_root
 from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import UNKNOWN, ball, finite, precision
 from certgrad.obligations.balls._tangents import KINK
+from certgrad.obligations.balls._values import Literals, Stored, shortest
 from certgrad.obligations.balls._witness import WitnessPoint, find_witness, witness_at
 from certgrad.obligations.balls.statements import inside

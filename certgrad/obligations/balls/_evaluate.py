@@ -16,7 +16,18 @@ from certgrad.obligations.balls._beyond import beyond
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._random import drawing
 from certgrad.obligations.balls._registry import RULES, Rule
-from certgrad.obligations.balls._values import Array, Context, Value, argument, constant, is_float, tangent_or_none
+from certgrad.obligations.balls._values import (
+    Array,
+    Context,
+    Literals,
+    Value,
+    argument,
+    constant,
+    is_float,
+    loosely,
+    shortest,
+    tangent_or_none,
+)
 
 PRECISION = 512
 """Default working precision in bits."""
@@ -66,8 +77,8 @@ class Program:
 
 
 @lru_cache(maxsize=1024)
-def program(jaxpr: Any, loose: bool = False) -> Program:
-    """Compile a ClosedJaxpr (or a Jaxpr without constants), with `loose` literals if asked."""
+def program(jaxpr: Any, literals: Literals = shortest) -> Program:
+    """Compile a ClosedJaxpr (or a Jaxpr without constants), with what its literals stand for."""
     inner, consts = _jaxpr.parts(jaxpr)
     slots: dict[Any, int] = {}
     initial: list[Value | None] = []
@@ -82,18 +93,18 @@ def program(jaxpr: Any, loose: bool = False) -> Program:
 
     def read(atom: Any) -> int:
         if _jaxpr.is_literal(atom):
-            return new(constant(atom.val, atom.aval.dtype, loose))
+            return new(constant(atom.val, atom.aval.dtype, literals))
         return slots[atom]
 
     for var, value in zip(inner.constvars, consts, strict=True):
-        define(var, constant(value, var.aval.dtype, loose))
+        define(var, constant(value, var.aval.dtype, literals))
     inputs = tuple(define(var) for var in inner.invars)
     steps = []
     held = dict(zip(inner.constvars, consts, strict=True))
     for equation in _live(inner):
         if (rounded := _rounded_constant(equation, held)) is not None:
             held[equation.outvars[0]] = rounded
-            define(equation.outvars[0], constant(rounded, rounded.dtype, loose))
+            define(equation.outvars[0], constant(rounded, rounded.dtype, literals))
             continue
         operands = tuple(read(atom) for atom in equation.invars)
         results = tuple(new() if _jaxpr.is_dropped(var) else define(var) for var in equation.outvars)
@@ -148,6 +159,7 @@ def evaluate(
     precision: int = PRECISION,
     keep_stopped: bool = False,
     loose: bool = False,
+    literals: Literals = shortest,
     side: int = 0,
 ) -> Evaluation:
     """Run a traced program on rigorous reals.
@@ -155,6 +167,7 @@ def evaluate(
     `arguments` are arrays (or nested lists) of ints, Fractions, fmpq or balls for floats; numpy arrays for the rest.
     `tangents` has one array for each argument, or None where the argument is held constant. With `keep_stopped`,
     stop_gradient is the identity; without, it makes constants and is recorded. With `loose`, long literals are balls.
+    `literals` says what floats in the program stand for.
     With a `side`, values and derivatives are the limits from just after the point (1) or just before it (−1).
 
     Raises:
@@ -162,12 +175,13 @@ def evaluate(
         Undecided: a comparison that needs more precision.
         NotDifferentiable: the exit of a while loop jumps at this point.
     """
-    compiled = program(jaxpr, loose)
+    literals = loosely if loose else literals
+    compiled = program(jaxpr, literals)
     with s.precision(precision), beyond(side), np.errstate(all="ignore"):
         values = [argument(x, dtype) for x, dtype in zip(arguments, compiled.dtypes, strict=True)]
         if tangents is not None:
             values = [_with_tangent(x, dx) for x, dx in zip(values, tangents, strict=True)]
-        ctx = Context(run=lambda inner, xs: program(inner, loose).run(ctx, xs), keep_stopped=keep_stopped)
+        ctx = Context(run=lambda inner, xs: program(inner, literals).run(ctx, xs), keep_stopped=keep_stopped)
         outs = compiled.run(ctx, values)
     moves = [np.full(out.primal.shape, None, dtype=object) if out.tangent is None else out.tangent for out in outs]
     return Evaluation([out.primal for out in outs], moves, ctx.used_stop_gradient)

@@ -15,7 +15,7 @@ from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._shapes import moved
 from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._values import Array, Context, Value, filled, literal, tangent_or_none
+from certgrad.obligations.balls._values import Array, Context, Value, constant, filled, tangent_or_none
 
 
 def _steered(out: Value, *indices: Value) -> Value:
@@ -148,7 +148,7 @@ def _fill(params: Params, x: Array) -> Any:
             return s.nan
         raise Undecided("an integer is read outside of the bounds that were promised")
     if x.dtype == object:
-        return s.nan if given is None else literal(given, np.float64)
+        return s.nan if given is None else constant(given, np.float64).primal[()]
     if given is not None:
         return given
     return absent(x.dtype)

@@ -18,7 +18,7 @@ from certgrad._references import shares_references, without_references
 from certgrad._threads import Kept
 
 from ._errors import Unsupported
-from ._values import has_long
+from ._values import has_long, is_float
 
 Jaxpr = Any
 """A ClosedJaxpr or a Jaxpr (one class from jax 0.11 on)."""
@@ -94,6 +94,12 @@ def _held(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
         yield from ((v.val, v.aval.dtype) for v in eqn.invars if is_literal(v))
         for program in programs_in(eqn):
             yield from _held(program)
+
+
+def floats(jaxpr: Jaxpr) -> Iterator[np.generic]:
+    """The finite floats that stand in a program and its inner ones, those of its arrays among them."""
+    held = (np.asarray(value) for value, dtype in _held(jaxpr) if is_float(dtype))
+    return (x for array in held for x in array.flat if np.isfinite(x))
 
 
 def _scalars(jaxpr: Jaxpr) -> Iterator[np.ndarray]:

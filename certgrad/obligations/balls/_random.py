@@ -1,4 +1,7 @@
-"""What is drawn from random keys: the numbers that JAX draws from that very key, taken as they are."""
+"""What is drawn from random keys: the bits that JAX draws from that very key, and the numbers that are made of them.
+
+What is computed of them is computed here as well, so that two ways to write one draw differ by no rounding of floats.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,18 @@ import jax
 import numpy as np
 from flint import fmpq
 
-from certgrad._jax_random import is_key, sampler
+from certgrad._jax_random import computed_draw, is_key, sampler
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
-from certgrad.obligations.balls._registry import Rule
+from certgrad.obligations.balls._registry import Params, Rule, primitive
 from certgrad.obligations.balls._values import Context, Value, argument, is_float
 
 
 def drawing(equation: Any) -> Rule | None:
-    """The rule of an equation that draws numbers or makes keys of keys: JAX runs it. None for any other equation."""
-    if not sampler(equation) and not _is_of_keys(equation):
+    """The rule of an equation that draws bits or whole numbers, or makes keys of keys: JAX runs it. None for any other
+    equation, and for those whose program computes with what it draws."""
+    if computed_draw(equation) or not (sampler(equation) or _is_of_keys(equation)):
         return None
 
     def rule(ctx: Context, params: dict[str, Any], *operands: Value) -> list[Value]:
@@ -35,6 +39,15 @@ def drawing(equation: Any) -> Rule | None:
         return [_read(y, v.aval.dtype) for y, v in zip(outs, equation.outvars, strict=True)]
 
     return rule
+
+
+@primitive("bitcast_convert_type")
+def _numbers_of_bits(ctx: Context, params: Params, x: Value) -> Value:
+    """The floats whose bits integers are, as draws make them."""
+    dtype = np.dtype(params["new_dtype"])
+    if x.real or dtype.kind != "f" or x.primal.dtype.itemsize != dtype.itemsize:
+        raise Unsupported("the bits of a number")
+    return argument(x.primal.view(dtype).astype(float), np.dtype(float))
 
 
 def _is_of_keys(equation: Any) -> bool:

@@ -154,6 +154,20 @@ class Programs:
         """The shapes of the float outputs."""
         return [tuple(self.forward.out_avals[i].shape) for i in self.floats]
 
+    def runs(self, point: Any) -> list[Any]:
+        """The programs, each with its arguments at a point and, for the forward, the tangents of these."""
+        tangents: list[Any] = [None] * len(self.inputs)
+        for i, dx in zip(self.moving, point.tangents, strict=True):
+            tangents[i] = dx
+        out: list[Any] = [(self.forward, point.inputs, tangents)]
+        if self.rule.jvp is not None:
+            out.append((self.jvp, [*point.inputs, *point.tangents], None))
+        if self.rule.vjp is not None:
+            out.append((self.vjp, [*point.inputs, *point.seeds], None))
+        if self.rule.primal is not None:
+            out.append((self.primal, point.inputs, None))
+        return out
+
     def _of(self, kind: str) -> list[Any]:
         """The programs of an obligation."""
         programs = [self.forward]

@@ -53,24 +53,27 @@ class _Watching(threading.local):
     """Where the thread's distances are collected, if it watches."""
 
     into: list[Real] | None = None
+    rounding: bool = False
 
 
 _watching = _Watching()
 
 
 @contextmanager
-def watched() -> Iterator[list[Real]]:
+def watched(rounding: bool = False) -> Iterator[list[Real]]:
     """Collect, in order, every scalar whose sign or vanishing decides something inside the block.
 
     These are differences of compared numbers, denominators, distances to an integer that rounding asks for, and what
-    vanishes where the domain of a function ends.
+    vanishes where the domain of a function ends. With `rounding`, also each integer that a number is rounded down to
+    (an `int`), and how far it is from there to this one and to the next.
     """
     found: list[Real] = []
-    before, _watching.into = _watching.into, found
+    before = _watching.into, _watching.rounding
+    _watching.into, _watching.rounding = found, rounding
     try:
         yield found
     finally:
-        _watching.into = before
+        _watching.into, _watching.rounding = before
 
 
 def watch(*distances: Real) -> None:
@@ -316,11 +319,18 @@ def _extremum(a: Real, b: Real, side: int) -> Real:
 def floor(a: Real) -> Real:
     """The largest integer below or equal."""
     if type(a) is fmpq:
-        return fmpq(a.floor())
+        return _noted(a, fmpq(a.floor()))
     if type(a) is arb:
         whole = a.floor().unique_fmpz()
-        return UNKNOWN if whole is None else fmpq(whole)
+        return _noted(a, UNKNOWN if whole is None else fmpq(whole))
     return a
+
+
+def _noted(a: Real, whole: Real) -> Real:
+    """The integer below a number, with what it rests on noted if anyone watches that."""
+    if _watching.rounding and whole is not UNKNOWN:
+        watch(int(whole.numerator), sub(a, whole), sub(add(whole, ONE), a))
+    return whole
 
 
 def ceil(a: Real) -> Real:

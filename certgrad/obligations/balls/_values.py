@@ -87,19 +87,39 @@ def is_float(dtype: Any) -> bool:
     return np.dtype(dtype).kind == "f" or str(dtype) in ("bfloat16",) or str(dtype).startswith("float")
 
 
-def literal(x: Any, dtype: Any, loose: bool = False) -> Any:
-    """A float as the shortest decimal that rounds to it; inf and nan as themselves.
+Literals = Callable[[Any, Any], s.Real]
+"""What a finite float of a dtype, written in a program, stands for."""
 
-    With `loose`, one that has as many digits as its dtype is all that lies two units in the last place around it: such
-    a number was computed in floats, and stands for another one.
+
+def shortest(x: Any, dtype: Any) -> s.Real:
+    """The shortest decimal that rounds to a float."""
+    return s.rational(Fraction(_text(x, dtype)))
+
+
+def loosely(x: Any, dtype: Any) -> s.Real:
+    """The same; of a float that has as many digits as its dtype all that lies two units in the last place around it:
+    such a number was computed in floats, and stands for another one.
     """
-    number = float(x)
-    if isnan(number) or isinf(number):
-        return number
-    text = repr(number) if np.dtype(dtype).itemsize == 8 else str(np.asarray(x, dtype=dtype)[()])
-    if loose and _is_long(text, dtype):
+    text = _text(x, dtype)
+    if _is_long(text, dtype):
         return s.within(Fraction(text), abs(Fraction(text)) * UNITS * Fraction(float(ml_dtypes.finfo(dtype).eps)))
     return s.rational(Fraction(text))
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The very number that a float is, where the widest dtype is this one."""
+
+    widest: Any
+
+    def __call__(self, x: Any, dtype: Any) -> s.Real:
+        narrowed = np.dtype(dtype).itemsize > np.dtype(self.widest).itemsize
+        number = float(np.asarray(x, self.widest if narrowed else dtype))
+        return number if isinf(number) else s.rational(Fraction(number))
+
+
+def _text(x: Any, dtype: Any) -> str:
+    return repr(float(x)) if np.dtype(dtype).itemsize == 8 else str(np.asarray(x, dtype=dtype)[()])
 
 
 DIGITS = {"float64": 15, "float32": 7}
@@ -113,12 +133,12 @@ def _is_long(text: str, dtype: Any) -> bool:
 
 
 def has_long(x: Any, dtype: Any) -> bool:
-    """A literal, or an entry of a captured array, that `literal` may take loosely."""
+    """A literal, or an entry of a captured array, has as many digits as its dtype."""
     return is_float(dtype) and any(_is_long(str(v), dtype) for v in np.asarray(x, dtype).flat if np.isfinite(v))
 
 
-def constant(x: Any, dtype: Any, loose: bool = False) -> Value:
-    """A literal or captured array of a traced program; see `literal`."""
+def constant(x: Any, dtype: Any, literals: Literals = shortest) -> Value:
+    """A literal or captured array of a traced program; inf and nan are themselves."""
     if is_key(dtype):
         return Value(x)
     real = is_float(dtype)
@@ -126,7 +146,8 @@ def constant(x: Any, dtype: Any, loose: bool = False) -> Value:
     if real:
         out = np.empty(array.shape, dtype=object)
         for index in np.ndindex(array.shape):
-            out[index] = literal(array[index], dtype, loose)
+            number = float(array[index])
+            out[index] = number if isnan(number) or isinf(number) else literals(array[index], dtype)
         return Value(out)
     return Value(_discrete(array, dtype))
 

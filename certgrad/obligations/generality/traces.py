@@ -113,15 +113,15 @@ class Traces:
         """The programs of all traces that were made at an instance."""
         return [t.programs for t in self._made.values() if isinstance(t, Trace) and t.instance is instance]
 
-    def at_numbers(self, case: int) -> Iterator[tuple[Trace, dict[str, int]]]:
+    def at_numbers(self, case: int, narrow: bool = False) -> Iterator[tuple[Trace, dict[str, int]]]:
         """The traces of a case that were made at concrete sizes, with the sizes of its dimensions.
 
-        Python computes floats of sizes in users' code: in float32 these are coarse, so that only float64 counts there.
-        So are the constants of an op that float32 rounds.
+        Python computes floats of sizes in users' code: in float32 these are coarse, so that only float64 counts there,
+        if not `narrow`. So are the constants of an op that float32 rounds.
         """
         for spec, found in self._made.items():
             fixed = dict(spec.fixed)
-            if not (spec.wide or self.op.is_op):
+            if not (spec.wide or self.op.is_op or narrow):
                 continue
             if spec.case == case and isinstance(found, Trace) and all(v.isdigit() for v in fixed.values()):
                 if fixed.keys() >= set(found.instance.names) and (spec.wide or not _rounded(found)):

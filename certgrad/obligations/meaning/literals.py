@@ -12,7 +12,7 @@ So does a mask that writes −1e30 for −∞: exp makes 0 of both in floats, an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -46,6 +46,8 @@ FAR = "beside values that are all far from it"
 MASKING = 10**9
 """A mask that writes a number this large means an infinity."""
 LOGARITHMS = (2, 3, 5, 7, 10)
+BITS = 320
+"""How exactly a closed form is evaluated: a comparison that rests on more bits counts as one of equal numbers."""
 LOGARITHMS_OF_PI = (1, 2)
 
 
@@ -73,6 +75,11 @@ class ClosedForm:
             inside = number(self.log) * (poly_of(intern(Num("pi"))) if self.of_pi else number(1))
             out = out * power(log_of(inside), self.log_power)
         return out
+
+    def approximately(self) -> Fraction:
+        """A rational number beside it, by far nearer than any float."""
+        with precision(BITS):
+            return _middle(_ball(self.coefficient) * _factor(self))
 
     def text(self) -> str:
         """For the reader: √2/2, 2/√π, log(2)."""
@@ -144,6 +151,9 @@ class Reading:
     infinite: bool = False
     """Such numbers are read as infinities."""
 
+    refused: dict[str, None] = field(default_factory=dict)
+    """Why literals that were met are not read as what they may stand for."""
+
     trial: bool = False
     """Where rounding alone may keep it from being proved as written, it is read otherwise before witnesses count."""
 
@@ -170,6 +180,11 @@ class Reading:
         In 32 bits, rounding itself is that large, and so is the distance of an approximation.
         """
         return not self.approximated and all(x.dtype == "float64" for x in self.long)
+
+    def without(self, refused: Collection[LongLiteral]) -> Reading | None:
+        """The same with these literals as they are written; None where nothing is left to read otherwise."""
+        meant = {literal: form for literal, form in self.meant.items() if literal not in refused}
+        return replace(self, meant=meant, long=set()) if meant or self.ideal or self.infinite else None
 
     def said(self) -> list[str]:
         """What a certificate says of reading so."""

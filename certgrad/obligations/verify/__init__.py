@@ -6,7 +6,7 @@ no proof. It is independent of the terms, the normal form, the derivative and th
 """
 
 from ._case import Asked
-from ._look import failing, first_shape, last_look, least_shape
+from ._look import failing, first_shape, last_look, least_shape, ordinary_runs
 from ._programs import Programs
 from ._shapes import MAX_ENTRIES, Shape
 from ._verify import Verification, verify
@@ -21,5 +21,6 @@ __all__ = [
     "first_shape",
     "last_look",
     "least_shape",
+    "ordinary_runs",
     "verify",
 ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -19,12 +21,20 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
+from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Tied, Unbounded
 from certgrad.obligations.verify._field import field_check, rational
-from certgrad.obligations.verify._points import GENERIC, Point, Space, collapsed, on_boundaries
+from certgrad.obligations.verify._points import (
+    GENERIC,
+    WITHOUT_COINCIDENCES,
+    Point,
+    Space,
+    collapsed,
+    on_boundaries,
+)
 from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 from certgrad.obligations.verify._sides import on_other_sides
@@ -234,24 +244,38 @@ class AtShape:
 
     def decided(self, point: Point, most: int | None = None) -> list[Any]:
         """The distances that decide something in the programs at the point; all, or at least the first so many."""
+        with s.watched() as seen:
+            for run in self.runs(point):
+                if most is not None and len(seen) >= most:
+                    break
+                with suppress(BallError):
+                    evaluate(*run)
+        return seen
+
+    def runs(self, point: Point) -> Iterator[Run]:
+        """The programs, each with its arguments at the point and, for the forward, the tangents of these."""
         count = len(self.shape.inputs)
         args, params = point.inputs[:count], point.inputs[count:]
         tangents: list[Any] = [None] * len(point.inputs)
         for i, dx in zip(self.space.moving, point.tangents, strict=True):
             tangents[i] = dx
         extra: dict[str, Sequence[Array]] = {"jvp": point.tangents, "vjp": point.seeds}
-        with s.watched() as seen:
-            for name, program in self.programs.all().items():
-                if most is not None and len(seen) >= most:
-                    break
-                try:
-                    if name == "forward":
-                        evaluate(program, point.inputs, tangents)
-                    else:
-                        evaluate(program, [*args, *extra.get(name, ()), *params])
-                except BallError:
-                    continue
-        return seen
+        for name, program in self.programs.all().items():
+            if name == "forward":
+                yield program, point.inputs, tangents
+            else:
+                yield program, [*args, *extra.get(name, ()), *params], None
+
+    def ordinary(self, rng: Any) -> Point | None:
+        """A point inside all hypotheses, or anywhere, without coincidences if there is such a one."""
+        styles: tuple[int | str, ...] = (WITHOUT_COINCIDENCES, GENERIC)
+        for formulas in (self.asked.all, []):
+            for style in styles:
+                with suppress(UnfitError, BallError):
+                    point = self.space.draw(style, rng, partial(self.holds, formulas))
+                    if point is not None:
+                        return point
+        return None
 
     def ask(self, point: Point, on_boundary: bool, counts: Counts) -> list[str]:
         """The claims whose hypotheses hold at the point."""

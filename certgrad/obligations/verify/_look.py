@@ -11,12 +11,15 @@ from contextlib import suppress
 from itertools import islice
 from random import Random
 
+import msgspec
+
 from certgrad._subject import Subject
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError
 from certgrad.obligations.balls._evaluate import PRECISION
+from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.verify._case import ROUNDING, Asked, AtShape, Case, NotCheckedError
 from certgrad.obligations.verify._programs import DoesNotTraceError, Programs, traced
@@ -52,6 +55,24 @@ def last_look(
         if (found := failing(case, shape, programs, range(k * DRAWS, (k + 1) * DRAWS), rng)) is not None:
             return found
     return None
+
+
+def ordinary_runs(
+    subject: Subject, certificate: Certificate, index: int, places: Iterable[tuple[Shape, Programs]]
+) -> Iterator[Run]:
+    """The programs of a case, each at one point without coincidences, inside the case's hypotheses where these can be
+    evaluated and hold somewhere."""
+    with s.precision(PRECISION):
+        try:
+            case = Case(subject, subject.cases[index], certificate, index)
+        except (NotCheckedError, UnfitError, BallError):
+            case = Case(subject, subject.cases[index], msgspec.structs.replace(certificate, claims=[]), index)
+    rng = seeded(case.digest, "literals")
+    for shape, programs in places:
+        with s.precision(PRECISION):
+            here = AtShape(case, shape, programs)
+            point = here.ordinary(rng)
+        yield from here.runs(point) if point is not None else ()
 
 
 def failing(

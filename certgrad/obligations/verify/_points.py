@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
+from certgrad.obligations.balls import _draw
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import SCHEDULE, STYLES, draw_input, filled_by
 from certgrad.obligations.balls._rule import Input
@@ -21,6 +22,8 @@ TRIES = 200
 """How often a point is drawn again until it satisfies the hypotheses."""
 GENERIC = SCHEDULE.index("eighths")
 """The number of a point whose entries are rarely equal or 0."""
+WITHOUT_COINCIDENCES = _draw.GENERIC
+"""The style of a point at which nothing is equal that is not so everywhere."""
 _FOUND = 10
 """How many boundary points are taken for one entry."""
 _BALLS = 2

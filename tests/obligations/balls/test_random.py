@@ -117,7 +117,49 @@ def test_the_numbers_are_those_that_jax_draws():
     (out,) = evaluate(program, [7, np.zeros(3, object)]).values
     with jax.enable_x64(True):
         expected = jax.random.normal(jax.random.key(7), (3,), float)
-    assert all(float(x.p) / float(x.q) == float(y) for x, y in zip(out, expected, strict=True))
+    assert [float(x) for x in out] == pytest.approx(expected.tolist(), rel=1e-14)
+
+
+def written_out(draw):
+    """x plus a draw, as a function of a key."""
+    return lambda key, x: x + draw(key, x.shape, x.dtype)
+
+
+def of_uniform(compute, low):
+    return written_out(lambda key, shape, dtype: compute(jax.random.uniform(key, shape, dtype, low(dtype), 1.0)))
+
+
+def zero(dtype):
+    return jnp.zeros((), dtype)
+
+
+def tiny(dtype):
+    return jnp.finfo(dtype).tiny
+
+
+TWICE = {
+    "exponential": (jax.random.exponential, of_uniform(lambda u: -jnp.log1p(-u), zero)),
+    "gumbel": (jax.random.gumbel, of_uniform(lambda u: -jnp.log(-jnp.log(u)), tiny)),
+    "logistic": (jax.random.logistic, of_uniform(lambda u: jnp.log(u) - jnp.log1p(-u), tiny)),
+    "logistic, as a quotient": (jax.random.logistic, of_uniform(lambda u: jnp.log(u / (1 - u)), tiny)),
+    "cauchy": (
+        jax.random.cauchy,
+        of_uniform(lambda u: jnp.tan(jnp.pi * (u - 0.5)), lambda dtype: jnp.finfo(dtype).eps),
+    ),
+}
+
+
+@pytest.mark.parametrize("draw", TWICE)
+def test_a_draw_that_is_written_out_is_not_refuted_by_how_floats_round(draw):
+    drawn, computed = TWICE[draw]
+    assert certgrad.equal(written_out(drawn), computed, ":key, n").verdict != "refuted"
+
+
+@pytest.mark.parametrize("draw", ["exponential", "gumbel", "logistic"])
+def test_another_draw_is_refuted(draw):
+    drawn, _ = TWICE[draw]
+    other = of_uniform(lambda u: -jnp.log1p(u), zero)
+    assert certgrad.equal(written_out(drawn), other, ":key, n").verdict == "refuted"
 
 
 ARRAY = _jaxpr.placeholder((3,), "float")

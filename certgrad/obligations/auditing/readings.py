@@ -1,0 +1,123 @@
+"""Whether what is proved of a program with its literals read as exact numbers is so of the program as it is written.
+
+Where a literal stands on a jump, as in `square(1.7320508075688772) >= 3`, the number that it was rounded from says
+nothing of what runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from certgrad.obligations import verify
+from certgrad.obligations.balls import Literals, Run, Stored, decides_otherwise, reads_otherwise, shortest
+from certgrad.obligations.balls._jaxpr import floats
+from certgrad.obligations.balls._scalars import Real, rational
+from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, sealed, worst
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.meaning.literals import ClosedForm, LongLiteral, Reading
+
+from .look import places
+
+APART = {"float64": 1e-6, "float32": 1e-3}
+"""By how much of the largest output a reading may change the outputs, where literals have that many bits."""
+MOST_NAMED = 3
+
+
+class AsRead:
+    """Literals as closed forms, by the decimals that are written."""
+
+    def __init__(self, meant: Mapping[LongLiteral, ClosedForm]) -> None:
+        self.meant = {rational(Fraction(one.text)): rational(form.approximately()) for one, form in meant.items()}
+
+    def __call__(self, x: Any, dtype: Any) -> Real:
+        decimal = shortest(x, dtype)
+        return self.meant.get(decimal) or -self.meant.get(-decimal, -decimal)
+
+
+def refused(runs: Sequence[Run], reading: Reading) -> list[LongLiteral]:
+    """The literals that cannot be read so: with them, a program decides otherwise at a point, or is far from itself."""
+    if not reading.meant:
+        return []
+    apart = max(APART[literal.dtype] for literal in reading.meant)
+
+    def otherwise(literals: Literals) -> bool:
+        return any(reads_otherwise(run, literals, shortest, apart) for run in runs)
+
+    if not otherwise(AsRead(reading.meant)):
+        return []
+    return [one for one, form in reading.meant.items() if otherwise(AsRead({one: form}))] or [*reading.meant]
+
+
+def why_refused(literals: Iterable[LongLiteral], reading: Reading) -> str:
+    """What an open obligation says of literals that are not read as the numbers which they may be rounded from."""
+    texts = [f"{one.text} is not read as {reading.meant[one].text()}" for one in literals]
+    return f"{', '.join(texts)}, as a comparison, a rounding, a sign or an output would come out otherwise"
+
+
+def as_stored(runs: Iterable[Run], widths: Sequence[str]) -> str:
+    """Why nothing is claimed of programs whose floats, as these dtypes store them, decide otherwise than the decimals
+    that are written; empty where none was seen to."""
+    for run in runs:
+        rounded = rounded_in(run[0], widths)
+        for width in widths if rounded else ():
+            if decides_otherwise(run, shortest, Stored(width)):
+                alone = (x for x in rounded if decides_otherwise(run, shortest, _Alone(Stored(width), float(x))))
+                texts = ", ".join(map(str, [*alone][:MOST_NAMED] or rounded[:MOST_NAMED]))
+                return f"with {texts} as {width} stores it, a comparison, a rounding or a sign comes out otherwise"
+    return ""
+
+
+def rounded_in(program: Any, widths: Sequence[str]) -> list[np.generic]:
+    """The floats in a program that one of the dtypes stores as other numbers than the decimals that are written."""
+    return [*dict.fromkeys(x for x in floats(program) if any(_stores_another(x, width) for width in widths))]
+
+
+def _stores_another(x: np.generic, width: str) -> bool:
+    return bool(Stored(width)(x, x.dtype) != shortest(x, x.dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class _Alone:
+    """One literal in a reading, all others as they are written."""
+
+    reading: Literals
+    value: float
+
+    def __call__(self, x: Any, dtype: Any) -> Real:
+        return (self.reading if float(x) == self.value else shortest)(x, dtype)
+
+
+def ordinary_runs(traces: Traces, certificate: Certificate, index: int) -> Iterator[Run]:
+    """The programs of a case at concrete shapes, at points without coincidences."""
+    return verify.ordinary_runs(traces.op, certificate, index, places(traces, index, narrow=True))
+
+
+def with_reason(certificate: Certificate, reasons: Collection[str]) -> Certificate:
+    """A certificate with more reasons in what is open of it."""
+    if not reasons:
+        return certificate
+    change = msgspec.structs.replace
+
+    def case(one: CaseClaim) -> CaseClaim:
+        return change(one, reason="; ".join([one.reason, *reasons])) if one.verdict == "unproved" else one
+
+    claims = [change(claim, cases=[*map(case, claim.cases)]) for claim in certificate.claims]
+    return sealed(change(certificate, claims=claims))
+
+
+def unproved(certificate: Certificate, index: int, reason: str) -> Certificate:
+    """A certificate of which nothing is claimed in a case."""
+    change = msgspec.structs.replace
+
+    def claim(one: Claim) -> Claim:
+        cases = [change(c, verdict="unproved", reason=reason) if k == index else c for k, c in enumerate(one.cases)]
+        return change(one, cases=cases, verdict=worst([c.verdict for c in cases]))
+
+    claims = [*map(claim, certificate.claims)]
+    return sealed(change(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))

@@ -1,0 +1,77 @@
+"""One program with its literals read in two ways: whether it decides otherwise at a point, or is far apart there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import BallError
+from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
+from certgrad.obligations.balls._scalars import Real
+from certgrad.obligations.balls._values import Array, Literals
+
+Run = tuple[Any, Sequence[Array], Sequence[Array | None] | None]
+"""A program, its arguments, and their tangents."""
+
+VANISHING = 2.0**-240
+"""A distance below this is that of numbers which are equal, but for how exactly literals are read."""
+NEGLIGIBLE = 2.0**-40
+"""Of tangents and cotangents about 1: what is less than this apart is a matter of rounding."""
+
+
+def decides_otherwise(run: Run, reading: Literals, other: Literals) -> bool:
+    """Whether a comparison, a rounding, a sign or an index of a program comes out otherwise in another reading of its
+    literals. What the balls cannot evaluate is compared as far as they come.
+    """
+    _, decided = _evaluated(run, reading)
+    return bool(decided) and any(map(_differ, decided, _evaluated(run, other)[1]))
+
+
+def reads_otherwise(run: Run, reading: Literals, other: Literals, apart: float) -> bool:
+    """The same of one other reading, or outputs differ by more than `apart` of the largest."""
+    (first, decided), (second, there) = (_evaluated(run, one) for one in (reading, other))
+    if any(map(_differ, decided, there)):
+        return True
+    if isinstance(first, Evaluation) and isinstance(second, Evaluation):
+        return _far(first.values, second.values, apart)
+    return type(first) is not type(second)
+
+
+def _evaluated(run: Run, literals: Literals) -> tuple[Evaluation | BallError, list[Real]]:
+    with s.watched(rounding=True) as decided, s.precision(PRECISION):
+        try:
+            return evaluate(*run, keep_stopped=True, literals=literals), decided
+        except BallError as error:
+            return error, decided
+
+
+def _differ(a: Real, b: Real) -> bool:
+    if isinstance(a, int) or isinstance(b, int):
+        return type(a) is not type(b) or a != b
+    return a is not s.UNKNOWN and b is not s.UNKNOWN and _side(a) != _side(b)
+
+
+def _side(a: Real) -> int | None:
+    """−1 or 1; 0 where a number is 0 or may be; None where there is none."""
+    if type(a) is float:
+        return None if isnan(a) else 1 if a > 0 else -1
+    x = s.ball(a)
+    return int(x > VANISHING) - int(x < -VANISHING)
+
+
+def _far(values: Sequence[Array], others: Sequence[Array], apart: float) -> bool:
+    gap, size = arb(0), arb(0)
+    for a, b in ((a, b) for x, y in zip(values, others, strict=True) for a, b in zip(x.flat, y.flat, strict=True)):
+        if isinstance(a, np.generic | bool | int):
+            if a != b:
+                return True
+        elif s.finite(a) and s.finite(b):
+            gap, size = gap.max(abs(s.ball(s.sub(a, b)))), size.max(abs(s.ball(a)))
+        elif a is not s.UNKNOWN and b is not s.UNKNOWN and str(a) != str(b):
+            return True
+    return bool(gap > size * apart) and bool(gap > NEGLIGIBLE)
