@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from benchmarks.corpus.entries import Entry, Record
-from benchmarks.corpus.implication import not_implied
+from certgrad.hypotheses.implication import implies
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Statement, decode
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
 
 PROVED = (*PROOFS, AT_SIZES)
@@ -87,11 +89,11 @@ def _changes(entry: Entry, before: Record | None, now: Record) -> Iterator[Chang
     if now.verdict in PROVED and before.verdict in PROVED:
         yield from _reach(entry, before, now)
     if not _failed(now) and not _failed(before):
-        text = f"{before.seconds:.1f} s → {now.seconds:.1f} s"
+        seconds = f"{before.seconds:.1f} s → {now.seconds:.1f} s"
         if _slower(before.seconds, now.seconds):
-            yield Change("slower", entry, text)
+            yield Change("slower", entry, seconds)
         elif _slower(now.seconds, before.seconds):
-            yield Change("faster", entry, text)
+            yield Change("faster", entry, seconds)
 
 
 def _reach(entry: Entry, before: Record, now: Record) -> Iterator[Change]:
@@ -110,16 +112,23 @@ def _reach(entry: Entry, before: Record, now: Record) -> Iterator[Change]:
         yield Change("narrower", entry, f"not at {lost[0]} any more")
 
 
+def not_implied(now: Sequence[Any], before: Sequence[Any]) -> list[Any]:
+    """Those that what held before does not imply; what this version cannot read is new where it was not there."""
+    known = [statement for tree in before if (statement := _read(tree)) is not None]
+    return [tree for tree in now if tree not in before and ((one := _read(tree)) is None or not implies(known, one))]
+
+
+def _read(tree: Any) -> Statement | None:
+    try:
+        return decode(msgspec.json.encode(tree))
+    except msgspec.ValidationError:
+        return None
+
+
 def words(tree: Any) -> str:
     """A hypothesis for reading; as JSON where it cannot be read."""
-    from certgrad.hypotheses.text import text
-    from certgrad.hypotheses.tree import decode
-
-    data = msgspec.json.encode(tree)
-    try:
-        return text(decode(data))
-    except Exception:
-        return data.decode()
+    statement = _read(tree)
+    return text(statement) if statement is not None else msgspec.json.encode(tree).decode()
 
 
 def _why(record: Record) -> str:

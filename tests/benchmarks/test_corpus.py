@@ -10,9 +10,8 @@ import pytest
 
 from benchmarks.corpus import __main__ as command
 from benchmarks.corpus import run as running
-from benchmarks.corpus.compare import Change, compared
+from benchmarks.corpus.compare import Change, compared, not_implied
 from benchmarks.corpus.entries import CorpusError, Entry, Record, entries, records, write
-from benchmarks.corpus.implication import implies, not_implied
 from benchmarks.corpus.page import page
 from benchmarks.corpus.run import Results, can_run, run, sample
 from benchmarks.corpus.worker import Worker
@@ -114,50 +113,6 @@ def test_a_new_entry_is_compared_with_what_is_known_of_it() -> None:
 def test_a_page_knows_no_hypotheses() -> None:
     before = Record(id="tests/rule", verdict=UNDER, seconds=2.0)
     assert changes(entry(), before, record(hypotheses=said("x > 0"), limits=["float32"])) == []
-
-
-IMPLIED = [
-    (["x > 0"], "x != 0", True),
-    (["x > 0"], "x >= 0", True),
-    (["x >= 0"], "x > 0", False),
-    (["x >= 0", "x != 0"], "x > 0", True),
-    (["x >= 1"], "x > 0", True),
-    (["x > 0"], "x > 1", False),
-    (["x != 0", "y != 0"], "x*y != 0", True),
-    (["x*y != 0"], "x != 0", True),
-    (["x != 0"], "x*y != 0", False),
-    (["x != 0"], "x**2 != 0", True),
-    (["x != 0"], "0*x != 0", False),
-    (["x != y"], "y != x", True),
-    (["2*x != 4*y"], "2*y - x != 0", True),
-    (["x != y"], "y != 2*x", False),
-    (["x > 0"], "x > 0 or y > 0", True),
-    (["x > 0 or y > 0"], "x > 0", False),
-    (["x > 0 or x < 0"], "x != 0", True),
-    (["x > 1 or y > 1"], "x > 0 or y > 0", True),
-    (["x > 0"], "y > 0", False),
-    ([], "x > 0", False),
-]
-
-
-@pytest.mark.parametrize(("known", "asked", "follows"), IMPLIED)
-def test_implication(known: list[str], asked: str, follows: bool) -> None:
-    (statement,) = statements(asked)
-    assert implies([s for text in known for s in statements(text)], statement) == follows
-
-
-def test_implication_under_binders() -> None:
-    def of(relation: Any, variable: str, guards: tuple[t.Statement, ...] = ()) -> t.Statement:
-        holds = t.Compare(relation, t.Entry("x", (t.Index(variable),)), t.ZERO)
-        over = (t.Range(variable, t.Size("n")),)
-        return t.ForAll(over, t.Where(guards, holds) if guards else holds)
-
-    kept = t.Compare(">", t.Entry("y", ()), t.ZERO)
-    assert implies([of(">", "i")], of("!=", "j"))
-    assert implies([of(">", "i")], of(">", "i", (kept,)))
-    assert implies([of(">", "i", (kept,))], of("!=", "j", (kept,)))
-    assert not implies([of(">", "i", (kept,))], of(">", "i"))
-    assert not implies([of("!=", "i")], of(">", "i"))
 
 
 def test_a_tree_of_another_version_is_equal_or_new() -> None:
