@@ -32,8 +32,7 @@ test: $(VENV)/.installed-dev  ## Run the tests.
 # SAMPLE=1: a fixed sample, under ten minutes on two cores. ACCEPT=1: write what was found as the records.
 # DASK=local, or an address: on dask's workers.
 corpus: $(VENV)/.installed-dev  ## Audit the corpus and print what differs from its records.
-	$(BIN)/python -m benchmarks.corpus --jobs $(JOBS) $(if $(SAMPLE),--sample) $(if $(ACCEPT),--accept) \
-	    $(if $(DASK),--dask $(DASK))
+	$(BIN)/python -m benchmarks.corpus --jobs $(JOBS) $(if $(SAMPLE),--sample) $(if $(ACCEPT),--accept) $(if $(DASK),--dask $(DASK))
 
 lint: $(VENV)/.installed-dev  ## Run ruff, mypy and the import contracts.
 	$(BIN)/ruff check .

@@ -278,11 +278,15 @@ def test_a_pair_is_as_it_was(one: Entry) -> None:
     assert decided(one, audited(one))
 
 
-@pytest.mark.parametrize("source", ["library", "models", "pairs", "wrong_ops"])
+QUICK = ["library", "models", "pairs", "wrong_ops"]
+LONG = ["attacks", "cases", "examples", "ordinary", "traps"]
+
+
+@pytest.mark.parametrize("source", [*QUICK, *(pytest.param(source, marks=pytest.mark.slow) for source in LONG)])
 def test_every_rule_has_its_row(source: str) -> None:
     from benchmarks.corpus.collect import SOURCES
 
-    assert {e.id for e in SOURCES[source]()} == {e.id for e in entries().values() if e.source == source}
+    assert {e.id for e in SOURCES[source]()} <= set(entries())
 
 
 def test_its_files_are_in_order() -> None:
