@@ -15,8 +15,6 @@ from certgrad.hypotheses.tree import Statement, decode
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
 
 PROVED = (*PROOFS, AT_SIZES)
-FAILED = ("not audited", "not tried", "failed", "out of time", "crashed", "raised")
-"""What comes of an entry without a certificate; a verdict begins with one of them."""
 SLOWER, FLOOR = 1.5, 1.0
 """Seconds are worse above this ratio, if they are more by so many as well."""
 
@@ -86,20 +84,21 @@ def _changes(entry: Entry, before: Record | None, now: Record) -> Iterator[Chang
         yield Change("weaker", entry, f"{before.verdict} → {now.verdict}{_why(now)}")
     elif is_ < was:
         yield Change("stronger", entry, f"{before.verdict} → {now.verdict}")
+    if before.hypotheses is None or now.hypotheses is None:  # one of them is of a page, or failed: its verdict is known
+        return
     if now.verdict in PROVED and before.verdict in PROVED:
         yield from _reach(entry, before, now)
-    if not _failed(now) and not _failed(before):
-        seconds = f"{before.seconds:.1f} s → {now.seconds:.1f} s"
-        if _slower(before.seconds, now.seconds):
-            yield Change("slower", entry, seconds)
-        elif _slower(now.seconds, before.seconds):
-            yield Change("faster", entry, seconds)
+    seconds = f"{before.seconds:.1f} s → {now.seconds:.1f} s"
+    if _slower(before.seconds, now.seconds):
+        yield Change("slower", entry, seconds)
+    elif _slower(now.seconds, before.seconds):
+        yield Change("faster", entry, seconds)
 
 
 def _reach(entry: Entry, before: Record, now: Record) -> Iterator[Change]:
     """Of what is proved in both: under which hypotheses, and of what."""
-    if before.hypotheses is None or now.hypotheses is None:  # one of them is the verdict of a page
-        return
+    assert now.hypotheses is not None
+    assert before.hypotheses is not None
     for tree in not_implied(now.hypotheses, before.hypotheses):
         yield Change("new hypothesis", entry, words(tree))
     for tree in not_implied(before.hypotheses, now.hypotheses):
@@ -133,10 +132,6 @@ def words(tree: Any) -> str:
 
 def _why(record: Record) -> str:
     return f" ({record.reason})" if record.reason else ""
-
-
-def _failed(record: Record) -> bool:
-    return record.verdict.startswith(FAILED)
 
 
 def _definite(*records: Record) -> bool:

@@ -49,7 +49,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     id: str
     verdict: str
-    """That of the certificate, or one of `compare.FAILED`."""
+    """That of the certificate, or else `not audited`, `not tried`, `failed`, `out of time`, `crashed` or `raised X`."""
     seconds: float
     """Of the processor, with imports left out."""
     hypotheses: list[Any] | None = None
