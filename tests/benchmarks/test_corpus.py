@@ -156,6 +156,20 @@ def test_a_bad_file_is_said_with_its_line(
     assert message in capsys.readouterr().err
 
 
+def test_a_file_of_no_source(tmp_path: Path) -> None:
+    (tmp_path / "entries").mkdir()
+    (tmp_path / "entries" / "elsewhere.jsonl").write_text("")
+    with pytest.raises(CorpusError, match="no source 'elsewhere'"):
+        entries(tmp_path)
+
+
+def test_each_source_has_its_door() -> None:
+    from benchmarks.corpus.entries import SOURCES
+    from benchmarks.corpus.subjects import SOURCES as DOORS
+
+    assert DOORS.keys() == SOURCES.keys()
+
+
 # --- the runs
 
 PROGRAM = """
