@@ -32,8 +32,7 @@ test: $(VENV)/.installed-dev  ## Run the tests.
 # SAMPLE=1: a fixed sample, under ten minutes on two cores. ACCEPT=1: write what was found as the records.
 # DASK=local, or an address: on dask's workers.
 corpus: $(VENV)/.installed-dev  ## Audit the corpus and print what differs from its records.
-	$(BIN)/python -m benchmarks.corpus --jobs $(JOBS) $(if $(SAMPLE),--sample) $(if $(ACCEPT),--accept) \
-	    $(if $(DASK),--dask $(DASK))
+	$(BIN)/python -m benchmarks.corpus --jobs $(JOBS) $(if $(SAMPLE),--sample) $(if $(ACCEPT),--accept) $(if $(DASK),--dask $(DASK))
 
 bench: $(VENV)/.installed-dev  ## Measure what it costs, and compare. SHORT=1: a sample. ARGS=--accept: commit new values.
 	$(BIN)/python -m benchmarks.bench $(if $(SHORT),--short) $(ARGS)

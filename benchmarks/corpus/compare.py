@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from benchmarks.corpus.entries import Entry, Record
-from benchmarks.corpus.implication import not_implied
+from certgrad.hypotheses.implication import implies
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Statement, decode
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
 
 PROVED = (*PROOFS, AT_SIZES)
-FAILED = ("not audited", "not tried", "failed", "out of time", "crashed", "raised")
-"""What comes of an entry without a certificate; a verdict begins with one of them."""
 SLOWER, FLOOR = 1.5, 1.0
 """Seconds are worse above this ratio, if they are more by so many as well."""
 
@@ -84,20 +84,21 @@ def _changes(entry: Entry, before: Record | None, now: Record) -> Iterator[Chang
         yield Change("weaker", entry, f"{before.verdict} → {now.verdict}{_why(now)}")
     elif is_ < was:
         yield Change("stronger", entry, f"{before.verdict} → {now.verdict}")
+    if before.hypotheses is None or now.hypotheses is None:  # one of them is of a page, or failed: its verdict is known
+        return
     if now.verdict in PROVED and before.verdict in PROVED:
         yield from _reach(entry, before, now)
-    if not _failed(now) and not _failed(before):
-        text = f"{before.seconds:.1f} s → {now.seconds:.1f} s"
-        if _slower(before.seconds, now.seconds):
-            yield Change("slower", entry, text)
-        elif _slower(now.seconds, before.seconds):
-            yield Change("faster", entry, text)
+    seconds = f"{before.seconds:.1f} s → {now.seconds:.1f} s"
+    if _slower(before.seconds, now.seconds):
+        yield Change("slower", entry, seconds)
+    elif _slower(now.seconds, before.seconds):
+        yield Change("faster", entry, seconds)
 
 
 def _reach(entry: Entry, before: Record, now: Record) -> Iterator[Change]:
     """Of what is proved in both: under which hypotheses, and of what."""
-    if before.hypotheses is None or now.hypotheses is None:  # one of them is the verdict of a page
-        return
+    assert now.hypotheses is not None
+    assert before.hypotheses is not None
     for tree in not_implied(now.hypotheses, before.hypotheses):
         yield Change("new hypothesis", entry, words(tree))
     for tree in not_implied(before.hypotheses, now.hypotheses):
@@ -110,24 +111,27 @@ def _reach(entry: Entry, before: Record, now: Record) -> Iterator[Change]:
         yield Change("narrower", entry, f"not at {lost[0]} any more")
 
 
+def not_implied(now: Sequence[Any], before: Sequence[Any]) -> list[Any]:
+    """Those that what held before does not imply; what this version cannot read is new where it was not there."""
+    known = [statement for tree in before if (statement := _read(tree)) is not None]
+    return [tree for tree in now if tree not in before and ((one := _read(tree)) is None or not implies(known, one))]
+
+
+def _read(tree: Any) -> Statement | None:
+    try:
+        return decode(msgspec.json.encode(tree))
+    except msgspec.ValidationError:
+        return None
+
+
 def words(tree: Any) -> str:
     """A hypothesis for reading; as JSON where it cannot be read."""
-    from certgrad.hypotheses.text import text
-    from certgrad.hypotheses.tree import decode
-
-    data = msgspec.json.encode(tree)
-    try:
-        return text(decode(data))
-    except Exception:
-        return data.decode()
+    statement = _read(tree)
+    return text(statement) if statement is not None else msgspec.json.encode(tree).decode()
 
 
 def _why(record: Record) -> str:
     return f" ({record.reason})" if record.reason else ""
-
-
-def _failed(record: Record) -> bool:
-    return record.verdict.startswith(FAILED)
 
 
 def _definite(*records: Record) -> bool:

@@ -12,6 +12,23 @@ Expected = Literal["right", "wrong", ""]
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "corpus"
 
+SOURCES = {
+    "library": "the ops of the library",
+    "ordinary": "rules as people write them: `examples/ordinary`",
+    "examples": "right, wrong and intended rules: `examples/rules`",
+    "wrong_ops": "wrong rules that look right: `examples/wrong_rules.py`",
+    "cases": "rules from public reports of mistakes: `corpus/cases`",
+    "pairs": "right rules and wrong twins by a stranger: `benchmarks/pairs`",
+    "traps": "what the calculus might get wrong: `tests/obligations`",
+    "attacks": "wrong rules by strangers: `tests/attacks`",
+    "tests": "rules of tests",
+    "models": "models: `examples/models`",
+    "library_models": "models of libraries: `benchmarks/library_models`",
+    "libraries": "parts of libraries: `benchmarks/libraries`",
+    "survey": "rules of packages: `benchmarks/wild`",
+}
+"""What the entries of each file are."""
+
 
 class CorpusError(Exception):
     """A file of the corpus cannot be used. The message names the file and the line."""
@@ -49,9 +66,9 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     id: str
     verdict: str
-    """That of the certificate, or one of `compare.FAILED`."""
+    """That of the certificate, or else `not audited`, `not tried`, `failed`, `out of time`, `crashed` or `raised X`."""
     seconds: float
-    """Of the processor, with imports left out."""
+    """Of the processor; of imports with those of the entry's own module alone."""
     hypotheses: list[Any] | None = None
     """Their trees as in certificates, each once; None where they were not recorded."""
     excluded: bool = False
@@ -107,6 +124,8 @@ def by_source(rows: Mapping[str, Row]) -> dict[str, list[Row]]:
 def _rows(folder: Path, kind: type[Row]) -> dict[str, Row]:
     out: dict[str, Row] = {}
     for path in sorted(folder.glob("*.jsonl")):
+        if path.stem not in SOURCES:
+            raise CorpusError(f"{path}: there is no source {path.stem!r}, but {', '.join(SOURCES)}.")
         for place, row in _lines(path, kind):
             if row.source != path.stem:
                 raise CorpusError(f"{place}: the id {row.id!r} does not begin with '{path.stem}/'.")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from benchmarks.corpus.compare import PROVED, wrongly_proved, wrongly_refuted
-from benchmarks.corpus.entries import Entry, Record
+from benchmarks.corpus.entries import SOURCES, Entry, Record
 from certgrad.obligations.certificate import PROOFS
 
 INTRODUCTION = """# The corpus
@@ -17,21 +17,6 @@ where it ends or takes too long, and fails where a verdict is weaker, a hypothes
 imply, a wrong rule is proved, a right one is refuted, or an entry takes one and a half times as long.
 `make corpus SAMPLE=1` does that for a fixed sample. A wrong rule whose claim excludes every point at which it is wrong,
 by a listed hypothesis or by its sizes, is counted as excluded."""
-SOURCES = {
-    "library": "the ops of the library",
-    "ordinary": "rules as people write them: `examples/ordinary`",
-    "examples": "right, wrong and intended rules: `examples/rules`",
-    "wrong_ops": "wrong rules that look right: `examples/wrong_rules.py`",
-    "cases": "rules from public reports of mistakes: `corpus/cases`",
-    "pairs": "right rules and wrong twins by a stranger: `benchmarks/pairs`",
-    "traps": "what the calculus might get wrong: `tests/obligations`",
-    "attacks": "wrong rules by strangers: `tests/attacks`",
-    "tests": "rules of tests",
-    "models": "models: `examples/models`",
-    "library_models": "models of libraries: `benchmarks/library_models`",
-    "libraries": "parts of libraries: `benchmarks/libraries`",
-    "survey": "rules of packages: `benchmarks/wild`",
-}
 SLOWEST = 20
 OPEN = """Right and not proved for all shapes, or wrong and not refuted, with the reason. Attacks and traps, which aim
 at what is not decided, and the code of libraries are counted above."""

@@ -1,7 +1,7 @@
 """What changed between two audits: proofs lost, what they newly rest on, how far they reach, and what improved.
 
-Rules are matched by name, claims by their code, hypotheses by what they say (never by their text), cases by their
-signature up to the names of its dims and by their structural arguments.
+Rules are matched by name, claims by their code, cases by their signature up to the names of its dims and by their
+structural arguments. A hypothesis is new if the former ones do not imply it; texts are not compared.
 """
 
 import re
@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from certgrad.hypotheses.implication import implies
 from certgrad.obligations.certificate import AT_SIZES, HOLDS, PROOFS, CaseClaim, Certificate, Claim, stated
 from certgrad.report.audited import Remarked, case_name, is_discharged
 from certgrad.report.wording import number, symbols
@@ -123,7 +124,7 @@ def _assumed(old: Certificate, new: Certificate, kept: Sequence[tuple[Claim, Cla
         trees = [{h.tree: h.text for h in claim.hypotheses} for claim in (one, other)]
         for table, (wanted, rest) in ((more, (trees[1], trees[0])), (less, (trees[0], trees[1]))):
             for tree, text in wanted.items():
-                if tree not in rest:
+                if not implies([*rest], tree):
                     table.setdefault(text, []).append(one.code)
     for name in dict.fromkeys([*old.params, *new.params]):
         was, now = (symbols(c.params.get(name, "")) for c in (old, new))

@@ -10,9 +10,8 @@ import pytest
 
 from benchmarks.corpus import __main__ as command
 from benchmarks.corpus import run as running
-from benchmarks.corpus.compare import Change, compared
+from benchmarks.corpus.compare import Change, compared, not_implied
 from benchmarks.corpus.entries import CorpusError, Entry, Record, entries, records, write
-from benchmarks.corpus.implication import implies, not_implied
 from benchmarks.corpus.page import page
 from benchmarks.corpus.run import Results, can_run, run, sample
 from benchmarks.corpus.worker import Worker
@@ -36,7 +35,8 @@ def entry(expected: Any = "right", **more: Any) -> Entry:
 
 
 def record(verdict: str = UNDER, seconds: float = 2.0, hypotheses: Any = (), **more: Any) -> Record:
-    return Record(id="tests/rule", verdict=verdict, seconds=seconds, hypotheses=[*hypotheses], **more)
+    found = None if verdict.startswith(("out of time", "crashed", "raised")) else [*hypotheses]
+    return Record(id="tests/rule", verdict=verdict, seconds=seconds, hypotheses=found, **more)
 
 
 def decided(of: Entry, found: Record) -> bool:
@@ -111,53 +111,9 @@ def test_a_new_entry_is_compared_with_what_is_known_of_it() -> None:
     assert changes(entry("right"), None, record("unproved")) == []
 
 
-def test_a_page_knows_no_hypotheses() -> None:
+def test_a_page_knows_the_verdict_alone() -> None:
     before = Record(id="tests/rule", verdict=UNDER, seconds=2.0)
-    assert changes(entry(), before, record(hypotheses=said("x > 0"), limits=["float32"])) == []
-
-
-IMPLIED = [
-    (["x > 0"], "x != 0", True),
-    (["x > 0"], "x >= 0", True),
-    (["x >= 0"], "x > 0", False),
-    (["x >= 0", "x != 0"], "x > 0", True),
-    (["x >= 1"], "x > 0", True),
-    (["x > 0"], "x > 1", False),
-    (["x != 0", "y != 0"], "x*y != 0", True),
-    (["x*y != 0"], "x != 0", True),
-    (["x != 0"], "x*y != 0", False),
-    (["x != 0"], "x**2 != 0", True),
-    (["x != 0"], "0*x != 0", False),
-    (["x != y"], "y != x", True),
-    (["2*x != 4*y"], "2*y - x != 0", True),
-    (["x != y"], "y != 2*x", False),
-    (["x > 0"], "x > 0 or y > 0", True),
-    (["x > 0 or y > 0"], "x > 0", False),
-    (["x > 0 or x < 0"], "x != 0", True),
-    (["x > 1 or y > 1"], "x > 0 or y > 0", True),
-    (["x > 0"], "y > 0", False),
-    ([], "x > 0", False),
-]
-
-
-@pytest.mark.parametrize(("known", "asked", "follows"), IMPLIED)
-def test_implication(known: list[str], asked: str, follows: bool) -> None:
-    (statement,) = statements(asked)
-    assert implies([s for text in known for s in statements(text)], statement) == follows
-
-
-def test_implication_under_binders() -> None:
-    def of(relation: Any, variable: str, guards: tuple[t.Statement, ...] = ()) -> t.Statement:
-        holds = t.Compare(relation, t.Entry("x", (t.Index(variable),)), t.ZERO)
-        over = (t.Range(variable, t.Size("n")),)
-        return t.ForAll(over, t.Where(guards, holds) if guards else holds)
-
-    kept = t.Compare(">", t.Entry("y", ()), t.ZERO)
-    assert implies([of(">", "i")], of("!=", "j"))
-    assert implies([of(">", "i")], of(">", "i", (kept,)))
-    assert implies([of(">", "i", (kept,))], of("!=", "j", (kept,)))
-    assert not implies([of(">", "i", (kept,))], of(">", "i"))
-    assert not implies([of("!=", "i")], of(">", "i"))
+    assert changes(entry(), before, record(seconds=9.0, hypotheses=said("x > 0"), limits=["float32"])) == []
 
 
 def test_a_tree_of_another_version_is_equal_or_new() -> None:
@@ -198,6 +154,20 @@ def test_a_bad_file_is_said_with_its_line(
     monkeypatch.setattr(command, "entries", lambda: entries(tmp_path))
     assert command.main([]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_file_of_no_source(tmp_path: Path) -> None:
+    (tmp_path / "entries").mkdir()
+    (tmp_path / "entries" / "elsewhere.jsonl").write_text("")
+    with pytest.raises(CorpusError, match="no source 'elsewhere'"):
+        entries(tmp_path)
+
+
+def test_each_source_has_its_door() -> None:
+    from benchmarks.corpus.entries import SOURCES
+    from benchmarks.corpus.subjects import SOURCES as DOORS
+
+    assert DOORS.keys() == SOURCES.keys()
 
 
 # --- the runs
@@ -323,11 +293,15 @@ def test_a_pair_is_as_it_was(one: Entry) -> None:
     assert decided(one, audited(one))
 
 
-@pytest.mark.parametrize("source", ["library", "models", "pairs", "wrong_ops"])
+QUICK = ["library", "models", "pairs", "wrong_ops"]
+LONG = ["attacks", "cases", "examples", "ordinary", "traps"]
+
+
+@pytest.mark.parametrize("source", [*QUICK, *(pytest.param(source, marks=pytest.mark.slow) for source in LONG)])
 def test_every_rule_has_its_row(source: str) -> None:
     from benchmarks.corpus.collect import SOURCES
 
-    assert {e.id for e in SOURCES[source]()} == {e.id for e in entries().values() if e.source == source}
+    assert {e.id for e in SOURCES[source]()} <= set(entries())
 
 
 def test_its_files_are_in_order() -> None:

@@ -6,7 +6,8 @@ of its factors; x > 0 of x ≥ 0 and x ≠ 0; `or`, `and`, `wherever` and `for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Any
 
@@ -21,14 +22,14 @@ DEPTH = 6
 _WEAK: dict[str, Any] = {">": ">=", "<": "<="}
 
 
-def not_implied(now: Iterable[Any], before: Sequence[Any]) -> list[Any]:
-    """Those that what held before does not imply; statements as JSON has them."""
-    known = [statement for tree in before if (statement := _read(tree)) is not None]
-    return [tree for tree in now if tree not in before and ((one := _read(tree)) is None or not implies(known, one))]
-
-
-def implies(known: Sequence[t.Statement], asked: t.Statement, depth: int = DEPTH) -> bool:
+def implies(known: Sequence[t.Statement], asked: t.Statement) -> bool:
     """Whether the statement holds wherever all known ones do. False where that is not seen."""
+    free = t.unbound(asked).union(*map(t.unbound, known))
+    return _implies([_fixed(one, free, DEPTH + 1) for one in known], _fixed(asked, free, DEPTH + 1), DEPTH)
+
+
+def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
+    """Of statements in which no index variable is free."""
     asked = canonical(_monic(asked))
     facts = [canonical(_monic(part)) for one in known for part in _parts(one)]
     if any(fact == asked or unsaid([fact, asked]) == {1} for fact in facts):
@@ -36,23 +37,36 @@ def implies(known: Sequence[t.Statement], asked: t.Statement, depth: int = DEPTH
     return depth > 0 and (_by_parts(facts, asked, depth - 1) or _by_cases(facts, asked, depth - 1))
 
 
+def _fixed(node: Any, names: AbstractSet[str], depth: int) -> Any:
+    """With free index variables as numbers that are given, which are others at each depth: canonical form renames what
+    is bound, and may take any name of an index for it.
+    """
+    if isinstance(node, t.Index):
+        return t.Size(f"index {node.name} at {depth}") if node.name in names else node
+    if not names:
+        return node
+    inner = names - {r.variable for r in node.over} if isinstance(node, t.BINDERS) else names
+    return t.mapped(node, lambda child: _fixed(child, names if isinstance(child, t.Range) else inner, depth))
+
+
 def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
     if isinstance(asked, t.Both):
-        return all(implies(facts, part, depth) for part in asked.parts)
+        return all(_implies(facts, part, depth) for part in asked.parts)
     if isinstance(asked, t.Either):
-        return any(implies(facts, part, depth) for part in asked.parts)
+        return any(_implies(facts, part, depth) for part in asked.parts)
     if isinstance(asked, t.Where):
-        return implies([*_opened(facts, asked.guards), *asked.guards], asked.then, depth)
+        return _implies([*_opened(facts, asked.guards), *asked.guards], asked.then, depth)
     if isinstance(asked, t.ForAll):
-        inside = [fact.holds for fact in facts if isinstance(fact, t.ForAll) and fact.over == asked.over]
-        return bool(inside) and implies(inside, asked.holds, depth)
+        names = {r.variable for r in asked.over}
+        inside = [_fixed(f.holds, names, depth) for f in facts if isinstance(f, t.ForAll) and f.over == asked.over]
+        return bool(inside) and _implies(inside, _fixed(asked.holds, names, depth), depth)
     return isinstance(asked, t.Compare) and _compared(facts, asked, depth)
 
 
 def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> bool:
     if asked.relation in _WEAK:
         weak, apart = (msgspec.structs.replace(asked, relation=r) for r in (_WEAK[asked.relation], "!="))
-        return implies(facts, weak, 0) and implies(facts, apart, 0)
+        return _implies(facts, weak, 0) and _implies(facts, apart, 0)
     if asked.relation == "!=" and asked.right == t.ZERO:
         factors = _factors(asked.left)
         return factors != [asked.left] and all(_not_zero(facts, factor, depth) for factor in factors)
@@ -62,7 +76,7 @@ def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> boo
 def _not_zero(facts: Sequence[t.Statement], factor: t.Term, depth: int) -> bool:
     if isinstance(factor, t.Number):
         return Fraction(factor.value) != 0
-    return implies(facts, t.Compare("!=", factor, t.ZERO), depth)
+    return _implies(facts, t.Compare("!=", factor, t.ZERO), depth)
 
 
 def _by_cases(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
@@ -70,7 +84,7 @@ def _by_cases(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
     for k, fact in enumerate(facts):
         if isinstance(fact, t.Either):
             rest = [*facts[:k], *facts[k + 1 :]]
-            if all(implies([*rest, part], asked, min(depth, 2)) for part in fact.parts):
+            if all(_implies([*rest, part], asked, min(depth, 2)) for part in fact.parts):
                 return True
     return False
 
@@ -115,11 +129,3 @@ def _opened(facts: Sequence[t.Statement], guards: Sequence[t.Statement]) -> list
     here = {canonical(guard) for guard in guards}
     opened = [f.then for f in facts if isinstance(f, t.Where) and {canonical(g) for g in f.guards} <= here]
     return [*facts, *opened]
-
-
-def _read(tree: Any) -> t.Statement | None:
-    """The statement; None where this version does not know its language."""
-    try:
-        return t.decode(msgspec.json.encode(tree))
-    except msgspec.ValidationError:
-        return None
