@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?= -n 2 --dist worksteal
 DEPENDS := pyproject.toml constraints.txt
 
-.PHONY: help audit test bench lint format report docs dist sbom clean
+.PHONY: help audit test bench coq lint format report docs dist sbom clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the targets.
@@ -30,6 +30,9 @@ test: $(VENV)/.installed-dev  ## Run the tests.
 
 bench: $(VENV)/.installed-dev  ## Measure what it costs, and compare. SHORT=1: a sample. ARGS=--accept: commit new values.
 	$(BIN)/python -m benchmarks.bench $(if $(SHORT),--short) $(ARGS)
+
+coq: $(VENV)/.installed  ## Compile every exported certificate of the library with Coq, in minutes.
+	.ci/coq all
 
 lint: $(VENV)/.installed-dev  ## Run ruff, mypy and the import contracts.
 	$(BIN)/ruff check .
