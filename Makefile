@@ -16,7 +16,7 @@ JOBS ?= 2
 PYTEST_ARGS ?= -n 2 --dist worksteal
 DEPENDS := pyproject.toml constraints.txt
 
-.PHONY: help audit test corpus bench lint format report docs dist sbom clean
+.PHONY: help audit test corpus bench coq lint format report docs dist sbom clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the targets.
@@ -36,6 +36,9 @@ corpus: $(VENV)/.installed-dev  ## Audit the corpus and print what differs from 
 
 bench: $(VENV)/.installed-dev  ## Measure what it costs, and compare. SHORT=1: a sample. ARGS=--accept: commit new values.
 	$(BIN)/python -m benchmarks.bench $(if $(SHORT),--short) $(ARGS)
+
+coq: $(VENV)/.installed  ## Compile every exported certificate of the library with Coq, in minutes.
+	.ci/coq all
 
 lint: $(VENV)/.installed-dev  ## Run ruff, mypy and the import contracts.
 	$(BIN)/ruff check .

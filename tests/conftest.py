@@ -1,11 +1,14 @@
 """What holds for all tests."""
 
+import ctypes
 import gc
 import importlib
 import os
+import resource
 from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import jax
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from certgrad.graph import _certify
 from certgrad.obligations.conformance import Conformance
 from certgrad.rules import _check
+from tests.durations import Durations
 
 # XLA compiles thousands of small programs here, each run once or twice; optimising them took a quarter of the time.
 # They compute the same; `XLA_FLAGS= make test` has them compiled as XLA does by default. Set where the CPU is all that
@@ -22,6 +26,16 @@ _QUICKLY_COMPILED = (
 )
 if jax.__version__.startswith("0.10.") and not entry_points(group="jax_plugins"):
     os.environ.setdefault("XLA_FLAGS", _QUICKLY_COMPILED)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record-durations", type=Path, help="write the processor seconds of each test to this file")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = config.getoption("--record-durations")
+    if path is not None:
+        config.pluginmanager.register(Durations(path))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -35,6 +49,42 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 10, 10)
+
+
+_GROWTH = 300_000_000
+"""Bytes that a process may grow by before what JAX keeps is forgotten; each time costs a second or two, of compiling
+small programs anew."""
+_held = 0
+"""Resident bytes after that was done last."""
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Between modules, whose fixtures may hold compiled programs: JAX keeps every program that was ever compiled."""
+    global _held
+    if nextitem is None or nextitem.path == item.path:
+        return
+    if not _held:
+        _held = _resident()
+    elif _resident() > _held + _GROWTH:
+        jax.clear_caches()
+        gc.collect()
+        _return_memory()
+        _held = _resident()
+
+
+def _resident() -> int:
+    """Bytes of this process in memory; 0 where the system does not say (not Linux)."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def _return_memory() -> None:
+    """What was freed goes back to the system, where the C library has a call for it."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 @pytest.fixture(autouse=True)

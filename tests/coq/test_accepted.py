@@ -31,7 +31,7 @@ def printed(name: str) -> File:
     return export(registry.get(name), certificate)
 
 
-@pytest.mark.slow  # CI compiles all of them
+@pytest.mark.slow  # `make coq` compiles all of them
 @pytest.mark.parametrize("names", [OPS[k::10] for k in range(10)], ids="abcdefghij")
 def test_right_rules_are_accepted(kernel, names):
     _all_accepted(kernel, names)

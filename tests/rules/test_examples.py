@@ -67,7 +67,7 @@ WRONG = {
 }
 
 
-QUICK, OTHERS = ("intended", "norms", "pointwise"), ("linear", "losses", "solvers")
+QUICK, OTHERS = ("intended", "pointwise"), ("linear", "losses", "norms", "solvers")
 """The files that are audited by default, and those that take longer."""
 
 

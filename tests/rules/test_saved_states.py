@@ -173,6 +173,7 @@ def kalman(of_transition=lambda d: 2 * d):
     return rule
 
 
+@pytest.mark.slow
 def test_a_kalman_filter():
     found = certgrad.check(kalman(), "t, , , -> ", domain=["q > 0", "r > 0"])
     assert found.verdict == "proved under hypotheses", found
