@@ -152,4 +152,4 @@ def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, 
         typer.echo(f"coqchk: {problem}", err=True)
         return ExitCode.REFUTED
     typer.echo(f"{summary(results)} ({time.perf_counter() - started:.0f} s)")
-    return ExitCode.DISCHARGED if all(r.whole for r in results) else ExitCode.REFUTED
+    return ExitCode.DISCHARGED if results and all(r.whole for r in results) else ExitCode.REFUTED

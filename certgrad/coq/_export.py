@@ -112,6 +112,8 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
     """
     if certificate.checksum != checksum(certificate):
         return not_printed(certificate, EDITED)
+    if any(len(cases) != len(subject.cases) for cases in (certificate.traced, *(c.cases for c in certificate.claims))):
+        return not_printed(certificate, "its cases are not the declared ones")
     sections = []
     several = len(subject.cases) > 1
     whole = _PATH.sub("_", subject.name)

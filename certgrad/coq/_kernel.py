@@ -59,8 +59,8 @@ class Result:
 
     @property
     def whole(self) -> bool:
-        """All of that is accepted."""
-        return all(j.accepted for j in self.claims)
+        """All of that is accepted, and it is something."""
+        return bool(self.claims) and all(j.accepted for j in self.claims)
 
     @property
     def obligations(self) -> tuple[Obligation, ...]:

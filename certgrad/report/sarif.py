@@ -13,6 +13,7 @@ import msgspec
 from certgrad.report.audited import Audit
 from certgrad.report.codes import CODES, REMARKS, Code
 from certgrad.report.problems import Problem, ignored, path, problems
+from certgrad.rules._findings import ERRORS
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -62,7 +63,7 @@ def _rule(code: Code) -> dict[str, Any]:
             "text": f"{_sentence(code.statement)}\n\n{code.meaning}\n\nFor example:\n\n{code.example}",
             "markdown": f"{_sentence(code.statement)}\n\n{code.meaning}\n\n```python\n{code.example}\n```",
         },
-        "defaultConfiguration": {"level": "error" if code.code in CODES else "note"},
+        "defaultConfiguration": {"level": "error" if code.code in CODES or code.code in ERRORS else "note"},
         "properties": {"tags": ["correctness", "derivatives"], "precision": "very-high"},
     }
 

@@ -121,6 +121,16 @@ def test_a_certificate_that_was_edited_is_about_no_theorem(
     assert {t.reason for t in print_rule(edited, rules["softplus"]).theorems} == {EDITED}
 
 
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_certificate_of_other_cases_is_about_no_theorem(
+    rules: dict[str, Found], certificates: dict[str, Certificate], left: int
+) -> None:
+    certificate = certificates["softplus"]
+    claims = [msgspec.structs.replace(c, cases=c.cases * left) for c in certificate.claims]
+    other = sealed(msgspec.structs.replace(certificate, claims=claims))
+    assert {t.reason for t in print_rule(other, rules["softplus"]).theorems} == {"its cases are not the declared ones"}
+
+
 @pytest.mark.parametrize(
     "factor", ["2.0 if x.shape[0] != 9 else 1.0", "{9: 1.0}.get(x.shape[0], 2.0)", "CALLS.append(1) or 2.0"]
 )

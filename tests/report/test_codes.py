@@ -28,4 +28,5 @@ def test_every_remark_is_explained() -> None:
         "CG205": "ignore_is_needed",
         "CG206": "declaration_fits",
         "CG207": "derivative_is_of_the_function",
+        "CG208": "module_imports",
     }

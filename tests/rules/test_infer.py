@@ -87,3 +87,56 @@ def test_a_refutation_at_inferred_shapes_says_so():
     declared = certgrad.declare("n")(wrong)
     found = examined(Found("m:square", declared), {}, conformance=False).report
     assert (found.verdict, AT_INFERRED in " ".join(str(found).split())) == ("refuted", False)
+
+
+def refused(backward):
+    made = jax.custom_vjp(lambda x, y: jnp.sin(x) * y)
+    made.defvjp(lambda x, y: (jnp.sin(x) * y, (x, y)), backward)
+    return made
+
+
+def raises_two_lines(residuals, g):
+    raise ValueError("the first line\nand what to do about it")
+
+
+REFUSED = {
+    "a cotangent too few": (lambda r, g: (g * r[1] * jnp.cos(r[0]),), "must produce a tuple of length equal to"),
+    "no such function": (lambda r, g: (g * jnp.cosine(r[0]), g), "module 'jax.numpy' has no attribute 'cosine'"),
+    "another shape": (lambda r, g: (g[..., None], g), "so the shapes do not match"),
+    "not a tuple": (lambda r, g: g, "Custom VJP bwd rule"),
+    "all of the message": (raises_two_lines, "ValueError: the first line\nand what to do about it"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_rule_that_is_refused_wherever_its_function_runs_is_refuted(case):
+    backward, said = REFUSED[case]
+    found = examined(Found("m:f", refused(backward)), {})
+    assert found.certificate.verdict == "refuted"
+    (reason,) = {c.reason for claim in found.certificate.claims for c in claim.cases if c.verdict == "refuted"}
+    assert reason.startswith("the function runs and its rule fails: ")
+    assert said in reason
+
+
+def test_a_rule_that_runs_somewhere_is_not_refuted_elsewhere():
+    def of_vectors(residuals, g):
+        (x,) = residuals
+        if x.ndim != 1:
+            raise ValueError("a vector is wanted")
+        return (jnp.stack([jnp.sum(g[k:]) for k in range(x.shape[0])]),)
+
+    made = jax.custom_vjp(lambda x: jnp.cumsum(x, axis=0))
+    made.defvjp(lambda x: (jnp.cumsum(x, axis=0), (x,)), of_vectors)
+    found = examined(Found("m:f", made), {})
+    assert found.certificate is None
+    assert "a vector is wanted" in found.remarks[0].text
+
+
+def test_a_rule_for_arrays_of_four_axes_is_tried_there():
+    def of_images(x, g):
+        _, _, _, _ = x.shape
+        return (2 * x * g,)
+
+    made = jax.custom_vjp(lambda x: x * x)
+    made.defvjp(lambda x: (x * x, x), of_images)
+    assert [d.signature for d in inferred(made).found] == ["n m d k"]

@@ -5,9 +5,14 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
+from certgrad.cli._code import Rule
+from certgrad.cli._policy import judge
 from certgrad.obligations.auditing import attempts, witnesses
 from certgrad.obligations.auditing.numeric import numeric
+from certgrad.obligations.certificate import fails
 from certgrad.obligations.generality.instances import family
+from certgrad.report.audited import Audit, Place
+from certgrad.report.problems import Level, problems
 from certgrad.rules._user_rule import UserRule
 
 PROVES_NOTHING = "which proves nothing"
@@ -39,6 +44,23 @@ def test_a_wrong_rule_that_is_unproved_differs_and_is_not_refuted_by_floats():
     (said,) = report.claims[0].measured
     assert said.startswith("a numeric check in floats differs: ")
     assert "at x = [" in said
+    assert fails(report.claims[0], {"refuted"})
+    assert not fails(report.claims[0], {"surrogate"})
+    right = certgrad.check(rule(unknown, lambda x: 2 * x), "n", sizes=None)
+    assert not fails(right.claims[0], {"refuted"})
+
+
+@pytest.mark.parametrize(
+    ("factor", "options", "level"),
+    [(3.0, {}, Level.error), (2.0, {}, Level.warning), (3.0, {"fail_on": ["surrogate"]}, Level.warning)],
+)
+def test_an_audit_fails_on_what_floats_contradict(factor, options, level):
+    report = certgrad.check(rule(unknown, lambda x: factor * x), "n", sizes=None)
+    own = Rule("m:f", Place(), report.certificate, 0.0, "", (), ())
+    judged = judge([own], [], [], strict=False, **{"fail_on": [], **options})
+    assert judged.failed == (level is Level.error)
+    found = problems(Audit(judged.audited, failing=judged.failing))
+    assert [p.level for p in found if p.code == "CG102"] == [level]
 
 
 def test_a_difference_that_ball_arithmetic_confirms_is_a_refutation(monkeypatch):

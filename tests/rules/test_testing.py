@@ -274,6 +274,18 @@ def test_a_rule_that_cannot_be_audited_is_skipped_with_the_reason_or_fails(proje
     assert "CG201 not audited: a custom_vjp without defvjp" in strict.stdout
 
 
+@pytest.mark.slow
+def test_a_module_of_a_package_that_does_not_import_fails(project):
+    package = project / "pack"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "broken.py").write_text("def f(:\n")
+    (project / "pyproject.toml").write_text('[tool.certgrad]\ntargets = ["pack"]\n')
+    done = pytest_with_plugin(project, "--certgrad")
+    assert done.returncode == 1
+    assert "CG208 not audited: does not import: SyntaxError" in done.stdout
+
+
 def test_a_target_that_does_not_import_is_a_usage_error(project):
     (project / "mine.py").write_text("import sys\nsys.exit(0)\n")
     done = pytest_with_plugin(project, "--certgrad")
