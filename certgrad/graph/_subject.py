@@ -34,7 +34,6 @@ class GraphSubject(Subject):
     """
 
     rules_of_nodes = True
-    undefined_differs = False
 
     def __init__(
         self,

@@ -54,8 +54,9 @@ def test_a_graph_is_refuted_by_a_witness_of_its_own(rule: str, use: Use) -> None
     one = example(rule, use)
     found = certgrad.certify(certgrad.trace(one.function, *one.shapes))
     named, last = found.findings[0], found.findings[-1]
-    assert f"{rule} at test_cancelled.py:" in named
-    assert "refuted" in named
+    assert rule in named
+    assert "at test_cancelled.py:" in named
+    assert "is refuted" in named
     if use in CANCELLED:
         assert found.verdict == "unproved"
         assert last.startswith("no point was found at which the graph itself is wrong")
