@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any, TypeVar
 
 from certgrad.obligations.tracing.jax_internals import equations_of
@@ -17,6 +18,7 @@ INPUTS = 16
 """Of a rule that sees which inputs are perturbed, so many choices of them at most."""
 PATTERNS = 4 * INPUTS
 """And of inputs and outputs together."""
+_OPS = str(Path(__file__).parent / "ops" / "_execute.py")
 Item = TypeVar("Item")
 
 
@@ -37,5 +39,13 @@ def too_many(inputs: int, outputs: int) -> str:
 
 
 def sees_zeros(jaxpr: Any) -> bool:
-    """A rule that the program calls, or a backward (`custom_lin`), sees symbolic zeros."""
-    return any(eqn.params.get("symbolic_zeros") is True for eqn in equations_of(jaxpr))
+    """A rule that the program calls, or a backward (`custom_lin`), sees symbolic zeros.
+
+    That of an op does, and hands each declared rule what it is declared for: those are proved of the op.
+    """
+    return any(eqn.params.get("symbolic_zeros") is True and not _of_op(eqn) for eqn in equations_of(jaxpr))
+
+
+def _of_op(eqn: Any) -> bool:
+    infos = (getattr(part, "debug_info", None) for part in eqn.params.values())
+    return any(getattr(info, "func_filename", None) == _OPS for info in infos)

@@ -155,11 +155,10 @@ def _traced_where(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ..
 def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Iterator[Operation]:
     """The operation in each further pattern of perturbed arguments and used outputs that a rule of it sees.
 
-    What moves in a graph may have a tangent that JAX knows is 0, and what is used there a cotangent that is. The rules
-    of ops see neither: which arguments move is their declaration's matter.
+    What moves in a graph may have a tangent that JAX knows is 0, and what is used there a cotangent that is.
     """
     equation, active = operation.equation, operation.active
-    if not (active and equation.holds_program) or operation.title.startswith("op "):
+    if not (active and equation.holds_program):
         return
     perturbed = sees_zeros(equation.program.jaxpr)
     count = sum(kind_of(v.aval.dtype) == "f" for v in equation.eqn.outvars)

@@ -78,9 +78,11 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
     until = time.thread_time() + SECONDS
     for moving, used, where in islice(_patterns(induction), PATTERNS):
         for kind in kinds:
+            if time.thread_time() > until:
+                return None
             subject = GraphSubject(traced, moving, used, forward_mode=kind == "jvp_is_derivative")
-            instance = family(subject, subject.cases[0]).prove[0]
             try:
+                instance = family(subject, subject.cases[0]).prove[0]
                 found = find_witness(
                     kind,
                     programs_at(subject, instance, traced.specs.wide),

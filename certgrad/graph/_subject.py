@@ -44,7 +44,6 @@ class GraphSubject(Subject):
     """
 
     rules_of_nodes = True
-    undefined_differs = False
 
     def __init__(
         self,
@@ -80,11 +79,18 @@ class GraphSubject(Subject):
         return [self.traced.fn]
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """The function of the flat list of its arrays, its real outputs in order, and JAX's reverse mode of it."""
+        """The function of the flat list of its arrays, its real outputs in order, and JAX's reverse mode of it.
+
+        Arguments, and cotangents, are taken in the dtypes that they were said to have.
+        """
+
+        read = zip(self.traced.specs.arguments, self.traced.specs.dtypes, strict=True)
+        own = [d if a.own is not None and kind_of(d) == "f" else None for a, d in read]
 
         def forward(args: Sequence[Any], params: Sequence[Any] = ()) -> list[Any]:
             assert self.traced.fn is not None
-            found = jax.tree.leaves(self.traced.fn(*self.traced.specs.nest(args)))
+            given = [x if d is None else x.astype(d) for x, d in zip(args, own, strict=True)]
+            found = jax.tree.leaves(self.traced.fn(*self.traced.specs.nest(given)))
             floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
             return floats if self.used is None else [floats[k] for k in self.used]
 
@@ -105,7 +111,8 @@ class GraphSubject(Subject):
 
         def both(args: Sequence[Any], seeds: Sequence[Any] | None, params: Any) -> tuple[list[Any], list[Any]]:
             value, pull = pulled(args)
-            return value, list(pull(list(value if seeds is None else seeds)))
+            given = value if seeds is None else [ct.astype(y.dtype) for ct, y in zip(seeds, value, strict=True)]
+            return value, list(pull(list(given)))
 
         return Rules(
             forward,

@@ -304,7 +304,7 @@ class UserRule(Subject):
             ]
         if self.excluded:
             cases += [replace(c, statics={**c.statics, ALSO: ", ".join(self.excluded)}) for c in cases]
-        used = [] if outputs < 2 or "jvp_is_derivative" in self.kinds else choices(range(outputs))[1:]
+        used = choices(range(outputs))[1:]
         named = [", ".join(map(str, some)) for some in used]
         return (*cases, *(replace(c, statics={**c.statics, USED: some}) for some in named for c in cases))
 
@@ -318,6 +318,7 @@ class UserRule(Subject):
 
         Raises UsageError where the cases of the function's own rule are too many.
         """
+        outputs = 1 if "jvp_is_derivative" in self.kinds else outputs  # a rule in forward mode sees tangents alone
         if sees_zeros and not self.sees_zeros and (many := too_many(len(self.moving), outputs)):
             self.unknown = f"a rule that it calls sees symbolic zeros: {many}"
             return

@@ -7,7 +7,6 @@ graphs about the function. What the doors that read whole files say is computed 
 from __future__ import annotations
 
 import inspect
-import itertools
 import json
 import os
 import re
@@ -34,7 +33,7 @@ from certgrad.report import json as reports
 from certgrad.training import SGD, certify_step
 
 ROOT = Path(__file__).parents[2]
-_numbers = itertools.count()
+NAME = "example"
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,12 @@ class Example:
     @property
     def function(self) -> Callable[..., Any]:
         """The function in which the rule is used, with the names of its arguments."""
-        return _named(self.use(self.custom), self.names)
+        return named(self.use(self.custom), self.names)
 
     @property
     def right(self) -> Callable[..., Any]:
         """The same, differentiated by JAX without the rule."""
-        return _named(self.use(self.plain), self.names)
+        return named(self.use(self.plain), self.names)
 
     @property
     def names(self) -> list[str]:
@@ -85,15 +84,15 @@ class Example:
         return ", ".join(shape.partition(":")[2].strip() for shape in self.shapes) + " -> "
 
 
-def _named(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
-    """The function with these names of its arguments, called as no other one is."""
+def named(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """The function with these names of its arguments."""
 
     def run(*values: Any) -> Any:
         return function(*values)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     run.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
-    run.__name__ = f"example{next(_numbers)}"
+    run.__name__ = NAME
     return run
 
 
@@ -136,14 +135,14 @@ def _through_run_graphs(example: Example) -> str:
 
 def _through_op(example: Example) -> str:
     """An op whose vjp is JAX's, by the rule, and whose jvp is JAX's without it."""
-    names, count = example.names, len(example.names)
-    one = ops.op(example.case, registry=ops.Registry())(example.right)
+    names, count, right, function = example.names, len(example.names), example.right, example.function
+    one = ops.op(example.case, registry=ops.Registry())(right)
 
     def push(*values: Any) -> Any:
-        return jax.jvp(example.right, values[:count], values[count:])[1]
+        return jax.jvp(right, values[:count], values[count:])[1]
 
-    one.jvp(_named(push, [*names, *(f"d{n}" for n in names)]))
-    one.vjp(_named(_pulled(example.function, count), [*names, "seed"]))
+    one.jvp(named(push, [*names, *(f"d{n}" for n in names)]))
+    one.vjp(named(_pulled(function, count), [*names, "seed"]))
     return certgrad.audit(one).verdict
 
 
@@ -162,10 +161,9 @@ def _through_certify_step(example: Example) -> str:
 def _through_equal(example: Example) -> str:
     """The gradient by the rule, and the one without it."""
     which = tuple(range(len(example.names)))
-    mine, right = (_named(jax.grad(f, argnums=which), example.names) for f in (example.function, example.right))
-    return certgrad.equal(
-        mine, right, example.case.rpartition("->")[0] + "-> " + example.case.rpartition("->")[0]
-    ).verdict
+    mine, right = (named(jax.grad(f, argnums=which), example.names) for f in (example.function, example.right))
+    arrays = example.case.rpartition("->")[0].strip()
+    return certgrad.equal(mine, right, f"{arrays} -> {arrays}").verdict
 
 
 def _through_compiled(example: Example) -> str:
@@ -183,13 +181,12 @@ def _through_compiled(example: Example) -> str:
 
 def _through_graph(example: Example) -> str:
     """`certgrad graph MODULE:FUNCTION`, of a function that the module is given for the time."""
-    name = example.function.__name__
-    setattr(example.module, name, example.function)
+    setattr(example.module, NAME, example.function)
     try:
         specs = [part for shape in example.shapes for part in ("--spec", shape)]
-        result = CliRunner().invoke(app, ["graph", f"{example.module.__name__}:{name}", *specs, "--format", "json"])
+        result = CliRunner().invoke(app, ["graph", f"{example.module.__name__}:{NAME}", *specs, "--format", "json"])
     finally:
-        delattr(example.module, name)
+        delattr(example.module, NAME)
     return str(json.loads(result.stdout)["verdict"])
 
 

@@ -113,7 +113,8 @@ WHERE_ZERO = "relu at models.py:18: every element of `x @ W1 + b1` < 0"
 def test_a_planted_wrong_rule_is_refuted_by_name(activation, name: str, kind: str) -> None:
     found = certificate(mlp_with(activation), *MLP)
     assert found.verdict == "refuted"
-    finding, *where = found.findings
+    finding, *where, own = found.findings
+    assert own.startswith("the graph is refuted: vjp_is_adjoint: the two sides differ at the witness")
     assert finding.startswith(f"%9 {name} at models.py:")
     assert f"is refuted: {kind}: the two sides differ at the witness" in finding
     assert not where or where == [f"the graph is proved under hypotheses where %9 {name} is right: {WHERE_ZERO}"]
