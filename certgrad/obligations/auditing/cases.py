@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
+from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import ranges_at
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
@@ -29,8 +30,8 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import serialised_all
 
-from .attempts import OPEN, judged, plainly_refuted, prove_all, reads_of
-from .claims import Record, Result
+from .attempts import OPEN, dim_shapes, judged, plainly_refuted, prove_all, reads_of
+from .claims import Listed, Record, Result
 from .redundant import beyond, specialised
 
 ALL_SHAPES = "all shapes"
@@ -144,6 +145,7 @@ def _in_one_dtype(
     visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
     general: dict[str, Sequence[Clause]] = {}
+    stated: dict[str, Sequence[Statement]] = {}
     ranges: dict[str, Mapping[Var, Poly]] = {}
     sizes: Mapping[str, Sequence[Poly]] = {}
     split = ""
@@ -163,6 +165,9 @@ def _in_one_dtype(
         if trace.text in proved:  # another family of shapes came to the same programs
             return programs
         proved.add(trace.text)
+        there = dim_shapes(op, shapes)
+        here = {k: specialised(c, instances.prove[0], instance, fixed, sizes, there) for k, c in general.items()}
+        record.listed = {kind: Listed(here[kind], instances.prove[0], s) for kind, s in stated.items() if s}
         known = covered.hypotheses(instance, shapes, programs)
         if known is not None:
             hypotheses, shapes, primitives = known
@@ -180,15 +185,15 @@ def _in_one_dtype(
         for kind, result in found.items():
             if not fixed and instance is instances.prove[0]:
                 general[kind] = outcomes[kind].hypotheses
-                sizes = reads_of(op, shapes, outcomes[kind]).shapes
+                sizes = there
                 ranges[kind] = outcomes[kind].ranges
+                stated[kind] = [h.tree for h in result.hypotheses]
             else:
                 own = outcomes[kind].hypotheses if instance is instances.prove[0] else ()
                 reading = reads_of(op, shapes, outcomes[kind])
-                listed = general.get(kind, ())
-                here = specialised(listed, instances.prove[0], instance, fixed, sizes, reading.shapes)
-                there = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
-                result.hypotheses = beyond(result.hypotheses, {*map(there, here)}, own, here, reading)
+                listed = here.get(kind, ())
+                said = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
+                result.hypotheses = beyond(result.hypotheses, {*map(said, listed)}, own, listed, reading)
             results[kind].append(result)
         return programs
 
