@@ -8,7 +8,7 @@ from typing import Any
 
 from certgrad._subject import Subject
 from certgrad.obligations.assume.assumptions import assumed
-from certgrad.obligations.assume.conditions import Clause, of_solver
+from certgrad.obligations.assume.conditions import Clause, of_solver, polys
 from certgrad.obligations.certificate import (
     VerdictName,
     Witness,
@@ -24,6 +24,7 @@ from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
 from certgrad.obligations.terms.law import applied_laws
 from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.walk import atoms_of, tensors_in
 from certgrad.obligations.tracing.jax_internals import dim_poly
 from certgrad.obligations.wording.present import show_difference
 from certgrad.obligations.wording.stated import Reads
@@ -217,8 +218,9 @@ def _attempt(
     except RecursionError as error:
         outcome = Outcome(reason=str(error))
     shapes = problem.shapes
-    if not outcome.proved and kind in record.listed:
-        outcome = _under(problem, kind, record.listed[kind].here, traces.op) or outcome
+    if not outcome.proved:
+        listed = record.listed[kind].here if kind in record.listed else []
+        outcome = _under(problem, kind, listed, traces.op) or outcome
     result = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
     if result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
         alike = _alike(traces, kind, shapes, programs, record)
@@ -228,8 +230,12 @@ def _attempt(
 
 
 def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -> Outcome | None:
-    """A proof under what the obligation is claimed under anyhow, if there is one."""
-    given = [c for c in listed if assumed(c, problem.array_shapes)]
+    """A proof under what the obligation is claimed under anyhow, if there is one; or with indices in range, where a
+    slice clamps them as a gather need not.
+    """
+    whole = {n for n, dtype in zip(problem.names, problem.shapes.dtypes, strict=True) if dtype == "int"}
+    asked = (c for c in problem.in_range if {n for p in polys(c) for a in atoms_of(p) for n in tensors_in(a)} <= whole)
+    given = [c for c in dict.fromkeys([*listed, *asked]) if assumed(c, problem.array_shapes)]
     declared = problem.domain
     problem.domain = [*declared, *given]
     try:
