@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Any
 
 from certgrad._subject import Subject
-from certgrad.obligations.assume.conditions import of_solver
+from certgrad.obligations.assume.assumptions import assumed
+from certgrad.obligations.assume.conditions import Clause, of_solver, polys
 from certgrad.obligations.certificate import (
     VerdictName,
     Witness,
@@ -22,6 +23,8 @@ from certgrad.obligations.prove.satisfiable import satisfiable
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
 from certgrad.obligations.terms.law import applied_laws
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.walk import atoms_of, tensors_in
 from certgrad.obligations.tracing.jax_internals import dim_poly
 from certgrad.obligations.wording.present import show_difference
 from certgrad.obligations.wording.stated import Reads
@@ -154,7 +157,7 @@ def _without_terms(
         return {}
     out: dict[str, tuple[Outcome, Result]] = {}
     for kind in asked:
-        witness = _witness(traces, instance, kind, early=True, at_least=Fraction(ROUNDING[False]))
+        witness = _witness(traces, instance, kind, record, early=True, at_least=Fraction(ROUNDING[False]))
         if witness is not None and plainly_refuted(witness, exact=False):
             out[kind] = Outcome(reason=reason), _refuted(witness)
     if VALUE in asked and VALUE not in out and (settled or out) and same_value(programs):
@@ -178,7 +181,7 @@ def _give_up(result: Result, record: Record, traces: Traces, instance: Instance,
     """With literals read as closed forms, all is to be proved or nothing is claimed. Before that, no witness counts."""
     if record.reading.gives_up and result.verdict in OPEN:
         least = Fraction(ROUNDING[False])
-        found = None if record.reading.moved else _witness(traces, instance, kind, early=True, at_least=least)
+        found = None if record.reading.moved else _witness(traces, instance, kind, record, early=True, at_least=least)
         raise StillOpenError(plainly_wrong=plainly_refuted(found, exact=False))
 
 
@@ -199,7 +202,7 @@ def _attempt(
         with limited(min(FIRST_STEPS, steps), seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
-        witness = None if record.reading.gives_up else _witness(traces, instance, kind, early=True)
+        witness = None if record.reading.gives_up else _witness(traces, instance, kind, record, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
         if record.reading.trial and (record.reading.approximated or record.reading.masks):  # read so it may be short
@@ -215,12 +218,34 @@ def _attempt(
     except RecursionError as error:
         outcome = Outcome(reason=str(error))
     shapes = problem.shapes
+    if not outcome.proved:
+        listed = record.listed[kind].here if kind in record.listed else []
+        outcome = _under(problem, kind, listed, traces.op) or outcome
     result = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
     if result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
         alike = _alike(traces, kind, shapes, programs, record)
         if alike is not None:
             return alike, judged(traces, instance, kind, alike, record, shapes)
     return outcome, result or judged(traces, instance, kind, outcome, record, shapes)
+
+
+def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -> Outcome | None:
+    """A proof under what the obligation is claimed under anyhow, if there is one; or with indices in range, where a
+    slice clamps them as a gather need not.
+    """
+    whole = {n for n, dtype in zip(problem.names, problem.shapes.dtypes, strict=True) if dtype == "int"}
+    asked = (c for c in problem.in_range if {n for p in polys(c) for a in atoms_of(p) for n in tensors_in(a)} <= whole)
+    given = [c for c in dict.fromkeys([*listed, *asked]) if assumed(c, problem.array_shapes)]
+    declared = problem.domain
+    problem.domain = [*declared, *given]
+    try:
+        with limited(min(FIRST_STEPS, _limits(op)[0]), _limits(op)[1]):
+            outcome = prove(problem, kind) if given else None
+    except (BudgetError, RecursionError):
+        return None
+    finally:
+        problem.domain = declared
+    return outcome if outcome is not None and outcome.proved else None
 
 
 def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
@@ -279,14 +304,22 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
         return Result("proved under hypotheses" if listed else "proved", listed)
     residual = show_difference(outcome.residual) if outcome.residual is not None else ""
     # Witnesses are of the program as it is written.
-    witness = None if record.reading.gives_up else _witness(traces, instance, kind)
+    witness = None if record.reading.gives_up else _witness(traces, instance, kind, record)
     return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)
 
 
 def _witness(
-    traces: Traces, instance: Instance, kind: str, early: bool = False, at_least: Fraction | None = None
+    traces: Traces,
+    instance: Instance,
+    kind: str,
+    record: Record,
+    early: bool = False,
+    at_least: Fraction | None = None,
 ) -> Witness | None:
-    return _witnesses.search(traces.op, instance, kind, early=early, wide=traces.wide, at_least=at_least)
+    """A point where an obligation fails, inside what it is claimed under."""
+    return _witnesses.search(
+        traces.op, instance, kind, early=early, wide=traces.wide, at_least=at_least, listed=record.listed.get(kind)
+    )
 
 
 def _refuted(witness: Witness, residual: str = "") -> Result:
@@ -295,5 +328,9 @@ def _refuted(witness: Witness, residual: str = "") -> Result:
 
 def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:
     """How clauses are read as statements at a family of shapes."""
-    sizes = {name: [dim_poly(d) for d in shape] for name, shape in zip(op.arg_names, shapes.inputs, strict=True)}
-    return Reads(sizes, outcome.ranges, outcome.tests)
+    return Reads(dim_shapes(op, shapes), outcome.ranges, outcome.tests)
+
+
+def dim_shapes(op: Subject, shapes: Shapes) -> dict[str, list[Poly]]:
+    """The arguments' shapes as polynomials."""
+    return {name: [dim_poly(d) for d in shape] for name, shape in zip(op.arg_names, shapes.inputs, strict=True)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from certgrad.errors import CertgradError
+from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import ranges_at
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
@@ -20,8 +21,8 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import serialised_all
 
-from .attempts import OPEN, judged, plainly_refuted, prove_all, reads_of
-from .claims import Record, Result
+from .attempts import OPEN, dim_shapes, judged, plainly_refuted, prove_all, reads_of
+from .claims import Listed, Record, Result
 from .redundant import beyond, specialised
 
 
@@ -126,6 +127,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
     covered = looks.covered
     proved: set[str] = set()
     general: dict[str, Sequence[Clause]] = {}
+    stated: dict[str, Sequence[Statement]] = {}
     ranges: dict[str, Mapping[Var, Poly]] = {}
     sizes: Mapping[str, Sequence[Poly]] = {}
 
@@ -139,6 +141,9 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         if trace.text in proved:  # another family of shapes came to the same programs
             return
         proved.add(trace.text)
+        there = dim_shapes(op, shapes)
+        here = {k: specialised(c, looks.general, instance, fixed, sizes, there) for k, c in general.items()}
+        record.listed = {kind: Listed(here[kind], looks.general, s) for kind, s in stated.items() if s}
         known = covered.hypotheses(instance, shapes, programs)
         if known is not None:
             hypotheses, shapes, primitives = known
@@ -156,15 +161,15 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         for kind, result in found.items():
             if not fixed and instance is looks.general:
                 general[kind] = outcomes[kind].hypotheses
-                sizes = reads_of(op, shapes, outcomes[kind]).shapes
+                sizes = there
                 ranges[kind] = outcomes[kind].ranges
+                stated[kind] = [h.tree for h in result.hypotheses]
             else:
                 own = outcomes[kind].hypotheses if instance is looks.general else ()
                 reading = reads_of(op, shapes, outcomes[kind])
-                listed = general.get(kind, ())
-                here = specialised(listed, looks.general, instance, fixed, sizes, reading.shapes)
-                there = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
-                result.hypotheses = beyond(result.hypotheses, {*map(there, here)}, own, here, reading)
+                listed = here.get(kind, ())
+                said = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
+                result.hypotheses = beyond(result.hypotheses, {*map(said, listed)}, own, listed, reading)
             results[kind].append(result)
 
     for look in looks:

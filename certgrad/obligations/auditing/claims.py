@@ -9,6 +9,8 @@ from typing import Any
 from certgrad._subject import Subject
 from certgrad.hypotheses.prose import prose
 from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Statement
+from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.certificate import (
     CODES,
     CaseClaim,
@@ -19,6 +21,7 @@ from certgrad.obligations.certificate import (
     statement,
     worst,
 )
+from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.prove.negligible import Reals, negligible
 from certgrad.obligations.prove.statements import Outcome
@@ -38,6 +41,17 @@ class Result:
     witness: Any = None
 
 
+@dataclass(frozen=True)
+class Listed:
+    """What an obligation is claimed under at the general family of shapes, where another family is looked at."""
+
+    here: Sequence[Clause]
+    """The hypotheses, as far as they can be written over this family's axes."""
+    general: Instance
+    statements: Sequence[Statement]
+    """All of them, over the general family's axes."""
+
+
 @dataclass
 class Record:
     """What the proofs of an op rest on, collected over its cases."""
@@ -47,6 +61,8 @@ class Record:
     primitives: dict[str, None]
     reading: Reading
     relations: dict[str, None] = field(default_factory=dict)
+    listed: Mapping[str, Listed] = field(default_factory=dict)
+    """By obligation, what is assumed of it at the family that is looked at."""
     laws: set[Law] = field(default_factory=set)
     """Laws that were applied on the way to a proof."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, repeat
+from math import prod
 from random import Random
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from flint import arb
 
 from certgrad._subject import OF_REFERENCE, Subject
+from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.obligations.balls import (
     BallError,
     Dims,
@@ -32,11 +34,13 @@ from certgrad.obligations.balls import (
 )
 from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
 from certgrad.obligations.balls._witness import SECONDS
-from certgrad.obligations.balls.statements import told
+from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.conformance import compute
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
+
+from .claims import Listed
 
 ROUNDING = Fraction(1, 10**12)
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
@@ -49,25 +53,31 @@ def search(
     early: bool = False,
     wide: bool = True,
     at_least: Fraction | None = None,
+    listed: Listed | None = None,
 ) -> Witness | None:
     """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness.
 
     It is one against the programs that run in float64, or in float32 if not `wide`. `early`, before it is known under
     which hypotheses a proof might stand: only where both sides have values, at points on no boundary, and not with
-    integers, which may be out of range. A relative gap below `at_least` counts as none.
+    integers, which may be out of range. A relative gap below `at_least` counts as none. It keeps to the hypotheses
+    that are `listed`.
     """
     if early and "int" in instance.dtypes:
         return None
     if kind == "rule_runs_forward" and op.rules(instance.statics).primal is None:
         return None
     kind, of_reference = _of_values(kind)
+
+    def claimed(values: Mapping[str, Any]) -> bool:
+        return inside_domain(op, values) and (listed is None or _inside(listed, op, instance, values))
+
     try:
         found = find_witness(
             kind,
             programs_at(op, instance, wide, of_reference),
             inputs_of(op, instance),
             further=instance.names,
-            domain=lambda values: inside_domain(op, values),
+            domain=claimed,
             name=f"{op.name} {instance.inputs}",
             precision=256,
             undefined=not early and op.undefined_differs and not _read_in_part(op),
@@ -276,6 +286,25 @@ def _programs_at(op: _Itself, instance: _Itself, wide: bool, of_reference: bool)
 def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:
     """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
     return inside((*op.domain, *(c for c in op.params.values() if c)), values)
+
+
+def _inside(listed: Listed, op: Subject, instance: Instance, values: Mapping[str, Any]) -> bool:
+    """The point certainly satisfies all hypotheses that are listed at the general family of shapes."""
+    arrays = {name: np.array(value, dtype=object) for name, value in values.items()}
+    groups = {axes: instance.groups[star] for star, axes in listed.general.groups.items() if star in instance.groups}
+    sizes: dict[str, int] = {}
+    for name, dims in zip(op.arg_names, listed.general.inputs, strict=True):
+        left, shape = list(arrays[name].shape), []
+        for dim in dims:
+            count = len(groups.get((dim,), (dim,)))
+            shape.append(prod(left[:count]))
+            del left[:count]
+        arrays[name] = arrays[name].reshape(shape)
+        sizes |= {dim: n for dim, n in zip(dims, shape, strict=True) if dim.isidentifier()}
+    try:
+        return all(question(statement).holds(arrays, sizes) for statement in listed.statements)
+    except (BallError, UnfitError):
+        return False
 
 
 def as_data(w: WitnessPoint, instance: Instance) -> Witness:

@@ -189,6 +189,8 @@ class Problem:
     """The values of which nothing is known, by name."""
     tests: Mapping[Var, Poly] = field(default_factory=dict)
     """The tests of the loops that end by their values, with the variables that number their steps."""
+    in_range: list[Clause] = field(default_factory=list)
+    """What says of the function's indices that are clamped that they are in range."""
     also: list[Clause] = field(default_factory=list)
     """What is asked beside the conditions of the derivative."""
 
@@ -282,4 +284,5 @@ def build(
         primitives=[*stopped.primitives, *plain.primitives],
         opaque=values,
         tests={**stopped.tests, **plain.tests},
+        in_range=[*stopped.in_range],
     )

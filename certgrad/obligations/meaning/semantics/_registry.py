@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.index import Ix
@@ -69,6 +70,8 @@ class Context:
         """How far the variables run that number the steps of loops."""
         self.wrapped: dict[int, tuple[Tensor, Ix]] = {}
         """Sums of an index and a size of which it is not said that they fit, by object, with the index (`_fits`)."""
+        self.in_range: dict[Clause, None] = {}
+        """What says of indices that are clamped that they need not be, as it is asked of those that are not."""
         self.dtypes: tuple[Any, ...] = ()
         """The operands' types in the equation that is being read."""
 

@@ -22,7 +22,7 @@ from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import dim_poly
 
-from ._index_numbers import Case, index_cases, opposite
+from ._index_numbers import Case, in_range, index_cases, opposite
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]
@@ -200,11 +200,14 @@ def clamped(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
 
 
 def _positions(
-    starts: Sequence[Tensor], sizes: Sequence[Poly], rooms: Sequence[Poly], ranges: Ranges
+    ctx: Context, starts: Sequence[Tensor], sizes: Sequence[Poly], rooms: Sequence[Poly]
 ) -> list[tuple[Poly, list[Ix]]]:
     positions: list[tuple[Poly, list[Ix]]] = [(ONE, [])]
     for start, size, room in zip(starts, sizes, rooms, strict=True):
-        cases = [c for case in index_cases(start.body) for c in clamped(case, room - size, ranges)]
+        found = index_cases(start.body)
+        for case in found:
+            ctx.in_range |= dict.fromkeys(in_range(case, room - size, ctx.ranges))
+        cases = [c for case in found for c in clamped(case, room - size, ctx.ranges)]
         positions = [(g * c.guard, [*ixs, c.ix]) for g, ixs in positions for c in cases]
     return [(g, ixs) for g, ixs in positions if not g.is_zero]
 
@@ -214,7 +217,7 @@ def _dynamic_slice(ctx: Context, params: Params, shapes: Shapes, x: Tensor, *sta
     (shape,) = shapes
     starts = starts[: x.rank]
     parts = []
-    for guard, begin in _positions(starts, shape, x.shape, ctx.ranges):
+    for guard, begin in _positions(ctx, starts, shape, x.shape):
         index = [
             of_const(NOTHING) if n == ONE else ix.plus(b)
             for ix, b, n in zip(own_index(shape), begin, x.shape, strict=True)
@@ -231,7 +234,7 @@ def _dynamic_update_slice(
     ranges = ranges_of(shape)
     parts: list[tuple[Poly, Tensor]] = []
     left = ONE
-    for guard, begin in _positions(starts, update.shape, shape, ctx.ranges):
+    for guard, begin in _positions(ctx, starts, update.shape, shape):
         index = [ix.minus(b) for ix, b in zip(own_index(shape), begin, strict=True)]
         here = guard
         for ix, n, room in zip(index, update.shape, shape, strict=True):
