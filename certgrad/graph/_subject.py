@@ -16,8 +16,8 @@ from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Compared, Con
 from certgrad.obligations.generality.guards import unlike_its_traces
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import kind_of
-from certgrad.ops._declare import Case
-from certgrad.ops._signature import Signature
+from certgrad.signatures.cases import Case
+from certgrad.signatures.signature import Signature
 
 NODES = 200
 """In all sizes together that a graph is traced at, and in all calls together, if not at the fewest."""

@@ -25,7 +25,7 @@ from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
 from certgrad.hypotheses.lengths import in_lengths
 from certgrad.obligations.tracing.ideals import reading
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
 
 from ._declaration import named_function
 from ._layers import (

@@ -6,7 +6,7 @@ from contextlib import suppress
 from copy import copy
 from pathlib import Path
 
-from certgrad._subject import Subject
+from certgrad._subject import Subject, is_op
 from certgrad.errors import CertgradError
 from certgrad.obligations import verify
 from certgrad.obligations.certificate import Certificate
@@ -20,7 +20,6 @@ from ._configuration import nearest
 from ._declaration import Declaration
 from ._examine import examine, settled
 from ._find import Found
-from ._layers import is_op
 from ._multiples import asked, multiples
 from ._user_rule import UserRule
 

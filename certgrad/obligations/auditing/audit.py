@@ -32,7 +32,7 @@ from certgrad.obligations.terms.law import Law
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import versions
 from certgrad.obligations.verify.digest import case_digest
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
 
 from .attempts import OPEN, StillOpenError, plainly_refuted
 from .cases import proved_case, proved_in

@@ -24,7 +24,7 @@ from certgrad.obligations.prove.negligible import Reals, negligible
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.law import Law
 from certgrad.obligations.wording.stated import Reads
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
 
 
 @dataclass

@@ -28,9 +28,8 @@ from certgrad.obligations.verify._points import GENERIC, Point, Space, collapsed
 from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 from certgrad.obligations.verify._sides import on_other_sides
-from certgrad.ops import _declare
-from certgrad.ops._composed import Composed
-from certgrad.ops._signature import Star
+from certgrad.signatures.cases import Case as SubjectCase
+from certgrad.signatures.signature import Star
 
 TIED = "tied"
 """A claim stays open at a point of no boundary, for a tie that no precision decides and that is none of the rules'."""
@@ -94,7 +93,7 @@ class Asked:
 class Case(Asked):
     """One case of the op beside what the certificate claims of it."""
 
-    def __init__(self, op: Subject, case: _declare.Case, certificate: Certificate, index: int) -> None:
+    def __init__(self, op: Subject, case: SubjectCase, certificate: Certificate, index: int) -> None:
         self.op, self.case = op, case
         names = [*op.arg_names, *op.params]
         kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
@@ -122,7 +121,7 @@ class Case(Asked):
 
     def _condition(self, hypothesis: Hypothesis) -> Condition:
         tree: Statement = hypothesis.tree
-        if isinstance(self.op, Composed) and isinstance(tree, OffBoundaries):
+        if self.op.is_composed and isinstance(tree, OffBoundaries):
             return OffBoundaries("")  # whichever part asks it
         try:
             return question(tree)

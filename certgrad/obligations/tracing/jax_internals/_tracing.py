@@ -27,7 +27,7 @@ from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 from certgrad._complex import NoPairsError, on_pairs
 from certgrad._references import without_references
 from certgrad._threads import one_at_a_time
-from certgrad.ops import _fit
+from certgrad.signatures import fit
 
 from ..jax_dimensions import arithmetic_of_dimensions
 from ._programs import Decision, Program, jaxpr_of
@@ -47,7 +47,7 @@ _TRACING = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 @lru_cache(maxsize=1024)
 def _asker(file: str) -> str:
-    if file == _fit.__file__:  # whether a call of an op fits its signature: the answer can only refuse the call
+    if file == fit.__file__:  # whether a call of an op fits its signature: the answer can only refuse the call
         return "library"
     if file.startswith(_TRACING):  # what a program is, and not what a rule makes of it
         return "library"
