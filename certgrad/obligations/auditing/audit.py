@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 import msgspec
 
 import certgrad
 from certgrad._subject import Subject
 from certgrad._threads import without_collection
+from certgrad.obligations import auditing
 from certgrad.obligations.auditing.untraced import untraced
-from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
@@ -37,9 +38,11 @@ from certgrad.signatures.cases import Case
 from .attempts import OPEN, StillOpenError, plainly_refuted
 from .cases import proved_case, proved_in
 from .claims import Record, case_claim, joined_claim
-from .conventions import conventions
 from .look import looked_at
 from .measured import compared, with_measured
+
+if TYPE_CHECKING:
+    from certgrad.obligations.cache import Cache
 
 
 def audit(op: Subject, cache: Cache | None = None) -> Certificate:
@@ -152,7 +155,7 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
         domain=list(op.domain),
         verdict=worst([c.verdict for c in finished]),
         claims=finished,
-        conventions=conventions(traces),
+        conventions=auditing.conventions.conventions(traces) if op.convention else [],
         source=op.source or "",
         digest=hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest(),
         versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},

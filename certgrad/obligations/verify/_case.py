@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+import certgrad.obligations.verify as verify
 from certgrad._subject import Subject
 from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.evaluate import Question
 from certgrad.hypotheses.parse import parse
 from certgrad.hypotheses.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
@@ -23,13 +23,15 @@ from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Tied, Unbounded
-from certgrad.obligations.verify._field import field_check, rational
 from certgrad.obligations.verify._points import GENERIC, Point, Space, collapsed, on_boundaries
 from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 from certgrad.obligations.verify._sides import on_other_sides
 from certgrad.signatures.cases import Case as SubjectCase
 from certgrad.signatures.signature import Star
+
+if TYPE_CHECKING:
+    from certgrad.hypotheses.evaluate import Question
 
 TIED = "tied"
 """A claim stays open at a point of no boundary, for a tie that no precision decides and that is none of the rules'."""
@@ -57,7 +59,7 @@ class Counts:
     degree: int = 0
 
 
-Condition = Question | OffBoundaries
+Condition: TypeAlias = "Question | OffBoundaries"
 
 
 class Asked:
@@ -304,12 +306,12 @@ class AtShape:
 
     def in_field(self, rng: Any, counts: Counts) -> list[str]:
         """The claims in a prime field, where all programs are rational."""
-        if not all(rational(program) for program in self.programs.all().values()):
+        if not all(verify._field.rational(program) for program in self.programs.all().values()):
             return []
         point = self.space.draw(0, rng, lambda inputs: True)
         assert point is not None
         try:
-            degree = field_check(self.programs, self.space, self.space.moving, rng, point)
+            degree = verify._field.field_check(self.programs, self.space, self.space.moving, rng, point)
         except Disagreement as error:
             return (
                 [f"{self.asked.name}: {error}"] if self.asked.exact else []

@@ -24,7 +24,7 @@ from jax.extend.core import ClosedJaxpr
 from jax.interpreters import partial_eval
 from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 
-from certgrad._complex import NoPairsError, on_pairs
+from certgrad import _complex
 from certgrad._references import without_references
 from certgrad._threads import one_at_a_time
 from certgrad.signatures import fit
@@ -346,11 +346,10 @@ def _of_values(jaxpr: Any, consts: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
 
 def _of_reals(jaxpr: Any, consts: Sequence[Any], specs: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
     """The program with pairs of reals for complex numbers; as it is where it has none, or some without a reading."""
-    function = on_pairs(jaxpr, consts)
-    if function is None:
+    if not _complex.has_complex(jaxpr):
         return jaxpr, consts
-    with suppress(NoPairsError):
-        jaxpr, consts, _ = _jaxpr(function, jax.tree_util.tree_leaves(tuple(specs)))
+    with suppress(_complex.NoPairsError):
+        jaxpr, consts, _ = _jaxpr(_complex.on_pairs(jaxpr, consts), jax.tree_util.tree_leaves(tuple(specs)))
     return jaxpr, consts
 
 
