@@ -5,8 +5,9 @@ Everything public is reached from here; submodules load on first use, so that im
 PYTEST_DONT_REWRITE: `certgrad run -m pytest` has imported it before pytest begins, of which pytest warns otherwise.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from certgrad._on_demand import door
 
 __version__ = "0.1.0"
 
@@ -22,24 +23,24 @@ if TYPE_CHECKING:
     from certgrad.training import train
 
 _PUBLIC = {
-    "audit": "certgrad._audit",
-    "audit_op": "certgrad._audit",
-    "axis_of": "certgrad.ops",
-    "case": "certgrad.ops",
-    "certify": "certgrad.graph",
-    "check": "certgrad.rules",
-    "compile_graph": "certgrad.accel",
-    "declare": "certgrad.rules",
-    "each": "certgrad.rules",
-    "equal": "certgrad.rules",
-    "obligation": "certgrad.obligations",
-    "op": "certgrad.ops",
-    "real": "certgrad.rules",
-    "registry": "certgrad.ops",
-    "solves": "certgrad._solves",
-    "trace": "certgrad.graph",
-    "train": "certgrad.training",
-    "verify": "certgrad.obligations.verify",
+    "audit": "_audit",
+    "audit_op": "_audit",
+    "axis_of": "ops",
+    "case": "ops",
+    "certify": "graph",
+    "check": "rules",
+    "compile_graph": "accel",
+    "declare": "rules",
+    "each": "rules",
+    "equal": "rules",
+    "obligation": "obligations",
+    "op": "ops",
+    "real": "rules",
+    "registry": "ops",
+    "solves": "_solves",
+    "trace": "graph",
+    "train": "training",
+    "verify": "obligations.verify",
 }
 
 __all__ = [
@@ -65,10 +66,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
-    raise AttributeError(f"module 'certgrad' has no attribute {name!r}")
+__getattr__ = door(__name__, _PUBLIC)
 
 
 def __dir__() -> list[str]:

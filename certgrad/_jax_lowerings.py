@@ -66,8 +66,8 @@ _PROGRAMS: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any] | None]] =
     "psum": _collective(jnp.sum),
     "pmax": _collective(jnp.max),
     "pmin": _collective(jnp.min),
-    "pallas_call": _pallas.program,
-    "shard_map": _devices.program,
+    "pallas_call": lambda params: _pallas.program(params),
+    "shard_map": lambda params: _devices.program(params),
     "polynomial": lambda params: _polynomial,
     DECLARED: _declared,
 }

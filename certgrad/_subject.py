@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from certgrad.obligations.tracing.ideals import Ideal
-    from certgrad.ops._declare import Case
+    from certgrad.signatures.cases import Case
 
 OF_RULES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
 OF_REFERENCE = "forward_equals_reference"
@@ -56,6 +56,8 @@ class Subject(Protocol):
 
     is_op: bool = False
     """Declared as an op: it has to be one program in every dtype, and Python computes no floats of sizes in it."""
+    is_composed: bool = False
+    """An op that is a program of others: its hypotheses are those of its parts."""
     suspects_library: bool = False
     """JAX's own code: what JAX asks of dimensions is what the rule asks."""
     rules_of_nodes: bool = False
@@ -99,3 +101,8 @@ class Subject(Protocol):
 
     def __hash__(self) -> int:
         return id(self)
+
+
+def is_op(value: object) -> bool:
+    """Whether an object is an op, declared with its rules by `certgrad.op`."""
+    return Subject in type(value).__mro__ and type(value).is_op  # type: ignore[attr-defined]

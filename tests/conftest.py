@@ -13,9 +13,9 @@ from pathlib import Path
 import jax
 import pytest
 
+from certgrad import rules
 from certgrad.graph import _certify
 from certgrad.obligations.conformance import Conformance
-from certgrad.rules import _check
 from tests.durations import Durations
 
 # XLA compiles thousands of small programs here, each run once or twice; optimising them took a quarter of the time.
@@ -116,7 +116,7 @@ def verdicts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Those that read causes, or what is written of them, go without (tests/rules/test_causes.py and its neighbours).
     """
-    monkeypatch.setattr(_check, "diagnosed", lambda rule, certificate, made, seconds: ())
+    monkeypatch.setattr(rules, "diagnosed", lambda rule, certificate, made, seconds: ())
 
 
 @pytest.fixture(scope="module")
@@ -141,5 +141,5 @@ def uncompared() -> Iterator[None]:
 def proofs_alone(uncompared: None) -> Iterator[None]:
     """As `uncompared`, and nobody looks for the likely cause of what is refuted."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_check, "diagnosed", lambda rule, certificate, made, seconds: ())
+        patch.setattr(rules, "diagnosed", lambda rule, certificate, made, seconds: ())
         yield

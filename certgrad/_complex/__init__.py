@@ -8,8 +8,15 @@ programs of a rule start and end in real numbers, and the transposes of `complex
 The calculus and the second check read the same pairs; that they are what JAX computes is tested against JAX itself.
 """
 
-from ._pairs import NoPairsError, on_pairs
-from ._pi import NAME as PI
-from ._pi import pi
+from typing import TYPE_CHECKING
 
-__all__ = ["PI", "NoPairsError", "on_pairs", "pi"]
+from certgrad._on_demand import door
+
+if TYPE_CHECKING:
+    from ._pair import NoPairsError, has_complex
+    from ._pairs import on_pairs
+    from ._pi import PI, pi
+
+_PUBLIC = {"PI": "_pi", "NoPairsError": "_pair", "has_complex": "_pair", "on_pairs": "_pairs", "pi": "_pi"}
+
+__getattr__ = door(__name__, _PUBLIC)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax._src.core import jaxprs_in_params
 
 
 class Pair(NamedTuple):
@@ -46,3 +47,20 @@ def real_dtype(dtype: Any) -> Any:
 
 def is_complex(aval: Any) -> bool:
     return getattr(getattr(aval, "dtype", None), "kind", "") == "c"
+
+
+def touches(eqn: Any) -> bool:
+    """An equation, or a program in it, reads or makes complex numbers."""
+    return any(is_complex(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
+        touches(inner) for program in jaxprs_in_params(eqn.params) for inner in opened(program).eqns
+    )
+
+
+def opened(closed: Any) -> Any:
+    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
+    return getattr(closed, "jaxpr", closed)
+
+
+def has_complex(jaxpr: Any) -> bool:
+    """Whether a program reads or makes complex numbers."""
+    return any(map(touches, jaxpr.eqns))

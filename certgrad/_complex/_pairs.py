@@ -10,15 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax._src import source_info_util
-from jax._src.core import jaxprs_in_params
 from jax.extend.core import Literal
 
 from certgrad._jax_calls import called
-from certgrad._jax_loops import scan_counts
+from certgrad._jax_programs import scan_counts
 
 from ._fourier import transform
 from ._linear_systems import factors, log_modulus, solution
-from ._pair import NoPairsError, Pair, Unread, is_complex, real_dtype
+from ._pair import NoPairsError, Pair, Unread, is_complex, opened, real_dtype, touches
 from ._pair import lifted as _lifted
 
 
@@ -228,7 +227,7 @@ def _avals(variables: Sequence[Any]) -> list[Any]:
 
 def _real_program(closed: Any) -> Any:
     """A closed jaxpr on the parts, with the dtypes and the order that it had."""
-    jaxpr = _open(closed)
+    jaxpr = opened(closed)
 
     def run(*parts: Any) -> list[Any]:
         return _flat(_run_closed(closed, _packed(parts, _avals(jaxpr.invars))))
@@ -265,7 +264,7 @@ def _cond(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 def _while(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     p = eqn.params
-    test, body = _open(p["cond_jaxpr"]), _open(p["body_jaxpr"])
+    test, body = opened(p["cond_jaxpr"]), opened(p["body_jaxpr"])
     return _rebound(
         eqn,
         operands,
@@ -311,7 +310,7 @@ def _read(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def _run_closed(closed: Any, args: Sequence[Any]) -> list[Any]:
-    return _run(_open(closed), getattr(closed, "consts", ()), args)
+    return _run(opened(closed), getattr(closed, "consts", ()), args)
 
 
 def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
@@ -332,34 +331,20 @@ def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
 
 def _results(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     unread = next((x for x in operands if isinstance(x, Unread)), None)
-    if not _touches(eqn) and unread is None:
+    if not touches(eqn) and unread is None:
         return _bound(eqn, operands)
     if (found := log_modulus(eqn, operands)) is not None:
         return found
-    if (inner := called(eqn)) is not None and len(_open(inner).invars) == len(eqn.invars):
+    if (inner := called(eqn)) is not None and len(opened(inner).invars) == len(eqn.invars):
         return _run_closed(inner, operands)
     if unread is not None and eqn.primitive.name != "custom_linear_solve":
         return [unread] * len(eqn.outvars)  # of no matter, if nothing is made of it either
     return _read(eqn, operands)
 
 
-def _touches(eqn: Any) -> bool:
-    """An equation, or a program in it, reads or makes complex numbers."""
-    return any(is_complex(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
-        _touches(inner) for program in jaxprs_in_params(eqn.params) for inner in _open(program).eqns
-    )
-
-
-def _open(closed: Any) -> Any:
-    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
-    return getattr(closed, "jaxpr", closed)
-
-
-def on_pairs(jaxpr: Any, consts: Sequence[Any]) -> Callable[..., list[Any]] | None:
+def on_pairs(jaxpr: Any, consts: Sequence[Any]) -> Callable[..., list[Any]]:
     """What a program computes of its operands, as a function that has pairs of reals for complex values inside.
 
-    None where it has no complex values. The function raises NoPairsError for a primitive that has no such reading.
+    The function raises NoPairsError for a primitive that has no such reading.
     """
-    if not any(map(_touches, jaxpr.eqns)):
-        return None
     return lambda *args: [joined(x) for x in _run(jaxpr, consts, args)]

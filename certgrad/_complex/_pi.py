@@ -9,9 +9,9 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
-NAME = "certgrad_pi"
+PI = "certgrad_pi"
 
-_pi_p = Primitive(NAME)
+_pi_p = Primitive(PI)
 
 
 def pi(dtype: Any) -> jax.Array:

@@ -4,7 +4,18 @@ A device's part of an array is its block along that axis, and collectives are su
 is an object of the program, so the number of its devices is a number.
 """
 
-from ._program import devices, program
-from ._shards import DevicesError
+from typing import TYPE_CHECKING
 
-__all__ = ["DevicesError", "devices", "program"]
+from certgrad._on_demand import door
+
+if TYPE_CHECKING:
+    from ._program import devices, program
+    from ._shards import DevicesError
+
+_PUBLIC = {
+    "DevicesError": "_shards",
+    "devices": "_program",
+    "program": "_program",
+}
+
+__getattr__ = door(__name__, _PUBLIC)

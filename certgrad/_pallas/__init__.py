@@ -5,7 +5,18 @@ step's, where that works on the same block, as Pallas promises for a grid whose 
 that a kernel finds in its outputs and its scratch is no number. What the compiler makes of a kernel is not seen.
 """
 
-from ._grid import in_order, program
-from ._memory import KernelError
+from typing import TYPE_CHECKING
 
-__all__ = ["KernelError", "in_order", "program"]
+from certgrad._on_demand import door
+
+if TYPE_CHECKING:
+    from ._grid import in_order, program
+    from ._memory import KernelError
+
+_PUBLIC = {
+    "KernelError": "_memory",
+    "in_order": "_grid",
+    "program": "_grid",
+}
+
+__getattr__ = door(__name__, _PUBLIC)

@@ -17,8 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from certgrad._jax_loops import scan_counts
-from certgrad._jax_numbers import no_number
+from certgrad._jax_programs import no_number, scan_counts
 
 from ._memory import Cell, KernelError, Value, read, written
 

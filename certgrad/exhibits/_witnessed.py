@@ -12,7 +12,7 @@ from certgrad.obligations.auditing.witnesses import inputs_of, inside_domain, ru
 from certgrad.obligations.balls import SIDES, Dims, Point, Programs, Side, nested
 from certgrad.obligations.certificate import CaseClaim, Certificate, Claim
 from certgrad.obligations.generality.instances import Instance, family
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
 
 from ._evaluated import BITS, along, exact, number, steps
 from .data import Curve, Plot

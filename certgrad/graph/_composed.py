@@ -52,7 +52,7 @@ from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import versions, wide_floats
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
 from certgrad.ops._composed import Composed
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
 
 ELSEWHERE = (
     "another claim fails at a part; whether all hypotheses can hold together, and what runs at sizes that are numbers, "

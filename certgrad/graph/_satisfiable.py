@@ -31,14 +31,8 @@ from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import deep_atoms
-from certgrad.obligations.tracing.jax_internals import (
-    jaxpr_of,
-    keys_from,
-    kind_of,
-    operations,
-    primitives_of,
-    wide_floats,
-)
+from certgrad.obligations.tracing.jax_internals import jaxpr_of, keys_from, kind_of, primitives_of, wide_floats
+from certgrad.obligations.tracing.jax_internals._operations import operations
 
 TRIES = 320
 DRAWN = 160

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes, unified, unify
-from certgrad.obligations.tracing.elementwise import ELEMENTWISE
+from certgrad.obligations.tracing.jax_internals._primitives import ELEMENTWISE
 
 Result = tuple[list[Shape], Callable[[Sizes], dict[str, Any]]]
 Rule = Callable[[dict[str, Any], list[Shape], list[tuple[Any, ...]]], Result]

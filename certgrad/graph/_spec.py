@@ -18,8 +18,8 @@ import numpy as np
 from certgrad._nested import BRACKETS, nested
 from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations.tracing.jax_internals import key_dtype, kind_of
-from certgrad.ops._fit import fits
-from certgrad.ops._signature import ArraySpec, Dim, Signature, Star, named_dtype, parse
+from certgrad.signatures.fit import fits
+from certgrad.signatures.signature import ArraySpec, Dim, Signature, Star, named_dtype, parse
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(.*)", re.DOTALL)
 _TYPED = re.compile(r"\s*([a-z]+\d*)\[([^\[\]]*)\]\s*")

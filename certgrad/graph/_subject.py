@@ -27,8 +27,8 @@ from certgrad.obligations.generality.reach import is_users, reachable_from, rule
 from certgrad.obligations.generality.surroundings import asks_for_surroundings
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import kind_of
-from certgrad.ops._declare import Case
-from certgrad.ops._signature import Signature
+from certgrad.signatures.cases import Case
+from certgrad.signatures.signature import Signature
 
 TRACES = 2
 """At so many sizes a graph with rules of users is traced."""

@@ -3,8 +3,9 @@
 Submodules load on first use: `verify` and `balls` run without the calculus.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from certgrad._on_demand import door
 
 if TYPE_CHECKING:
     from .auditing.audit import audit
@@ -22,7 +23,4 @@ _PUBLIC = {
 __all__ = ["CODES", "Certificate", "Obligation", "audit", "obligation"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = door(__name__, _PUBLIC)

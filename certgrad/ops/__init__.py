@@ -3,7 +3,6 @@
 from certgrad.ops._composed import Composed, composed
 from certgrad.ops._declare import Case, Op, axis_of, case, op, rank_of, registry, size_of
 from certgrad.ops._registry import Registry
-from certgrad.ops._static import AxisOf, SizeOf
 from certgrad.ops.activations_gated import geglu, quick_gelu, reglu, swiglu, tanh_shrink
 from certgrad.ops.activations_hard import hard_sigmoid, hard_silu, hard_tanh, relu6
 from certgrad.ops.activations_piecewise import celu, elu, leaky_relu, prelu, relu, selu
@@ -126,6 +125,7 @@ from certgrad.ops.transformers import (
 )
 from certgrad.ops.triangles import diag, diag_embed, diagonal, tril, triu
 from certgrad.ops.trigonometric import acos, asin, atan, atan2, cos, sin, tan
+from certgrad.signatures.cases import AxisOf, SizeOf
 
 registry.freeze()
 

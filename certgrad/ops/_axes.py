@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from certgrad.ops._static import AxisOf, RankOf, SizeOf, is_size
+from certgrad.signatures.cases import AxisOf, RankOf, SizeOf, is_size
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Case, Op

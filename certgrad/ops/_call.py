@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad.ops._constraint import holds
-from certgrad.ops._fit import covers
-from certgrad.ops._static import names_in
+from certgrad.signatures.cases import names_in
+from certgrad.signatures.fit import covers
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Case, Op

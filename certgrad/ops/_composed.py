@@ -20,11 +20,13 @@ import jax.numpy as jnp
 from certgrad.errors import DeclarationError
 from certgrad.ops._declare import Case, Op, Rule, registry
 from certgrad.ops._registry import Registry
-from certgrad.ops._static import names_in
+from certgrad.signatures.cases import names_in
 
 
 class Composed(Op):
     """An op whose forward is a program of other ops. Its rules are what JAX makes of the rules of these."""
+
+    is_composed = True
 
     def __init__(
         self,

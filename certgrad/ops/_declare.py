@@ -17,7 +17,6 @@ def _(x, seed):
 import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,8 @@ from certgrad.errors import DeclarationError
 from certgrad.ops._constraint import check_constraint
 from certgrad.ops._magnitudes import ANY, Magnitudes
 from certgrad.ops._registry import Registry
-from certgrad.ops._signature import Signature, parse
-from certgrad.ops._static import axis_of, names_in, rank_of, resolved, size_of
+from certgrad.signatures.cases import Case, axis_of, case, rank_of, size_of
+from certgrad.signatures.signature import parse
 
 __all__ = ["Case", "Op", "axis_of", "case", "op", "rank_of", "registry", "size_of"]
 
@@ -38,31 +37,6 @@ Rule = Callable[..., Any]
 
 registry = Registry()
 """The ops of certgrad, and those that are declared without a registry of their own."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """A signature, and the values of the structural keyword arguments with which it is the op's signature."""
-
-    signature: Signature
-    statics: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The named dims, those that only keyword arguments mention too."""
-        return tuple(dict.fromkeys((*self.signature.names, *names_in(tuple(self.statics.values())))))
-
-    def keywords(self, ranks: Mapping[str, int], sizes: Mapping[str, Any]) -> dict[str, Any]:
-        """The structural keyword arguments when the star groups have these ranks and the dims these sizes."""
-        return {name: resolved(value, self.signature, ranks, sizes) for name, value in self.statics.items()}
-
-    def __str__(self) -> str:
-        return "  ".join([str(self.signature), *(f"{name}={value}" for name, value in self.statics.items())])
-
-
-def case(signature: str, **statics: Any) -> Case:
-    """One form of an op: its signature when the keyword arguments have these values."""
-    return Case(parse(signature, names_in(tuple(statics.values()))), statics)
 
 
 class Op(Subject):

@@ -3,8 +3,9 @@
 Submodules load on first use: a program that is recorded decides itself when JAX is imported, and how.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from certgrad._on_demand import door
 
 if TYPE_CHECKING:
     from ._audit import Recorded, audited
@@ -44,7 +45,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = door(__name__, _PUBLIC)

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 
 from certgrad._closures import kind_of_rule
 from certgrad.errors import CertgradError
-from certgrad.ops._signature import parse
 from certgrad.rules._by_name import RECORDED
 from certgrad.rules._declaration import Declaration
 from certgrad.rules._statics import Each, each, real
 from certgrad.rules._structure import read
+from certgrad.signatures.signature import parse
 
 from ._likeness import Likeness
 from ._notes import NO_ARRAY, Call, Given, Leaf, Static, Variant

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from math import gcd, isqrt
 
-from certgrad.ops._signature import Dim
+from certgrad.signatures.signature import Dim
 
 Shapes = list[list[int]]
 Axis = tuple[int, int]

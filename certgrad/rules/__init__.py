@@ -1,16 +1,29 @@
 """Users' code: derivative rules (`jax.custom_vjp`, `jax.custom_jvp`, plain functions), and functions that are equal.
 
-Submodules load on first use: reading a configuration does not load the kernel.
+Submodules load on first use: reading a configuration does not load the kernel, and a rule that is proved does not load
+what is looked at where one is not.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from certgrad._on_demand import door
 
 if TYPE_CHECKING:
+    from ._approximation import approximation, ideals_of
+    from ._at_sizes import at_sizes, first_sizes, read_sizes
+    from ._causes import diagnosed
     from ._check import check
-    from ._declaration import declare
+    from ._declaration import declare, named_function
     from ._equal import Equality, equal
+    from ._fails import failure, refuted, runs
+    from ._infer import forward_of, traces
+    from ._merged import merged, rests_on
+    from ._multiples import listed, multiples
+    from ._numeric import checked_numerically, pointed_to_solves
+    from ._open_number import OpenNumber
     from ._report import Report
+    from ._reproduction import of_failure, reproduction
+    from ._second import gradients_of
     from ._statics import each, real
 
 _PUBLIC = {
@@ -23,10 +36,33 @@ _PUBLIC = {
     "real": "_statics",
 }
 
+_FOR_SOME_RULES = {
+    "OpenNumber": "_open_number",
+    "approximation": "_approximation",
+    "at_sizes": "_at_sizes",
+    "checked_numerically": "_numeric",
+    "diagnosed": "_causes",
+    "failure": "_fails",
+    "first_sizes": "_at_sizes",
+    "forward_of": "_infer",
+    "gradients_of": "_second",
+    "ideals_of": "_approximation",
+    "listed": "_multiples",
+    "merged": "_merged",
+    "multiples": "_multiples",
+    "named_function": "_declaration",
+    "of_failure": "_reproduction",
+    "pointed_to_solves": "_numeric",
+    "read_sizes": "_at_sizes",
+    "refuted": "_fails",
+    "reproduction": "_reproduction",
+    "rests_on": "_merged",
+    "runs": "_fails",
+    "traces": "_infer",
+}
+"""What only some rules need: those that are wrong, fail, stay open, take numbers, or approximate a function."""
+
 __all__ = ["Equality", "Report", "check", "declare", "each", "equal", "real"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = door(__name__, _PUBLIC | _FOR_SOME_RULES)

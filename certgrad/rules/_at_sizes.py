@@ -14,21 +14,18 @@ from math import prod
 
 import msgspec
 
+from certgrad import rules
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, CaseClaim, Certificate, Claim, sealed, sized, worst
 from certgrad.obligations.conformance import LIMITS, assignments, in_code
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.terms.budget import budget
 
-from ._infer import traces
-from ._merged import merged
 from ._report import Report
 from ._telling import FIRST, Forward, telling
 from ._user_rule import UserRule
 
 Sizes = Mapping[str, int]
-SECONDS = 10.0
-"""For one proof at numbers."""
 ALL_SECONDS = 40.0
 """After so long no further sizes are tried."""
 FURTHER = ((1,), (3, 2, 4, 5, 7, 6), (4,))
@@ -94,7 +91,7 @@ def at_sizes(
         forward: the function traced at sizes.
     """
     if not names_of(rule):  # at its only sizes a rule can fail, and is looked at already
-        found = None if traces(rule) else checked({})
+        found = None if rules.traces(rule) else checked({})
         return found or report
     proofs: list[tuple[Sizes, Report]] = []
     left_out: list[str] = []
@@ -127,7 +124,7 @@ def at_sizes(
         return report
     proved = [sizes for sizes, _ in proofs]
     reason = report.reason + ("" if first or given else NOT_TELLING)
-    certificate = merged([_about(r.certificate, sizes, proved, reason) for sizes, r in proofs])
+    certificate = rules.merged([_about(r.certificate, sizes, proved, reason) for sizes, r in proofs])
     certificate = sealed(msgspec.structs.replace(certificate, signature=report.certificate.signature))
     return _with_sizes(replace(proofs[0][1], left_out=tuple(left_out)), certificate)
 

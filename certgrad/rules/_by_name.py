@@ -11,6 +11,7 @@ from functools import partial
 import msgspec
 
 from certgrad._audit import audit
+from certgrad._subject import is_op
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import CODES, ORDER, CaseClaim, Certificate, sealed
 
@@ -22,7 +23,7 @@ from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED
 from ._ignores import ignores_of, without_ignored
 from ._infer import ORIGIN as INFERRED_BY
 from ._infer import inferred as infer
-from ._layers import is_op, plain_function, unwrapped
+from ._layers import plain_function, unwrapped
 from ._report import Report
 
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"

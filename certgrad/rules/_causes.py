@@ -27,8 +27,8 @@ from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.terms.budget import BudgetError, limited
-from certgrad.ops._declare import Case
-from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
+from certgrad.signatures.cases import Case
+from certgrad.signatures.signature import ArraySpec, Dim, Signature, Star
 
 from ._missing import NOTHING, missing_term
 from ._mistakes import INTENDED, Mistake, mistakes, where_right

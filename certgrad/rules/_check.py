@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from certgrad import rules
 from certgrad.errors import CertgradError, RuleError, TraceError, UsageError
 from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.audit import audit
@@ -26,24 +27,22 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.tracing.jax_internals import Program, from_library
 
-from ._approximation import Declared, approximation, ideals_of
-from ._at_sizes import SECONDS, Sizes, at_sizes, first_sizes, read_sizes
-from ._causes import diagnosed
 from ._choices import at_choices
 from ._examine import Examined, examine, settled
-from ._fails import Failure, failure, refuted, runs
-from ._infer import forward_of, traces
 from ._layers import place_of
-from ._merged import rests_on
-from ._multiples import Multiples, listed, multiples
-from ._numeric import checked_numerically, pointed_to_solves
 from ._report import OTHER_VALUE, PROVED_WHERE, ArgumentClaim, Report
-from ._reproduction import of_failure, reproduction
-from ._second import gradients_of
 from ._standing import LEFT_OUT, of_defaults, standing
 from ._user_rule import UserRule
 
+if TYPE_CHECKING:
+    from ._approximation import Declared
+    from ._at_sizes import Sizes
+    from ._fails import Failure
+    from ._multiples import Multiples
+
 SURROGATE_SECONDS = 10.0
+SECONDS_AT_SIZES = 10.0
+"""For a proof at numbers, or in a smaller domain."""
 NONE = "None is returned for {}, which `differentiable` names; JAX takes it for zeros"
 AN_OBJECT = (
     " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "
@@ -137,8 +136,8 @@ def check(
     def at_value(chosen: Mapping[str, Any]) -> Report | str | None:
         other = alone(inputs, {**(static or {}), **chosen})
         try:
-            here = first_sizes(other.made())
-            if runs(alone(inputs, static, here).made()) and not runs(replace(other, at=here).made()):
+            here = rules.first_sizes(other.made())
+            if rules.runs(alone(inputs, static, here).made()) and not rules.runs(replace(other, at=here).made()):
                 return None
             return _looked_at(other, "", sizes)
         except CertgradError as error:
@@ -156,7 +155,7 @@ def _with_second(report: Report, said: _Rule, sizes: Sizes | Sequence[Sizes] | N
         check(
             f, shapes, differentiable=moving, domain=said.domain, name=name, conformance=said.conformance, sizes=sizes
         )
-        for f, shapes, moving in gradients_of(_examined(said))
+        for f, shapes, moving in rules.gradients_of(_examined(said))
     ]
     return replace(report, second=max(found, key=lambda one: ORDER.index(one.verdict)))
 
@@ -205,9 +204,9 @@ class _Rule:
             multiples=self.multiples,
         )
         if found.ideal is not None:
-            found.ideals = ideals_of(found, self.elsewhere)
+            found.ideals = rules.ideals_of(found, self.elsewhere)
         if self.at is not None:
-            found.seconds = SECONDS
+            found.seconds = SECONDS_AT_SIZES
         return found
 
 
@@ -217,26 +216,27 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
     def at_numbers(one: Sizes) -> Report | None:
         there = replace(said, at=one)
         rule = there.made()
-        if not traces(rule):
-            found = failure(rule)
+        if not rules.traces(rule):
+            found = rules.failure(rule)
             return None if found is None else _failed(rule, found)
         return _checked(there, surrogate)[0]
 
     def forward(one: Sizes) -> Program | None:
-        return forward_of(replace(said, at=one).made())
+        return rules.forward_of(replace(said, at=one).made())
 
     rule = said.made()
-    given = read_sizes(sizes or (), rule)
+    given = rules.read_sizes(sizes, rule) if sizes else []
     try:
         report, differs_at = _checked(said, surrogate)
         if surrogate:
             return report
-        if report.verdict == "unproved" and (chosen := multiples(rule, lambda m: replace(said, multiples=m).made())):
-            there = _where_sizes_divide(replace(said, multiples=chosen), rule, surrogate)
+        if report.verdict == "unproved":
+            chosen = rules.multiples(rule, lambda m: replace(said, multiples=m).made())
+            there = _where_sizes_divide(replace(said, multiples=chosen), rule, surrogate) if chosen else None
             if there is not None:
                 return there
         if report.verdict == "unproved" and sizes is not None:
-            report = at_sizes(report, rule, differs_at, given, at_numbers, forward)
+            report = rules.at_sizes(report, rule, differs_at, given, at_numbers, forward)
             if report.verdict == "refuted" and report.witness is None:
                 report = replace(report, certificate=explained(report.certificate, rule, report.arguments))
         return _helped(report, said)
@@ -249,7 +249,7 @@ def _where_sizes_divide(there: _Rule, rule: UserRule, surrogate: str) -> Report 
     report, _ = _checked(there, surrogate)
     if report.verdict not in PROOFS:
         return _helped(report, there) if report.verdict == "refuted" else None
-    certificate = listed(report.certificate, rule, there.multiples)
+    certificate = rules.listed(report.certificate, rule, there.multiples)
     arguments = tuple(replace(a, verdict=certificate.verdict) for a in report.arguments)
     return replace(report, certificate=certificate, arguments=arguments)
 
@@ -259,7 +259,7 @@ def _helped(report: Report, said: _Rule) -> Report:
     if report.verdict not in ("unproved", "refuted"):
         return report
     rule = _examined(said)
-    return pointed_to_solves(checked_numerically(report, rule), rule)
+    return rules.pointed_to_solves(rules.checked_numerically(report, rule), rule)
 
 
 def _examined(said: _Rule) -> UserRule:
@@ -290,7 +290,7 @@ def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes]]:
     if rule.ideal is not None:
         value = said.made(found.without_gradient, value_only=True)
         settled(value, found)
-        approximates = approximation(value, rule)
+        approximates = rules.approximation(value, rule)
         of_value = _certificate(value)
         if of_value.verdict not in PROOFS and not _plainly_wrong(of_value):  # it may approximate the same
             value.ideals = rule.ideals
@@ -312,7 +312,7 @@ def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes]]:
 
         arguments = tuple(
             replace(a, cause=NONE.format(a.name)) if a.cause and a.name in zeros else a
-            for a in diagnosed(rule, certificate, alone, time.process_time() - started)
+            for a in rules.diagnosed(rule, certificate, alone, time.process_time() - started)
         )
         right_where = _right_where(said, found, arguments) if certificate.verdict == "refuted" else ""
         certificate = explained(certificate, rule, arguments, right_where)
@@ -333,13 +333,13 @@ def _right_where(said: _Rule, found: Examined, arguments: Sequence[ArgumentClaim
     own = (said.domain,) if isinstance(said.domain, str) and said.domain else tuple(said.domain)
     rule = replace(said, domain=(*own, *domains)).made(found.without_gradient)
     settled(rule, found)
-    rule.seconds = SECONDS
+    rule.seconds = SECONDS_AT_SIZES
     return " and ".join(domains) if _certificate(rule).verdict in PROOFS else ""
 
 
 def _failed(rule: UserRule, found: Failure) -> Report:
-    report = _report(rule, refuted(rule, found), "")
-    return replace(report, reproduction=of_failure(rule, found))
+    report = _report(rule, rules.refuted(rule, found), "")
+    return replace(report, reproduction=rules.of_failure(rule, found))
 
 
 def _report(
@@ -348,6 +348,7 @@ def _report(
     surrogate: str,
     arguments: tuple[ArgumentClaim, ...] = (),
 ) -> Report:
+    differs = any(case.witness is not None for claim in certificate.claims for case in claim.cases)
     return Report(
         certificate,
         rule.where,
@@ -355,7 +356,7 @@ def _report(
         surrogate,
         arguments=arguments or tuple(ArgumentClaim(n, certificate.verdict) for n in rule.moving),
         location=f"{rule.file}:{rule.line}",
-        reproduction=reproduction(rule, certificate),
+        reproduction=rules.reproduction(rule, certificate) if differs else "",
     )
 
 
@@ -416,7 +417,7 @@ def _with_value(certificate: Certificate, approximates: Sequence[str], value: Ce
             certificate,
             claims=claims,
             verdict=worst([c.verdict for c in claims]),
-            **rests_on([certificate, value]),
+            **rules.rests_on([certificate, value]),
         )
     )
 

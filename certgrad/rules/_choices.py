@@ -13,9 +13,9 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from certgrad import rules
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate
 
-from ._merged import merged
 from ._report import Report
 from ._statics import text_of
 from ._user_rule import UserRule
@@ -86,5 +86,5 @@ def at_choices(report: Report, rule: UserRule, checked: Callable[[Mapping[str, A
             left.append(f"{at}: {found.verdict}: {found.reason}")
     same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
     if len(same) > 1:
-        report = replace(report, certificate=merged(same))
+        report = replace(report, certificate=rules.merged(same))
     return replace(report, left_out=(*report.left_out, *left))

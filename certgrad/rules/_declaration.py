@@ -126,7 +126,7 @@ def _annotated(plain: Callable) -> Declaration | None:
 
 
 def _is_signature(text: str) -> bool:
-    from certgrad.ops._signature import parse  # with JAX, which reading a configuration does not need
+    from certgrad.signatures.signature import parse  # with JAX, which reading a configuration does not need
 
     try:
         parse(text)

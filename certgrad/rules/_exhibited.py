@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 
-from certgrad._subject import Subject
+from certgrad._subject import Subject, is_op
 from certgrad.exhibits import exhibit, with_plots
 from certgrad.exhibits.data import encode
 from certgrad.obligations.certificate import Certificate
@@ -14,7 +14,7 @@ from ._by_name import declarations_of
 from ._declaration import Declaration
 from ._examine import examine, settled
 from ._find import Found
-from ._layers import is_op, plain_function, unwrapped
+from ._layers import plain_function, unwrapped
 from ._mend import mend
 from ._report import Report
 from ._user_rule import UserRule

@@ -10,10 +10,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from certgrad._subject import is_op
 from certgrad.errors import UsageError
 
 from ._declaration import Declaration
-from ._layers import incomplete, is_op, kind_of_rule, place_of, plain_function, unwrapped
+from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._modules import Begin, Loaded, load
 from ._nested import makers_in
 from ._offered import imported, offered

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from certgrad._closures import captured, kind_of_rule
+from certgrad._subject import is_op
 
 
 def unwrapped(function: Any) -> Any:
@@ -118,11 +119,6 @@ def by_name(custom: Any) -> frozenset[str]:
         rule = inner
     others = [*inspect.signature(rule).parameters.values()][2:]  # after the primals and their tangents
     return frozenset(p.name for p in others if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
-
-
-def is_op(value: Any) -> bool:
-    """An op, declared with its rules by `certgrad.op`."""
-    return bool(getattr(type(value), "is_op", False))
 
 
 def backward_of(custom: Any) -> tuple[Any, str] | None:

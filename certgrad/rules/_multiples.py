@@ -32,7 +32,7 @@ from certgrad.obligations.conformance import in_code
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
-from certgrad.ops._signature import Signature, Star
+from certgrad.signatures.signature import Signature, Star
 
 from ._infer import forward_of, traces, untraced
 from ._user_rule import UserRule

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from certgrad._jax_loops import scan_counts
+from certgrad._jax_programs import scan_counts
 from certgrad._solves import NAME as MARKED
 from certgrad.obligations.auditing.numeric import Numeric, numeric
 from certgrad.obligations.certificate import CaseClaim, Claim, sealed, worst

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from certgrad._subject import Subject
+from certgrad._subject import Subject, is_op
 from certgrad.coq import File, NotPrintedError, export, not_printed
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import Certificate
@@ -15,7 +15,6 @@ from certgrad.obligations.verify.digest import case_digest
 from ._by_name import declarations_of
 from ._configuration import nearest
 from ._find import Found
-from ._layers import is_op
 from ._verify import as_audited, named_as_found, unlike_what_was_audited
 
 

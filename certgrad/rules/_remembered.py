@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from certgrad._subject import Subject
+from certgrad._subject import Subject, is_op
 from certgrad.errors import CertgradError
 from certgrad.obligations.cache import (
     Folder,
@@ -40,7 +40,7 @@ from ._declaration import Declaration, declaration_of
 from ._examine import examine, settled
 from ._find import Found
 from ._infer import Tried, inferred, keep
-from ._layers import is_op, plain_function, unwrapped
+from ._layers import plain_function, unwrapped
 from ._user_rule import UserRule
 from ._worker import RuleResult
 

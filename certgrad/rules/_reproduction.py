@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -15,9 +15,11 @@ import numpy as np
 from certgrad.obligations.certificate import Certificate, Witness
 from certgrad.obligations.tracing.jax_internals import kind_of
 
-from ._fails import Failure
 from ._layers import REVERSE, keywords_of
 from ._user_rule import UserRule
+
+if TYPE_CHECKING:
+    from ._fails import Failure
 
 WIDTH = 76
 

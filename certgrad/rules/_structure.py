@@ -19,7 +19,7 @@ from jax import lax
 
 from certgrad._nested import nested, split
 from certgrad.errors import SignatureError
-from certgrad.ops._signature import PARTS, ArraySpec, Signature, parse
+from certgrad.signatures.signature import PARTS, ArraySpec, Signature, parse
 
 
 @dataclass(frozen=True)

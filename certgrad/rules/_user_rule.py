@@ -20,14 +20,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad import rules
 from certgrad._patterns import choices, too_many
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
 from certgrad.hypotheses.lengths import in_lengths
-from certgrad.obligations.tracing.ideals import reading
-from certgrad.ops._declare import Case
+from certgrad.obligations import tracing
+from certgrad.signatures.cases import Case
 
-from ._declaration import named_function
 from ._layers import (
     REVERSE,
     by_name,
@@ -39,7 +39,6 @@ from ._layers import (
     plain_function,
     unwrapped,
 )
-from ._open_number import OpenNumber
 from ._parameters import POSITIONAL, Parameters
 from ._statics import Default, combinations, plain, reals, text_of
 from ._structure import Argument, Declared, flat_signature, named, read, real_parts
@@ -137,7 +136,7 @@ class UserRule(Subject):
         self.unknown = ""
         """Why nothing is proved of it, whatever the programs are."""
         self.cases = self._cases(1)
-        self.ideal = named_function(ideal) if isinstance(ideal, str) else ideal
+        self.ideal = rules.named_function(ideal) if isinstance(ideal, str) else ideal
         if self.ideal is not None and not callable(self.ideal):
             raise UsageError(f"What {self.name} ({self.where}) approximates is no function, but {self.ideal!r}.")
         self.value_only = value_only or integers
@@ -363,7 +362,8 @@ class UserRule(Subject):
         given: dict[str, Any] = plain(statics)
         for name, value in zip(self.params, params, strict=True):
             # JAX hands a Python number on as it is only where the custom function does not take it as an array.
-            given[name] = value if self.kind in _TAKES_ARRAYS and name in self.dynamic else OpenNumber(name, value)
+            as_it_is = self.kind in _TAKES_ARRAYS and name in self.dynamic
+            given[name] = value if as_it_is else rules.OpenNumber(name, value)
         rest = list(arrays)
         for argument in self.arguments:
             own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
@@ -375,6 +375,7 @@ class UserRule(Subject):
         """The function's forward and derivatives over flat lists of arrays, its float outputs in order."""
         found = self._rules(statics)
         if self.ideals:
+            reading = tracing.ideals.reading
             jvp = None if found.jvp is None else reading(found.jvp, self.ideals)
             forward, vjp = reading(found.forward, self.ideals), reading(found.vjp, self.ideals)
             primal = None if found.primal is None else reading(found.primal, self.ideals)

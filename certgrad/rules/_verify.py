@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
-from certgrad._subject import Subject
+from certgrad._subject import Subject, is_op
 from certgrad.errors import CertgradError
 from certgrad.obligations import verify
 from certgrad.obligations.auditing.heard import heard
@@ -26,7 +26,6 @@ from ._configuration import nearest
 from ._declaration import Declaration
 from ._examine import examine, settled
 from ._find import Found
-from ._layers import is_op
 from ._multiples import asked, multiples
 from ._user_rule import UserRule
 

@@ -15,10 +15,9 @@ from certgrad.obligations.decide.evaluate_functions import function as at_balls
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_var
-from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import Poly, number
 from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power, pred, sign_of
-from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.sums import max_over, sum_over
 from certgrad.obligations.terms.variables import Var
 
 SIZES = {"n": 3, "m": 2}

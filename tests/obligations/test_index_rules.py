@@ -6,7 +6,7 @@ import pytest
 from jax import lax
 
 from certgrad.obligations import audit
-from certgrad.ops._signature import parse
+from certgrad.signatures.signature import parse
 
 from .traps import declare, hypotheses
 

@@ -6,7 +6,8 @@ import pytest
 from jax import lax
 
 from certgrad import check
-from certgrad.obligations.tracing.jax_internals import counted_steps, while_loop
+from certgrad.obligations.tracing.jax_internals import while_loop
+from certgrad.obligations.tracing.jax_internals._steps import counted_steps
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 

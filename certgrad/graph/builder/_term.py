@@ -21,7 +21,7 @@ from certgrad.graph import _jaxpr
 from certgrad.graph._spec import Argument, split_name
 from certgrad.graph.ir import ArrayType
 from certgrad.obligations.tracing.jax_internals import symbols, wide_floats
-from certgrad.ops._signature import ArraySpec, Dim, Star, parse
+from certgrad.signatures.signature import ArraySpec, Dim, Star, parse
 
 Number = bool | int | float
 Sizes = Mapping[str, Any]

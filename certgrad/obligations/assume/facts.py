@@ -10,13 +10,12 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
-from certgrad.obligations.terms.determinants import explicit_determinant
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, current, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, content
 from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.session import Memo
-from certgrad.obligations.terms.spectra import apart, determinants, of_matrix, of_spectrum
+from certgrad.obligations.terms.spectra import apart, determinants, explicit_determinant, of_matrix, of_spectrum
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .fact import Fact, Question, instances

@@ -22,10 +22,9 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .conditions import Clause
-from .digits import digits
 from .fact import match
 from .facts import Facts
-from .isl import Condition, feasible
+from .isl import Condition, digits, feasible
 from .signs import NEG, NONNEG, NONPOS, NONZERO, POS
 from .signs import ZERO as SIGN_ZERO
 

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from certgrad._subject import Subject
+from certgrad.obligations import auditing, generality, wording
+from certgrad.obligations import prove as proving
 from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause, of_solver, polys
-from certgrad.obligations.certificate import (
-    VerdictName,
-    Witness,
-)
-from certgrad.obligations.generality.alike import FINITE, IDLE, compares_programs, prove_alike, prove_idle, same_value
+from certgrad.obligations.certificate import Hypothesis, VerdictName, Witness
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
 from certgrad.obligations.prove.prove import prove
-from certgrad.obligations.prove.satisfiable import satisfiable
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
 from certgrad.obligations.terms.law import applied_laws
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.walk import atoms_of, tensors_in
 from certgrad.obligations.tracing.jax_internals import dim_poly
-from certgrad.obligations.wording.present import show_difference
-from certgrad.obligations.wording.stated import Reads
 
-from . import witnesses as _witnesses
 from .claims import Record, Result, each_listed
+
+if TYPE_CHECKING:
+    from certgrad.obligations.wording.stated import Reads
 
 OPEN: tuple[VerdictName, ...] = ("unproved", "refuted")
 
@@ -98,7 +95,7 @@ def prove_all(
     asked = [kind for kind in op.kinds if kind not in outcomes]
     if not asked:
         return results, outcomes
-    if asked == [VALUE] == [*op.kinds] and same_value(programs):
+    if asked == [VALUE] == [*op.kinds] and generality.alike.same_value(programs):
         record.relations.setdefault(OWN_OPERATIONS)
         outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
         return {VALUE: judged(traces, instance, VALUE, outcomes[VALUE], record, shapes)}, outcomes
@@ -160,7 +157,7 @@ def _without_terms(
         witness = _witness(traces, instance, kind, record, early=True, at_least=Fraction(ROUNDING[False]))
         if witness is not None and plainly_refuted(witness, exact=False):
             out[kind] = Outcome(reason=reason), _refuted(witness)
-    if VALUE in asked and VALUE not in out and (settled or out) and same_value(programs):
+    if VALUE in asked and VALUE not in out and (settled or out) and generality.alike.same_value(programs):
         alike = _alike(traces, VALUE, shapes, programs, record)
         if alike is not None:
             out[VALUE] = alike, judged(traces, instance, VALUE, alike, record, shapes)
@@ -255,7 +252,7 @@ def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) ->
         return None
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
-            outcome = prove_idle(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+            outcome = generality.alike.prove_idle(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return None
     if outcome is None or not outcome.proved:
@@ -268,15 +265,17 @@ def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record
     """A proof with shared values as numbers, if there is one."""
     if kind == DERIVATIVE:
         return _idle(traces, shapes, programs, record)
-    if not compares_programs(kind, programs):
+    if not generality.alike.compares_programs(kind, programs):
         return None
     op = traces.op
-    if kind == VALUE and same_value(programs):
+    if kind == VALUE and generality.alike.same_value(programs):
         record.relations.setdefault(OWN_OPERATIONS)
         return Outcome(alike=True)
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
-            outcome = prove_alike(kind, op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+            outcome = generality.alike.prove_alike(
+                kind, op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'"
+            )
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return None
     if not outcome.proved:
@@ -289,20 +288,28 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
-        if not satisfiable(outcome.hypotheses, integers, outcome.tests, outcome.ranges):
+        asked = integers, outcome.tests, outcome.ranges
+        if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *asked):
             return Result("unproved", [], NO_POINT)
-        if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
+        if any(map(of_solver, outcome.hypotheses)) and not auditing.witnesses.solvers_work(
+            op, instance, kind, traces.wide
+        ):
             return Result("unproved", [], NO_SOLUTION)
-        finite = [*([FINITE] if outcome.alike else []), *([IDLE] if outcome.idle else [])]
-        if finite and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
+        finite = [
+            *([generality.alike.FINITE] if outcome.alike else []),
+            *([generality.alike.IDLE] if outcome.idle else []),
+        ]
+        if finite and not auditing.witnesses.finite_somewhere(op, instance, kind, traces.wide):
             return Result("unproved", [], f"no point was found where {finite[0].text}")
         axes = dict(zip(op.arg_names, instance.inputs, strict=True)) | dict.fromkeys(op.params, ())
         floats = (n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d not in ("int", "bool"))
         reals = dict.fromkeys((*floats, *op.params), True)
-        listed = each_listed(outcome, axes, op.arg_names, reads_of(op, shapes, outcome), reals)
+        listed: list[Hypothesis] = []
+        if outcome.hypotheses:
+            listed += each_listed(outcome, axes, op.arg_names, reads_of(op, shapes, outcome), reals)
         listed += finite
         return Result("proved under hypotheses" if listed else "proved", listed)
-    residual = show_difference(outcome.residual) if outcome.residual is not None else ""
+    residual = wording.present.show_difference(outcome.residual) if outcome.residual is not None else ""
     # Witnesses are of the program as it is written.
     witness = None if record.reading.gives_up else _witness(traces, instance, kind, record)
     return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)
@@ -317,8 +324,9 @@ def _witness(
     at_least: Fraction | None = None,
 ) -> Witness | None:
     """A point where an obligation fails, inside what it is claimed under."""
-    return _witnesses.search(
-        traces.op, instance, kind, early=early, wide=traces.wide, at_least=at_least, listed=record.listed.get(kind)
+    listed = record.listed.get(kind)
+    return auditing.witnesses.search(
+        traces.op, instance, kind, early=early, wide=traces.wide, at_least=at_least, listed=listed
     )
 
 
@@ -328,7 +336,7 @@ def _refuted(witness: Witness, residual: str = "") -> Result:
 
 def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:
     """How clauses are read as statements at a family of shapes."""
-    return Reads(dim_shapes(op, shapes), outcome.ranges, outcome.tests)
+    return wording.stated.Reads(dim_shapes(op, shapes), outcome.ranges, outcome.tests)
 
 
 def dim_shapes(op: Subject, shapes: Shapes) -> dict[str, list[Poly]]:

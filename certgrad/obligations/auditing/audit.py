@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 import certgrad
 from certgrad._subject import Subject
 from certgrad._threads import without_collection
+from certgrad.obligations import auditing
 from certgrad.obligations.auditing.untraced import untraced
-from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
@@ -31,15 +33,17 @@ from certgrad.obligations.terms.law import Law
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import versions
 from certgrad.obligations.verify.digest import case_digest
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
 
 from .attempts import OPEN, StillOpenError, plainly_refuted
-from .cases import proved_case
+from .cases import proved_case, proved_in
 from .claims import Record, case_claim, joined_claim
-from .conventions import conventions
 from .look import looked_at
 from .measured import compared, unlike_what_runs, with_measured
 from .readings import as_stored, ordinary_runs, refused, rounded_in, unproved, why_refused, with_reason
+
+if TYPE_CHECKING:
+    from certgrad.obligations.cache import Cache
 
 
 def audit(op: Subject, cache: Cache | None = None) -> Certificate:
@@ -170,7 +174,7 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
         domain=list(op.domain),
         verdict=worst([c.verdict for c in finished]),
         claims=finished,
-        conventions=conventions(traces),
+        conventions=auditing.conventions.conventions(traces) if op.convention else [],
         source=op.source or "",
         digest=digest_of(texts),
         versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from certgrad import hypotheses
 from certgrad._subject import Subject
-from certgrad.hypotheses.prose import prose
-from certgrad.hypotheses.text import text
 from certgrad.hypotheses.tree import Statement
+from certgrad.obligations import prove
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.certificate import (
     CODES,
@@ -23,11 +23,13 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.meaning.literals import Reading
-from certgrad.obligations.prove.negligible import Reals, negligible
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.law import Law
-from certgrad.obligations.wording.stated import Reads
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
+
+if TYPE_CHECKING:
+    from certgrad.obligations.prove.negligible import Reals
+    from certgrad.obligations.wording.stated import Reads
 
 
 @dataclass
@@ -79,11 +81,11 @@ def each_listed(
         tree = read(clause)
         listed.append(
             Hypothesis(
-                text=text(tree, inputs=inputs),
-                latex=text(tree, "latex", inputs, axes),
-                prose=prose(tree, inputs),
+                text=hypotheses.text.text(tree, inputs=inputs),
+                latex=hypotheses.text.text(tree, "latex", inputs, axes),
+                prose=hypotheses.prose.prose(tree, inputs),
                 source=clause.origin,
-                negligible=negligible(clause, reals, inputs),
+                negligible=prove.negligible.negligible(clause, reals, inputs),
                 tree=tree,
             )
         )

@@ -17,6 +17,7 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
+from certgrad.obligations import wording
 from certgrad.obligations.assume.conditions import Atomic
 from certgrad.obligations.assume.decided import decided
 from certgrad.obligations.assume.fact import Fact
@@ -31,7 +32,6 @@ from certgrad.obligations.terms.power import UndefinedTermError
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.tracing.float_values import NoValueError, evaluate
 from certgrad.obligations.tracing.jax_internals import trace, wide_floats
-from certgrad.obligations.wording.present import show
 
 
 def conventions(traces: Traces) -> list[Convention]:
@@ -95,7 +95,7 @@ def _value(problem: Problem | None, point: str, op: Subject, promised: str) -> s
                     value = eliminated(value, a.poly)
             value = decided(value, facts)
             known = value.constant() is not None
-            text = show(value)
+            text = wording.present.show(value)
         except UndefinedTermError:
             known, text = False, "undefined"
         # Where it is no real number, floats return what the declaration promises, and a test compares it.

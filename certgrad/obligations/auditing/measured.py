@@ -7,13 +7,13 @@ from math import prod
 
 import msgspec
 
+from certgrad.obligations import auditing
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Claim, Witness, sealed, worst
 from certgrad.obligations.conformance import Compared, Conformance, Difference, conformance
 from certgrad.obligations.generality.guards import unlike_its_traces
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
 
-from . import witnesses as _witnesses
 from .cases import proved_in
 
 OF_KINDS: Mapping[str, frozenset[str]] = {
@@ -98,4 +98,4 @@ def _witness(traces: Traces, kind: str, instance: Instance, difference: Differen
     shapes = there.shapes().inputs
     if max(map(prod, shapes), default=0) > LARGEST:
         return None
-    return _witnesses.search(traces.op, there, kind, wide=difference.wide)
+    return auditing.witnesses.search(traces.op, there, kind, wide=difference.wide)

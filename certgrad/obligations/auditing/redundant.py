@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.assume.assumptions import Shapes, at_all_entries, extent, facts_of
@@ -21,7 +22,9 @@ from certgrad.obligations.terms.integers import Entry
 from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.wording.stated import Reads
+
+if TYPE_CHECKING:
+    from certgrad.obligations.wording.stated import Reads
 
 
 def specialised(

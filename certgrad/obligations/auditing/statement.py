@@ -21,7 +21,6 @@ from certgrad.obligations.terms.walk import mentions
 from certgrad.obligations.wording.present import show
 from certgrad.obligations.wording.stated import name_variables
 from certgrad.obligations.wording.view import SympyView
-from certgrad.ops._composed import Composed
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def obligation(op: Subject | str, kind: str) -> Obligation:
         from certgrad.ops import registry
 
         op = registry.get(op)
-    if isinstance(op, Composed):
+    if op.is_composed:
         raise UsageError(
             f"The op '{op.name}' is composed: its obligations are those of its parts, and follow from them by "
             f"induction. `certgrad explain {op.name}` shows them."

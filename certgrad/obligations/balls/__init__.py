@@ -1,28 +1,84 @@
 """Concrete programs on rigorous reals: the evaluator that decides refutations, independent of the symbolic kernel."""
 
-from certgrad.obligations.balls._consistent import agrees_somewhere
-from certgrad.obligations.balls._distance import Distance, compared, distance
-from certgrad.obligations.balls._draw import nested, seeded
-from certgrad.obligations.balls._errors import BallError, MalformedRule, NotDifferentiable, Undecided, Unsupported
-from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
-from certgrad.obligations.balls._factorisations import FACTORS, factor
-from certgrad.obligations.balls._gaps import (
-    SIDES,
-    Gap,
-    Point,
-    Side,
-    adjoint_gap,
-    derivative,
-    forward_gap,
-    jvp_gap,
-    settled_gap,
-)
-from certgrad.obligations.balls._primitives import RULES  # importing it fills the table
-from certgrad.obligations.balls._readings import Run, decides_otherwise, reads_otherwise
-from certgrad.obligations.balls._roots import enclosed_root
-from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
-from certgrad.obligations.balls._scalars import UNKNOWN, ball, finite, precision
-from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._values import Literals, Stored, shortest
-from certgrad.obligations.balls._witness import WitnessPoint, find_witness, witness_at
-from certgrad.obligations.balls.statements import inside
+from typing import TYPE_CHECKING
+
+from certgrad._on_demand import door
+
+if TYPE_CHECKING:
+    from certgrad.obligations.balls._consistent import agrees_somewhere
+    from certgrad.obligations.balls._distance import Distance, compared, distance
+    from certgrad.obligations.balls._draw import nested, seeded
+    from certgrad.obligations.balls._errors import BallError, MalformedRule, NotDifferentiable, Undecided, Unsupported
+    from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
+    from certgrad.obligations.balls._factorisations import FACTORS, factor
+    from certgrad.obligations.balls._gaps import (
+        SIDES,
+        Gap,
+        Point,
+        Side,
+        adjoint_gap,
+        derivative,
+        forward_gap,
+        jvp_gap,
+        settled_gap,
+    )
+    from certgrad.obligations.balls._readings import Run, decides_otherwise, reads_otherwise
+    from certgrad.obligations.balls._registry import RULES
+    from certgrad.obligations.balls._roots import enclosed_root
+    from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
+    from certgrad.obligations.balls._scalars import UNKNOWN, ball, finite, precision
+    from certgrad.obligations.balls._tangents import KINK
+    from certgrad.obligations.balls._values import Literals, Stored, shortest
+    from certgrad.obligations.balls._witness import WitnessPoint, find_witness, witness_at
+    from certgrad.obligations.balls.statements import inside
+
+_PUBLIC = {
+    "Literals": "_values",
+    "Run": "_readings",
+    "Stored": "_values",
+    "decides_otherwise": "_readings",
+    "reads_otherwise": "_readings",
+    "shortest": "_values",
+    "BallError": "_errors",
+    "Dims": "_rule",
+    "Distance": "_distance",
+    "Evaluation": "_evaluate",
+    "FACTORS": "_factorisations",
+    "Gap": "_gaps",
+    "Input": "_rule",
+    "KINK": "_tangents",
+    "MalformedRule": "_errors",
+    "NotDifferentiable": "_errors",
+    "PRECISION": "_evaluate",
+    "Point": "_gaps",
+    "Programs": "_rule",
+    "RULES": "_registry",
+    "Rule": "_rule",
+    "SIDES": "_gaps",
+    "Side": "_gaps",
+    "UNKNOWN": "_scalars",
+    "Undecided": "_errors",
+    "Unsupported": "_errors",
+    "WitnessPoint": "_witness",
+    "adjoint_gap": "_gaps",
+    "agrees_somewhere": "_consistent",
+    "ball": "_scalars",
+    "compared": "_distance",
+    "derivative": "_gaps",
+    "distance": "_distance",
+    "enclosed_root": "_roots",
+    "evaluate": "_evaluate",
+    "factor": "_factorisations",
+    "find_witness": "_witness",
+    "finite": "_scalars",
+    "forward_gap": "_gaps",
+    "inside": "statements",
+    "jvp_gap": "_gaps",
+    "nested": "_draw",
+    "precision": "_scalars",
+    "seeded": "_draw",
+    "settled_gap": "_gaps",
+    "witness_at": "_witness",
+}
+
+__getattr__ = door(__name__, _PUBLIC)

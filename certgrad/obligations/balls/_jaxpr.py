@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from certgrad._complex import NoPairsError, on_pairs
+from certgrad import _complex
 from certgrad._jax_compat import Linear, program_of
 from certgrad._jax_random import is_key, key_dtype
 from certgrad._references import shares_references, without_references
@@ -56,10 +56,12 @@ def of_reals(program: Jaxpr, arguments: Sequence[Any]) -> Jaxpr:
         raise Unsupported("a mutable reference from outside")
     values = without_references(program)
     program = program if values is None else values
-    function = on_pairs(*parts(program))
+    jaxpr, consts = parts(program)
+    if not _complex.has_complex(jaxpr):
+        return program
     try:
-        return program if function is None else jax.make_jaxpr(function)(*arguments)
-    except NoPairsError as error:
+        return jax.make_jaxpr(_complex.on_pairs(jaxpr, consts))(*arguments)
+    except _complex.NoPairsError as error:
         raise Unsupported(f"{error} of complex numbers") from error
 
 

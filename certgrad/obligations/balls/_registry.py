@@ -1,17 +1,22 @@
-"""The table of primitives: lax name -> rule, filled by the modules that `_primitives` imports."""
+"""The table of primitives: lax name -> rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from certgrad._on_demand import Table
 from certgrad.obligations.balls._values import Context, Value
 
 Params = Mapping[str, Any]
 Rule = Callable[..., Value | list[Value]]
 """rule(ctx, params, *operands) -> one output, or the list of all."""
 
-RULES: dict[str, Rule] = {}
+RULES: Table[Rule] = Table(
+    "certgrad.obligations.balls",
+    "_elementwise _shapes _control _reductions _contractions _logic _indexing _special _windows _linear_algebra "
+    "_factorisations _solvers",
+)
 
 
 def primitive(*names: str) -> Callable[[Rule], Rule]:
@@ -19,8 +24,7 @@ def primitive(*names: str) -> Callable[[Rule], Rule]:
 
     def register(rule: Rule) -> Rule:
         for name in names:
-            assert name not in RULES, name
-            RULES[name] = rule
+            RULES.add(name, rule)
         return rule
 
     return register

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import MalformedRule
 from certgrad.obligations.balls._values import is_float
-from certgrad.ops._signature import evaluate
+from certgrad.signatures.signature import evaluate
 
 Kind = Literal["float", "int", "bool", "key"]
 Arrays = list[Any]

@@ -7,8 +7,9 @@ be asked for). Whoever can write the folder can forge verdicts, as with any buil
 Submodules load on first use: the folder is tidied without the kernel.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from certgrad._on_demand import door
 
 if TYPE_CHECKING:
     from certgrad.obligations.cache._cache import Cache
@@ -45,7 +46,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = door(__name__, _PUBLIC)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from flint import fmpq
 
+from certgrad.obligations import decide, laws
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.decided import decided, over_one_floor, predicates, rounded
 from certgrad.obligations.assume.fact import Fact, Question, match, unbound
@@ -14,14 +15,10 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.laws.matrices import FEW, has_small_inverse, has_small_sum, written_out
-from certgrad.obligations.laws.monotone import compared_clauses, compared_facts, with_comparisons
 from certgrad.obligations.laws.range_products import collected, counted, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
-from certgrad.obligations.laws.roots import split_roots
-from certgrad.obligations.laws.unfolding import unfolded
 from certgrad.obligations.terms.atoms import Access, Fn, Sum
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.determinants import SMALL
 from certgrad.obligations.terms.functions import WHOLE
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import index_equal
@@ -32,11 +29,9 @@ from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Side
 from certgrad.obligations.terms.rewriting import Rewriter, replaced
+from certgrad.obligations.terms.spectra import SMALL
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
-
-from .index_sets import vanishes
-from .related import vanishes_by_laws
 
 MAX_DEPTH = 14
 
@@ -85,7 +80,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
     reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
     if reduced.is_zero:
         return None
-    roots = split_roots(reduced, region.facts)
+    roots = laws.roots.split_roots(reduced, region.facts)
     if roots is not None:
         reduced = cleared(roots, fractions=True)[0]
         if reduced.is_zero:
@@ -95,7 +90,9 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
     if depth >= MAX_DEPTH:
         return reduced, region.facts.facts
     if poly.structured:
-        if vanishes(reduced, region.indices.ranges, region.indices.conditions, region.indices.known_of):
+        if decide.index_sets.vanishes(
+            reduced, region.indices.ranges, region.indices.conditions, region.indices.known_of
+        ):
             applied(Law.INDEX_SETS)
             return None
         conditions = choices(poly)
@@ -118,9 +115,13 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             return _nonzero_part(form, region, depth + 1)
     seams = predicates(poly)
     if not seams:
-        if vanishes_by_laws(reduced, region.facts) or _assumed_zero(reduced, region.facts) or _nowhere(region):
+        if (
+            decide.related.vanishes_by_laws(reduced, region.facts)
+            or _assumed_zero(reduced, region.facts)
+            or _nowhere(region)
+        ):
             return None
-        form = over_one_floor(unfolded(poly, region.indices.ranges))
+        form = over_one_floor(laws.unfolding.unfolded(poly, region.indices.ranges))
         return nonzero_part(form, region, depth + 1) if form != poly else (reduced, region.facts.facts)
     p = seams[0].poly
     applied(Law.SIGN_REGIONS)
@@ -146,9 +147,9 @@ def _nowhere(region: Region) -> bool:
 
 def _compared(poly: Poly, region: Region) -> tuple[Poly, Region]:
     """Comparisons that a monotone function relates, in the term and in what is assumed, in one form."""
-    region = region.where(*compared_facts(region.facts))
-    clauses = compared_clauses(region.clauses, region.facts)
-    return with_comparisons(poly, region.facts), replace(region, clauses=clauses)
+    region = region.where(*laws.monotone.compared_facts(region.facts))
+    clauses = laws.monotone.compared_clauses(region.clauses, region.facts)
+    return laws.monotone.with_comparisons(poly, region.facts), replace(region, clauses=clauses)
 
 
 def _by_condition(poly: Poly, a: IxPred | IxEq, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:

@@ -27,16 +27,8 @@ from certgrad.obligations.prove.problem import Programs, Shapes, build
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.walk import mentions
-from certgrad.obligations.tracing.jax_internals import (
-    Numbering,
-    Program,
-    Value,
-    bits_of,
-    genuine,
-    kind_of,
-    reached,
-    rebuilt,
-)
+from certgrad.obligations.tracing.jax_internals import Program, bits_of, genuine, kind_of
+from certgrad.obligations.tracing.jax_internals._numbering import Numbering, Value, reached, rebuilt
 
 FINITE = Hypothesis(
     text="what both programs compute alike is finite",

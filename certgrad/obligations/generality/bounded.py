@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from certgrad.hypotheses import tree as t
-from certgrad.obligations.tracing.jax_internals import Value, genuine, is_literal, literal_value
+from certgrad.obligations.tracing.jax_internals import genuine, is_literal, literal_value
+from certgrad.obligations.tracing.jax_internals._numbering import Value
 from certgrad.obligations.tracing.within import UnsaidError, conditions, constant
 
 Bounds = tuple[Fraction | None, Fraction | None]

@@ -29,11 +29,10 @@ from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.terms.atoms import Access, Dim, Max, Product, Sum, access, dimension
 from certgrad.obligations.terms.index import Ix, whole_number
 from certgrad.obligations.terms.index_terms import index_condition, index_equal
-from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import Atom, Poly, number
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.sums import max_over, open_sum, sum_over
 from certgrad.obligations.tracing.jax_internals import Decision, DimExpr, dim_poly, serialised_all
 
 from .instances import Instance, evaluate_size

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from certgrad._subject import Subject
+from certgrad.obligations import generality
 from certgrad.obligations.tracing.jax_dimensions import Answers
 
 from .hidden import hidden_from_a_trace
-from .open_code import tells_apart
 from .reach import hosts_in, reachable_from, rules_in
 
 INSTALLED = f"{os.sep}site-packages{os.sep}"
@@ -22,7 +22,7 @@ INSTALLED = f"{os.sep}site-packages{os.sep}"
 
 def untraceable(subject: Subject) -> str:
     """Why the subject's traces would say nothing of what runs, whatever they are; or an empty text."""
-    if subject.is_op or not subject.params or not (why := tells_apart(subject)):
+    if subject.is_op or not subject.params or not (why := generality.open_code.tells_apart(subject)):
         return ""
     return f"{' and '.join(subject.params)} cannot be left open: {why}; give values by certgrad.each"
 

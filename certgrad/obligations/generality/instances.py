@@ -20,9 +20,8 @@ from typing import Any
 from certgrad._subject import Subject
 from certgrad.obligations.prove.problem import Shapes
 from certgrad.obligations.tracing.jax_internals import symbols
-from certgrad.ops._declare import Case
-from certgrad.ops._signature import Signature, Star
-from certgrad.ops._static import at_sizes, names_in
+from certgrad.signatures.cases import Case, at_sizes, names_in
+from certgrad.signatures.signature import Signature, Star
 
 from .rank_blind import traced_every_time
 

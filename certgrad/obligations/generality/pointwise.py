@@ -35,7 +35,6 @@ from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.terms.walk import deep_atoms
-from certgrad.obligations.tracing.elementwise import ELEMENTWISE
 from certgrad.obligations.tracing.jax_internals import (
     CALLS,
     DimExpr,
@@ -46,6 +45,7 @@ from certgrad.obligations.tracing.jax_internals import (
     kind_of,
     live_equations,
 )
+from certgrad.obligations.tracing.jax_internals._primitives import ELEMENTWISE
 
 Names = tuple[str, ...]
 

@@ -20,8 +20,7 @@ from typing import Any
 import jax
 
 from certgrad._closures import captured
-from certgrad._subject import Subject
-from certgrad.ops._declare import Op
+from certgrad._subject import Subject, is_op
 
 from .rank_flow import READS, Known, beyond_what_is_shown, followed, reads_rank_openly
 from .reach import LIBRARIES, loads, named_in, reachable
@@ -235,4 +234,4 @@ def _keeps_traces(value: Any) -> bool:
     if module in LIBRARIES or isinstance(value, (FunctionType, MethodType, type)):
         return False
     # A call of an op, or of a custom rule, is traced anew each time, and what it runs is reached.
-    return not isinstance(value, (Op, jax.custom_jvp, jax.custom_vjp))
+    return not (is_op(value) or isinstance(value, (jax.custom_jvp, jax.custom_vjp)))

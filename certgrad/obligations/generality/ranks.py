@@ -16,7 +16,6 @@ from typing import Any
 
 from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.polynomials import Poly, monomial
-from certgrad.obligations.tracing.elementwise import ELEMENTWISE
 from certgrad.obligations.tracing.jax_internals import (
     DimExpr,
     Program,
@@ -26,6 +25,7 @@ from certgrad.obligations.tracing.jax_internals import (
     remembered,
     scan_loop,
 )
+from certgrad.obligations.tracing.jax_internals._primitives import ELEMENTWISE
 
 
 class SplitGroupError(Exception):

@@ -15,9 +15,8 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from certgrad._closures import captured
-from certgrad._subject import Subject
+from certgrad._subject import Subject, is_op
 from certgrad.obligations.tracing.jax_internals import equations_of, from_library
-from certgrad.ops._declare import Op
 
 LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
 """pytest's own is one because it writes calls of it into every `assert`."""
@@ -102,7 +101,7 @@ def values_in(f: FunctionType) -> Iterator[Any]:
 def _methods(owner: Any, names: Iterable[str]) -> Iterator[MethodType]:
     """The methods of an object, or of a class, that have one of these names."""
     kind = owner if isinstance(owner, type) else type(owner)
-    if _top(kind) in _NO_METHODS or isinstance(owner, Op):
+    if _top(kind) in _NO_METHODS or is_op(owner):
         return
     for name in dict.fromkeys(("__init__", *names) if isinstance(owner, type) else names):
         found = inspect.getattr_static(kind, name, None)
@@ -122,7 +121,7 @@ def parts(value: Any) -> list[Any]:
         return [*value, *(value.values() if isinstance(value, dict) else ())]
     if isinstance(value, MethodType):
         return [*_methods(value.__self__, loads(value.__func__.__code__)[1]), value.__func__]
-    if isinstance(value, Op):  # an op of the library is audited on its own
+    if is_op(value):  # an op of the library is audited on its own
         return [value.forward] if value.__module__.startswith("certgrad.") else list(value.code)
     if isinstance(value, FunctionType):
         wrapped = [value.__wrapped__] if hasattr(value, "__wrapped__") else []

@@ -1,1 +1,27 @@
 """Laws of the calculus: functions, matrices, products, order, recurrences, solutions of equations."""
+
+from typing import TYPE_CHECKING
+
+from certgrad._on_demand import door
+
+if TYPE_CHECKING:
+    from . import (
+        directions,
+        inverses,
+        logarithms,
+        monotone,
+        multiple_angles,
+        places,
+        roots,
+        roots_of_unity,
+        shifts,
+        sum_ends,
+        transposition,
+        unfolding,
+    )
+
+__getattr__ = door(
+    __name__,
+    modules="directions inverses logarithms monotone multiple_angles places roots roots_of_unity shifts sum_ends "
+    "transposition unfolding",
+)

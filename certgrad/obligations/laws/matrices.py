@@ -27,7 +27,6 @@ from flint import fmpq
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, condition
 from certgrad.obligations.terms.atoms import Access, Sum
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.determinants import SMALL, explicit_determinant, leibniz
 from certgrad.obligations.terms.determined import Matrix, is_triangular
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
@@ -37,7 +36,7 @@ from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, 
 from certgrad.obligations.terms.power import UndefinedTermError, content, power
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, substitute, with_names
 from certgrad.obligations.terms.session import Memo, intern
-from certgrad.obligations.terms.spectra import gram, smallest_minor
+from certgrad.obligations.terms.spectra import SMALL, explicit_determinant, gram, leibniz, smallest_minor
 from certgrad.obligations.terms.sums import CONTRACTS, open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms

@@ -20,12 +20,11 @@ from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, 
 from certgrad.obligations.terms.index_terms import as_index, index_condition, index_equal
 from certgrad.obligations.terms.integers import ORDER, Chosen, Comparison, by_entries, chosen, undone
 from certgrad.obligations.terms.law import Law, applied
-from certgrad.obligations.terms.maxima import maximum
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.rewriting import Rewriter, placed, substitute, without_stops
-from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.sums import maximum, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_in_choices, atoms_of, deep_atoms, indices_of
 

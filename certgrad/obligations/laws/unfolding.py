@@ -5,10 +5,9 @@ from __future__ import annotations
 from certgrad.obligations.terms.atoms import Max, Product, Sum
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.index_terms import Ranges
-from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.sums import max_over, open_sum, sum_over
 
 from .order import opened
 from .range_products import product_over

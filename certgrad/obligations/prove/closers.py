@@ -8,30 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from certgrad.obligations import decide, laws
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.decide.cases import Region, nonzero_part
-from certgrad.obligations.decide.correspondence import Relation, summed, with_steps_unfolded, written_out
-from certgrad.obligations.decide.implicit import solution_forms
-from certgrad.obligations.decide.induction import by_induction, oriented
-from certgrad.obligations.decide.matrix_forms import vanishes_in_another_form
-from certgrad.obligations.decide.off_zero import off_zero
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
-from certgrad.obligations.laws.places import at_places
 from certgrad.obligations.laws.recurrences import has_loop
-from certgrad.obligations.laws.roots_of_unity import carried_out
-from certgrad.obligations.laws.sum_ends import with_ends
-from certgrad.obligations.laws.transposition import LookedAt, NoInvariantError
-from certgrad.obligations.laws.unfolding import unfolded
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.sums import bounded_above
 
 from .problem import Problem
 
+if TYPE_CHECKING:
+    from certgrad.obligations.decide.correspondence import Relation
+
 Residue = tuple[Poly, tuple[Fact, ...]]
 """What is left of a term that is not shown to vanish, and in which region."""
-Form = tuple[Poly, Sequence[Relation]]
+Form = tuple[Poly, Sequence["Relation"]]
 """A term that is equal to the difference, and the relations between loops that this rests on."""
 
 
@@ -56,8 +51,10 @@ class Closing:
 
         Raises NoInvariantError where no relation between loops is found.
         """
-        difference, found = by_induction(self.raw, self.region, self.transposed)
-        self.relations += found
+        difference = self.raw
+        if has_loop(difference):
+            difference, found = decide.induction.by_induction(difference, self.region, self.transposed)
+            self.relations += found
         left = self.left(difference)
         for closer in CLOSERS:
             if left is None:
@@ -71,7 +68,7 @@ class Closing:
 
     def _vanishes_at_places(self, difference: Poly) -> bool:
         """It vanishes with the entries of short axes that are in order looked at place by place."""
-        region, forms = self.region, list(at_places(difference, self.region.indices.ranges))
+        region, forms = self.region, list(laws.places.at_places(difference, self.region.indices.ranges))
         return bool(forms) and all(nonzero_part(form, region.where(*order)) is None for form, order in forms)
 
     def left(self, difference: Poly) -> Residue | None:
@@ -100,15 +97,15 @@ class Closing:
                 return None
             if further != poly:
                 left = nonzero_part(further, region)
-        return None if left is None or vanishes_in_another_form(poly, region) else left
+        return None if left is None or decide.matrix_forms.vanishes_in_another_form(poly, region) else left
 
 
 def _further(poly: Poly, region: Region) -> Iterator[Poly]:
     """Other forms of a term."""
-    yield carried_out(poly, region.indices.ranges)
+    yield laws.roots_of_unity.carried_out(poly, region.indices.ranges)
     above = bounded_above(poly)
     yield above
-    yield with_ends(above, region.indices)
+    yield laws.sum_ends.with_ends(above, region.indices)
 
 
 def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
@@ -116,8 +113,13 @@ def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
     if not has_loop(difference):
         return
     ranges = closing.region.indices.ranges
-    yield oriented(unfolded(difference, ranges)), ()
-    for form in (with_steps_unfolded(difference, ranges), summed(difference, ranges), written_out(difference)):
+    yield decide.induction.oriented(laws.unfolding.unfolded(difference, ranges)), ()
+    loops = decide.correspondence
+    for form in (
+        loops.with_steps_unfolded(difference, ranges),
+        loops.summed(difference, ranges),
+        loops.written_out(difference),
+    ):
         if form != difference:
             yield form, ()
 
@@ -126,18 +128,19 @@ def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
     """With loops transposed in the forms for other times at which they are looked at."""
     if closing.transposed is None or not has_loop(difference):
         return
-    for looked_at in (LookedAt.AFTER, LookedAt.CUT):
+    transposition, induction = laws.transposition, decide.induction
+    for looked_at in (transposition.LookedAt.AFTER, transposition.LookedAt.CUT):
         try:
-            form, found = by_induction(closing.raw, closing.region, closing.transposed, looked_at)
-        except NoInvariantError:
+            form, found = induction.by_induction(closing.raw, closing.region, closing.transposed, looked_at)
+        except transposition.NoInvariantError:
             continue
         yield form, found
-        yield oriented(unfolded(form, closing.region.indices.ranges)), found
+        yield induction.oriented(laws.unfolding.unfolded(form, closing.region.indices.ranges)), found
 
 
 def _by_equations(closing: Closing, difference: Poly) -> Iterator[Form]:
     """With the equations that solvers solve, and one inverse for equal matrices."""
-    for form in solution_forms(difference, closing.region, closing.problem.input_shapes):
+    for form in decide.implicit.solution_forms(difference, closing.region, closing.problem.input_shapes):
         yield form, ()
 
 
@@ -150,7 +153,7 @@ def _from_above(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
     """With the two sides of what is not 0, at each value of a summed index."""
-    form = off_zero(difference, closing.region.facts)
+    form = decide.off_zero.off_zero(difference, closing.region.facts)
     if form != difference:
         yield form, ()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from certgrad._subject import OF_REFERENCE
+from certgrad.obligations import wording
 from certgrad.obligations.assume.assumptions import Shapes, facts_of
 from certgrad.obligations.assume.by_place import beyond_axes, by_place
 from certgrad.obligations.assume.by_region import by_region
@@ -37,7 +38,6 @@ from certgrad.obligations.terms.power import UndefinedTermError
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
-from certgrad.obligations.wording.present import show_relation
 
 from .closers import Closing
 from .problem import Problem
@@ -147,7 +147,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
                 right = sided(right, region.facts, problem.tangents)
             closing = Closing(left - right, region.over(ranges), problem, families, tangents if adjoint else None)
             residue = closing.residue()
-            relations |= dict.fromkeys(show_relation(*r) for r in closing.relations)
+            relations |= dict.fromkeys(wording.present.show_relation(*r) for r in closing.relations)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
         return Outcome(hypotheses, relations=list(relations), ranges=reach, tests=problem.tests)

@@ -1,4 +1,4 @@
-"""When the eigenvalues of a symmetric matrix, or the singular values of any matrix, are told apart.
+"""Determinants of small matrices as polynomials in their entries, and when spectra are told apart.
 
 The discriminant of a matrix is Π_{k<l} (λ_k − λ_l)² over its eigenvalues, a polynomial in its entries: it is not 0
 exactly where no two of them are equal. The squares of the singular values of A are the eigenvalues of AᵀA.
@@ -6,17 +6,42 @@ exactly where no two of them are equal. The squares of the singular values of A 
 
 from __future__ import annotations
 
+from itertools import combinations, permutations
+
 from flint import fmpq
 
 from .determined import Matrix
-from .index import Ix, of_const, of_var
+from .index import Ix, of_const, of_var, whole_number
 from .index_terms import index_equal
-from .polynomials import ONE, ZERO, Poly, monomial, poly_of
+from .law import Law, applied
+from .polynomials import ONE, ZERO, Poly, monomial, number, poly_of
 from .power import content
 from .rewriting import substitute
 from .session import intern
 from .sums import sum_over
 from .variables import Var, fresh
+
+SMALL = 3
+
+
+def explicit_determinant(body: Poly, row: Var, column: Var, size: Poly) -> Poly | None:
+    """The determinant of a matrix of at most SMALL rows, as a polynomial in its entries."""
+    n = whole_number(size)
+    return None if n is None or n > SMALL else leibniz(body, row, column, list(range(n)), list(range(n)))
+
+
+def leibniz(body: Poly, row: Var, column: Var, rows: list[int], columns: list[int]) -> Poly:
+    """The minor of these rows and columns, by the formula of Leibniz."""
+    applied(Law.LEIBNIZ_DETERMINANT)
+    total = ZERO
+    for order in permutations(columns):
+        turns = sum(1 for k, m in combinations(order, 2) if k > m)
+        term = ONE.scale((-1) ** turns)
+        for r, k in zip(rows, order, strict=True):
+            term = term * substitute(body, {row: of_const(number(r)), column: of_const(number(k))})
+        total = total + term
+    return total
+
 
 SPECTRA = {"eigenvalue": 1, "singular value": 2}
 """Values that a matrix has in order, and the power of them that is an eigenvalue of the symmetric matrix."""

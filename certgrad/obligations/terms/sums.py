@@ -1,20 +1,21 @@
-"""Sums over index variables: opened, carried out where a law does that, and closed under canonical names."""
+"""Sums over index variables: opened, carried out where a law does that, and closed under canonical names; maxima."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from .atoms import Sum
+from .atoms import Max, Sum
 from .exponents import Exponent
 from .index import IntegerAtom, Ix, of_atom, of_const, of_var, whole_number
 from .index_terms import index_condition, within
 from .integers import ORDER, PIVOTS, Chosen, Quotient, Remainder, remainder, undone
 from .law import Law, applied
 from .naming import canonical_order
-from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
+from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, mono_free, monomial, poly_of
+from .power import UndefinedTermError
 from .predicates import IxEq, IxPred
 from .ranges import Summed, in_one_range, in_row_major_order, split_at_conditions
-from .rewriting import Rewriter, ranges_of, rebuilds, with_names
+from .rewriting import Rewriter, ranges_of, rebuilds, rebuilt_inside, with_names
 from .session import intern
 from .variables import Var, fresh
 from .walk import deep_atoms, indices_of
@@ -327,3 +328,46 @@ def _renamed(a: Sum, rewrite: Rewriter) -> Poly | None:
             return None
         body = other[0], body[1] * other[1]
     return poly_of(intern(Sum(a.vars, tuple(ranges[v] for v in order), body[0]))).scale(body[1])
+
+
+def max_over(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly = ONE) -> Poly:
+    """max of a polynomial over the variables where the 0/1-valued term `where` is 1.
+
+    The caller has shown that it is 1 somewhere, or has recorded that. Terms without the variables move out.
+    """
+    outside, atom, _ = maximum(poly, dummies, where)
+    return outside if atom is None else outside + poly_of(atom)
+
+
+def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[Poly, Max | None, list[Var]]:
+    """The maximum as terms without the variables, a `Max` if there are others, and the variables that it binds."""
+    if where.is_zero:
+        raise UndefinedTermError("a maximum over nothing")
+    inside, outside = Accumulator(), Accumulator()
+    variables = {v for v, _ in dummies}
+    for mono, c in poly.items():
+        (inside if mono_free(mono) & variables else outside).add(mono, c)
+    body = inside.poly()
+    if outside.terms:
+        applied(Law.MAXIMUM_OF_SUM)
+    if body.is_zero:
+        return outside.poly(), None, []
+    if where == ONE:
+        dummies = [(v, r) for v, r in dummies if v in body.free]
+    level = 1 + max(body.level, where.level)
+    ranges = dict(dummies)
+    order = sorted(ranges)  # maxima over several variables keep the order of their axes
+    bound = tuple(("b", level, k) for k in range(len(order)))
+    rename = Rewriter({v: of_var(b) for v, b in zip(order, bound, strict=True)})
+    atom = intern(Max(bound, tuple(ranges[v] for v in order), rename(body), rename(where)))
+    return outside.poly(), atom, order
+
+
+@rebuilds(Max)
+def _maximum_rebuilt(a: Max, rewrite: Rewriter) -> Poly:
+    """Over nothing, as it may be in a lane that another term cancels, it is some number: the maximum over all will do.
+
+    That there is something where the value counts is a condition of the program, which is recorded.
+    """
+    body, dummies, where = rebuilt_inside(a, rewrite)
+    return max_over(body, dummies, ONE if where.is_zero else where)

@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+import certgrad.obligations.verify as verify
 from certgrad._subject import Subject
 from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.evaluate import Question
 from certgrad.hypotheses.parse import parse
 from certgrad.hypotheses.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
@@ -26,7 +26,6 @@ from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Tied, Unbounded
-from certgrad.obligations.verify._field import field_check, rational
 from certgrad.obligations.verify._points import (
     GENERIC,
     WITHOUT_COINCIDENCES,
@@ -38,9 +37,11 @@ from certgrad.obligations.verify._points import (
 from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 from certgrad.obligations.verify._sides import on_other_sides
-from certgrad.ops import _declare
-from certgrad.ops._composed import Composed
-from certgrad.ops._signature import Star
+from certgrad.signatures.cases import Case as SubjectCase
+from certgrad.signatures.signature import Star
+
+if TYPE_CHECKING:
+    from certgrad.hypotheses.evaluate import Question
 
 TIED = "tied"
 """A claim stays open at a point of no boundary, for a tie that no precision decides and that is none of the rules'."""
@@ -68,7 +69,7 @@ class Counts:
     degree: int = 0
 
 
-Condition = Question | OffBoundaries
+Condition: TypeAlias = "Question | OffBoundaries"
 
 
 class Asked:
@@ -104,7 +105,7 @@ class Asked:
 class Case(Asked):
     """One case of the op beside what the certificate claims of it."""
 
-    def __init__(self, op: Subject, case: _declare.Case, certificate: Certificate, index: int) -> None:
+    def __init__(self, op: Subject, case: SubjectCase, certificate: Certificate, index: int) -> None:
         self.op, self.case = op, case
         names = [*op.arg_names, *op.params]
         kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
@@ -132,7 +133,7 @@ class Case(Asked):
 
     def _condition(self, hypothesis: Hypothesis) -> Condition:
         tree: Statement = hypothesis.tree
-        if isinstance(self.op, Composed) and isinstance(tree, OffBoundaries):
+        if self.op.is_composed and isinstance(tree, OffBoundaries):
             return OffBoundaries("")  # whichever part asks it
         try:
             return question(tree)
@@ -329,12 +330,12 @@ class AtShape:
 
     def in_field(self, rng: Any, counts: Counts) -> list[str]:
         """The claims in a prime field, where all programs are rational."""
-        if not all(rational(program) for program in self.programs.all().values()):
+        if not all(verify._field.rational(program) for program in self.programs.all().values()):
             return []
         point = self.space.draw(0, rng, lambda inputs: True)
         assert point is not None
         try:
-            degree = field_check(self.programs, self.space, self.space.moving, rng, point)
+            degree = verify._field.field_check(self.programs, self.space, self.space.moving, rng, point)
         except Disagreement as error:
             return (
                 [f"{self.asked.name}: {error}"] if self.asked.exact else []

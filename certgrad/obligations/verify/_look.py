@@ -24,7 +24,7 @@ from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.verify._case import ROUNDING, Asked, AtShape, Case, NotCheckedError
 from certgrad.obligations.verify._programs import DoesNotTraceError, Programs, traced
 from certgrad.obligations.verify._shapes import Shape, least, shapes
-from certgrad.ops import _declare as declared
+from certgrad.signatures.cases import Case as SubjectCase
 
 DRAWS = 2
 """How many points are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""
@@ -101,7 +101,7 @@ def least_shape(subject: Subject, index: int) -> Iterator[tuple[Shape, Programs]
         yield from _traced(subject, case, [least(case)])
 
 
-def _traced(subject: Subject, case: declared.Case, at: Iterable[Shape]) -> Iterator[tuple[Shape, Programs]]:
+def _traced(subject: Subject, case: SubjectCase, at: Iterable[Shape]) -> Iterator[tuple[Shape, Programs]]:
     kinds = [spec.dtype for spec in case.signature.inputs]
     for shape in at:
         with suppress(DoesNotTraceError):

@@ -15,7 +15,7 @@ from certgrad._subject import Subject
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._jaxpr import of_reals
 from certgrad.obligations.verify.digest import case_digest
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
 
 _DTYPES = {"float": np.float64, "held": np.float64, "int": np.int64, "bool": np.bool_}
 _SCOPE = export.SymbolicScope()

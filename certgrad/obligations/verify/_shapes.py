@@ -9,7 +9,7 @@ from math import prod
 from random import Random
 
 from certgrad._subject import Subject
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
 
 MAX_ENTRIES = 64
 """The largest input that is drawn."""

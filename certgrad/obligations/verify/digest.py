@@ -17,7 +17,7 @@ from jax.extend import core
 
 from certgrad._jax_calls import written
 from certgrad._subject import Subject
-from certgrad.ops._declare import Case
+from certgrad.signatures.cases import Case
 
 _IGNORED = frozenset(
     "name sharding out_sharding weak_type inline keep_unused donated_invars ctx_mesh jvp_jaxpr_fun fwd bwd".split()

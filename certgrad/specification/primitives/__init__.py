@@ -1,6 +1,6 @@
 """One rule a primitive, one concept a file. Importing this package registers all of them."""
 
-from . import (  # noqa: F401
+from . import (
     casts,
     comparisons,
     contractions,

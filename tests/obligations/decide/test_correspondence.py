@@ -5,8 +5,8 @@ from certgrad.obligations.laws.unfolding import unfolded
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_pred
-from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import ONE
+from certgrad.obligations.terms.sums import max_over
 from certgrad.obligations.terms.variables import fresh
 
 

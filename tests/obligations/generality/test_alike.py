@@ -8,7 +8,8 @@ import pytest
 import certgrad
 from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.generality.alike import FINITE
-from certgrad.obligations.tracing.jax_internals import Numbering, Value, reached, rebuilt, symbols, trace
+from certgrad.obligations.tracing.jax_internals import symbols, trace
+from certgrad.obligations.tracing.jax_internals._numbering import Numbering, Value, reached, rebuilt
 
 
 def hard(x):

@@ -8,8 +8,8 @@ ROOT = Path(__file__).parents[3]
 ALLOWED = ("certgrad.obligations.verify", "certgrad.obligations.balls", "certgrad.obligations.certificate")
 OUTSIDE = tuple(
     f"certgrad.{name}"
-    for name in """ops errors hypotheses _complex _devices _jax_calls _jax_compat _jax_loops _jax_lowerings _jax_numbers
-        _jax_programs _jax_random _lu_solver _pallas _references _same_program _subject _threads""".split()
+    for name in """ops errors hypotheses _complex _devices _jax_calls _jax_compat _jax_lowerings _jax_programs
+        _jax_random _lu_solver _on_demand _pallas _references _same_program _subject _threads signatures""".split()
 )
 
 

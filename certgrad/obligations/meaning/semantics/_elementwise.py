@@ -22,11 +22,10 @@ from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power, pred
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
-from certgrad.obligations.tracing.jax_internals import is_sign_bit
 
 from ._index_numbers import index_cases
 from ._infinite import MEANT, VANISHING, added, beside, exponential, finite, greatest, meant, selected
-from ._registry import Context, Params, Rule, UnprovedError, library, rule
+from ._registry import Context, Params, Rule, UnprovedError, rule
 
 
 def common(shapes: list[tuple], *args: Tensor) -> tuple[tuple[Poly, ...], Clauses, Clauses]:
@@ -350,7 +349,7 @@ for _name in ("eq", "lt", "le"):
     rule(f"{_name}_to")(_compare(_name))  # the total order of floats, which is that of the reals where it is used
 
 
-@library("jax.numpy.signbit", is_sign_bit)
+@rule("jax.numpy.signbit")
 def _sign_bit(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, *_: Tensor) -> list[Tensor]:
     """[x < 0], but for 0: there are floats 0 with either sign, and over the reals they are one."""
     needs = settle(condition("!= 0", x.body, "sign bit"), ctx.facts, x.signs)

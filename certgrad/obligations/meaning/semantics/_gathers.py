@@ -19,13 +19,12 @@ from certgrad.obligations.assume.tensor import Tensor, axis_index, for_all
 from certgrad.obligations.laws.order import may_be_empty
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number, within
-from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import pred
 from certgrad.obligations.terms.predicates import PREDICATES
 from certgrad.obligations.terms.rewriting import substitute
-from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.sums import max_over, sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.terms.walk import atoms_of
 from certgrad.obligations.tracing.jax_internals import dim_poly

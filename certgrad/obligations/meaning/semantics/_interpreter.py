@@ -18,6 +18,7 @@ from certgrad._machine_integers import MOVES, wraps
 from certgrad.obligations.assume.conditions import UNDEFINED, merged
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.meaning import semantics
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ZERO as ZERO_TERM
 from certgrad.obligations.terms.polynomials import number
@@ -49,20 +50,18 @@ from ._fits import noted, used
 from ._infinite import finite, known_after, looked_at
 from ._known_integers import Constant, Known, is_constant, keep, known_results
 from ._opaque import opaque
-from ._refused import REFUSED
-from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
-from ._tables import LargeTableError, named_table, table
+from ._registry import LIBRARY, REFUSED, RULES, Context, Runs, UnprovedError
 
 
 def _constant(ctx: Context, value: Any) -> Tensor:
     """A constant of a program; a large array by its name, where the context can follow a value that has only that."""
     try:
         return constant(value, ctx.reading)
-    except LargeTableError as error:
+    except semantics._tables.LargeTableError as error:
         if not ctx.names_tables:
             raise
         array = np.asarray(value)
-        return named_table(ctx, array, kind_of(array.dtype), str(error))
+        return semantics._tables.named_table(ctx, array, kind_of(array.dtype), str(error))
 
 
 def constant(value: Any, reading: Reading | None = None) -> Tensor:
@@ -75,8 +74,8 @@ def constant(value: Any, reading: Reading | None = None) -> Tensor:
         raise UnprovedError({"c": "complex"}.get(kind, f"a constant of dtype {array.dtype}"))
     if array.ndim and (array.size == 0 or not (array == array.flat[0]).all()):
         try:
-            return table(array, kind, reading)
-        except LargeTableError as error:
+            return semantics._tables.table(array, kind, reading)
+        except semantics._tables.LargeTableError as error:
             if reading is not None and reading.moves(array):
                 raise UnprovedError(
                     "a large array with an entry that is read as the number it was rounded from"
@@ -214,11 +213,12 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     name = eqn.primitive.name
     if not genuine(eqn.primitive) and not is_python(eqn.primitive):
         raise UnprovedError(f"primitive {name}, which is not JAX's own")
-    for called, (recognised, meaning) in LIBRARY.items():
-        if recognised(eqn):
-            ctx.primitives.setdefault(called)
-            given = [finite(read(v)) for v in eqn.invars if is_literal(v) or v in env]
-            return meaning(ctx, {}, [shape_polys(v.aval) for v in eqn.outvars], *given)
+    if (called := next((known for known, is_call in LIBRARY.items() if is_call(eqn)), None)) is not None:
+        meaning = RULES[called]
+        assert not isinstance(meaning, Runs)
+        ctx.primitives.setdefault(called)
+        given = [finite(read(v)) for v in eqn.invars if is_literal(v) or v in env]
+        return meaning(ctx, {}, [shape_polys(v.aval) for v in eqn.outvars], *given)
     if drawn := sampler(eqn):
         raise UnprovedError(f"what random.{drawn} draws")
     inner = inner_program(eqn)
@@ -230,18 +230,16 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     if name in CALLS:
         raise UnprovedError(f"primitive {name}: its inner program is not readable")
     ctx.primitives.setdefault(name)
-    control = CONTROL.get(name)
-    if control is not None:
-        ctx.primitives.setdefault(name)
+    rule = RULES.get(name)
+    if isinstance(rule, Runs):
         known = [None if not is_literal(v) and v not in env else looked_at(name, [read(v)])[0] for v in eqn.invars]
         used(ctx, known)
         # What a loop carries is replaced by its value later, which nothing opaque would follow.
         outside, ctx.everything_followed = ctx.everything_followed, True
         try:
-            return control(ctx, eqn, use, known)
+            return rule.control(ctx, eqn, use, known)
         finally:
             ctx.everything_followed = outside
-    rule = RULES.get(name)
     if rule is None and (why := why_not(eqn) or REFUSED.get(name)):
         raise UnprovedError(f"primitive {name}: {why}")
     values = [read(v) for v in eqn.invars]

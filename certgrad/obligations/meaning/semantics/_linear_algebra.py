@@ -26,11 +26,11 @@ from certgrad.obligations.terms.rewriting import substitute, without_stops
 from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
-from certgrad.obligations.tracing.jax_internals import identity, is_det, is_slogdet, program_of
+from certgrad.obligations.tracing.jax_internals import identity, program_of
 
 from ._elementwise import settle
 from ._linear_map import along_an_axis, everywhere, within
-from ._registry import Context, Params, UnprovedError, library, rule
+from ._registry import Context, Params, UnprovedError, rule
 from ._solvers import defined_by, not_in_a_loop, written
 
 Shapes = list[tuple]
@@ -269,7 +269,7 @@ def _cholesky(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[T
     return [Tensor(shapes[0], entry, "f", defined, smooth, ANY)]
 
 
-@library("jax.numpy.linalg.det", is_det)
+@rule("jax.numpy.linalg.det")
 def _det(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """The determinant. Its derivative is written with the inverse, so it is claimed where there is one."""
     body, row, column = _square(x)
@@ -279,7 +279,7 @@ def _det(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor
     return [Tensor(shapes[0], value, "f", everywhere(x.defined, axes), smooth)]
 
 
-@library("jax.numpy.linalg.slogdet", is_slogdet)
+@rule("jax.numpy.linalg.slogdet")
 def _slogdet(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """The sign of the determinant, and the logarithm of its modulus: ½·log(det²)."""
     body, row, column = _square(x)

@@ -25,7 +25,6 @@ from certgrad.obligations.tracing.jax_internals import (
     Program,
     ScanLoop,
     WhileLoop,
-    counted_steps,
     dim_poly,
     kind_of,
     live_inputs,
@@ -33,6 +32,7 @@ from certgrad.obligations.tracing.jax_internals import (
     shape_polys,
     while_loop,
 )
+from certgrad.obligations.tracing.jax_internals._steps import counted_steps
 
 from ._fits import unbounded
 from ._infinite import finite

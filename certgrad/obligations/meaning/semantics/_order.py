@@ -18,13 +18,12 @@ from certgrad.obligations.terms.determined import CARRY
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number
 from certgrad.obligations.terms.integers import remainder
-from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import ONE, Poly, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError
 from certgrad.obligations.terms.predicates import PREDICATES, Pred
 from certgrad.obligations.terms.rewriting import Rewriter, substitute
-from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.sums import max_over, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 from certgrad.obligations.tracing.jax_internals import dim_poly

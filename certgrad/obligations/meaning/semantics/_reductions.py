@@ -13,12 +13,11 @@ from certgrad.obligations.assume.tensor import Tensor, axis_index
 from certgrad.obligations.laws.places import by_places, orders
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.terms.index import Ix, of_const, of_var
-from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import fn, pred
 from certgrad.obligations.terms.rewriting import substitute
-from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.sums import max_over, sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 
 from ._infinite import finite

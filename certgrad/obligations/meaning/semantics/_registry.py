@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from certgrad._on_demand import Table
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.tracing.jax_internals import is_det, is_sign_bit, is_slogdet
 
 from ..literals import Reading
 
@@ -18,11 +21,30 @@ Params = dict[str, Any]
 Rule = Callable[..., list[Tensor]]
 """`(context, parameters, shapes of the results, *operands) -> results`."""
 
-RULES: dict[str, Rule] = {}
-
 Control = Callable[["Context", Any, list[bool], list[Tensor | None]], list[Tensor | None]]
-CONTROL: dict[str, Control] = {}
-"""Primitives that run inner programs: `(context, equation, which outputs are needed, inputs) -> outputs`."""
+"""`(context, equation, which outputs are needed, inputs) -> outputs`."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The semantics of a primitive that runs inner programs."""
+
+    control: Control
+
+
+RULES: Table[Rule | Runs] = Table(
+    __package__,
+    "_elementwise _structure _reductions _casts _linear_algebra _gathers _branches _integers _division _order "
+    "_cumulative _loops _windows _special _factorisations _solvers",
+)
+"""By primitive, and by the name of a function in `LIBRARY`."""
+
+LIBRARY: dict[str, Callable[[Any], bool]] = {
+    "jax.numpy.linalg.det": is_det,
+    "jax.numpy.linalg.slogdet": is_slogdet,
+    "jax.numpy.signbit": is_sign_bit,
+}
+"""Functions of JAX's library that have semantics of their own, each with whether an equation is a call of it."""
 
 
 class UnprovedError(Exception):
@@ -79,26 +101,12 @@ class Context:
         self.notes.setdefault(text)
 
 
-LIBRARY: dict[str, tuple[Callable[[Any], bool], Rule]] = {}
-"""Functions of JAX's library that are recognised by their program and have semantics of their own."""
-
-
-def library(name: str, recognised: Callable[[Any], bool]) -> Callable[[Rule], Rule]:
-    """Register the semantics of a library function; `recognised` says whether an equation is a call of it."""
-
-    def register(f: Rule) -> Rule:
-        LIBRARY[name] = recognised, f
-        return f
-
-    return register
-
-
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Register the semantics of the named primitives: `(context, params, output shapes, *inputs) -> outputs`."""
+    """Register the semantics of primitives or functions: `(context, params, output shapes, *inputs) -> outputs`."""
 
     def register(f: Rule) -> Rule:
         for name in names:
-            RULES[name] = f
+            RULES.add(name, f)
         return f
 
     return register
@@ -108,7 +116,40 @@ def control(name: str) -> Callable[[Control], Control]:
     """Register the semantics of a primitive that runs inner programs."""
 
     def register(f: Control) -> Control:
-        CONTROL[name] = f
+        RULES.add(name, Runs(f))
         return f
 
     return register
+
+
+_GROUPS: dict[str, str] = {
+    "a collective over devices": """all_gather all_gather_invariant all_gather_reduced all_to_all axis_index
+        pbroadcast pbroadcast_dynamic pmax pmin ppermute preduced psum psum_invariant psum_scatter ragged_all_to_all
+        reduce_scatter pvary reduced_vary_cast reduced_vary_cast_p shard_map unreduced_psum unreduced_reduce_scatter
+        vary_unreduced_cast vary_unreduced_cast_p""",
+    "sparse arrays": """bcoo_fromdense bcoo_sort_indices bcoo_spdot_general bcoo_sum_duplicates bcsr_dot_general
+        bcsr_extract bcsr_fromdense bcsr_todense coo_fromdense csr_fromdense csr_matmat csr_matvec csr_todense spsolve
+        todense""",
+    "a call out of the program": """check debug_callback debug_print ffi_call inspect_sharding io_callback
+        pure_callback""",
+    "a place in memory": "relayout with_memory_space_constraint",
+    "an order of effects": "program_order",
+    "internal to JAX: in no finished program": "custom_lin eval_jaxpr stage",
+    "a mutable reference": """accum_grad_in_ref addupdate array_ref empty_ref free_ref freeze get log_extend log_read
+        new_log new_ref run_state swap""",
+    "a value of a type that its author defines": "box_get box_set call_hi_primitive new_box",
+    "random bits are opaque": """random_bits random_clone random_fold_in random_gamma random_seed random_split
+        random_unwrap random_wrap threefry2x32""",
+    "an extended dtype": "from_edtype to_edtype",
+    "complex numbers, beside a primitive that has no reading as pairs of real ones": "complex conj eig fft imag real",
+    "the float next to a number is nothing over the reals": "nextafter",
+    "an order of entries": """argmax argmin cummax cummin scatter-max scatter-min
+        select_and_gather_add select_and_scatter_add sort top_k""",
+    "a product over a range": "scatter-mul",
+    "a reduction by an arbitrary function": "reduce reduce_window",
+    "a maximum over a window": "reduce_window_max reduce_window_min",
+    "a factorisation that its equation alone does not determine": "schur",
+    "a loop whose length is data": "while",
+    "the bits of a number are nothing over the reals": "bitcast_convert_type",
+}
+REFUSED: dict[str, str] = {name: reason for reason, names in _GROUPS.items() for name in names.split()}

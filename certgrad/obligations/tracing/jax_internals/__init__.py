@@ -12,8 +12,6 @@ from ._constants import keep_widths_apart
 from ._eager import UNWATCHED, EndlessError, Questions, computed_by, seen_platform, typed
 from ._exact import computed, integers, integers_throughout, is_computed
 from ._live import ScanLoop, WhileLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
-from ._numbering import Numbering, Value, reached, rebuilt
-from ._operations import operations
 from ._primitives import (
     ASIDE,
     equations_of,
@@ -39,9 +37,7 @@ from ._programs import (
     program_of,
     source_place,
 )
-from ._sign_bit import is_sign_bit
-from ._solvers import MarkedSolver, is_det, is_slogdet, marked_solver
-from ._steps import counted_steps
+from ._solvers import MarkedSolver, is_det, is_sign_bit, is_slogdet, marked_solver
 from ._text import Serialiser, identity, remembered, serialised, serialised_all
 from ._tracing import (
     AxisEnv,

@@ -1,20 +1,22 @@
-"""JAX's own linear solvers and determinants, recognised by their programs; solvers that users marked."""
+"""JAX's own linear solvers, determinants and sign bit, recognised by their programs; solvers that users marked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax._src.numpy import linalg as _dense
 
 from certgrad._threads import Kept
 from certgrad.obligations.terms.polynomials import Poly
 
-from ._programs import Program, jaxpr_of, program_of
+from ._programs import Program, is_literal, jaxpr_of, program_of
 from ._text import serialised
 from ._tracing import wide_floats
 from ._values import shape_polys
@@ -97,3 +99,31 @@ def marked_solver(eqn: Any) -> MarkedSolver:
     p = eqn.params
     shape = shape_polys(eqn.outvars[0].aval)
     return MarkedSolver(p["called"], program_of(p["solver"]), program_of(p["residual"]), p["counts"], shape)
+
+
+_sign_bits = Kept()
+
+
+def is_sign_bit(eqn: Any) -> bool:
+    """The equation calls the program that JAX makes of `signbit`, of its first operand.
+
+    Where JAX differentiates it, a tangent stands beside, which nothing is made of.
+    """
+    if eqn.primitive.name not in ("jit", "pjit") or eqn.params.get("name") != "signbit" or not eqn.invars:
+        return False
+    aval = eqn.invars[0].aval
+    if aval.dtype not in (np.float32, np.float64):
+        return False
+    key = str(aval)
+    if key not in _sign_bits.table:
+        with wide_floats(aval.dtype == np.float64):
+            made: Any = jax.make_jaxpr(jnp.signbit)(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
+        (call,) = made.eqns
+        _sign_bits.table[key] = serialised(program_of(call.params["jaxpr"]))
+    program = program_of(eqn.params["jaxpr"])
+    first, *others = program.jaxpr.invars
+    jaxpr = SimpleNamespace(
+        invars=[first], constvars=program.jaxpr.constvars, eqns=program.jaxpr.eqns, outvars=program.jaxpr.outvars
+    )
+    unused = not any(v in others for e in jaxpr.eqns for v in e.invars if not is_literal(v))
+    return unused and serialised(Program(jaxpr, program.consts)) == _sign_bits.table[key]

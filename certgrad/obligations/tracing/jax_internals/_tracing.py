@@ -24,10 +24,10 @@ from jax.extend.core import ClosedJaxpr
 from jax.interpreters import partial_eval
 from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 
-from certgrad._complex import NoPairsError, on_pairs
+from certgrad import _complex
 from certgrad._references import without_references
 from certgrad._threads import one_at_a_time
-from certgrad.ops import _fit
+from certgrad.signatures import fit
 
 from ..jax_dimensions import arithmetic_of_dimensions
 from ._programs import Decision, Program, jaxpr_of
@@ -47,7 +47,7 @@ _TRACING = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 @lru_cache(maxsize=1024)
 def _asker(file: str) -> str:
-    if file == _fit.__file__:  # whether a call of an op fits its signature: the answer can only refuse the call
+    if file == fit.__file__:  # whether a call of an op fits its signature: the answer can only refuse the call
         return "library"
     if file.startswith(_TRACING):  # what a program is, and not what a rule makes of it
         return "library"
@@ -346,11 +346,10 @@ def _of_values(jaxpr: Any, consts: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
 
 def _of_reals(jaxpr: Any, consts: Sequence[Any], specs: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
     """The program with pairs of reals for complex numbers; as it is where it has none, or some without a reading."""
-    function = on_pairs(jaxpr, consts)
-    if function is None:
+    if not _complex.has_complex(jaxpr):
         return jaxpr, consts
-    with suppress(NoPairsError):
-        jaxpr, consts, _ = _jaxpr(function, jax.tree_util.tree_leaves(tuple(specs)))
+    with suppress(_complex.NoPairsError):
+        jaxpr, consts, _ = _jaxpr(_complex.on_pairs(jaxpr, consts), jax.tree_util.tree_leaves(tuple(specs)))
     return jaxpr, consts
 
 

@@ -6,15 +6,12 @@ What is asked of dimensions here can refuse a call, and nothing else: the audit 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
-from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
-from certgrad.ops._static import AxisOf, RankOf, SizeOf, names_in, resolved
-
-if TYPE_CHECKING:
-    from certgrad.ops._declare import Case
+from certgrad.signatures.cases import AxisOf, Case, RankOf, SizeOf, names_in, resolved
+from certgrad.signatures.signature import ArraySpec, Dim, Signature, Star
 
 Shape = tuple[Any, ...]
 Binding = dict[str, Any]  # a named dim to its length, and a star group ("*s") to its shape

@@ -4,8 +4,8 @@ import jax
 import pytest
 
 from certgrad.ops._declare import axis_of, case, size_of
-from certgrad.ops._fit import covers, fits
-from certgrad.ops._signature import parse
+from certgrad.signatures.fit import covers, fits
+from certgrad.signatures.signature import parse
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,18 @@
-"""Structural keyword arguments whose value follows from the shapes of a call: positions of axes, and sizes."""
+"""The forms of a function: a signature, with structural keyword arguments whose values may follow from the shapes.
+
+Such values are positions of axes, and sizes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from jax import export
 
 from certgrad.errors import SignatureError
-from certgrad.ops._signature import DIM, ArraySpec, Dim, Signature
+from certgrad.signatures.signature import DIM, ArraySpec, Dim, Signature, parse
 
 
 @dataclass(frozen=True)
@@ -117,3 +120,28 @@ def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
 def resolved(value: Any, signature: Signature, ranks: Mapping[str, int], sizes: Mapping[str, Any]) -> Any:
     """The value of a keyword when star groups have these ranks and dims these sizes."""
     return value.position(signature, ranks) if isinstance(value, AxisOf | RankOf) else at_sizes(value, sizes)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A signature, and the values of the structural keyword arguments with which it is the op's signature."""
+
+    signature: Signature
+    statics: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The named dims, those that only keyword arguments mention too."""
+        return tuple(dict.fromkeys((*self.signature.names, *names_in(tuple(self.statics.values())))))
+
+    def keywords(self, ranks: Mapping[str, int], sizes: Mapping[str, Any]) -> dict[str, Any]:
+        """The structural keyword arguments when the star groups have these ranks and the dims these sizes."""
+        return {name: resolved(value, self.signature, ranks, sizes) for name, value in self.statics.items()}
+
+    def __str__(self) -> str:
+        return "  ".join([str(self.signature), *(f"{name}={value}" for name, value in self.statics.items())])
+
+
+def case(signature: str, **statics: Any) -> Case:
+    """One form of an op: its signature when the keyword arguments have these values."""
+    return Case(parse(signature, names_in(tuple(statics.values()))), statics)

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from certgrad.errors import SignatureError
 from certgrad.ops import registry
-from certgrad.ops._signature import ArraySpec, Dim, Signature, Star, parse
-from certgrad.ops._static import names_in
+from certgrad.signatures.cases import names_in
+from certgrad.signatures.signature import ArraySpec, Dim, Signature, Star, parse
 
 TEXTS = [
     "*s -> *s",

@@ -1,0 +1,62 @@
+"""Packages and tables of which the parts load when they are first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from threading import RLock
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def door(package: str, names: Mapping[str, str] | None = None, modules: str = "") -> Callable[[str], Any]:
+    """The `__getattr__` of a package: each name is taken from the submodule that the table says; `modules` as a whole.
+
+    So code can name what it seldom needs, as `laws.roots.split_roots`, and a rule that never needs it does not load it.
+    """
+    table, whole = names or {}, modules.split()
+
+    def get(name: str) -> Any:
+        if name in whole:
+            return import_module(f"{package}.{name}")
+        if name in table:
+            return getattr(import_module(f"{package}.{table[name]}"), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get
+
+
+class Table(Mapping[str, T]):
+    """Entries by name, which the modules of a package add: they load one after another until one has added the name.
+
+    The modules stand in the order in which their names are likely to be asked for.
+    """
+
+    def __init__(self, package: str, modules: str) -> None:
+        self._waiting = [f"{package}.{module}" for module in modules.split()]
+        self._entries: dict[str, T] = {}
+        self._lock = RLock()
+
+    def add(self, name: str, entry: T) -> None:
+        """Add the entry of a name that has none."""
+        assert name not in self._entries, name
+        self._entries[name] = entry
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._entries:
+            with self._lock:
+                while name not in self._entries and self._waiting:
+                    import_module(self._waiting[0])
+                    del self._waiting[0]
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        with self._lock:
+            for module in self._waiting:
+                import_module(module)
+            self._waiting.clear()
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
