@@ -48,7 +48,7 @@ def test_no_page_quotes_an_output_that_no_test_runs() -> None:
         for text in _CONSOLE.findall(page.read_text(encoding="utf-8"))
         if any(line and not line.startswith(("$ ", " ")) for line in text.splitlines())
     }
-    assert quoting == {"README.md", "docs/ci.md", "docs/comparison.md", "docs/configuration.md", "docs/tutorial.md"}
+    assert quoting == {"README.md", "docs/ci.md", "docs/configuration.md", "docs/tutorial.md"}
 
 
 def _commands(page: Path) -> Iterator[str]:
@@ -156,21 +156,6 @@ def _quoting(page: str, folder: Path, command: str):
     """The steps of the page's blocks with the command, the others left out."""
     blocks = [f"```console\n{block}```\n" for block in _CONSOLE.findall(page) if f"{command}\n" in block]
     return [step for block in blocks for step in steps(block, folder)]
-
-
-@pytest.mark.slow
-def test_the_benchmark_that_the_comparison_quotes(tmp_path: Path) -> None:
-    page = (ROOT / "docs/comparison.md").read_text(encoding="utf-8")
-    (block,) = _CONSOLE.findall(page)
-    (step,) = steps(f"```console\n{block.replace('$ python bench', '$ python $CERTGRAD/bench')}```\n", tmp_path)
-    quoted, printed = (_without_figures(text) for text in (step.quoted, step.printed))
-    assert quoted == printed
-
-
-def _without_figures(text: str) -> list[str]:
-    """The lines with # for each figure, in an order that no time decides."""
-    lines = (" ".join(re.sub(r"\d+\.\d+%?", "#", line).split()) for line in text.splitlines())
-    return sorted(line for line in lines if line)
 
 
 def test_what_is_quoted_of_a_run_is_what_a_page_shows() -> None:

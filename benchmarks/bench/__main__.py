@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.accept and not failures:
             write(options.data, form, now)
             last = read(options.data, form)
+            now = {group: last[group] for group in now}
     except BadData as error:
         print(error, file=sys.stderr)
         return 2

@@ -12,13 +12,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from benchmarks.bench._clock import least, python, seconds
+from benchmarks.bench._clock import python, repeated, seconds
 from benchmarks.bench._figure import Figure, ratio
 from certgrad import certify, trace
 from examples.models.transformers import gpt2_in_full
 
 LENGTHS = (1_000, 16_000, 128_000, 1_000_000)
-SHORT_LENGTHS = (100, 500)
+SHORT_LENGTHS = (500, 4_000)
 A_NODE, GIGABYTES = 0.06, 4.0
 COLD, WITH_LEMMAS = 1.0, 1.0
 LIMIT, SHORT_LIMIT = 600, 20
@@ -76,8 +76,8 @@ def _certified(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 def _of_chain(nodes: int) -> Iterator[Figure]:
     _certified(chain(10), ("4",))  # the lemmas, and all that a first use loads
     x = jnp.ones(4)
-    peer = seconds(lambda: jax.make_jaxpr(chain(nodes))(x))[0]
-    ours = seconds(lambda: _certified(chain(nodes), ("4",)))[0]
+    peer = repeated(lambda: jax.make_jaxpr(chain(nodes))(x))
+    ours = repeated(lambda: _certified(chain(nodes), ("4",)))
     each = 1e3 / nodes
     yield Figure(_name(nodes), ours * each, "ms a node", peer * each, "jax.make_jaxpr", A_NODE, f"{ours:.2f} s")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
@@ -88,14 +88,12 @@ def _of_gpt2(short: bool) -> Iterator[Figure]:
     fn, args = gpt2_in_full()
     jax.make_jaxpr(fn)(*args)  # JAX's own start
     cold, certificate = seconds(lambda: _certified(fn, args))
-    jax.clear_caches()
-    peer = seconds(lambda: jax.make_jaxpr(fn)(*args))[0]
+    peer = repeated(lambda: (jax.clear_caches(), jax.make_jaxpr(fn)(*args)))
     note = f"{len(certificate.graph.nodes)} nodes, {len(certificate.lemmas)} lemmas"
     yield Figure(GPT2_COLD, cold, "s", peer, "jax.make_jaxpr", COLD, note)
     if not short:
-        rounds = 3 if cold < 10 else 1
-        ours = least(rounds, lambda: (jax.clear_caches(), _certified(fn, args)))
-        theirs = least(rounds, lambda: (jax.clear_caches(), jax.make_jaxpr(fn)(*args)))
+        ours = repeated(lambda: (jax.clear_caches(), _certified(fn, args)))
+        theirs = repeated(lambda: (jax.clear_caches(), jax.make_jaxpr(fn)(*args)))
         yield ratio(GPT2_WARM, ours, theirs, "jax.make_jaxpr", WITH_LEMMAS)
 
 

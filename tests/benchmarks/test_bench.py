@@ -154,6 +154,11 @@ def test_the_page_has_what_is_new_and_what_was_not_run() -> None:
     assert "| models | not run | new |  | flax is not installed |" in rows
 
 
+def test_the_committed_page_shows_the_committed_figures() -> None:
+    figures = read(bench.DATA, "full")
+    assert bench.PAGE.read_text("utf-8") == page(figures, figures)
+
+
 @pytest.mark.parametrize(
     "signature, shapes",
     [
