@@ -289,8 +289,11 @@ def _witness(
     return _witnesses.search(traces.op, instance, kind, early=early, wide=traces.wide, at_least=at_least)
 
 
+DIFFERS = "the two sides differ at the witness"
+
+
 def _refuted(witness: Witness, residual: str = "") -> Result:
-    return Result("refuted", [], "the two sides differ at the witness", residual, witness)
+    return Result("refuted", [], DIFFERS, residual, witness)
 
 
 def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:

@@ -154,7 +154,9 @@ class Traces:
             rules = self.op.rules(shapes.statics)
             with sizes_as_integers(reachable(self.op)) as answers:
                 self.answers.append(answers)
-                programs = trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide)
+                programs = trace_rules(
+                    rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide, together=True
+                )
         except CertgradError as error:
             return error
         return Trace(instance, shapes, programs, self._writer)
