@@ -72,7 +72,7 @@ def _guarded(traces: Traces) -> Certificate:
     run = traces.as_run()
     if why := unlike_its_traces(run.op, run.general(), [*traces.answers, *run.answers]):
         return untraced(traces.op, why)
-    return _compared(traces, run, looked_at(traces, certificate))
+    return looked_at(traces, _compared(traces, run, certificate))
 
 
 def _compared(traces: Traces, run: Traces, certificate: Certificate) -> Certificate:

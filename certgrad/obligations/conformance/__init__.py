@@ -27,8 +27,6 @@ WIDTHS = ("float64", "float32")
 HALF = ("bfloat16", "float16")
 ALL_DTYPES = (*WIDTHS, *HALF)
 ONLY_LIBRARIES = "no code but the libraries' runs"
-TRACES = 2
-"""At so many sizes a rule is traced."""
 UNBATCHED = "calls that no vmap batches, as it has rules of its own for that"
 WHOLE = "integers of 32 and 64 bits, as its code asks for dtypes"
 LIMITS = (UNBATCHED, WHOLE)
@@ -87,7 +85,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     state.forget()
     wide = next((d for d in dtypes if d in WIDTHS), dtypes[0])
     listed = chosen(subject.names, subject.questioned, in_code(subject.functions))
-    listed = listed[: TRACES if effort.traces is None else max(1, effort.traces)] if subject.names else [{}]
+    listed = listed[: None if effort.traces is None else max(1, effort.traces)] if subject.names else [{}]
     asked: list[tuple[Sizes, Heard]] = []
     for sizes in listed:
         with surroundings(Way(wide), subject.files) as heard:

@@ -69,6 +69,8 @@ class Compared:
     def at(self, sizes: Sizes, dtype: str, wide: bool = False, alone: int | None = None) -> Programs:
         """Traced at numbers, and if `wide` while JAX computes in 64 bits; or with this array `alone` of the dtype, by
         its place among the arrays of floats, and the others of 64 bits. Raises TraceError or RuleError."""
+        if dtype == "float64" and alone is None:
+            return self._of(dtype).at_sizes(self.instance, sizes).programs.all()
         shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
         if alone is not None:
             exact = [*(shapes.exact or [""] * len(shapes.dtypes))]

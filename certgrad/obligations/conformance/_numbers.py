@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from ..generality.instances import evaluate_size
 
-ORDINARY = ((5, 2, 3, 4), (512, 1, 4, 3))
-"""Sizes of the dimensions where nothing says which; that an axis has one entry is often forgotten."""
+ORDINARY = ((2, 3, 4, 1), (3, 1, 2, 4))
+"""Sizes of the dimensions where nothing says which: small, as the last look evaluates what is traced there."""
 LEAST = 4
 """A smaller number of the code is rarely a size, and is looked at anyway."""
 LARGE = 512
@@ -17,7 +17,7 @@ LARGE = 512
 def chosen(
     names: Sequence[str], questioned: Sequence[Mapping[str, str]], numbers: Sequence[int]
 ) -> list[dict[str, int]]:
-    """As many assignments of sizes as there are ordinary ones.
+    """Two assignments of sizes; one where nothing is asked about sizes and the code has no number that may be one.
 
     Each has a size that was `questioned` (which may be given in terms of others, as `128*n`), if there is one left, and
     as many numbers of the code as there are dimensions for them, so that these stand at others the second time.
@@ -36,4 +36,4 @@ def chosen(
                 sizes[free[(j + k) % len(free)]] = number
                 large = large or number > LARGE
         found.append(sizes)
-    return found
+    return found if questioned or numbers else found[:1]
