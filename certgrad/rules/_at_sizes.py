@@ -10,14 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import isqrt, prod
 
 import msgspec
 
 from certgrad import rules
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, CaseClaim, Certificate, Claim, sealed, sized, worst
-from certgrad.obligations.conformance import LIMITS, assignments, in_code
+from certgrad.obligations.conformance import LIMITS
+from certgrad.obligations.generality.in_code import LARGEST, in_code
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.terms.budget import budget
 
@@ -207,3 +208,47 @@ def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reas
     claims = [turned(c) for c in certificate.claims]
     verdict = worst([c.verdict for c in claims])
     return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict, sizes=[dict(sizes)]))
+
+
+SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 16, 512)
+"""The last is more than integers of 8 bits can hold."""
+MOST = 48
+"""So many integers of the code are looked at, the smallest first."""
+
+
+def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, int]]:
+    """Values of all dimensions, so that each takes every size: first those that always are looked at, then the code's.
+
+    Dimensions take different sizes, the next of the list each. A number of the code may be that of the entries of an
+    array, of their bytes, or of a square: then it is a product of sizes.
+    """
+    told = sorted(numbers)[:MOST]
+    near = {m for n in told for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}
+    near |= {isqrt(n) + k for n in told for k in (0, 1) if n > SMALL[-1]}
+    near |= {a // b for a in told for b in told if 1 < b < a and a % b == 0 and a > SMALL[-1]}
+    near |= {n // width for n in told for width in (2, 4, 8) if n % width == 0 and n > 2 * width}
+    listed = [*SMALL, *sorted(near - {*SMALL})]
+    out = [_turned(names, listed, k) for k in range(len(listed))]
+    if len(names) > 1:
+        out += [_product(names, n) for n in told if n > 3]
+        out += [dict.fromkeys(names, n) for n in told if n > 1]
+    return list({str(a): a for a in out}.values())
+
+
+def _turned(names: Sequence[str], sizes: Sequence[int], start: int) -> dict[str, int]:
+    """The dimensions at consecutive sizes of the list, those after a large one at small sizes."""
+    found = {name: sizes[(start + k) % len(sizes)] for k, name in enumerate(names)}
+    first = found[names[0]]
+    if first > 512:
+        found = {name: first if k == 0 else SMALL[1 + k % 3] for k, name in enumerate(names)}
+    return found
+
+
+def _product(names: Sequence[str], number: int) -> dict[str, int]:
+    """Sizes whose product is the number: the first prime factors one by one, the rest last."""
+    left, sizes = number, []
+    for _ in names[1:]:
+        factor = next((p for p in range(2, min(left, 1000)) if left % p == 0), 1)
+        sizes.append(factor)
+        left //= factor
+    return dict(zip(names, [*sizes, left], strict=True))

@@ -17,8 +17,8 @@ import numpy as np
 from certgrad.obligations.auditing.untraced import untraced
 from certgrad.obligations.balls import seeded
 from certgrad.obligations.certificate import Certificate, sealed
-from certgrad.obligations.conformance import arguments
 from certgrad.obligations.generality.instances import Instance, family
+from certgrad.obligations.points import arguments
 from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
 from certgrad.rules._open_number import OpenNumberError
 

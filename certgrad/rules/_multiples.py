@@ -28,7 +28,7 @@ from certgrad.obligations.certificate import (
     statement,
     worst,
 )
-from certgrad.obligations.conformance import in_code
+from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of

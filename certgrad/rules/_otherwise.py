@@ -19,7 +19,8 @@ import numpy as np
 
 from certgrad._subject import Rules
 from certgrad.obligations.certificate import Witness
-from certgrad.obligations.conformance import Setting, applied, evaluated
+from certgrad.obligations.floats import Setting, applied
+from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, trace, wide_floats
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from certgrad._subject import Rules
 from certgrad.obligations.balls.statements import inside
-from certgrad.obligations.conformance import compute
+from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.decisions import concrete
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.tracing.jax_internals import computed_by, evaluate, primal_body

@@ -330,8 +330,11 @@ def _witness(
     )
 
 
+DIFFERS = "the two sides differ at the witness"
+
+
 def _refuted(witness: Witness, residual: str = "") -> Result:
-    return Result("refuted", [], "the two sides differ at the witness", residual, witness)
+    return Result("refuted", [], DIFFERS, residual, witness)
 
 
 def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:

@@ -76,7 +76,7 @@ def _guarded(traces: Traces) -> Certificate:
     run = traces.as_run()
     if why := unlike_what_runs(traces, run):
         return untraced(traces.op, why)
-    return _compared(traces, run, _as_floats_decide(traces, looked_at(traces, certificate)))
+    return _as_floats_decide(traces, looked_at(traces, _compared(traces, run, certificate)))
 
 
 def _as_floats_decide(traces: Traces, certificate: Certificate) -> Certificate:

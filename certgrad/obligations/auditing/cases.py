@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
+from math import prod
 
 from certgrad.errors import CertgradError
 from certgrad.hypotheses.tree import Statement
+from certgrad.obligations import auditing
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import ranges_at
+from certgrad.obligations.certificate import Witness
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
-from certgrad.obligations.generality.decisions import Fixed, same_with_numbers_in_float32
-from certgrad.obligations.generality.instances import Family, Instance
+from certgrad.obligations.generality.decisions import Fixed, contrary, same_with_numbers_in_float32
+from certgrad.obligations.generality.instances import Family, Instance, evaluate_size
 from certgrad.obligations.generality.looks import Looks, scope_of
 from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Trace, Traces
@@ -21,9 +25,12 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import serialised_all
 
-from .attempts import OPEN, dim_shapes, judged, plainly_refuted, prove_all, reads_of
+from .attempts import DIFFERS, OPEN, dim_shapes, judged, plainly_refuted, prove_all, reads_of
 from .claims import Listed, Record, Result
 from .redundant import beyond, specialised
+
+ENTRIES = 200
+"""A witness of a contrary case is looked for where no array has more entries."""
 
 
 def proved_case(
@@ -79,7 +86,8 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
         except CertgradError:
             raise error from None
         return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance), claimed=("float32",))
-    stable = same_with_numbers_in_float32(traces, instance, programs)
+    reason = dtype_sensitive(traces.op)
+    stable = (traces.op.is_op or not reason) and same_with_numbers_in_float32(traces, instance, programs)
     try:
         in_float32 = programs if stable else narrow.at(instance).programs
     except CertgradError as error:
@@ -88,8 +96,11 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
         return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance), claimed=("float64",))
     name = None if stable else _different(programs, in_float32)
     if name is None and not traces.op.is_op:
-        name = next(filter(None, (_different_at(traces, narrow, other) for other in others)), None)
-    reason = dtype_sensitive(traces.op) if name is None else f"the {name} is another program in float32"
+        asked = [case for p in (programs, in_float32) for case in contrary(p, {}) if reason and isinstance(case, dict)]
+        places = [*((instance, case) for case in asked), *((other, {}) for other in others)]
+        name = next(filter(None, (_different_at(traces, narrow, *place) for place in places)), None)
+    if name is not None:
+        reason = f"the {name} is another program in float32"
     if traces.op.is_op:
         return _Dtypes([traces], unproved=reason, numbers=not stable)
     only = f"float32 and float64 ({reason})" if reason else ""
@@ -105,10 +116,10 @@ def _different(programs: Programs, others: Programs) -> str | None:
     return next((name for name, text in first.items() if text != second[name]), None)
 
 
-def _different_at(traces: Traces, narrow: Traces, instance: Instance) -> str | None:
-    """The same at another instance, where both trace."""
+def _different_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> str | None:
+    """The same at another instance, or at some sizes, where both trace."""
     try:
-        return _different(traces.at(instance).programs, narrow.at(instance).programs)
+        return _different(traces.at(instance, fixed).programs, narrow.at(instance, fixed).programs)
     except CertgradError:
         return None
 
@@ -159,6 +170,8 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
             found, outcomes = prove_all(traces, instance, shapes, programs, record, settled(), stuck)
             covered.add(shapes, programs, outcomes)
         for kind, result in found.items():
+            if result.verdict == "unproved" and fixed and (witness := _witness_at(traces, instance, kind, fixed)):
+                result.verdict, result.reason, result.witness = "refuted", DIFFERS, witness
             if not fixed and instance is looks.general:
                 general[kind] = outcomes[kind].hypotheses
                 sizes = there
@@ -182,3 +195,13 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         if len(settled()) == len(op.kinds):
             break
     return results, texts
+
+
+def _witness_at(traces: Traces, instance: Instance, kind: str, fixed: Fixed) -> Witness | None:
+    """A witness at sizes of a contrary case: what is drawn of the whole family need not be of it."""
+    small = dict(zip(instance.names, cycle((1, 2, 3)), strict=False))
+    sizes = small | {name: evaluate_size(text, small) for name, text in fixed.items()}
+    there = instance.at(sizes)
+    if min(sizes.values()) < 1 or max(map(prod, there.shapes().inputs), default=0) > ENTRIES:
+        return None
+    return auditing.witnesses.search(traces.op, there, kind, wide=traces.wide)

@@ -19,7 +19,8 @@ from certgrad._subject import Subject
 from certgrad.obligations.balls import BallError, Dims, Point, Programs, witness_at
 from certgrad.obligations.balls._draw import draw_dims, draw_point, seeded
 from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Witness
-from certgrad.obligations.conformance import NoValueError, Setting, compute, evaluated
+from certgrad.obligations.floats import NoValueError, Setting, compute
+from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 

@@ -36,7 +36,7 @@ from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point,
 from certgrad.obligations.balls._witness import SECONDS
 from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Ball, Witness
-from certgrad.obligations.conformance import compute
+from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 

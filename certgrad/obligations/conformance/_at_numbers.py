@@ -16,19 +16,16 @@ import numpy as np
 
 from certgrad.errors import CertgradError
 
+from ..floats import Noise, Setting, run
 from ..generality.decisions import rendering
 from ..tracing.jax_internals import Program, equations_of, kind_of, serialised_all
 from ._agreement import differs
 from ._compared import Compared
-from ._points import sized
-from ._precision import Programs, Sizes
-from ._values import Setting, run
+from ._points import Programs, Sizes, sized
 
 POINTS = 2
 LARGEST = 2_000_000
 """Programs are not evaluated at sizes at which an array has more entries."""
-FINER = 2.0**-29
-"""A unit of rounding of 64 bits, in those of 32."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ def at_numbers(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None
     if not how:
         return None
     return Difference(
-        tuple(how), f"{where} it is another program than for sizes left open: {said(how)}", sizes, wide, traced=True
+        tuple(how), f"{where} it is another program than for sizes left open: {in_words(how)}", sizes, wide, traced=True
     )
 
 
@@ -76,10 +73,9 @@ def values_apart(
     sizes: Sizes,
     dtype: str,
     everywhere: bool = False,
-    evaluable: bool = False,
 ) -> dict[str, str]:
     """For each program that returns something else than what was proved, how; `everywhere`: at each point drawn. One
-    that cannot be evaluated is left out, or if it must be `evaluable`, another one.
+    that cannot be evaluated is left out.
     """
     apart: dict[str, list[str]] = {name: [] for name in general}
     if (entries := max(map(most_entries, found.values()), default=0)) > LARGEST:
@@ -96,9 +92,6 @@ def values_apart(
                 other = run(found[name], _as_taken(found[name], here.of(name)), Setting())
                 how = unlike(other, program, here.of(name), sizes, dtype)
             except Exception as error:  # an operation may refuse a value in its own way
-                if evaluable:
-                    apart[name].append(f"it cannot be evaluated ({type(error).__name__}: {error})")
-                    continue
                 subject.unseen[f"the {name} at numbers ({type(error).__name__})"] = None
                 continue
             apart[name].append(how)
@@ -121,41 +114,28 @@ def most_entries(program: Program) -> int:
 
 
 def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str) -> str:
-    """How results differ from the program's at operands of a dtype; or nothing.
-
-    Nothing shows how much rounding of 64 bits a long program gathers, but that of 32 bits does: it is as many units.
-    """
+    """How results differ from the program's at operands of a dtype, by more than its operations round; or nothing."""
     own = run(program, operands, Setting(sizes, np.dtype(dtype)))
     if len(found) == len(own) and all(map(_identical, found, own)):
         return ""
     coarsest = _coarsest(program, dtype)
-    exact = own if coarsest == "float64" else _in_64_bits(program, operands, sizes)
-    how = differs(found, own, exact, coarsest)
-    if how:
-        eps = float(ml_dtypes.finfo(coarsest).eps)
-        how = differs(found, own, _nearby(program, operands, own, sizes, eps), coarsest)
-    if not how or coarsest != "float64":
-        return how
-    coarse = run(program, [_cast(x, np.float32) for x in operands], Setting(sizes, np.float32))
-    with np.errstate(all="ignore"):
-        units = [(x - y) * FINER if y.dtype == np.float64 else 0 * y for x, y in zip(coarse, own, strict=True)]
-    off = [y + np.where(np.isfinite(d), d, 0) for d, y in zip(units, own, strict=True)]
-    return differs(found, own, off, dtype)
+    if coarsest != "float64" and not differs(found, own, _in_64_bits(program, operands, sizes), coarsest):
+        return ""
+    return differs(found, own, _rounded_otherwise(program, operands, own, sizes, coarsest), coarsest)
 
 
-def _nearby(
-    program: Program, operands: list[np.ndarray], own: Sequence[np.ndarray], sizes: Sizes, eps: float
+def _rounded_otherwise(
+    program: Program, operands: list[np.ndarray], own: Sequence[np.ndarray], sizes: Sizes, coarsest: str
 ) -> list[np.ndarray]:
-    """The program's results at operands that are moved by a unit of rounding each, which is as exact as they are.
+    """The program's results where each operation, and each operand, is off by a unit of rounding, up or down.
 
-    Products that cancel are off by a unit of themselves where a machine fuses them. Where a result jumps, that is cut.
+    So far results may differ, whatever their own size: of products that cancel, what is left is as large as they round.
+    Where a result jumps, that is cut.
     """
-    moved = []
-    for k, x in enumerate(operands):
-        signs = np.resize([1, -1] if k % 2 else [-1, 1], x.shape)
-        moved.append((x * (1 + signs * eps)).astype(x.dtype) if x.dtype.kind == "f" else x)
-    real = next((x.dtype for x in moved if x.dtype.kind == "f"), np.dtype(np.float64))
-    found = run(program, moved, Setting(sizes, real))
+    eps = float(ml_dtypes.finfo(coarsest).eps)
+    real = next((x.dtype for x in operands if x.dtype.kind == "f"), np.dtype(np.float64))
+    noise = Noise(eps)
+    found = run(program, [noise.on(x) for x in operands], Setting(sizes, real, noise=noise))
     out = []
     for a, b in zip(found, own, strict=True):
         if b.dtype.kind != "f":
@@ -166,10 +146,6 @@ def _nearby(
             change = np.where(np.isfinite(a - b), np.clip(a - b, -far, far), 0)
         out.append((b + change).astype(b.dtype))
     return out
-
-
-def _cast(x: np.ndarray, dtype: Any) -> np.ndarray:
-    return x.astype(dtype) if x.dtype == np.float64 else x
 
 
 def _identical(a: np.ndarray, b: np.ndarray) -> bool:
@@ -191,6 +167,6 @@ def _is_float(v: Any) -> bool:
     return hasattr(v.aval, "dtype") and kind_of(v.aval.dtype) == "f"
 
 
-def said(how: Mapping[str, str]) -> str:
+def in_words(how: Mapping[str, str]) -> str:
     """How programs differ, each by its name."""
     return "; ".join(f"the {name}: {text}" for name, text in how.items())

@@ -6,9 +6,6 @@ reaches and that outlives a call is read before calls and after, whatever change
 
 from __future__ import annotations
 
-import _abc  # type: ignore[import-not-found]
-import ast
-import gc
 import hashlib
 import sys
 import weakref
@@ -32,9 +29,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..generality.reach import each_once, is_users, loads, parts, values_in
-from ..generality.syntax import source_tree, with_ancestors
-from ._settings import modules_named, numbers_in, settings_of, tables_in, told
+from ..generality.reach import each_once, is_users, parts, values_in
 
 DEPTH = 6
 ENTRIES = 256
@@ -54,19 +49,17 @@ class State:
 
     def __init__(self, roots: Iterable[Any]) -> None:
         known: Known = {}
-        self._held = held_by(roots)
-        self._before = [digest(value, known) for value in self._held]
-        self._weak = [(value, _living(value)) for value in self._held if type(value) in _WEAK]
-        functions = list(filter(is_users, self._held))
-        self._functions = [(f, {name: (v, digest(v, known)) for name, v in _named(f)}) for f in functions]
-        asked = any("cache_info" in loads(f.__code__)[1] for f in functions)
-        self._memos = [(v, v.cache_info()) for v in self._held if asked and isinstance(v, _lru_cache_wrapper)]
-        tables = [f.__globals__ for f in functions] + [vars(m) for m in list(sys.modules.values()) if _made_by_code(m)]
-        tables += [vars(m) for m in self._held if isinstance(m, ModuleType)]
+        held = held_by(roots)
+        self._held = [(value, digest(value, known)) for value in held]
+        self._functions = [(f, {n: (v, digest(v, known)) for n, v in _named(f)}) for f in filter(is_users, held)]
+        tables = [f.__globals__ for f, _ in self._functions] + [vars(m) for m in held if isinstance(m, ModuleType)]
         self._modules = {id(names): (names, _numbers(names)) for names in tables}
-        named = modules_named(functions)
-        self._libraries = [(m, numbers_in(vars(m)), digest(tables_in(m, functions))) for m in named]
-        self._settings = [(name, tells, digest(told(tells))) for name, tells in settings_of(named)]
+
+    def forget(self) -> None:
+        """Empty the caches of the code itself, which may hold what was so earlier."""
+        for value, _ in self._held:
+            if isinstance(value, _lru_cache_wrapper):
+                value.cache_clear()
 
     def changed(self) -> str:
         """What is not as it was, in words, or an empty text."""
@@ -75,27 +68,12 @@ class State:
             for name, value in _named(function):
                 if name not in before or (before[name][0] is not value and before[name][1] != digest(value, known)):
                     return name
-        for value, text in zip(self._held, self._before, strict=True):
+        for value, text in self._held:
             if digest(value, known) != text:
                 return self._name_of(value)
-        for table, living in self._weak:
-            if _outlives(table, living, [f for f, _ in self._functions]):
-                return self._name_of(table)
-        for memo, info in self._memos:
-            if memo.cache_info() != info:
-                return f"the cache of {memo.__name__}"
         for names, then in self._modules.values():
             if other := next((n for n, v in _numbers(names).items() if not _equal(then.get(n), v)), ""):
                 return other
-        for module, then, text in self._libraries:
-            if digest(tables_in(module, [f for f, _ in self._functions])) != text:
-                return f"what {module.__name__} holds"
-            now = numbers_in(vars(module))
-            if other := next((n for n, v in now.items() if n not in then or not _equal(then[n], v)), ""):
-                return f"{module.__name__}.{other}"
-        for name, tells, text in self._settings:
-            if digest(told(tells)) != text:
-                return f"what {name} returns"
         return ""
 
     def _name_of(self, value: Any) -> str:
@@ -144,77 +122,6 @@ def _named(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         with suppress(ValueError):  # a cell is empty before its variable is assigned
             yield name, cell.cell_contents
-
-
-Living = dict[int, tuple[weakref.ref, str]]
-"""Of a weak table: by identity what it is kept for, and the state of what it holds for that."""
-
-
-def _living(table: Any) -> Living:
-    if isinstance(table, weakref.WeakSet):
-        return {id(x): (weakref.ref(x), "") for x in table}
-    if isinstance(table, weakref.WeakKeyDictionary):
-        return {id(k): (weakref.ref(k), digest(v)) for k, v in table.items()}
-    keys: dict[int, tuple[Any, list[str]]] = {}
-    for k, v in table.items():
-        keys.setdefault(id(v), (v, []))[1].append(digest(k))
-    return {at: (weakref.ref(v), " ".join(sorted(found))) for at, (v, found) in keys.items()}
-
-
-def _outlives(table: Any, then: Living, functions: Sequence[FunctionType]) -> bool:
-    """A weak table holds more than it did, or something else, for what lives longer than a call.
-
-    What refers to itself lives until the collector comes, and counts unless all that code does with the table is to
-    look for what it has in hand: the number of entries tells of earlier calls. Only of a table that functions name
-    themselves is that seen.
-    """
-    if not _differs(table, then):
-        return False
-    naming = [f for f in functions if any(value is table for _, value in _named(f))]
-    if not naming or any(_looks_through(f, table) for f in naming):
-        return True
-    gc.collect()
-    return _differs(table, then)
-
-
-_BY_KEY = frozenset("get setdefault pop add discard remove __getitem__ __setitem__ __delitem__ __contains__".split())
-
-
-def _looks_through(function: FunctionType, table: Any) -> bool:
-    """The code names the table and does anything with it but ask for, or change, the entry of one key."""
-    names = {name for name, value in _named(function) if value is table}
-    if not names:
-        return False
-    tree = source_tree(function)
-    if tree is None:
-        return True
-    return any(
-        isinstance(node, ast.Name) and node.id in names and not _by_key(node, above[-1])
-        for node, above in with_ancestors(tree)
-    )
-
-
-def _by_key(table: ast.Name, around: ast.AST) -> bool:
-    if isinstance(around, ast.Subscript):
-        return around.value is table
-    if isinstance(around, ast.Compare):
-        return table in around.comparators and all(isinstance(op, ast.In | ast.NotIn) for op in around.ops)
-    return isinstance(around, ast.Attribute) and around.attr in _BY_KEY
-
-
-def _differs(table: Any, then: Living) -> bool:
-    def alive(entries: Living) -> dict[int, tuple[Any, str]]:
-        found = {k: (ref(), text) for k, (ref, text) in entries.items()}
-        return {k: (x, text) for k, (x, text) in found.items() if x is not None}
-
-    before, now = alive(then), alive(_living(table))
-    same = before.keys() == now.keys() and all(x is now[k][0] and text == now[k][1] for k, (x, text) in before.items())
-    return not same
-
-
-def _made_by_code(module: Any) -> bool:
-    """No import made the module: code put it among the others."""
-    return isinstance(module, ModuleType) and getattr(module, "__spec__", None) is None
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -275,7 +182,7 @@ def _plain(value: Any, depth: int) -> str | None:
 
 def _parts(value: Any) -> Iterable[Any]:
     """What the state of a value consists of."""
-    if type(value) in _WEAK:  # they are looked at by themselves
+    if type(value) in _WEAK:  # what is kept for nothing goes at any time
         return []
     if isinstance(value, np.ndarray):
         return value.ravel().tolist()
@@ -298,7 +205,7 @@ def _parts(value: Any) -> Iterable[Any]:
     if isinstance(value, ContextVar):
         return [value.get(None)]
     if isinstance(value, type):
-        return [_data(value), _data(type(value)), *_registered(value)]
+        return [_data(value), _data(type(value))]
     if _of_library(type(value)) and not hasattr(value, "__next__") and not _of_random(value):
         return []
     return [*_saved(value), type(value)]
@@ -327,14 +234,6 @@ def _saved(value: Any) -> Iterator[Any]:
     yield dict(getattr(value, "__dict__", {}))
 
 
-def _registered(kind: type) -> Iterator[Any]:
-    """The names that a class has, and how many classes count as below it because they were registered."""
-    if not _of_python_or_library(kind):
-        yield sorted(n for n in vars(kind) if not n.startswith("__"))
-        if "_abc_impl" in vars(kind):
-            yield len(_abc._get_dump(kind)[0])
-
-
 def _data(kind: type) -> dict[str, Any]:
     """What a class outside the libraries holds that is a number, a text, a table or an object of such a class."""
     if _of_python_or_library(kind):
@@ -344,7 +243,7 @@ def _data(kind: type) -> dict[str, Any]:
 
 
 def _of_python_or_library(kind: type) -> bool:
-    return _of_library(kind) or (_top(kind) in sys.stdlib_module_names and _is_there(kind))
+    return _of_library(kind) or _top(kind) in sys.stdlib_module_names
 
 
 def _of_random(value: Any) -> bool:
@@ -352,17 +251,7 @@ def _of_random(value: Any) -> bool:
 
 
 def _of_library(kind: type) -> bool:
-    return _top(kind) in _LIBRARIES and _is_there(kind)
-
-
-def _is_there(kind: type) -> bool:
-    """The module of which a class says that it is its own has it. Of what is not written in Python that is believed."""
-    if not {"__dict__", "__slots__"} & vars(kind).keys():
-        return True
-    found: Any = sys.modules.get(kind.__module__)
-    for part in kind.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is kind
+    return _top(kind) in _LIBRARIES
 
 
 def _is_librarys(module: ModuleType) -> bool:

@@ -1,36 +1,36 @@
-"""What a rule is traced in: a dtype, JAX's settings and platform, the mesh of devices, the environment of the process.
+"""What code asks of the platform, of JAX's settings and of the environment of the process, heard while it runs.
 
-A trace shows what the rule does in its surroundings, and what it asks for there is heard. Code that reads the
-environment, or a setting that is no yes or no, is told of, as nobody can say what stands there.
+Each such question is answered otherwise in one more trace, and what is asked there in further ones. Code that reads the
+environment, how many devices there are, or a setting that is no yes or no, is told of, as nobody can say what stands
+there.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from threading import get_ident
 from typing import Any
 
 import jax
-from jax.sharding import AbstractMesh
 
 from certgrad._threads import one_at_a_time
+from certgrad.errors import CertgradError
 
-from ..tracing.jax_internals import (
-    Questions,
-    asks_for_others,
-    from_library,
-    inside_of_shard_map,
-    seen_platform,
-    sharded_by_types,
-)
+from ..generality.decisions import rendering
+from ..tracing.jax_internals import Questions, asks_for_others, from_library, seen_platform, serialised_all
+from ._at_numbers import Difference, in_words, values_apart
+from ._compared import Compared
+from ._points import Programs, Sizes, sized
 
 PLATFORMS = ("tpu", "gpu", "cpu")
-AXIS = "certgrad"
-"""An axis of a mesh."""
+MOST = 24
+"""In so many ways a rule is traced for what it asks."""
+HALF = ("bfloat16", "float16")
 
 
 @dataclass(frozen=True)
@@ -42,28 +42,17 @@ class Way:
     """A narrow dtype while JAX computes in 64 bits."""
     alone: int | None = None
     """The one array of floats, by its place among them, that is of the dtype where the others are of 64 bits."""
-    mapped: bool = False
-    """As inside of `shard_map`."""
-    explicit: bool = False
-    """On arrays whose first axis lies along one of a mesh, and whose types say so."""
     platform: str = ""
     asked: str = field(default="", compare=False)
     """The question that the platform answers."""
     turned: tuple[str, ...] = ()
     """The settings of JAX that are others to the code that asks for them."""
 
-    @property
-    def is_plain(self) -> bool:
-        """Nothing is other than where the rule is traced."""
-        return not (self.wide or self.mapped or self.explicit or self.platform or self.turned)
-
     def __str__(self) -> str:
         """A clause that lacks its verb: `it asks for the platform (default_backend), and on a gpu it`."""
         asked = [f"a setting of JAX ({name})" for name in self.turned]
         asked += [f"the platform ({self.asked})"] if self.platform else []
-        among = "in" if self.alone is None else "with one array of"
-        where = f"traced {among} {self.dtype} under x64 " * self.wide + "inside of a shard_map " * self.mapped
-        where += "on arrays that are sharded by their types " * self.explicit
+        where = f"traced {'in' if self.alone is None else 'with one array of'} {self.dtype} under x64 " * self.wide
         if not asked:
             return f"{where}it"
         other = ["where that is another"] * bool(self.turned) + [f"on a {self.platform}"] * bool(self.platform)
@@ -72,7 +61,7 @@ class Way:
     def others(self, heard: Heard) -> Iterator[Way]:
         """The ways in which one more of what was asked for is another."""
         for name, value in heard.settings.items():
-            if name not in self.turned and isinstance(value, bool):
+            if name not in self.turned and name not in WIDTHS and isinstance(value, bool):
                 yield replace(self, turned=tuple(sorted((*self.turned, name))))
         if heard.devices.platform and not self.platform:
             for platform in PLATFORMS:
@@ -86,7 +75,6 @@ class Heard:
     environment: list[str] = field(default_factory=list)
     devices: Questions = field(default_factory=Questions)
     settings: dict[str, Any] = field(default_factory=dict)
-    meshes: list[str] = field(default_factory=list)
 
     def problem(self) -> str:
         """What nobody can turn; or nothing."""
@@ -97,30 +85,91 @@ class Heard:
         if self.devices.number:
             asked = self.devices.number[0]
             return f"it asks how many there are ({asked}): where that is another, it may do other things"
-        if self.meshes:
-            return f"it asks a mesh for its {self.meshes[0]}: where that is another, it may do other things"
         for name, value in self.settings.items():
             if not isinstance(value, bool):
                 return f"it asks for a setting of JAX ({name}), and where that is another it may do other things"
         return ""
 
 
+def turned(
+    subject: Compared, dtypes: Sequence[str], either: bool, asked: Iterable[tuple[Sizes, Heard]]
+) -> Difference | None:
+    """How the rule differs where what it asked for at some sizes is another; the first difference.
+
+    Where its code asks for dtypes, so that not all are claimed, it is also traced in the narrower one while JAX
+    computes in 64 bits, and with one array of it among others; not so unless `either`.
+    """
+    waiting: deque[tuple[Way, Sizes]] = deque()
+    seen: set[tuple[Way, str]] = set()
+
+    def wait(way: Way, sizes: Sizes) -> None:
+        if (key := (way, str(sizes))) not in seen:
+            seen.add(key)
+            waiting.append((way, sizes))
+
+    def follow(way: Way, sizes: Sizes, heard: Heard) -> Difference | None:
+        if problem := heard.problem():
+            return Difference((), problem, {})
+        for other in way.others(heard):
+            wait(other, sizes)
+        return None
+
+    for sizes, heard in asked:
+        if (found := follow(Way(dtypes[0]), sizes, heard)) is not None:
+            return found
+        if either and "float32" in dtypes and (WIDTHS & heard.settings.keys() or not {*HALF} & {*dtypes}):
+            wait(Way("float32"), sizes)
+            wait(Way("float32", wide=True), sizes)
+            for k in range(2 if subject.several_floats else 0):
+                wait(Way("float32", wide=True, alone=k), sizes)
+    while waiting:
+        if len(seen) > MOST:
+            return Difference((), f"it asks for so much that there are more than {MOST} ways to trace it", {})
+        way, sizes = waiting.popleft()
+        with surroundings(way, subject.files) as heard:
+            there = _traced(subject, way, sizes)
+        if (found := follow(way, sizes, heard) or _differs(subject, way, there, sizes)) is not None:
+            return found
+    return None
+
+
+def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) -> Difference | None:
+    if there is None:  # a rule may refuse a dtype
+        return Difference((), f"{way} does not trace", {}) if way.platform or way.turned else None
+    general = subject.programs(way.dtype)
+    fixed = {n: str(v) for n, v in sizes.items()}
+    if _texts(general, fixed, way) == _texts(there, {}, way):
+        return None
+    how = values_apart(subject, general, there, sizes, way.dtype, everywhere=way.wide)
+    if not how:
+        return None
+    plain = way == Way(way.dtype)
+    where = f"at {sized(subject.names, sizes)} in {way.dtype} " * (plain and bool(sizes))
+    text = f"{where}{way} is another program: {in_words(how)}"
+    return Difference(tuple(how), text, sizes if plain or way.wide else {}, wide=False, traced=plain)
+
+
+def _traced(subject: Compared, way: Way, sizes: Sizes) -> Programs | None:
+    try:
+        return subject.at(sizes, way.dtype, wide=way.wide, alone=way.alone)
+    except CertgradError:
+        return None
+
+
+def _texts(programs: Programs, fixed: dict[str, str], way: Way) -> Any:
+    narrow = way.dtype != "float64"
+    return serialised_all(programs, rendering(fixed), erase_dtypes=narrow, fold_sizes=True)
+
+
 @contextmanager
-def surroundings(way: Way, axes: Sequence[str], files: Collection[str]) -> Iterator[Heard]:
-    """Those of a way to trace code in these files; over a mesh with these axes where it is mapped."""
+def surroundings(way: Way, files: Collection[str]) -> Iterator[Heard]:
+    """Those of a way to trace code in these files."""
     with ExitStack() as stack:
-        if way.explicit:
-            stack.enter_context(sharded_by_types(axes))
-        if way.mapped:
-            stack.enter_context(inside_of_shard_map(dict.fromkeys(axes, 2)))
-        heard = Heard(
+        yield Heard(
             stack.enter_context(_watched_environment(files)),
             stack.enter_context(seen_platform(way.platform, of_rule)),
             stack.enter_context(_settings(way.turned)),
         )
-        if way.mapped or way.explicit:
-            stack.enter_context(_asked_of_meshes(heard.meshes))
-        yield heard
 
 
 def of_rule(frame: Any) -> bool:
@@ -134,15 +183,15 @@ def _of_certgrad(frame: Any) -> bool:
 
 
 @contextmanager
-def changed(changes: Sequence[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Attributes of classes, by class and name, set in a block; after it each is what it was, or not there."""
-    before = [(kind, name, vars(kind).get(name)) for kind, name, _ in changes]
+def _changed(kind: Any, changes: dict[str, Any]) -> Iterator[None]:
+    """Attributes of a class, by name, set in a block; after it each is what it was, or not there."""
+    before = {name: vars(kind).get(name) for name in changes}
     try:
-        for change in changes:
-            setattr(*change)
+        for name, value in changes.items():
+            setattr(kind, name, value)
         yield
     finally:
-        for kind, name, own in before:
+        for name, own in before.items():
             if own is None:
                 delattr(kind, name)
             else:
@@ -165,12 +214,12 @@ def _watched_environment(files: Collection[str]) -> Iterator[list[str]]:
 
         return ask
 
-    with changed([(kind, name, watching(name)) for name in own]):
+    with _changed(kind, {name: watching(name) for name in own}):
         yield read
 
 
-WIDTHS = ("jax_enable_x64", "x64_enabled")
-"""The setting with which rules are traced and called both ways anyway."""
+WIDTHS = frozenset({"jax_enable_x64", "x64_enabled"})
+"""The setting with which rules are traced and called both ways."""
 
 
 @one_at_a_time
@@ -181,8 +230,6 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
     kind: Any = type(jax.config)
 
     def seen(name: str, value: Any) -> Any:
-        if name in WIDTHS:
-            return value
         asked[name] = value
         return not value if name in turned else value
 
@@ -192,28 +239,8 @@ def _settings(turned: Collection[str]) -> Iterator[dict[str, Any]]:
             return value
         return (lambda asked_for: seen(asked_for, value(asked_for))) if name == "read" else seen(name, value)
 
-    with changed([(kind, "__getattribute__", attribute)]):
+    with _changed(kind, {"__getattribute__": attribute}):
         yield asked
-
-
-OF_MESHES = frozenset("size shape axis_sizes axis_types shape_tuple".split())
-"""What a mesh says of how many devices lie along its axes. The names of axes are those that stand in the code."""
-
-
-@one_at_a_time
-def _asked_of_meshes(asked: list[str]) -> Iterator[None]:
-    """What code outside the libraries asks a mesh."""
-    thread = get_ident()
-    kind: Any = AbstractMesh
-    before = kind.__getattribute__
-
-    def attribute(self: Any, name: str) -> Any:
-        if name in OF_MESHES and get_ident() == thread and of_rule(sys._getframe(1)):
-            asked.append(name)
-        return before(self, name)
-
-    with changed([(kind, "__getattribute__", attribute)]):
-        yield
 
 
 def _reads(frame: Any, files: Collection[str]) -> bool:

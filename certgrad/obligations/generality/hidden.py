@@ -33,7 +33,7 @@ _QUESTIONS = frozenset(
     "Tracer is_concrete concrete_or_error ConcretizationTypeError TracerArrayConversionError "
     "TracerBoolConversionError TracerIntegerConversionError".split()
 )
-_CHANGES = frozenset("append add update pop popitem setdefault extend insert clear remove discard".split())
+_CHANGES = frozenset("append add update pop popitem setdefault extend insert clear remove discard reverse sort".split())
 _NEVER_THE_SAME = frozenset({"random", "secrets", "time", "uuid", "datetime", "numpy.random", "gc"})
 """Modules whose functions give other values in other calls."""
 _COUNTS = frozenset("getrefcount getweakrefcount getweakrefs __subclasses__".split())

@@ -132,6 +132,15 @@ class Traces:
         made = (self.make(Spec(case, 0, (), self.wide)) for case in range(len(self.families)))
         return [p.jaxpr for one in made if isinstance(one, Trace) for p in one.programs.all().values()]
 
+    def at_sizes(self, instance: Instance, sizes: Mapping[str, int]) -> Trace:
+        """A trace at numbers that is made now, whether or not there was one. Raises TraceError or RuleError."""
+        spec = Spec(*self._places[id(instance)], tuple((n, str(v)) for n, v in sizes.items()), wide=True)
+        found = self._new(instance, spec)
+        self._made.setdefault(spec, found)
+        if isinstance(found, CertgradError):
+            raise found
+        return found
+
     def again(self, instance: Instance, wide: bool | None = None) -> Trace | CertgradError:
         """Another trace at an instance, or the error in its place: the first one, unless the rule is impure."""
         return self._new(instance, Spec(*self._places[id(instance)], (), self.wide if wide is None else wide))
@@ -154,7 +163,9 @@ class Traces:
             rules = self.op.rules(shapes.statics)
             with sizes_as_integers(reachable(self.op)) as answers:
                 self.answers.append(answers)
-                programs = trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide)
+                programs = trace_rules(
+                    rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide, together=True
+                )
         except CertgradError as error:
             return error
         return Trace(instance, shapes, programs, self._writer)

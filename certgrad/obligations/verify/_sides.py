@@ -37,10 +37,11 @@ def on_other_sides(
         return
     reals = [k for k, kind in enumerate(space.kinds) if kind in ("float", "held")]
     seen = {side for distances in known for side in _sides(distances)}
+    both = {(k, sign) for distances in known for k in range(len(distances)) for sign in (1, -1)}
     starts = list(points)
     for start in starts:  # those that are found are starts as well: one condition can stand behind another
         for moved in (m for which in reals for value in VALUES for m in _moved(start, which, value)):
-            if len(starts) == MOST:
+            if len(starts) == MOST or both <= seen:
                 return
             if fits(moved) and not (sides := set(_sides(decided(moved)))) <= seen:
                 seen |= sides

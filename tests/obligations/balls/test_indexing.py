@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from certgrad.obligations.conformance._values import Setting, run
+from certgrad.obligations.floats import Setting, run
 from certgrad.obligations.tracing.jax_internals import program_of
 
 MODES = ("clip", "fill", "promise_in_bounds")

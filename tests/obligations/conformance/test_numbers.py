@@ -1,12 +1,9 @@
 """The numbers that stand in code."""
 
-from itertools import combinations
-
 import jax
-import pytest
 
-from certgrad.obligations.conformance import in_code
-from certgrad.obligations.conformance._numbers import together
+from certgrad.obligations.conformance._numbers import chosen
+from certgrad.obligations.generality.in_code import in_code
 
 
 @jax.custom_jvp
@@ -21,10 +18,17 @@ def test_annotations_of_what_is_wrapped_are_no_numbers_of_the_code():
     assert in_code([calls]) == (11,)
 
 
-@pytest.mark.parametrize(("names", "ways", "more"), [("ab", 4, False), ("abcd", 51, False), ("abcde", 52, True)])
-def test_sizes_are_each_other_and_1_in_all_ways(names, ways, more):
-    """As many as there are partitions of the sizes and 1, less the one in which all differ."""
-    found, left = together(names, [*((n, "1") for n in names), *combinations(names, 2)])
-    assert len({tuple(sizes.values()) for sizes in found}) == ways
-    assert left == more
-    assert {"a": 1, "b": 1} in found if names == "ab" else found[0] == dict(zip(names, (1, 5, 7, 9, 11), strict=False))
+def test_numbers_of_the_code_stand_at_each_dimension():
+    assert chosen(["n"], [], []) == [{"n": 2}]
+    assert chosen(["n"], [], [17]) == [{"n": 17}, {"n": 3}]
+    assert chosen(["n", "d"], [], [17]) == [{"n": 17, "d": 3}, {"n": 3, "d": 17}]
+    assert chosen(["n"], [], [2, 17, 128]) == [{"n": 17}, {"n": 128}]
+
+
+def test_sizes_that_the_code_asks_about_come_first():
+    assert chosen(["n"], [{"n": "128*n"}], [17]) == [{"n": 256}, {"n": 3}]
+    assert chosen(["n", "d"], [{"d": "n"}], []) == [{"n": 2, "d": 2}, {"n": 3, "d": 1}]
+
+
+def test_one_dimension_at_most_is_large():
+    assert chosen(["n", "d"], [], [1000, 2000])[0] == {"n": 1000, "d": 3}

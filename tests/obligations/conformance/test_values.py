@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from certgrad.obligations.conformance._values import Setting, run
+from certgrad.obligations.floats import Setting, run
 from certgrad.obligations.tracing.jax_internals import abstract, trace, wide_floats
 
 

@@ -9,7 +9,7 @@ from certgrad._jax_random import at_least, key_dtype, keys_from, sampler
 
 from ._approximations import approximation, inlined, with_ideals
 from ._constants import keep_widths_apart
-from ._eager import UNWATCHED, EndlessError, Questions, computed_by, seen_platform, typed
+from ._eager import EndlessError, Questions, computed_by, seen_platform, typed
 from ._exact import computed, integers, integers_throughout, is_computed
 from ._live import ScanLoop, WhileLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
 from ._primitives import (
@@ -40,12 +40,9 @@ from ._programs import (
 from ._solvers import MarkedSolver, is_det, is_sign_bit, is_slogdet, marked_solver
 from ._text import Serialiser, identity, remembered, serialised, serialised_all
 from ._tracing import (
-    AxisEnv,
     abstract,
     asks_for_others,
     from_library,
-    inside_of_shard_map,
-    sharded_by_types,
     symbols,
     trace,
     unremembered,

@@ -7,11 +7,9 @@ computes what it can, and JAX the rest.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -25,9 +23,6 @@ from jax._src.interpreters import pxla as _pxla
 from jax.core import ShapedArray
 
 from certgrad._threads import one_at_a_time
-
-from ._primitives import TELLS, primitives_of
-from ._programs import jaxpr_of
 
 Compute = Callable[[str, dict[str, Any], list[np.ndarray], Sequence[Any]], list[np.ndarray]]
 """compute(primitive, params, operands, output types): the outputs. It raises where it cannot."""
@@ -57,18 +52,14 @@ def computed_by(compute: Compute) -> Iterator[None]:
 
     def process(self: Any, primitive: Any, args: Any, params: Any, /) -> Any:
         found = ours(primitive, args, params)
-        if found is not None:
-            return found
-        with _unwatched(primitive.name in TELLS):
-            return plain(self, primitive, args, params)
+        return plain(self, primitive, args, params) if found is None else found
 
     def call(*args: Any, **params: Any) -> Any:
         """A function under `jit`, of JAX's or the user's: without an executable JAX asks for it again next time."""
         found = ours(_pjit.jit_p, args, params)
         if found is not None:
             return found, None, None, []
-        with _unwatched(_only_tells(params["jaxpr"])):
-            return compiled(*args, **params)
+        return compiled(*args, **params)
 
     try:
         _core.EvalTrace.process_primitive = process  # type: ignore[method-assign]
@@ -79,33 +70,6 @@ def computed_by(compute: Compute) -> Iterator[None]:
         _core.EvalTrace.process_primitive = plain  # type: ignore[method-assign]
         if compiled is not None:
             _pjit._pjit_call_impl_python = compiled
-
-
-_ANSWERED = frozenset({"ffi_call", "io_callback", "pure_callback"})
-"""Primitives that run code of the host for what it returns."""
-
-
-def _only_tells(program: Any) -> bool:
-    names = primitives_of(jaxpr_of(program))
-    return not names.isdisjoint(TELLS) and names.isdisjoint(_ANSWERED)
-
-
-@contextmanager
-def _unwatched(unwatched: bool) -> Iterator[None]:
-    """Who watches this thread's instructions does not see those that only hear what the program tells."""
-    watcher = sys.gettrace()
-    if not unwatched or watcher is None:
-        yield
-        return
-    sys.settrace(None)
-    try:
-        yield
-    finally:
-        sys.settrace(watcher)
-
-
-UNWATCHED = inspect.unwrap(_unwatched).__code__
-"""Where instructions are watched, this code runs last before those that are not."""
 
 
 def _computed(compute: Compute, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from itertools import count
@@ -18,11 +18,12 @@ import jax
 import numpy as np
 from jax import api_util, export
 from jax._src import core as _core
+from jax._src.export import shape_poly as _shape_poly
 from jax.core import ShapedArray
 from jax.extend import linear_util
 from jax.extend.core import ClosedJaxpr
 from jax.interpreters import partial_eval
-from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
+from jax.sharding import AxisType
 
 from certgrad import _complex
 from certgrad._references import without_references
@@ -260,6 +261,47 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             DimExpr.__bool__ = truth
 
 
+@one_at_a_time
+def sizes_as_constants() -> Iterator[None]:
+    """Let this thread's code outside the libraries find that a size is a constant, as it is where that code runs.
+
+    What it goes on to ask is then asked of the symbolic size, and recorded. The functions stay the objects that they
+    are, whatever names they are imported by: their code is another meanwhile.
+    """
+    if f"_certgrad_{_core.is_constant_dim.__name__}" in _core.is_constant_dim.__globals__:  # inside another such block
+        yield
+        return
+    thread = get_ident()
+
+    def answering(own: Any, answer: bool) -> Callable[[Any, Any], bool]:
+        plain = FunctionType(own.__code__, own.__globals__, own.__name__)
+
+        def answered(size: Any, frame: Any) -> bool:
+            symbolic = type(size) is DimExpr and get_ident() == thread
+            return answer if symbolic and _asker(frame.f_code.co_filename) == "rule" else plain(size)
+
+        return answered
+
+    asked = [(_core.is_constant_dim, True), (_shape_poly.is_symbolic_dim, False)]
+    before = [(own, own.__code__) for own, _ in asked]
+    for own, answer in asked:
+        own.__globals__[f"_certgrad_{own.__name__}"] = answering(own, answer)
+        own.__code__ = _ANSWERS[own.__name__].__code__
+    try:
+        yield
+    finally:
+        for own, code in before:
+            own.__code__ = code
+            del own.__globals__[f"_certgrad_{own.__name__}"]
+
+
+_ANSWERS: dict[str, Any] = {
+    "is_constant_dim": lambda d: _certgrad_is_constant_dim(d, __import__("sys")._getframe(1)),  # type: ignore # noqa
+    "is_symbolic_dim": lambda p: _certgrad_is_symbolic_dim(p, __import__("sys")._getframe(1)),  # type: ignore # noqa
+}
+"""Code in place of that of the functions, in whose modules it finds what answers."""
+
+
 _SHARED_SCOPE = export.SymbolicScope()
 
 
@@ -288,26 +330,6 @@ def wide_floats(on: bool = True) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def inside_of_shard_map(sizes: Mapping[str, int]) -> Iterator[None]:
-    """As code that JAX maps over a mesh with these axes finds it."""
-    kinds = (AxisType.Manual,) * len(sizes)
-    mesh = AbstractMesh(tuple(sizes.values()), tuple(sizes), axis_types=kinds)
-    with use_abstract_mesh(mesh), _core.extend_axis_env_nd(sizes.items()):
-        yield
-
-
-AxisEnv: Any = _core.AxisEnv
-"""The named axes of the maps that code is called inside of."""
-
-
-@contextmanager
-def sharded_by_types(axes: Sequence[str]) -> Iterator[None]:
-    """Arrays lie along the first axis of a mesh of one device with these axes, and their types say so."""
-    with use_abstract_mesh(AbstractMesh((1,) * len(axes), tuple(axes), (AxisType.Explicit,) * len(axes))):
-        yield
-
-
 _memory = jax.make_user_context()
 _memories = count()
 
@@ -325,7 +347,7 @@ def _named_blocks() -> AbstractContextManager[None]:
 
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     """The jaxpr of `fn` at abstract arguments, without running it."""
-    with recorded_decisions() as record, arithmetic_of_dimensions(from_library), _named_blocks():
+    with recorded_decisions() as record, sizes_as_constants(), arithmetic_of_dimensions(from_library), _named_blocks():
         jaxpr, consts, tree = _jaxpr(fn, specs)
         asked = len(record)
         jaxpr, consts = _of_reals(*_of_values(jaxpr, consts), specs)

@@ -1,4 +1,4 @@
-"""Traced programs evaluated by numpy, at any sizes and in any dtype: without a compilation, one operation at a time.
+"""Traced programs evaluated by numpy in floats, at any sizes and in any dtype: one operation at a time, not compiled.
 
 Programs at symbolic sizes are evaluated at numbers, and programs of 64-bit floats in another precision. What numpy has
 no operation for, JAX computes.
@@ -19,10 +19,10 @@ import numpy as np
 from certgrad._jax_compat import LINEAR, linear_program
 from certgrad.obligations.balls import RULES
 
-from ..balls._indexing import absent, read_at, written_at
-from ..balls._values import Value
-from ..tracing.float_values import _SAME
-from ..tracing.jax_internals import (
+from .balls._indexing import absent, read_at, written_at
+from .balls._values import Value
+from .tracing.float_values import _SAME
+from .tracing.jax_internals import (
     CALLS,
     DimExpr,
     EndlessError,
@@ -48,6 +48,20 @@ class NoValueError(Exception):
     """An operation has no value here."""
 
 
+class Noise:
+    """What rounding may do: values off by a unit each, up or down, the same in every run."""
+
+    def __init__(self, unit: float) -> None:
+        self.unit = unit
+        self._signs = np.random.default_rng(0)
+
+    def on(self, x: Array) -> Array:
+        """The array with each float or complex number moved by a unit of itself."""
+        if kind_of(x.dtype) not in ("f", "c"):
+            return x
+        return (x * (1 + self.unit * (1 - 2 * self._signs.integers(0, 2, x.shape)))).astype(x.dtype)
+
+
 @dataclass(frozen=True)
 class Setting:
     """Where a program is evaluated: the sizes of its dimensions, and the float that stands for 64-bit ones."""
@@ -56,6 +70,8 @@ class Setting:
     real: Any = np.float64
     exact: bool = False
     """Whether all floats, also those that the program names, stand for 64-bit ones."""
+    noise: Noise | None = None
+    """What is added to the result of each operation that rounds."""
 
     def dtype(self, dtype: Any) -> Any:
         if dtype == np.float64 or (self.exact and kind_of(dtype) == "f"):
@@ -105,7 +121,8 @@ def applied(eqn: Any, operands: list[Array], setting: Setting) -> list[Array]:
     params = {k: setting.size(v) for k, v in eqn.params.items()} if setting.sizes else eqn.params
     dtypes = [setting.dtype(v.aval.dtype) for v in eqn.outvars]
     found = _applied(eqn, params, operands, dtypes, setting)
-    return [v if v.dtype == dtype else v.astype(dtype) for v, dtype in zip(found, dtypes, strict=True)]
+    out = [v if v.dtype == dtype else v.astype(dtype) for v, dtype in zip(found, dtypes, strict=True)]
+    return [setting.noise.on(v) for v in out] if setting.noise and eqn.primitive.name not in _EXACT else out
 
 
 def _applied(
@@ -247,6 +264,17 @@ _MOVED = frozenset(
     "stack pad dynamic_slice dynamic_update_slice platform_index".split()
 )
 """Operations that move entries: the evaluator of balls moves those of any array."""
+_EXACT = (
+    _MOVED
+    | _CALLED
+    | _NESTED.keys()
+    | frozenset(
+        "abs argmax argmin ceil clamp convert_element_type copy copy_p cummax cummin floor gather iota max min neg "
+        "optimization_barrier real imag complex conj reduce_max reduce_min round select_n sign sort "
+        "stop_gradient".split()
+    )
+)
+"""Operations that round nothing, and those whose parts do."""
 
 
 # --- operations on arrays

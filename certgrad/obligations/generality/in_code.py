@@ -1,0 +1,91 @@
+"""The integers that stand in code, which may be sizes.
+
+Code that treats one size on its own says somewhere which: as a constant, in a table, in a text, in what it closes over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from certgrad._closures import captured
+
+from .reach import loads
+
+LARGEST = 2**21
+"""A larger size is not looked at."""
+ENTRIES = 64
+"""Of a table that code holds, so many entries are read."""
+DEPTH = 4
+
+
+def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
+    """The integers that can be sizes in the functions' code and in what it names, closes over and defaults to."""
+    found: set[int] = set()
+    seen: dict[int, Any] = {}
+    for function in functions:
+        loaded, attributes = loads(function.__code__)
+        held = [function.__globals__[n] for n in loaded if n in function.__globals__]
+        modules = [m for m in held if isinstance(m, ModuleType)]
+        held += [vars(m)[n] for m in modules for n in attributes if isinstance(vars(m).get(n), (int, str, tuple, dict))]
+        held += [*captured(function), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        for value in (*_constants(function.__code__), *held):
+            with suppress(Exception):  # an object may refuse to be looked at
+                found.update(_integers(value, seen, DEPTH))
+    return tuple(sorted(n for n in found if 0 < n <= LARGEST))
+
+
+def _constants(code: CodeType) -> Iterator[Any]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _constants(constant)
+        elif constant is not code.co_consts[0] or not isinstance(constant, str):  # the docstring is no code
+            yield constant
+
+
+def _integers(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
+    """The integers in a value: its own, those of its parts, and how many parts it has."""
+    if isinstance(value, bool) or value is None or depth == 0:
+        return
+    if isinstance(value, (int, np.integer)):
+        yield abs(int(value))
+    elif isinstance(value, (float, np.floating)):
+        if value == int(value) if np.isfinite(value) else False:
+            yield abs(int(value))
+    elif isinstance(value, (str, bytes)):
+        text = value if isinstance(value, str) else value.decode(errors="replace")
+        yield from (int(t) for t in re.findall(r"\d+", text[:1000]) if len(t) < 9)
+    elif isinstance(value, range):
+        yield from map(abs, (value.start, value.stop, value.step))
+    elif isinstance(value, (FunctionType, ModuleType, type)) or id(value) in seen:
+        return
+    else:
+        seen[id(value)] = value
+        yield from _parts(value, seen, depth - 1)
+
+
+def _parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
+    if isinstance(value, dict):
+        parts: list[Any] = [*islice(value, ENTRIES), *islice(value.values(), ENTRIES)]
+    elif isinstance(value, (tuple, list, set, frozenset)):
+        parts = list(islice(value, ENTRIES))
+    elif hasattr(value, "shape") and hasattr(value, "dtype"):
+        parts = list(value.shape)
+        if getattr(value.dtype, "kind", "") in "iu" and getattr(value, "size", ENTRIES + 1) <= ENTRIES:
+            parts += np.asarray(value).ravel().tolist()
+    elif hasattr(value, "__dict__"):
+        # As little as of a plain function are the annotations looked at that one was given from what it wraps.
+        wraps = "__wrapped__" in vars(value)
+        parts = [v for n, v in islice(vars(value).items(), ENTRIES) if not (wraps and n == "__annotations__")]
+    else:
+        return
+    if isinstance(value, (dict, tuple, list, set, frozenset)):
+        yield len(value)
+    for part in parts:
+        yield from _integers(part, seen, depth)
