@@ -24,7 +24,7 @@ from certgrad.obligations.generality.instances import Family, Instance
 from certgrad.obligations.generality.rank_blind import dtype_sensitive, rank_sensitive
 from certgrad.obligations.generality.ranks import SplitGroupError
 from certgrad.obligations.generality.traces import Trace, Traces
-from certgrad.obligations.prove.problem import Programs
+from certgrad.obligations.prove.problem import Programs, Shapes
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
@@ -158,6 +158,11 @@ def _in_one_dtype(
         """Nothing is left to find out."""
         return len(settled()) == len(op.kinds)
 
+    def listed_at(instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:
+        """What the general hypotheses say at another family of shapes, by obligation."""
+        there = dim_shapes(op, shapes)
+        return {k: specialised(c, instances.prove[0], instance, fixed, sizes, there) for k, c in general.items()}
+
     def examine(trace: Trace, fixed: Fixed) -> Programs:
         nonlocal sizes
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
@@ -165,12 +170,12 @@ def _in_one_dtype(
         if trace.text in proved:  # another family of shapes came to the same programs
             return programs
         proved.add(trace.text)
-        there = dim_shapes(op, shapes)
-        here = {k: specialised(c, instances.prove[0], instance, fixed, sizes, there) for k, c in general.items()}
+        here = listed_at(instance, fixed, shapes)
         record.listed = {kind: Listed(here[kind], instances.prove[0], s) for kind, s in stated.items() if s}
         known = covered.hypotheses(instance, shapes, programs)
         if known is not None:
             hypotheses, shapes, primitives = known
+            here = listed_at(instance, fixed, shapes)
             record.primitives.update(dict.fromkeys(primitives))
             outcomes = {
                 kind: Outcome(list(clauses), ranges=ranges.get(kind, {})) for kind, clauses in hypotheses.items()
@@ -185,7 +190,7 @@ def _in_one_dtype(
         for kind, result in found.items():
             if not fixed and instance is instances.prove[0]:
                 general[kind] = outcomes[kind].hypotheses
-                sizes = there
+                sizes = dim_shapes(op, shapes)
                 ranges[kind] = outcomes[kind].ranges
                 stated[kind] = [h.tree for h in result.hypotheses]
             else:
