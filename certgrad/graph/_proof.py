@@ -319,9 +319,8 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
     if not proof.holds and not any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
         proof = _read_otherwise(operation, shapes, programs, names, plain, proof)
     width = "float64" if operation.equation.wide else "float32"
-    if not proof.holds or not any(rounded_in(p, [width]) for p in programs.all().values()):
-        return proof
-    why = as_stored(ordinary_runs(operation, shapes, programs), [width])
+    looks = proof.holds and any(rounded_in(p, [width]) for p in programs.all().values())
+    why = as_stored(ordinary_runs(operation, shapes, programs), [width]) if looks else ""
     return Proof(failed_lemma(operation, shapes, names, why), names) if why else proof
 
 
@@ -329,9 +328,9 @@ def _read_otherwise(
     operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], plain: Reading, open_: Proof
 ) -> Proof:
     """What is proved with literals read as what they were rounded from, but for those that cannot be read so."""
-    moving, quiet = plain.moving(), replace(operation, search=False)
+    moving = plain.moving()
     while moving is not None:
-        proof = _judged_as_read(quiet, shapes, programs, names, moving)
+        proof = _judged_as_read(replace(operation, search=False), shapes, programs, names, moving)
         if proof.lemma.verdict not in HOLDS:
             break
         literals = refused(ordinary_runs(operation, shapes, programs), moving)
