@@ -44,6 +44,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 from certgrad.obligations.wording.stated import Reads
 
+from ._literals import up_to_rounding, with_reason
 from ._operation import (
     Operation,
     active_shapes,
@@ -288,49 +289,28 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
     plain = Reading()
     proof = _judged_as_read(operation, shapes, programs, names, plain)
     if not proof.holds and not any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
-        proof = _read_otherwise(operation, shapes, programs, names, plain) or _with_reason(proof, plain.refused)
+        proof = _read_otherwise(operation, shapes, programs, names, plain, proof)
     width = "float64" if operation.equation.wide else "float32"
-    if not proof.holds or not any(rounded_in(p, [width]) for p in programs.all().values()):
-        return proof
-    why = as_stored(ordinary_runs(operation, shapes, programs), [width])
+    looks = proof.holds and any(rounded_in(p, [width]) for p in programs.all().values())
+    why = as_stored(ordinary_runs(operation, shapes, programs), [width]) if looks else ""
     return Proof(failed_lemma(operation, shapes, names, why), names) if why else proof
 
 
 def _read_otherwise(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], plain: Reading
-) -> Proof | None:
+    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], plain: Reading, open_: Proof
+) -> Proof:
     """What is proved with literals read as what they were rounded from, but for those that cannot be read so."""
-    moving, quiet = plain.moving(), replace(operation, search=False)
+    moving = plain.moving()
     while moving is not None:
-        proof = _judged_as_read(quiet, shapes, programs, names, moving)
+        proof = _judged_as_read(replace(operation, search=False), shapes, programs, names, moving)
         if proof.lemma.verdict not in HOLDS:
-            return None
+            break
         literals = refused(ordinary_runs(operation, shapes, programs), moving)
         if not literals:
-            return _up_to_rounding(proof, moving)
+            return replace(proof, lemma=up_to_rounding(proof.lemma, moving))
         plain.refused.setdefault(why_refused(literals, moving))
         moving = moving.without(literals)
-    return None
-
-
-def _with_reason(proof: Proof, reasons: Iterable[str]) -> Proof:
-    """The proof with more reasons in what is open of it."""
-    change = msgspec.structs.replace
-    obligations = [
-        change(o, reason="; ".join([o.reason, *reasons])) if o.verdict == "unproved" else o
-        for o in proof.lemma.obligations
-    ]
-    return replace(proof, lemma=change(proof.lemma, obligations=obligations)) if reasons else proof
-
-
-def _up_to_rounding(proof: Proof, reading: Reading) -> Proof:
-    """The proof of an operation whose literals were read as the closed forms, and approximations as what they
-    approximate, which its lemma says."""
-    rounded: VerdictName = "proved up to rounding"
-    change = msgspec.structs.replace
-    results = [change(o, verdict=rounded, reason="; ".join(reading.said())) for o in proof.lemma.obligations]
-    notes = sorted([*proof.lemma.idealisations, *reading.said()])
-    return replace(proof, lemma=change(proof.lemma, verdict=rounded, obligations=results, idealisations=notes))
+    return replace(open_, lemma=with_reason(open_.lemma, plain.refused))
 
 
 def _judged_as_read(

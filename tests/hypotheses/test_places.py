@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +193,33 @@ def test_whole_arrays_broadcast() -> None:
 def test_what_fits_no_arrays(statement: t.Statement) -> None:
     with pytest.raises(UnfitError):
         places.question(statement, {"x": np.ones(3)}, {})
+
+
+LARGE = {
+    "200000000000000000000*x + 1 > 0": [1.0, -1.0, 0.0],
+    "k < 30000000000": [5, 6, -7],
+    "k - 1 >= 0": [0, 1, 2],
+    "300*k <= 600": [2, 3, 100],
+}
+"""Statements with numbers that a type of integers does not hold, with what they are asked of."""
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int32"])
+@pytest.mark.parametrize("text", LARGE)
+def test_numbers_that_no_integer_of_jax_holds(text: str, dtype: str, wide: bool) -> None:
+    name = "x" if "x" in text else "k"
+    values = [abs(v) for v in LARGE[text]] if dtype.startswith("u") else LARGE[text]
+    statement = parse(text, (name,))
+    with jax.enable_x64(wide):
+        array = np.asarray(values, np.float32 if name == "x" else dtype)
+        found = places.question(statement, {name: array}, {}).holds()
+        asked = evaluate.question(statement, Floats())
+        each = [asked.holds({name: np.asarray(v)}, {}) for v in array.tolist()]
+    assert np.asarray(found).tolist() == each
+
+
+def test_floats_overflow_to_infinity() -> None:
+    floats = Floats()
+    assert floats.mul(10**400, 0.5) == floats.add(10**400, 0.5) == floats.power(1e200, Fraction(2)) == np.inf
+    assert floats.power(-1e200, Fraction(3)) == -np.inf

@@ -19,7 +19,7 @@ from certgrad.obligations.generality.instances import Family, Instance, evaluate
 from certgrad.obligations.generality.looks import Looks, scope_of
 from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Trace, Traces
-from certgrad.obligations.prove.problem import Programs
+from certgrad.obligations.prove.problem import Programs, Shapes
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
@@ -146,18 +146,23 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         """The obligations that are refuted at one family of shapes, and so whatever comes of them at others."""
         return {kind for kind, so_far in results.items() if any(plainly_refuted(r.witness) for r in so_far)}
 
+    def listed_at(instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:
+        """What the general hypotheses say at another family of shapes, by obligation."""
+        there = dim_shapes(op, shapes)
+        return {k: specialised(c, looks.general, instance, fixed, sizes, there) for k, c in general.items()}
+
     def examine(trace: Trace, fixed: Fixed) -> None:
         nonlocal sizes
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
         if trace.text in proved:  # another family of shapes came to the same programs
             return
         proved.add(trace.text)
-        there = dim_shapes(op, shapes)
-        here = {k: specialised(c, looks.general, instance, fixed, sizes, there) for k, c in general.items()}
+        here = listed_at(instance, fixed, shapes)
         record.listed = {kind: Listed(here[kind], looks.general, s) for kind, s in stated.items() if s}
         known = covered.hypotheses(instance, shapes, programs)
         if known is not None:
             hypotheses, shapes, primitives = known
+            here = listed_at(instance, fixed, shapes)
             record.primitives.update(dict.fromkeys(primitives))
             outcomes = {
                 kind: Outcome(list(clauses), ranges=ranges.get(kind, {})) for kind, clauses in hypotheses.items()
@@ -174,7 +179,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
                 result.verdict, result.reason, result.witness = "refuted", DIFFERS, witness
             if not fixed and instance is looks.general:
                 general[kind] = outcomes[kind].hypotheses
-                sizes = there
+                sizes = dim_shapes(op, shapes)
                 ranges[kind] = outcomes[kind].ranges
                 stated[kind] = [h.tree for h in result.hypotheses]
             else:

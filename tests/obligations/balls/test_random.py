@@ -156,7 +156,7 @@ def test_a_draw_that_is_written_out_is_not_refuted_by_how_floats_round(draw):
 
 
 @pytest.mark.parametrize("draw", ["exponential", "gumbel", "logistic"])
-def test_another_draw_of_the_same_bits_is_refuted(draw):
+def test_another_function_of_the_bits_is_refuted(draw):
     drawn, _ = TWICE[draw]
     other = of_uniform(lambda u: -jnp.log1p(u), zero)
     assert certgrad.equal(written_out(drawn), other, ":key, n").verdict == "refuted"

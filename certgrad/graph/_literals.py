@@ -1,0 +1,30 @@
+"""What a lemma says of how literals are read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from certgrad.graph.certificate import Lemma
+from certgrad.obligations.certificate import VerdictName
+from certgrad.obligations.meaning.literals import Reading
+
+
+def up_to_rounding(lemma: Lemma, reading: Reading) -> Lemma:
+    """The lemma of an operation whose literals were read as the closed forms, and approximations as what they
+    approximate, which it says."""
+    rounded: VerdictName = "proved up to rounding"
+    change = msgspec.structs.replace
+    obligations = [change(o, verdict=rounded, reason="; ".join(reading.said())) for o in lemma.obligations]
+    notes = sorted([*lemma.idealisations, *reading.said()])
+    return change(lemma, verdict=rounded, obligations=obligations, idealisations=notes)
+
+
+def with_reason(lemma: Lemma, reasons: Collection[str]) -> Lemma:
+    """The lemma with more reasons in what is open of it."""
+    change = msgspec.structs.replace
+    obligations = [
+        change(o, reason="; ".join([o.reason, *reasons])) if o.verdict == "unproved" else o for o in lemma.obligations
+    ]
+    return change(lemma, obligations=obligations)
