@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
@@ -37,9 +38,14 @@ def uncalled(traced: TracedGraph) -> str:
     """Why the function is not called, or an empty text: a call costs more than all of the proof where it is long."""
     if (steps := _steps(traced)) > EQUATIONS:
         return f"a call takes {steps:,} operations on arrays"
-    if not traced.ir.dims and (count := operations(traced.program.jaxpr)) > OPERATIONS:
+    if not traced.ir.dims and (count := _operations(traced)) > OPERATIONS:
         return f"a call takes {count:.0e} operations on numbers"
     return ""
+
+
+def _operations(traced: TracedGraph) -> int:
+    times = Counter(traced.equations.values())
+    return sum(n * operations(equation.program.jaxpr) for equation, n in times.items())
 
 
 def _steps(traced: TracedGraph) -> int:
