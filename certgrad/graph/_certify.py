@@ -249,7 +249,7 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
     asked: list[str] = []
     findings: list[str] = []
     others: list[str] = []
-    alike = partial(_runs_the_same, induction) if rules_of_users(induction.traced) else lambda graph, fixed: True
+    alike = partial(_runs_the_same, induction) if rules_of_users(induction.traced) else None
     for case in other_programs(induction.traced, alike):
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue

@@ -81,5 +81,3 @@ def _named(code: CodeType) -> tuple[list[tuple[str, ...]], set[str]]:
             if name == "IMPORT_FROM":
                 imported.add(str(instruction.argval))
     return chains, imported
-
-
