@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -65,7 +65,10 @@ def draws(traced: TracedGraph) -> bool:
 
 
 def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -> Conformance:
-    """One call of the function in each of these dtypes, at drawn arrays, compared with the value of the program."""
+    """One call of the function in each of these dtypes, compared with the value of the program.
+
+    It is called at the arrays that were given as specs, or at drawn ones.
+    """
     if why := uncalled(traced):
         return Conformance((f"not compared with calls: {why}",))
     sizes = _place(traced)
@@ -99,9 +102,7 @@ def _place(traced: TracedGraph) -> dict[str, int]:
 def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
     """How a call differs from the program, or an empty text."""
     assert traced.fn is not None
-    instance = family(subject, subject.cases[0]).prove[0]
-    shapes = instance.shapes({n: str(v) for n, v in sizes.items()})
-    drawn = arguments(subject, instance, shapes, seeded(subject.name, "a call", str(instance.inputs), str(sizes)))
+    drawn = traced.specs.arrays or _drawn(subject, sizes)
     if drawn is None:
         raise ValueError("no point of the domain was found")
     own = "float64" if traced.specs.wide else "float32"
@@ -109,8 +110,14 @@ def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtyp
     points = [_cast(x, v.aval.dtype, own, dtype) for x, v in zip(points, traced.program.jaxpr.invars, strict=True)]
     with wide_floats(traced.specs.wide and dtype != "float32"), computed_by(compute):
         given = [x if kind_of(x.dtype) == "k" else typed(x) for x in points]
-        found = [*_numbers(jax.tree.leaves(traced.fn(*traced.specs.nest(given))))]
+        found = [np.asarray(x) for x in jax.tree.leaves(traced.fn(*traced.specs.nest(given)))]
     return unlike(found, traced.program, points, sizes, dtype)
+
+
+def _drawn(subject: Subject, sizes: Mapping[str, int]) -> list[np.ndarray] | None:
+    instance = family(subject, subject.cases[0]).prove[0]
+    shapes = instance.shapes({n: str(v) for n, v in sizes.items()})
+    return arguments(subject, instance, shapes, seeded(subject.name, "a call", str(instance.inputs), str(sizes)))
 
 
 def _cast(x: Any, dtype: Any, own: str, wanted: str) -> Any:
@@ -121,11 +128,6 @@ def _cast(x: Any, dtype: Any, own: str, wanted: str) -> Any:
     if wanted != own and wanted == "float32":
         dtype = {"float64": np.float32, "int64": np.int32}.get(str(dtype), dtype)
     return x.astype(dtype)
-
-
-def _numbers(values: Sequence[Any]) -> Iterator[np.ndarray]:
-    for value in values:
-        yield np.asarray(value)
 
 
 def _sized(sizes: Mapping[str, int]) -> str:
