@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -11,10 +12,14 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad._threads import ALONE
+from certgrad.graph._cases import OneProgram
 from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.obligations.balls._draw import seeded
-from certgrad.obligations.conformance import Conformance, Difference, State, arguments, compute, unlike
+from certgrad.obligations.conformance import Conformance, Difference, State, unlike
+from certgrad.obligations.floats import compute
+from certgrad.obligations.generality.decisions import answered_otherwise
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.points import arguments
 from certgrad.obligations.tracing.jax_internals import (
     computed_by,
     kind_of,
@@ -24,8 +29,8 @@ from certgrad.obligations.tracing.jax_internals import (
     wide_floats,
 )
 
-PLACE = (3, 2, 4, 5)
-"""The sizes of the dimensions in a call."""
+PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
+"""The sizes of the dimensions in a call: the first at which the function is the program that was traced."""
 EQUATIONS = 1_500
 """A function is called if it takes at most so many operations on arrays, of which each takes about 0.1 ms here."""
 OPERATIONS = 2_000_000_000
@@ -36,9 +41,14 @@ def uncalled(traced: TracedGraph) -> str:
     """Why the function is not called, or an empty text: a call costs more than all of the proof where it is long."""
     if (steps := _steps(traced)) > EQUATIONS:
         return f"a call takes {steps:,} operations on arrays"
-    if not traced.ir.dims and (count := operations(traced.program.jaxpr)) > OPERATIONS:
+    if not traced.ir.dims and (count := _operations(traced)) > OPERATIONS:
         return f"a call takes {count:.0e} operations on numbers"
     return ""
+
+
+def _operations(traced: TracedGraph) -> int:
+    times = Counter(traced.equations.values())
+    return sum(n * operations(equation.program.jaxpr) for equation, n in times.items())
 
 
 def _steps(traced: TracedGraph) -> int:
@@ -57,10 +67,13 @@ def draws(traced: TracedGraph) -> bool:
 
 
 def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -> Conformance:
-    """One call of the function in each of these dtypes, at drawn arrays, compared with the value of the program."""
+    """One call of the function in each of these dtypes, compared with the value of the program.
+
+    It is called at the arrays that were given as specs, or at drawn ones.
+    """
     if why := uncalled(traced):
         return Conformance((f"not compared with calls: {why}",))
-    sizes = dict(zip(traced.ir.dims, cycle(PLACE), strict=False))
+    sizes = _place(traced)
     done: list[str] = []
     refused: list[str] = []
     with ALONE:  # of what a call leaves behind nobody else may add
@@ -82,12 +95,16 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
     return Conformance((*said, *refused))
 
 
+def _place(traced: TracedGraph) -> dict[str, int]:
+    rows = [dict(zip(traced.ir.dims, cycle(row), strict=False)) for row in PLACES]
+    programs = OneProgram(traced.program)
+    return next((s for s in rows if not answered_otherwise(programs, {d: str(n) for d, n in s.items()})), rows[0])
+
+
 def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
     """How a call differs from the program, or an empty text."""
     assert traced.fn is not None
-    instance = family(subject, subject.cases[0]).prove[0]
-    shapes = instance.shapes({n: str(v) for n, v in sizes.items()})
-    drawn = arguments(subject, instance, shapes, seeded(subject.name, "a call", str(instance.inputs), str(sizes)))
+    drawn = traced.specs.arrays or _drawn(subject, sizes)
     if drawn is None:
         raise ValueError("no point of the domain was found")
     own = "float64" if traced.specs.wide else "float32"
@@ -95,8 +112,14 @@ def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtyp
     points = [_cast(x, v.aval.dtype, own, dtype) for x, v in zip(points, traced.program.jaxpr.invars, strict=True)]
     with wide_floats(traced.specs.wide and dtype != "float32"), computed_by(compute):
         given = [x if kind_of(x.dtype) == "k" else typed(x) for x in points]
-        found = [*_numbers(jax.tree.leaves(traced.fn(*traced.specs.nest(given))))]
+        found = [np.asarray(x) for x in jax.tree.leaves(traced.fn(*traced.specs.nest(given)))]
     return unlike(found, traced.program, points, sizes, dtype)
+
+
+def _drawn(subject: Subject, sizes: Mapping[str, int]) -> list[np.ndarray] | None:
+    instance = family(subject, subject.cases[0]).prove[0]
+    shapes = instance.shapes({n: str(v) for n, v in sizes.items()})
+    return arguments(subject, instance, shapes, seeded(subject.name, "a call", str(instance.inputs), str(sizes)))
 
 
 def _cast(x: Any, dtype: Any, own: str, wanted: str) -> Any:
@@ -107,11 +130,6 @@ def _cast(x: Any, dtype: Any, own: str, wanted: str) -> Any:
     if wanted != own and wanted == "float32":
         dtype = {"float64": np.float32, "int64": np.int32}.get(str(dtype), dtype)
     return x.astype(dtype)
-
-
-def _numbers(values: Sequence[Any]) -> Iterator[np.ndarray]:
-    for value in values:
-        yield np.asarray(value)
 
 
 def _sized(sizes: Mapping[str, int]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations.generality.decisions import Fixed, Sample, contrary, rendering
+from certgrad.obligations.generality.decisions import Fixed, Sample, answered_otherwise, contrary, rendering
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.tracing.jax_internals import Program, serialised
 
@@ -76,14 +76,15 @@ def shown(fixed: Fixed, names: Mapping[str, str] | None = None) -> str:
 
 
 def other_programs(
-    traced: TracedGraph, runs_the_same: Callable[[TracedGraph, Fixed], bool] = lambda graph, fixed: True
+    traced: TracedGraph, runs_the_same: Callable[[TracedGraph, Fixed], bool] | None = None
 ) -> Iterator[Case]:
     """The cases where the function may not be the graph with those dimensions set: where it traces to another program,
     and where it chose between rules, perhaps, which the program does not show.
 
     Comparisons of dimensions by the function's own code are decided the other way one by one, and again in the traces
     so found. Those by JAX's library code (every broadcast asks) are tried together, all dimensions 1 and all equal, and
-    one by one where other rules run then. `runs_the_same` says whether a graph of the same program runs the same ones.
+    one by one where other rules run then. `runs_the_same` says whether a graph of the same program runs the same ones;
+    without it, no rule is code of users: then nothing is traced again for what was never asked.
     """
     names = traced.ir.dims
     queue: list[Fixed] = [dict.fromkeys(names, "1")] if names else []
@@ -91,6 +92,8 @@ def other_programs(
     if len(names) > 1:
         queue.append(dict.fromkeys(names[1:], names[0]))
         apart[str(sorted(queue[-1].items()))] = [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
+    if runs_the_same is None:
+        queue = [one for one in queue if answered_otherwise(OneProgram(traced.program), one)]
     cases, questions = contrary_cases(OneProgram(traced.program), {}, everything=False)
     queue += cases
     asked = [*cases]
@@ -114,7 +117,7 @@ def other_programs(
         asked += cases
         yield from (Case(fixed, None, q) for q in questions)
         same = _is(traced, other, fixed)
-        differs = not same or not runs_the_same(other, fixed)
+        differs = not same or not (runs_the_same is None or runs_the_same(other, fixed))
         if same and differs:
             queue += apart[key] if key in apart else _with_another(fixed, names)
         if differs or fixed in asked:

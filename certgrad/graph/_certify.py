@@ -28,7 +28,7 @@ from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Looked, satisfiable
 from certgrad.graph._subject import measured, rules_of_users, unlike_its_graph
 from certgrad.graph._theorems import theorems
-from certgrad.graph._trace import TracedGraph, nodes_of
+from certgrad.graph._trace import TracedGraph, equations_in, nodes_of
 from certgrad.graph._values import Values
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, Step, sealed
 from certgrad.graph.ir import Node
@@ -191,7 +191,9 @@ def installed() -> dict[str, str]:
 
 def traced_in(traced: TracedGraph) -> str:
     """The dtypes of the program's floats, and whether JAX had 64-bit numbers."""
-    reals = sorted({o.dtype for node in nodes_of(traced) for o in node.outputs if o.real}) or ["no floats"]
+    alone = (n.outputs for n in nodes_of(traced) if n.kind in ("input", "constant"))
+    outputs = [*alone, *(equation.output_types for equation in equations_in(traced))]
+    reals = sorted({o.dtype for row in outputs for o in row if o.real}) or ["no floats"]
     return f"{', '.join(reals)}, {'with' if traced.specs.wide else 'without'} 64-bit numbers"
 
 
@@ -235,11 +237,13 @@ def _with_cotangents(induction: Induction) -> list[Step]:
             seeds.setdefault((o.node, o.output), []).append(f"seed {i}")  # type: ignore[union-attr]
     out, consumers = [], induction.consumers
     nothing: list[str] = []
-    for node, step in zip(graph.nodes, induction.steps, strict=True):
+    moving: dict[int, list[int]] = {}
+    for node_id, k in sorted(induction.moving):
+        moving.setdefault(node_id, []).append(k)
+    for node_id, step in enumerate(induction.steps):
         found = [
-            Cotangent(output=k, contributions=seeds.get((node.id, k), nothing) + consumers.get((node.id, k), nothing))
-            for k in range(len(node.outputs))
-            if (node.id, k) in induction.moving
+            Cotangent(output=k, contributions=seeds.get((node_id, k), nothing) + consumers.get((node_id, k), nothing))
+            for k in moving.get(node_id, ())
         ]
         out.append(msgspec.structs.replace(step, cotangents=found) if found else step)
     return out
@@ -253,7 +257,7 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
     asked: list[str] = []
     findings: list[str] = []
     others: list[str] = []
-    alike = partial(_runs_the_same, induction) if rules_of_users(induction.traced) else lambda graph, fixed: True
+    alike = partial(_runs_the_same, induction) if rules_of_users(induction.traced) else None
     for case in other_programs(induction.traced, alike):
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue

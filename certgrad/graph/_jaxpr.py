@@ -93,6 +93,11 @@ class Equation:
         return [literal_of(v) if is_literal(v) and not np.ndim(v.val) else None for v in self.eqn.invars]
 
     @cached_property
+    def scalars(self) -> int:
+        """How many of these there are."""
+        return sum(one is not None for one in self.literals)
+
+    @cached_property
     def output_types(self) -> list[ArrayType]:
         return [type_of(v.aval) for v in self.eqn.outvars]
 

@@ -41,7 +41,9 @@ def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, str]) 
 def _defects(
     induction: Induction, there: TracedGraph, fixed: Mapping[str, str], known: dict[Any, str]
 ) -> Iterator[str]:
-    for node in induction.traced.nodes:
+    nodes = induction.traced.nodes
+    rules = {k for k, equation in there.equations.items() if equation.name.startswith("custom_")}
+    for node in (nodes[k] for k in sorted(rules.union(induction.inside)) if k < len(nodes)):
         judgement, equation = induction.judged.get(node.id), there.equations.get(node.id)
         if judgement is not None and equation is not None and _is_own(equation, judgement.operation.title):
             proof = judgement.instance.proof

@@ -128,9 +128,14 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
     factorisations whose rule is right for symmetric matrices alone."""
     depends: set[int] = set()
     for node in traced.nodes:
-        if node.kind == "input" or any(isinstance(o, Ref) and o.node in depends for o in node.operands):
+        moves, infinite = node.kind == "input", False
+        for o in node.operands:
+            if type(o) is Ref:
+                moves = moves or o.node in depends
+            elif o.text in ("inf", "-inf", "nan"):  # type: ignore[union-attr]
+                infinite = True
+        if moves:
             depends.add(node.id)
-        infinite = any(isinstance(o, Literal) and o.text in ("inf", "-inf", "nan") for o in node.operands)
         if node.name == "stop_gradient":
             speaks = node.id not in depends
         elif node.name in _OF_SYMMETRIC:

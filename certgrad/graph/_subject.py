@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import CertgradError
 from certgrad.graph._calls import called_alone, draws, uncalled
-from certgrad.graph._trace import TracedGraph
+from certgrad.graph._trace import TracedGraph, as_program
 from certgrad.obligations.conformance import (
     NOT_COMPARED,
     ONLY_LIBRARIES,
@@ -125,7 +125,7 @@ class GraphSubject(Subject):
 
 def unlike_its_graph(traced: TracedGraph) -> str:
     """Why the function, or a rule that it runs, may do something else than the graph says, or an empty text."""
-    return unlike_its_traces(GraphSubject(traced), [traced.program.jaxpr])
+    return unlike_its_traces(GraphSubject(traced), [as_program(traced)])
 
 
 def rules_of_users(traced: TracedGraph) -> bool:
@@ -133,7 +133,7 @@ def rules_of_users(traced: TracedGraph) -> bool:
 
     Rules of JAX's own are trusted to be one at all sizes, and those of the library's ops are proved at all.
     """
-    behind = [getattr(value, "f", value) for value in rules_in(traced.program.jaxpr)]
+    behind = [getattr(value, "f", value) for value in rules_in(as_program(traced))]
     return any(map(is_users, reachable_from(behind)))
 
 
@@ -143,7 +143,7 @@ def measured(traced: TracedGraph) -> Conformance:
 
     What was traced in float64, because nothing else was said, is compared in float32 as well.
     """
-    code = [*filter(is_users, reachable_from([traced.fn, *rules_in(traced.program.jaxpr)]))]
+    code = [*filter(is_users, reachable_from([traced.fn, *rules_in(as_program(traced))]))]
     if not code:
         return Conformance((ONLY_LIBRARIES,))
     try:

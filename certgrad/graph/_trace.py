@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -127,6 +128,8 @@ class TracedGraph:
         return None
 
     def _check_equation(self, node: Node, equation: Equation) -> str | None:
+        if self._as_equation(node, equation):
+            return None
         where = f"node {node.id} ({node.name})"
         found: dict[Any, Operand] = {}
         if len(node.operands) != len(equation.eqn.invars):
@@ -149,6 +152,21 @@ class TracedGraph:
         if len(node.outputs) != len(equation.output_types):
             return f"{where} declares {len(node.outputs)} outputs; its equation has {len(equation.output_types)}"
         return None
+
+    def _as_equation(self, node: Node, equation: Equation) -> bool:
+        """At a glance: it reads distinct values of the very types that the equation takes, and its own numbers."""
+        operands, types, literals = node.operands, equation.operand_types, equation.literals
+        if len(operands) != len(types) or len(equation.variables) + equation.scalars != len(types):
+            return False
+        nodes = self.ir.nodes
+        for k, operand in enumerate(operands):
+            if type(operand) is Ref:
+                if literals[k] is not None or nodes[operand.node].outputs[operand.output] is not types[k]:
+                    return False
+            elif operand is not literals[k] and operand != literals[k]:
+                return False
+        outputs = equation.output_types
+        return node.outputs is outputs or node.outputs == outputs
 
     def __str__(self) -> str:
         return str(self.ir)
@@ -248,9 +266,9 @@ class Shared:
         self.params: dict[Equation, dict[str, str]] = {}
         self.outputs: dict[Equation, list[ArrayType]] = {}
         self.ops: dict[Equation, tuple[Any, dict[str, Any]] | None] = {}
-        self.literals: dict[int, Literal] = {}
+        self.literals: dict[Any, Literal] = {}
         self.atoms: dict[int, Any] = {}
-        """JAX's literal behind each of ours, by identity."""
+        """One of JAX's literals behind each of ours, by identity."""
         self.kept: list[Any] = []
 
     def equation(self, eqn: Any, original: Any, jaxpr: Any) -> Equation:
@@ -338,10 +356,10 @@ class _Builder:
             return env[atom]
         if np.ndim(atom.val):
             return self.constant(atom, atom.val)
-        found = self.shared.literals.get(id(atom))
+        key = (np.asarray(atom.val).tobytes(), atom.aval)
+        found = self.shared.literals.get(key)
         if found is None:
-            self.shared.kept.append(atom)
-            found = self.shared.literals[id(atom)] = literal_of(atom)
+            found = self.shared.literals[key] = literal_of(atom)
             self.shared.atoms[id(found)] = atom
         return found
 
@@ -442,6 +460,20 @@ def nodes_of(traced: TracedGraph) -> Iterator[Node]:
         yield node
         for body in traced.bodies.get(node.id, ()):
             yield from nodes_of(body)
+
+
+def equations_in(traced: TracedGraph) -> list[Equation]:
+    """The equations of the nodes, each once, with those of graphs inside nodes: nodes that do the same share one."""
+    found = dict.fromkeys(traced.equations.values())
+    for bodies in traced.bodies.values():
+        for body in bodies:
+            found |= dict.fromkeys(equations_in(body))
+    return [*found]
+
+
+def as_program(traced: TracedGraph) -> Any:
+    """A jaxpr of those equations, in no order, for what looks at each that a program has."""
+    return SimpleNamespace(eqns=[equation.eqn for equation in equations_in(traced)])
 
 
 def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:

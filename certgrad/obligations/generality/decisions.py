@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from certgrad.errors import CertgradError, TraceError
 from certgrad.hypotheses.size_texts import names_in, size_at
@@ -33,7 +33,7 @@ from certgrad.obligations.terms.polynomials import Atom, Poly, number
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import max_over, open_sum, sum_over
-from certgrad.obligations.tracing.jax_internals import Decision, DimExpr, dim_poly, serialised_all
+from certgrad.obligations.tracing.jax_internals import Decision, DimExpr, Program, dim_poly, serialised_all
 
 from .instances import Instance, evaluate_size
 
@@ -42,6 +42,12 @@ if TYPE_CHECKING:
 
 Fixed = dict[str, str]
 """Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
+
+
+class HasPrograms(Protocol):
+    """Traced programs, by name."""
+
+    def all(self) -> dict[str, Program]: ...
 
 
 class Sample(dict[str, str]):
@@ -211,6 +217,17 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
                     more = Sample(more, text if solution is None else getattr(fixed, "question", text))
                 out.setdefault(f"{sorted(more.items())}{' sampled' * isinstance(more, Sample)}", more)
     return [out[k] for k in sorted(out)]
+
+
+def answered_otherwise(programs: HasPrograms, fixed: Fixed) -> bool:
+    """Whether some recorded question has another answer where dimensions are what `fixed` says, or nobody can tell."""
+    values = {n: _read(v) for n, v in fixed.items()}
+    whole = all(v.isdigit() for v in fixed.values())
+    for decision in (d for program in programs.all().values() for d in program.decisions):
+        there = None if decision.difference is None else _set(decision.difference, values)
+        if there is None or there.is_zero or (whole and there.constant() is None):
+            return True
+    return False
 
 
 def examined(decision: Decision) -> bool:
