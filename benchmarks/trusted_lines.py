@@ -90,7 +90,7 @@ RUN = {
     "sizes as polynomials": (("obligations/terms/*", "obligations/assume/*"), "two sizes that count as one"),
     "points, complex numbers": (("**/*",), "any of these"),
 }
-"""What runs beside these when a rule of a user is printed. Which files are called is measured; these are groups."""
+"""What runs beside these when a user's rule is printed: groups of the files that are seen to be called."""
 RULES = ROOT / "tests" / "coq" / "rules_for_coq.py"
 EVALUATED = {f"specification/{name}.py" for name in ("evaluate", "numbers", "document", "examples", "text")}
 """The specification as numbers and as a page: nothing that is printed for Coq comes from it."""

@@ -54,6 +54,9 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except CertgradError as error:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(error.exit_code) from None
+        except SystemExit as error:  # of code that was imported or traced: what it says is no verdict
+            typer.echo(f"error: the code of the target ends the program: sys.exit({error.code!r}).", err=True)
+            raise typer.Exit(ExitCode.USAGE) from None
         except InternalError as error:
             _report(error)
             raise typer.Exit(ExitCode.INTERNAL) from None

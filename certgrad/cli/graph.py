@@ -112,7 +112,7 @@ def _from_file(place: str) -> Any:
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _unimportable(place, error) from None
     finally:
         sys.path.pop(0)
@@ -125,13 +125,13 @@ def _from_name(place: str) -> Any:
     sys.path.insert(0, "")
     try:
         return importlib.import_module(place)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _unimportable(place, error) from None
     finally:
         sys.path.remove("")
 
 
-def _unimportable(place: str, error: Exception) -> UsageError:
+def _unimportable(place: str, error: BaseException) -> UsageError:
     return UsageError(
         f"{place} cannot be imported: {describe(error)}. Run `python {place}` to see where, and mend it first."
     )

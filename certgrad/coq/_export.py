@@ -112,7 +112,7 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
     """
     if certificate.checksum != checksum(certificate):
         return not_printed(certificate, EDITED)
-    if any(len(cases) != len(subject.cases) for cases in (certificate.traced, *(c.cases for c in certificate.claims))):
+    if {len(certificate.traced), *(len(claim.cases) for claim in certificate.claims)} != {len(subject.cases)}:
         return not_printed(certificate, "its cases are not the declared ones")
     sections = []
     several = len(subject.cases) > 1

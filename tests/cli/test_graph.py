@@ -175,3 +175,19 @@ def test_specs_of_nested_arguments(certgrad: Run, tmp_path: Path) -> None:
         broken = certgrad("graph", target, "--spec", spec, "--spec", "batch: (n d, n m)")
         assert broken.code == 2
         assert said in broken.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys\nsys.exit(0)\n", "cannot be imported: SystemExit: 0"),
+        ("import sys\ndef f(x):\n    sys.exit(0)\n", "error: the code of the target ends the program: sys.exit(0)."),
+        ("def f(x):\n    raise SystemExit\n", "error: the code of the target ends the program: sys.exit(None)."),
+    ],
+)
+def test_code_that_ends_the_program_is_no_pass(certgrad: Run, tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "ending.py"
+    path.write_text(text)
+    done = certgrad("graph", f"{path}:f", "--spec", "x: n")
+    assert done.code == 2
+    assert message in done.err
