@@ -23,11 +23,11 @@ from certgrad.obligations.points import arguments
 from certgrad.obligations.tracing.jax_internals import (
     computed_by,
     kind_of,
-    operations,
     scan_loop,
     typed,
     wide_floats,
 )
+from certgrad.obligations.tracing.jax_internals._operations import operations
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
 """The sizes of the dimensions in a call: the first at which the function is the program that was traced."""
