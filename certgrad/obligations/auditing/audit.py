@@ -162,7 +162,7 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
     for case, instances in zip(op.cases, traces.families, strict=True):
         results, scope, programs, general = proved_case(traces, instances, record)
         texts += programs
-        identities.append(_identity(op, case, general))
+        identities.append(_identity(op, case, traces.apart(instances.prove[0], general)))
         for kind in op.kinds:
             claims[kind].append(case_claim(case, scope, results[kind]))
     finished = [joined_claim(op, kind, claims[kind], record) for kind in op.kinds]

@@ -141,6 +141,17 @@ class Traces:
             raise found
         return found
 
+    def apart(self, instance: Instance, programs: Programs) -> Programs:
+        """The programs with the primal and the vjp traced by one call each, as the second check traces them."""
+        shapes = instance.shapes()
+        rules = self.op.rules(shapes.statics)
+        if rules.both is None or rules.primal is None:
+            return programs
+        outputs = programs.forward.jaxpr.outvars
+        wide = not outputs or str(outputs[0].aval.dtype) == "float64"
+        with sizes_as_integers(reachable(self.op)):
+            return trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", wide)
+
     def again(self, instance: Instance, wide: bool | None = None) -> Trace | CertgradError:
         """Another trace at an instance, or the error in its place: the first one, unless the rule is impure."""
         return self._new(instance, Spec(*self._places[id(instance)], (), self.wide if wide is None else wide))

@@ -1,4 +1,4 @@
-"""Calls are compared up to the rounding of what is computed: of products that cancel, more than of what is left."""
+"""Calls are compared up to the rounding of what is computed: of products that cancel, more than is left of them."""
 
 from collections.abc import Callable
 from typing import Any
