@@ -24,7 +24,7 @@ from certgrad.obligations.conformance import (
 )
 from certgrad.obligations.generality.guards import unlike_its_traces
 from certgrad.obligations.generality.reach import is_users, reachable_from, rules_in
-from certgrad.obligations.generality.surroundings import asks_for_surroundings
+from certgrad.obligations.generality.surroundings import asks_for_surroundings, tells_numbers
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.signatures.cases import Case
@@ -147,8 +147,9 @@ def measured(traced: TracedGraph) -> Conformance:
     if not code:
         return Conformance((ONLY_LIBRARIES,))
     try:
-        if rules_of_users(traced) or asks_for_surroundings(code):
-            return _with_gradients(traced)
+        telling = tells_numbers(code)
+        if telling or rules_of_users(traced) or asks_for_surroundings(code):
+            return _with_gradients(traced, None if telling else TRACES)
         return called_alone(GraphSubject(traced), traced, _claimed(traced))
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))
@@ -163,14 +164,14 @@ def _claimed(traced: TracedGraph) -> tuple[str, ...]:
     return WIDTHS if dtype == "float64" and not told and not draws(traced) else (dtype,)
 
 
-def _with_gradients(traced: TracedGraph) -> Conformance:
-    """The function and its gradient, compared with traces at numbers and with one call in each dtype."""
+def _with_gradients(traced: TracedGraph, sizes: int | None) -> Conformance:
+    """The function and its gradient, compared with traces at so many sizes and with one call in each dtype."""
     traces = Traces(GraphSubject(traced))
     claimed = _claimed(traced)
     traces.wide = claimed[0] == "float64"
     subject = Compared([traces], traces.families[0].prove[0])
     why = uncalled(traced) or _uncalled_in(traced, claimed[0])
-    effort = Effort(TRACES, 0 if why else len(claimed), either=traced.specs.wide and not why)
+    effort = Effort(sizes, 0 if why else len(claimed), either=traced.specs.wide and not why)
     found = conformance(subject, claimed, effort)
     if not why or found.difference is not None:
         return found

@@ -27,6 +27,11 @@ def by(answer):
 ASKS = {
     "a size, which is a case of its own": (by(lambda x: x.shape[0] == 3), "proved", "(n, d) = (4, 3)"),
     "whether a size is odd": (by(lambda x: x.shape[0] % 2), "proved", "(n, d) = (3, 2)"),
+    "a number that is 9": (
+        by(lambda x: jax.core.is_constant_dim(x.shape[0]) and x.shape[0] == 9),
+        "unproved",
+        "at (n, d) = (9, ",
+    ),
     "a rank": (by(lambda x: x.ndim == 2), "proved", "(n, d) = (3, 2)"),
     "the platform": (by(lambda x: jax.default_backend() == "gpu"), "unproved", "it asks for the platform"),
     "how often it was called": (Counter(), "unproved", "it returns something else"),

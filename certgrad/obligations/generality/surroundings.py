@@ -12,7 +12,7 @@ from typing import Any
 import jax
 from jax.extend import backend
 
-from .reach import code_in
+from .reach import code_in, loads
 
 ANSWERS: dict[int, Any] = {
     id(value): value
@@ -37,9 +37,20 @@ _NAMES = frozenset(
 )
 
 
+_TELLING = frozenset("is_constant_dim is_constant_shape is_symbolic_dim is_symbolic_shape is_dim _DimExpr".split())
+"""What tells the two apart. Code that does is compared at all sizes that its integers suggest."""
+
+
 def asks_for_surroundings(functions: Iterable[FunctionType]) -> bool:
     """Some of these functions name, by themselves, what answers for the surroundings."""
     return any(_asks(f) for f in functions)
+
+
+def tells_numbers(functions: Iterable[FunctionType]) -> bool:
+    """Some of these functions name what tells a size that is a number from a symbolic one."""
+    return any(
+        not _TELLING.isdisjoint(names) for f in functions for names in (*loads(f.__code__), f.__code__.co_freevars)
+    )
 
 
 def _asks(function: FunctionType) -> bool:
