@@ -39,9 +39,9 @@ FLOORS = {
     "generality": "shapes or dtypes that nothing was shown of",
     "auditing": "a verdict or hypothesis lost on the way",
     "wording": "a hypothesis that reads as another one",
-    "../_pallas": "a Pallas kernel that means something else",
-    "../_devices": "a map over devices that means something else",
-    "../_complex": "complex numbers that mean something else",
+    "../jaxpr/pallas": "a Pallas kernel that means something else",
+    "../jaxpr/devices": "a map over devices that means something else",
+    "../jaxpr/complex_numbers": "complex numbers that mean something else",
 }
 """What stands between a rule and a wrong `proved`, with what an error there would be."""
 OUTSIDE = {
@@ -51,7 +51,7 @@ OUTSIDE = {
     "cache": "verdicts remembered (`--no-cache` does without)",
 }
 
-SPECIFIED = ("specification/**/*.py", "_lu_solver.py", "_same_program.py")
+SPECIFIED = ("specification/**/*.py", "jaxpr/lu_solver.py", "jaxpr/same_program.py")
 WHOLE = (
     "coq/_graph.py",
     "coq/_graphs.py",

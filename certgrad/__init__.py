@@ -7,15 +7,15 @@ PYTEST_DONT_REWRITE: `certgrad run -m pytest` has imported it before pytest begi
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from certgrad._audit import audit, audit_op
-    from certgrad._solves import solves
     from certgrad.accel import compile_graph
     from certgrad.graph import certify, trace
+    from certgrad.jaxpr.solves import solves
     from certgrad.obligations import obligation
     from certgrad.obligations.verify import verify
     from certgrad.ops import axis_of, case, op, registry
@@ -37,7 +37,7 @@ _PUBLIC = {
     "op": "ops",
     "real": "rules",
     "registry": "ops",
-    "solves": "_solves",
+    "solves": "jaxpr.solves",
     "trace": "graph",
     "train": "training",
     "verify": "obligations.verify",

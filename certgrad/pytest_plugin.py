@@ -22,9 +22,9 @@ from certgrad.errors import CertgradError
 
 if TYPE_CHECKING:
     from certgrad.recording import Record
+    from certgrad.report.findings import Finding
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._find import Found
-    from certgrad.rules._findings import Finding
     from certgrad.rules._remembered import Memory
     from certgrad.rules._worker import RuleResult
 
@@ -204,7 +204,7 @@ class RuleItem(pytest.Item):
         """
         from certgrad.obligations.certificate import fails, ignoring, stated
         from certgrad.report import json
-        from certgrad.rules._findings import ERRORS, UNSEEN, findings_of
+        from certgrad.report.findings import ERRORS, UNSEEN, findings_of
 
         result = self._audited()
         own, second = (json.decode(one) if one else None for one in (result.certificate, result.second))

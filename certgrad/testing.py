@@ -63,8 +63,8 @@ def assert_certified(
 def _certified(function: Callable, report: Report, sizes: Any, hypotheses: Sequence[str] | None) -> Report:
     """The report, if it is one that passes. Raises AssertionError."""
     from certgrad.obligations.certificate import AT_SIZES
+    from certgrad.report.findings import NO_GRADIENT
     from certgrad.rules._accepted import accepted
-    from certgrad.rules._findings import NO_GRADIENT
 
     passed = accepted(function, report)
     if any(c.verdict in ("refuted", "unproved") and c.code not in passed for c in report.claims):

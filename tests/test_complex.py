@@ -14,8 +14,8 @@ from jax import lax
 from jax._src.lax import linalg
 
 import certgrad
-from certgrad._complex import NoPairsError, has_complex, on_pairs
 from certgrad.errors import SignatureError
+from certgrad.jaxpr.complex_numbers import NoPairsError, has_complex, on_pairs
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 

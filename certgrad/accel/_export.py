@@ -22,7 +22,7 @@ from jax import export
 from certgrad.accel._compile import CompiledGraph
 from certgrad.errors import CertgradError, UsageError
 from certgrad.graph.certificate import GraphCertificate, decode, encode
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 
 FORMAT = 1
 MANIFEST, CERTIFICATE = "manifest.json", "certificate.json"

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from certgrad.exhibits.data import Exhibit
     from certgrad.obligations.certificate import Certificate
     from certgrad.report.audited import Place
+    from certgrad.report.findings import Finding, Remark
     from certgrad.rules._baseline import Looked
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._find import Found
-    from certgrad.rules._findings import Finding, Remark
     from certgrad.rules._worker import RuleResult
 
 
@@ -66,14 +66,14 @@ class Rule:
     @property
     def missing(self) -> bool:
         """It is a rule, and no module that does not import, and could not be audited."""
-        from certgrad.rules._findings import UNSEEN
+        from certgrad.report.findings import UNSEEN
 
         return self.certificate is None and ":" in self.name and any(r.code in UNSEEN for r in self.remarks)
 
     @property
     def findings(self) -> "list[Finding]":
         """What is not proved, and what is remarked."""
-        from certgrad.rules._findings import findings_of
+        from certgrad.report.findings import findings_of
 
         return findings_of(self.name, self.certificate, self.remarks)
 
@@ -111,8 +111,8 @@ class Code:
     @property
     def looked(self) -> "Looked":
         """Where a rule would have been found."""
+        from certgrad.report.findings import UNSEEN
         from certgrad.rules._baseline import Looked
-        from certgrad.rules._findings import UNSEEN
 
         unseen = [rule.name for rule in self.rules if any(r.code in UNSEEN for r in rule.remarks)]
         return Looked(tuple(self.names), tuple(unseen))

@@ -11,7 +11,7 @@ from certgrad.cli import _code, _console, _library, _options
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import Certificate, checksum
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 
 if TYPE_CHECKING:
     from certgrad.coq import File, Kernel, Result

@@ -12,7 +12,7 @@ import typer
 from certgrad.cli import _console, _coq, _library, _options
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 
 if TYPE_CHECKING:
     from certgrad.coq import File, Result

@@ -51,8 +51,8 @@ def page(directory: Path, jobs: int | None, *, check: bool) -> None:
     Raises UsageError where the page cannot be written.
     """
     from certgrad.cli import _run
+    from certgrad.process.files import write_atomically
     from certgrad.report import jax
-    from certgrad.report.files import write_atomically
 
     target = directory / jax.FILE
     present = target.read_text(encoding="utf-8") if target.is_file() else ""

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from certgrad._processors import available
 from certgrad.cli import _complete
 from certgrad.errors import UsageError
+from certgrad.process.processors import available
 
 DEFAULT_CACHE = Path(".certgrad_cache")
 AUTO = 0

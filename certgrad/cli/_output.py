@@ -13,7 +13,7 @@ import typer
 import certgrad
 from certgrad import _plugins
 from certgrad.errors import UsageError
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 
 if TYPE_CHECKING:
     from certgrad.report.audited import Audit

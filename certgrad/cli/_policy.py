@@ -12,11 +12,11 @@ from certgrad.cli._code import Code, Rule
 from certgrad.cli._select import Selection
 from certgrad.obligations.certificate import HOLDS, ORDER, VerdictName, fails
 from certgrad.report.audited import Audited, Remarked
-from certgrad.rules._findings import ERRORS
+from certgrad.report.findings import ERRORS
 
 if TYPE_CHECKING:
+    from certgrad.report.findings import Finding
     from certgrad.rules._configuration import Configuration
-    from certgrad.rules._findings import Finding
 
 
 @dataclass(frozen=True)

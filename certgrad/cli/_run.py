@@ -12,11 +12,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from certgrad._processors import available
-from certgrad._threads import without_collection
 from certgrad.cli import _coq, _dask, _library, _options
 from certgrad.cli._errors import InternalError, describe
 from certgrad.errors import CertgradError
+from certgrad.process.processors import available
+from certgrad.process.threads import without_collection
 from certgrad.report import json
 from certgrad.report.audited import Audited
 

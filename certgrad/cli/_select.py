@@ -9,7 +9,7 @@ import msgspec
 
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import CODES, Certificate, Claim, ignoring, sealed, worst
-from certgrad.rules._findings import ALL_CODES
+from certgrad.report.findings import ALL_CODES
 
 _CODE = re.compile(r"[Cc][Gg]\d*")
 LIBRARY = "op of the library, no rule that was found, and is no code. `certgrad list` shows the ops"

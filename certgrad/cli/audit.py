@@ -16,8 +16,8 @@ from certgrad.errors import CertgradError, UsageError
 if TYPE_CHECKING:
     from certgrad.cli._select import Selection
     from certgrad.report.audited import Audited
+    from certgrad.report.findings import Finding
     from certgrad.rules._configuration import Configuration
-    from certgrad.rules._findings import Finding
 
 
 class Failing(StrEnum):

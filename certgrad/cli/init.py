@@ -10,7 +10,7 @@ import typer
 from certgrad.cli import _code, _console, _starting
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 
 if TYPE_CHECKING:
     from certgrad.cli._code import Rule

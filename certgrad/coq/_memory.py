@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 
 from ._export import Section
 from ._library import Library, sources

@@ -65,7 +65,7 @@ def export_torch(
             that dtype, or it cannot be written for all sizes.
     """
     from certgrad.exports._torch._export import source_of
-    from certgrad.report.files import write_atomically
+    from certgrad.process.files import write_atomically
 
     write_atomically(Path(path), source_of(exported(compiled, "vjp", sizes, _real(dtype))).encode())
     return Path(path)

@@ -11,7 +11,6 @@ import jax
 import numpy as np
 
 from certgrad._subject import Subject
-from certgrad._threads import ALONE
 from certgrad.graph._cases import OneProgram
 from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.obligations.balls._draw import seeded
@@ -28,6 +27,7 @@ from certgrad.obligations.tracing.jax_internals import (
     wide_floats,
 )
 from certgrad.obligations.tracing.jax_internals._operations import operations
+from certgrad.process.threads import ALONE
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
 """The sizes of the dimensions in a call: the first at which the function is the program that was traced."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from certgrad._threads import without_collection
 from certgrad.errors import TraceError
 from certgrad.graph._at_arrays import at_arrays
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas
@@ -39,6 +38,7 @@ from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sampl
 from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import versions
+from certgrad.process.threads import without_collection
 
 LARGE = ". Each takes long at these sizes: with the batch left open, as in `n 3 64 64`, more are tried"
 CERTIFIED_TOO = "Where {}, the function is another program than this graph. That one was certified too."

@@ -17,7 +17,6 @@ from typing import Any
 
 import certgrad
 from certgrad._subject import OF_RULES
-from certgrad._threads import without_collection
 from certgrad.errors import TraceError
 from certgrad.graph._certify import Certification, certification
 from certgrad.graph._conclusions import ASSUMPTIONS
@@ -52,6 +51,7 @@ from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import versions, wide_floats
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
 from certgrad.ops._composed import Composed
+from certgrad.process.threads import without_collection
 from certgrad.signatures.cases import Case
 
 ELSEWHERE = (

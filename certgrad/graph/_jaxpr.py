@@ -21,10 +21,9 @@ from jax.errors import InconclusiveDimensionOperation
 from jax.extend import core as jex
 
 import certgrad
-from certgrad._jax_compat import LINEAR
-from certgrad._threads import Kept
 from certgrad.graph._numbers import Numbers, OwnNumbers
 from certgrad.graph.ir import ArrayType, Literal
+from certgrad.jaxpr.linear import LINEAR
 from certgrad.obligations.generality.instances import evaluate_size
 from certgrad.obligations.tracing.jax_internals import (
     DimExpr,
@@ -39,6 +38,7 @@ from certgrad.obligations.tracing.jax_internals import (
     sampler,
     symbols,
 )
+from certgrad.process.threads import Kept
 
 Dims = Mapping[str, Any]
 _OPERATIONS = ("floordiv", "mod", "max", "min")

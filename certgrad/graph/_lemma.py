@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from certgrad._threads import Kept
 from certgrad.graph import _jaxpr
 from certgrad.graph._family import Family, families_of, is_symbolic, structure
 from certgrad.graph._jaxpr import Equation
@@ -14,6 +13,7 @@ from certgrad.obligations.generality.decisions import Fixed
 from certgrad.obligations.tracing.jax_internals import (
     wide_floats,
 )
+from certgrad.process.threads import Kept
 
 from ._interpreted import output_signs
 from ._operation import Operation, operation_key, own_table, with_renamed

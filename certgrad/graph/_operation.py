@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._patterns import choices, sees_zeros, too_many
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._family import symbol
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules, sees_used_outputs
+from certgrad.jaxpr.patterns import choices, sees_zeros, too_many
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Programs, trace_rules
 from certgrad.obligations.tracing.jax_internals import (

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._patterns import sees_zeros
 from certgrad._subject import OF_RULES
 from certgrad.errors import CertgradError
 from certgrad.graph._induction import Induction
 from certgrad.graph._satisfiable import holding
 from certgrad.graph._subject import GraphSubject
 from certgrad.graph.certificate import Lemma, Step, all_steps
+from certgrad.jaxpr.patterns import sees_zeros
 from certgrad.obligations.auditing.witnesses import as_data, inputs_of, programs_at
 from certgrad.obligations.balls import BallError, find_witness
 from certgrad.obligations.balls._draw import MOST_ENTRIES

@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad._nested import BRACKETS, nested
 from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations.tracing.jax_internals import key_dtype, kind_of
 from certgrad.signatures.fit import fits
+from certgrad.signatures.nested import BRACKETS, nested
 from certgrad.signatures.signature import ArraySpec, Dim, Signature, Star, named_dtype, parse
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(.*)", re.DOTALL)

@@ -12,7 +12,6 @@ import jax
 import msgspec
 import numpy as np
 
-from certgrad._threads import without_collection
 from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _jaxpr
 from certgrad.graph._family import INLINED
@@ -37,6 +36,7 @@ from certgrad.obligations.tracing.jax_internals import (
     wide_floats,
 )
 from certgrad.obligations.tracing.jax_internals import trace as trace_program
+from certgrad.process.threads import without_collection
 
 _KINDS: dict[str, Kind] = {
     "custom_jvp_call": "custom_jvp",

@@ -5,7 +5,7 @@ Submodules load on first use: `verify` and `balls` run without the calculus.
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from .auditing.audit import audit

@@ -16,7 +16,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad._jax_compat import LINEAR, linear_program
+from certgrad.jaxpr.linear import LINEAR, linear_program
 from certgrad.obligations.balls import RULES
 
 from .balls._indexing import absent, read_at, written_at

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from certgrad._jax_compat import Arrays, Linear, call_linear
 from certgrad.errors import RuleError
+from certgrad.jaxpr.linear import Arrays, Linear, call_linear
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Op

@@ -5,7 +5,7 @@ Submodules load on first use: a program that is recorded decides itself when JAX
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from ._audit import Recorded, audited

@@ -16,14 +16,14 @@ from typing import Any
 
 from jax._src import config
 
-from certgrad._closures import kind_of_rule
+from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.obligations.certificate import ORDER, PROOFS
+from certgrad.report.findings import LEFT_OUT, Remark
 from certgrad.rules._at_sizes import at_these
 from certgrad.rules._by_name import Examination, examined, not_audited
 from certgrad.rules._configuration import nearest
 from certgrad.rules._declaration import Declaration, declaration_of
 from certgrad.rules._find import Found, name_in, rules_of_module
-from certgrad.rules._findings import LEFT_OUT, Remark
 from certgrad.rules._layers import place_of, plain_function, unwrapped
 from certgrad.rules._offered import imported
 from certgrad.rules._worker import RuleResult, result_of

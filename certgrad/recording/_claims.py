@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad._closures import kind_of_rule
 from certgrad.errors import CertgradError
+from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.rules._by_name import RECORDED
 from certgrad.rules._declaration import Declaration
 from certgrad.rules._statics import Each, each, real

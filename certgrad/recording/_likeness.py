@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from certgrad._closures import captured
+from certgrad.jaxpr.closures import captured
 from certgrad.obligations.generality.reach import loads
 
 MAX_DEPTH = 12

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import jax
 import numpy as np
 
-from certgrad._closures import captured, kind_of_rule
+from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.rules._layers import plain_function
 
 from ._likeness import Likeness, found_by

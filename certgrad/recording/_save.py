@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from certgrad.errors import UsageError
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 from certgrad.rules._written import UnwritableError, entries, text
 
 from ._audit import Recorded, shown

@@ -9,9 +9,9 @@ import msgspec
 
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import AT_SIZES, Certificate
+from certgrad.process.files import write_atomically
 from certgrad.report import json, markdown, trust
 from certgrad.report.audited import count, findings_of, summary
-from certgrad.report.files import write_atomically
 from certgrad.report.text import block
 
 if TYPE_CHECKING:

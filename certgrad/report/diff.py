@@ -14,8 +14,8 @@ import msgspec
 from certgrad.hypotheses.implication import implies
 from certgrad.obligations.certificate import AT_SIZES, HOLDS, PROOFS, CaseClaim, Certificate, Claim, stated
 from certgrad.report.audited import Remarked, case_name, is_discharged
+from certgrad.report.findings import LEFT_OUT, NO_GRADIENT, OF_IDEAL, UNSEEN
 from certgrad.report.wording import number, symbols
-from certgrad.rules._findings import LEFT_OUT, NO_GRADIENT, OF_IDEAL, UNSEEN
 
 FORMAT = 1
 """Version of the document of `certgrad diff --format json`."""

@@ -8,10 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from certgrad.obligations.certificate import CaseClaim, Claim, fails, stated
+from certgrad.report import findings as _findings
 from certgrad.report.audited import Audit, Audited, Place, Remarked, case_name, findings_of, is_discharged
 from certgrad.report.codes import CODES, REMARKS
 from certgrad.report.text import fields, witness_rows
-from certgrad.rules import _findings
 
 
 class Level(StrEnum):

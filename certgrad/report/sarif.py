@@ -12,8 +12,8 @@ import msgspec
 
 from certgrad.report.audited import Audit
 from certgrad.report.codes import CODES, REMARKS, Code
+from certgrad.report.findings import ERRORS
 from certgrad.report.problems import Problem, ignored, path, problems
-from certgrad.rules._findings import ERRORS
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"

@@ -6,7 +6,7 @@ what is looked at where one is not.
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from ._approximation import approximation, ideals_of

@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from certgrad.errors import UsageError
+from certgrad.report.findings import NO_GRADIENT, Finding, Remark, findings_of
 
 from . import _baseline
 from ._configuration import Configuration, nearest
 from ._declaration import Declaration, declaration_of
-from ._findings import NO_GRADIENT, Finding, Remark, findings_of
 from ._ignores import ignores_of
 from ._layers import place_of, plain_function, unwrapped
 from ._report import Report

@@ -12,9 +12,8 @@ from pathlib import Path
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.report.files import write_atomically
-
-from ._findings import ALL_CODES, Finding
+from certgrad.process.files import write_atomically
+from certgrad.report.findings import ALL_CODES, Finding
 
 FORMAT = 1
 DEFAULT = "certgrad-baseline.json"

@@ -14,12 +14,21 @@ from certgrad._audit import audit
 from certgrad._subject import is_op
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import CODES, ORDER, CaseClaim, Certificate, sealed
+from certgrad.report.findings import (
+    INFERRED,
+    LEFT_OUT,
+    MISDECLARED,
+    NO_GRADIENT,
+    NOT_AUDITED,
+    OF_IDEAL,
+    Remark,
+    unaudited,
+)
 
 from ._approximation import Declared
 from ._check import check
 from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
-from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, OF_IDEAL, Remark, unaudited
 from ._ignores import ignores_of, without_ignored
 from ._infer import ORIGIN as INFERRED_BY
 from ._infer import inferred as infer

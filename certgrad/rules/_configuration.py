@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from certgrad.errors import UsageError
+from certgrad.report.findings import ALL_CODES, REMARKS
 
 from ._baseline import DEFAULT
 from ._declaration import Declaration
-from ._findings import ALL_CODES, REMARKS
 from ._isolated import Budget
 from ._statics import from_table
 

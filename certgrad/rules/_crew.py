@@ -15,7 +15,7 @@ from queue import SimpleQueue
 
 import msgspec
 
-from certgrad._processors import available
+from certgrad.process.processors import available
 
 from ._isolated import Budget, Ended, Worker
 from ._worker import Begun, Event, Failure, Request, RuleResult, Seen, Shown, left_out

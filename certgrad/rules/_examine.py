@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad._patterns import sees_zeros
 from certgrad.errors import SignatureError, UsageError
+from certgrad.jaxpr.patterns import sees_zeros
 from certgrad.obligations.generality.instances import evaluate_size, family
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.tracing.jax_internals import key_dtype, primitives_of, symbols, trace

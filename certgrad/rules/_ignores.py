@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from certgrad.obligations.certificate import Certificate, ignoring
-
-from ._findings import ALL_CODES, IGNORED, Remark
+from certgrad.report.findings import ALL_CODES, IGNORED, Remark
 
 _COMMENT = re.compile(r"#\s*certgrad:\s*ignore\b\s*(\[([^\]]*)\])?\s*(.*)")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import jax
 
-from certgrad._closures import captured, kind_of_rule
 from certgrad._subject import is_op
+from certgrad.jaxpr.closures import captured, kind_of_rule
 
 
 def unwrapped(function: Any) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from certgrad._jax_programs import scan_counts
-from certgrad._solves import NAME as MARKED
+from certgrad.jaxpr.programs import scan_counts
+from certgrad.jaxpr.solves import NAME as MARKED
 from certgrad.obligations.auditing.numeric import Numeric, numeric
 from certgrad.obligations.certificate import CaseClaim, Claim, sealed, worst
 from certgrad.obligations.generality.instances import family

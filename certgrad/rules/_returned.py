@@ -9,8 +9,8 @@ from typing import Any
 
 import jax
 
-from certgrad._threads import one_at_a_time
 from certgrad.obligations.tracing.jax_internals import own_lines
+from certgrad.process.threads import one_at_a_time
 
 
 @one_at_a_time

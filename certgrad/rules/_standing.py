@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from certgrad import rules
-from certgrad._closures import kind_of_rule
+from certgrad.jaxpr.closures import kind_of_rule
 
 from ._layers import parameters_of
 from ._parameters import POSITIONAL

@@ -16,8 +16,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from certgrad._closures import captured
 from certgrad.errors import UsageError
+from certgrad.jaxpr.closures import captured
 
 MAX_CASES = 64
 MAX_SHOWN = 16

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from certgrad._nested import nested, split
 from certgrad.errors import SignatureError
+from certgrad.signatures.nested import nested, split
 from certgrad.signatures.signature import PARTS, ArraySpec, Signature, parse
 
 

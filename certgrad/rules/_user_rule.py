@@ -21,10 +21,10 @@ import jax
 import jax.numpy as jnp
 
 from certgrad import rules
-from certgrad._patterns import choices, too_many
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
 from certgrad.hypotheses.lengths import in_lengths
+from certgrad.jaxpr.patterns import choices, too_many
 from certgrad.obligations import tracing
 from certgrad.signatures.cases import Case
 

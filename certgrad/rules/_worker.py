@@ -20,8 +20,7 @@ import msgspec
 
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import HOLDS
-
-from ._findings import Remark, unaudited
+from certgrad.report.findings import Remark, unaudited
 
 if TYPE_CHECKING:
     from certgrad.obligations.certificate import Certificate

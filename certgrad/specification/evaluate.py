@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq
 
-from certgrad._threads import precision
+from certgrad.process.threads import precision
 
 from . import expression as e
 from . import numbers

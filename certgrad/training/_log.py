@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from certgrad.errors import CertgradError, UsageError
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 
 _NAMED = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 """JSON has no numbers for these."""

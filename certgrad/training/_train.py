@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.errors import UsageError
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 from certgrad.training._checkpoints import Checkpoints
 from certgrad.training._context import Context
 from certgrad.training._data import Batches, Data

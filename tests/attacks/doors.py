@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import certgrad
-from certgrad._threads import precision
 from certgrad.errors import CertgradError
 from certgrad.graph.certificate import GraphCertificate
 from certgrad.hypotheses.arithmetic import UnfitError
@@ -23,6 +22,7 @@ from certgrad.hypotheses.tree import Compare, Statement
 from certgrad.hypotheses.tree import arrays as arrays_in
 from certgrad.obligations.balls._errors import BallError, Undecided
 from certgrad.obligations.balls.statements import evaluate
+from certgrad.process.threads import precision
 from certgrad.training import SGD, certify_step
 
 from .attack import Attack

@@ -14,8 +14,8 @@ import yaml
 
 from certgrad.cli import _starting
 from certgrad.errors import UsageError
+from certgrad.report.findings import Remark
 from certgrad.rules import _crew
-from certgrad.rules._findings import Remark
 from certgrad.rules._worker import Begun, Failure, RuleResult, Seen
 from tests.cli.conftest import Result
 

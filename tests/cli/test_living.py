@@ -10,8 +10,8 @@ import pytest
 from certgrad.cli import _code
 from certgrad.obligations.certificate import Certificate, ignoring
 from certgrad.report import json
+from certgrad.report.findings import Remark
 from certgrad.rules import _crew
-from certgrad.rules._findings import Remark
 from certgrad.rules._worker import Begun, RuleResult, Seen
 from tests.cli.conftest import Library, Result
 from tests.report import fabricated

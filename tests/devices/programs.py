@@ -13,7 +13,7 @@ from jax._src.core import jaxpr_as_fun
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
-from certgrad._jax_lowerings import lowered, why_not
+from certgrad.jaxpr.lowerings import lowered, why_not
 
 LINE, SQUARE = {"i": 4}, {"a": 2, "b": 2}
 BOTH = ("a", "b")

@@ -11,7 +11,7 @@ from jax import lax
 from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 
-from certgrad._jax_lowerings import idealised, lowered, why_not
+from certgrad.jaxpr.lowerings import idealised, lowered, why_not
 
 
 def test_programs_for_four_devices_are_read_as_they_run():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax._src.core import jaxpr_as_fun
 
-from certgrad._jax_lowerings import lowered, why_not
+from certgrad.jaxpr.lowerings import lowered, why_not
 
 from .kernels import MEANT, at_computed_rows, called
 

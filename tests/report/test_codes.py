@@ -1,8 +1,8 @@
 """Codes: one for every obligation, each meaning what the certificates say."""
 
 from certgrad.obligations import certificate
+from certgrad.report import findings as _findings
 from certgrad.report.codes import CODES, REMARKS
-from certgrad.rules import _findings
 
 
 def test_every_obligation_has_its_code_explained() -> None:

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from certgrad.errors import UsageError
+from certgrad.report.findings import Finding, Remark, findings_of
 from certgrad.rules import _baseline
 from certgrad.rules._baseline import Looked
-from certgrad.rules._findings import Finding, Remark, findings_of
 from tests.report import fabricated
 
 ONE = Finding("pkg.losses:f", "CG102", "refuted", "0123456789ab")

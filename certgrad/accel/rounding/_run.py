@@ -9,13 +9,13 @@ import jax
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad._jax_compat import LINEAR as OF_TANGENTS
-from certgrad._jax_compat import program_of
 from certgrad.accel.bounds._enclose import _CALLS, _DECIDED, Truths, _one
 from certgrad.accel.rounding._error import Error, Noise, remainder, zero
 from certgrad.accel.rounding._model import FAR, UP, Format, format_of
 from certgrad.accel.rounding._sums import BILINEAR, EXTREMA, LINEAR, of_extrema, of_linear, of_products
 from certgrad.accel.rounding._values import Rounded, known, middle, most, span, widened
+from certgrad.jaxpr.linear import LINEAR as OF_TANGENTS
+from certgrad.jaxpr.linear import program_of
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import Step, program

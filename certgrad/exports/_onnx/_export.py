@@ -16,7 +16,7 @@ from certgrad.exports._onnx import _control, _elementwise, _indexing, _products,
 from certgrad.exports._onnx._graph import Shared, Writer, info
 from certgrad.exports._programs import Exported, identifiers
 from certgrad.graph.certificate import GraphCertificate, decode, encode
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 
 OPSET = 18
 """The oldest that has all that is written: reductions whose axes are an operand, Pad along some axes. Of 2022, and so

@@ -15,12 +15,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from certgrad._threads import Kept
 from certgrad.errors import SignatureError, UsageError
 from certgrad.graph import _jaxpr
 from certgrad.graph._spec import Argument, split_name
 from certgrad.graph.ir import ArrayType
 from certgrad.obligations.tracing.jax_internals import symbols, wide_floats
+from certgrad.process.threads import Kept
 from certgrad.signatures.signature import ArraySpec, Dim, Star, parse
 
 Number = bool | int | float

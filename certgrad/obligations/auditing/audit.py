@@ -8,7 +8,6 @@ import msgspec
 
 import certgrad
 from certgrad._subject import Subject
-from certgrad._threads import without_collection
 from certgrad.obligations import auditing
 from certgrad.obligations.auditing.untraced import untraced
 from certgrad.obligations.certificate import (
@@ -33,6 +32,7 @@ from certgrad.obligations.terms.law import Law
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import versions
 from certgrad.obligations.verify.digest import case_digest
+from certgrad.process.threads import without_collection
 from certgrad.signatures.cases import Case
 
 from .attempts import OPEN, StillOpenError, plainly_refuted

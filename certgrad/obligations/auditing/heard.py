@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from certgrad._threads import without_collection
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import Claim
 from certgrad.obligations.generality.guards import untraceable
 from certgrad.obligations.generality.looks import Looks, digest_of, scope_of
 from certgrad.obligations.generality.traces import Traces
+from certgrad.process.threads import without_collection
 
 from .cases import proved_in
 from .measured import conformances, is_about, scope_with, unlike_what_runs

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from certgrad.obligations.balls._consistent import agrees_somewhere

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._jax_compat import LINEAR
-from certgrad._jax_programs import scan_counts
+from certgrad.jaxpr.linear import LINEAR
+from certgrad.jaxpr.programs import scan_counts
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._jax_lowerings import lowered
+from certgrad.jaxpr.lowerings import lowered
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._beyond import beyond

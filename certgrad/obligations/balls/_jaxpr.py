@@ -11,11 +11,11 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from certgrad import _complex
-from certgrad._jax_compat import Linear, program_of
-from certgrad._jax_random import is_key, key_dtype
-from certgrad._references import shares_references, without_references
-from certgrad._threads import Kept
+from certgrad.jaxpr import complex_numbers as _complex
+from certgrad.jaxpr.keys import is_key, key_dtype
+from certgrad.jaxpr.linear import Linear, program_of
+from certgrad.jaxpr.references import shares_references, without_references
+from certgrad.process.threads import Kept
 
 from ._errors import Unsupported
 from ._values import has_long, is_float

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._lu_solver import lu_solver
+from certgrad.jaxpr.lu_solver import lu_solver
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Undecided, Unsupported

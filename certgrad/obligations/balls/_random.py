@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from flint import fmpq
 
-from certgrad._jax_random import computed_draw, is_key, sampler
+from certgrad.jaxpr.keys import computed_draw, is_key, sampler
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from certgrad._on_demand import Table
 from certgrad.obligations.balls._values import Context, Value
+from certgrad.process.on_demand import Table
 
 Params = Mapping[str, Any]
 Rule = Callable[..., Value | list[Value]]

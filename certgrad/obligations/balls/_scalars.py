@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from flint import arb, fmpq, fmpz
 
-from certgrad._threads import precision as precision
 from certgrad.obligations.balls._errors import Undecided, Unsupported
+from certgrad.process.threads import precision as precision
 
 EXACT_BITS: Final = 4096
 """A rational that grows beyond this many bits is demoted to a ball."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad._complex import PI
+from certgrad.jaxpr.complex_numbers import PI
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import UNKNOWN

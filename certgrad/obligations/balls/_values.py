@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 
-from certgrad._jax_random import is_key, keys_from
+from certgrad.jaxpr.keys import is_key, keys_from
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
 

@@ -9,7 +9,7 @@ Submodules load on first use: the folder is tidied without the kernel.
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from certgrad.obligations.cache._cache import Cache

@@ -27,7 +27,7 @@ import jax
 import numpy as np
 from jax._src import tree_util
 
-from certgrad._closures import captured
+from certgrad.jaxpr.closures import captured
 
 from ._homes import UnknownError, home_of, library_name, package_state
 from ._names import Named

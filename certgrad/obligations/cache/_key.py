@@ -159,7 +159,15 @@ def _state_of(files: Sequence[Path]) -> list[tuple[str, int, int]]:
         return []
 
 
-_KERNEL = ("*.py", "_*/*.py", "hypotheses/*.py", "obligations/**/*.py", "ops/_*.py", "signatures/*.py")
+_KERNEL = (
+    "*.py",
+    "jaxpr/**/*.py",
+    "process/*.py",
+    "hypotheses/*.py",
+    "obligations/**/*.py",
+    "ops/_*.py",
+    "signatures/*.py",
+)
 """Everything in certgrad that an audit runs, apart from the ops themselves."""
 _PARTS = ("ops/[!_]*.py", "graph/**/*.py")
 

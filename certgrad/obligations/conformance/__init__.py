@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from certgrad._threads import ALONE
+from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
 from ._at_numbers import Difference, at_numbers, most_entries, unlike

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._closures import captured
+from certgrad.jaxpr.closures import captured
 
 from .reach import loads
 

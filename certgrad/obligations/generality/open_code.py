@@ -19,8 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad._closures import captured, kind_of_rule
 from certgrad._subject import Subject
+from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.obligations.generality.rank_blind import HIDDEN
 from certgrad.obligations.generality.reach import LIBRARIES, loads, parts, values_in
 from certgrad.obligations.generality.syntax import names_in, source_tree

@@ -19,8 +19,8 @@ from typing import Any
 
 import jax
 
-from certgrad._closures import captured
 from certgrad._subject import Subject, is_op
+from certgrad.jaxpr.closures import captured
 
 from .rank_flow import READS, Known, beyond_what_is_shown, followed, reads_rank_openly
 from .reach import LIBRARIES, loads, named_in, reachable

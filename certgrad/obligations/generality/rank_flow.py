@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 
-from certgrad._closures import captured
+from certgrad.jaxpr.closures import captured
 
 from .syntax import given_to, is_whole_number, library_call, name_of, names_in, nodes_of, with_ancestors
 

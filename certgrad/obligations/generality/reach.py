@@ -14,8 +14,8 @@ from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from certgrad._closures import captured
 from certgrad._subject import Subject, is_op
+from certgrad.jaxpr.closures import captured
 from certgrad.obligations.tracing.jax_internals import equations_of, from_library
 
 LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import arb
 
-from certgrad._threads import precision
 from certgrad.obligations.terms.atoms import Num
 from certgrad.obligations.terms.polynomials import Poly, number, poly_of
 from certgrad.obligations.terms.power import log_of, power
 from certgrad.obligations.terms.session import intern
+from certgrad.process.threads import precision
 
 DIGITS = {"float64": 15, "float32": 7}
 """A literal with fewer significant digits is meant as it is written."""

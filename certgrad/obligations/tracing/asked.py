@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from certgrad._threads import one_at_a_time
+from certgrad.process.threads import one_at_a_time
 
 from .jax_internals import asks_for_others, from_library
 

@@ -22,8 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src.export import shape_poly as _shape_poly
 
-from certgrad._threads import Kept, one_at_a_time
 from certgrad.obligations.tracing.size_residuals import keeping_sizes
+from certgrad.process.threads import Kept, one_at_a_time
 
 _DimExpr: Any = _shape_poly._DimExpr
 _OF_NUMBERS = "sqrt log log2 log1p exp tanh sin cos".split()

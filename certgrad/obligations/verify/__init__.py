@@ -7,7 +7,7 @@ no proof. It is independent of the terms, the normal form, the derivative and th
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from certgrad.obligations.verify import _field

@@ -8,13 +8,13 @@ from typing import Literal
 import msgspec
 
 from certgrad._subject import Subject
-from certgrad._threads import without_collection
 from certgrad.errors import UnknownOpError
 from certgrad.obligations.certificate import HOLDS, Certificate
 from certgrad.obligations.verify._case import Case, Counts, NotCheckedError
 from certgrad.obligations.verify._declared import contradictions, other_versions
 from certgrad.obligations.verify._field import PRIME
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
+from certgrad.process.threads import without_collection
 
 Outcome = Literal["verified", "failed", "not checked", "not a proof"]
 DRAWS = 10

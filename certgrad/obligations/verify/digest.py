@@ -15,8 +15,8 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from certgrad._jax_calls import written
 from certgrad._subject import Subject
+from certgrad.jaxpr.calls import written
 from certgrad.signatures.cases import Case
 
 _IGNORED = frozenset(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._complex import PI
+from certgrad.jaxpr.complex_numbers import PI
+
 from .._jax import size
 from ..expression import And, Compare, Expression, Function, Given, If, Integer, Not, ToReal
 from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, rule

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from certgrad._lu_solver import lu_solver
+from certgrad.jaxpr.lu_solver import lu_solver
 
 from .._jax import size, sort_of
 from ..expression import And, ArgMax, Carry, Determined, Entry, Expression, ForAll, If, Index, Or, Sum, Truth

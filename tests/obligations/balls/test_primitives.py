@@ -12,7 +12,7 @@ from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 
 from certgrad import solves, special
-from certgrad._complex import pi
+from certgrad.jaxpr.complex_numbers import pi
 from certgrad.obligations.balls import KINK, RULES, Unsupported, evaluate
 
 Function = Callable[..., Any]

@@ -6,11 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = ("certgrad.obligations.verify", "certgrad.obligations.balls", "certgrad.obligations.certificate")
-OUTSIDE = tuple(
-    f"certgrad.{name}"
-    for name in """ops errors hypotheses _complex _devices _jax_calls _jax_compat _jax_lowerings _jax_programs
-        _jax_random _lu_solver _on_demand _pallas _references _same_program _subject _threads signatures""".split()
-)
+OUTSIDE = tuple(f"certgrad.{name}" for name in "_subject errors hypotheses jaxpr ops process signatures".split())
 
 
 def loaded_after(code: str) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import fmpq
 
-from certgrad._lu_solver import LuSolver, lu_solver
+from certgrad.jaxpr.lu_solver import LuSolver, lu_solver
 from certgrad.obligations.assume.conditions import Clause, Clauses, merged
 from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index

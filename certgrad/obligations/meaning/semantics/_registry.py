@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from certgrad._on_demand import Table
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor
@@ -14,6 +13,7 @@ from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import is_det, is_sign_bit, is_slogdet
+from certgrad.process.on_demand import Table
 
 from ..literals import Reading
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certgrad._complex import PI
+from certgrad.jaxpr.complex_numbers import PI
 from certgrad.obligations.assume.conditions import merged
 from certgrad.obligations.assume.signs import POS
 from certgrad.obligations.assume.tensor import Tensor

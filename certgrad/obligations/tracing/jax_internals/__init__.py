@@ -4,8 +4,8 @@ Supports jax 0.10 (ClosedJaxpr) and 0.11 (one Jaxpr class). The rest of the kern
 dimensions as polynomials.
 """
 
-from certgrad._jax_programs import CALLS
-from certgrad._jax_random import at_least, key_dtype, keys_from, sampler
+from certgrad.jaxpr.keys import at_least, key_dtype, keys_from, sampler
+from certgrad.jaxpr.programs import CALLS
 
 from ._approximations import approximation, inlined, with_ideals
 from ._constants import keep_widths_apart

@@ -23,8 +23,8 @@ from jax._src.numpy import ufuncs as _ufuncs
 from jax._src.scipy import special as _special
 
 from certgrad import special
-from certgrad._complex import pi
-from certgrad._threads import Kept, precision
+from certgrad.jaxpr.complex_numbers import pi
+from certgrad.process.threads import Kept, precision
 
 from ._programs import Program, inner_program, is_literal, program_of
 from ._text import serialised

@@ -22,7 +22,7 @@ from jax._src import xla_bridge as _bridge
 from jax._src.interpreters import pxla as _pxla
 from jax.core import ShapedArray
 
-from certgrad._threads import one_at_a_time
+from certgrad.process.threads import one_at_a_time
 
 Compute = Callable[[str, dict[str, Any], list[np.ndarray], Sequence[Any]], list[np.ndarray]]
 """compute(primitive, params, operands, output types): the outputs. It raises where it cannot."""

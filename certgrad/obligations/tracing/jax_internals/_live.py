@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from certgrad._jax_programs import scan_counts
+from certgrad.jaxpr.programs import scan_counts
 
 from ._programs import Program, inner_program, is_dropped, is_literal, program_of
 

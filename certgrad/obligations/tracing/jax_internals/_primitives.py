@@ -11,7 +11,7 @@ from typing import Any
 import jax
 from jax.extend import core as jex
 
-from certgrad._threads import Kept
+from certgrad.process.threads import Kept
 
 from ._programs import jaxpr_of, of_equation
 

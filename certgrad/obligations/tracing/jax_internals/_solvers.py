@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src.numpy import linalg as _dense
 
-from certgrad._threads import Kept
 from certgrad.obligations.terms.polynomials import Poly
+from certgrad.process.threads import Kept
 
 from ._programs import Program, is_literal, jaxpr_of, program_of
 from ._text import serialised

@@ -12,8 +12,8 @@ import jax
 import numpy as np
 from jax.extend import core as jex
 
-from certgrad._jax_calls import written
 from certgrad.errors import TraceError
+from certgrad.jaxpr.calls import written
 from certgrad.obligations.terms.session import Memo
 
 from ..jax_dimensions import number_of

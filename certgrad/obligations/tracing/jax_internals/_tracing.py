@@ -25,9 +25,9 @@ from jax.extend.core import ClosedJaxpr
 from jax.interpreters import partial_eval
 from jax.sharding import AxisType
 
-from certgrad import _complex
-from certgrad._references import without_references
-from certgrad._threads import one_at_a_time
+from certgrad.jaxpr import complex_numbers as _complex
+from certgrad.jaxpr.references import without_references
+from certgrad.process.threads import one_at_a_time
 from certgrad.signatures import fit
 
 from ..jax_dimensions import arithmetic_of_dimensions

@@ -14,7 +14,7 @@ from jax._src import dtypes as _dtypes
 from jax._src.export import shape_poly as _shape_poly
 from jax._src.lax import lax as _lax
 
-from certgrad._jax_random import is_key
+from certgrad.jaxpr.keys import is_key
 from certgrad.obligations.terms.atoms import dimension
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 

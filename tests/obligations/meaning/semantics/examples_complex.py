@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from certgrad._complex import pi
+from certgrad.jaxpr.complex_numbers import pi
 from tests.obligations.meaning.semantics.example import Example, example, real
 
 X = real("x", "n")

@@ -103,5 +103,5 @@ UNREACHABLE = {
     "copy_p",  # names of other versions of JAX
     "tridiagonal_solve",  # its example is an open one
     "jax.numpy.signbit",  # a function of the library; tests/obligations/tracing/test_sign_bit.py
-    "certgrad_solution",  # tests/test_solves.py
+    "certgrad_solution",  # tests/jaxpr/test_solves.py
 }

@@ -7,7 +7,7 @@ that a kernel finds in its outputs and its scratch is no number. What the compil
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from ._grid import in_order, program

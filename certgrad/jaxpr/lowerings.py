@@ -16,7 +16,8 @@ from jax._src.lax.lax import _ragged_dot_general_impl
 from jax.core import ShapedArray
 from jax.extend.core import Primitive
 
-from certgrad import _devices, _pallas
+from certgrad.jaxpr import devices as _devices
+from certgrad.jaxpr import pallas as _pallas
 
 DECLARED = "call_hi_primitive"
 """A primitive whose class says what it runs. Its parameter is an object that no text of a program can hold."""

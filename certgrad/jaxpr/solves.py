@@ -1,7 +1,7 @@
 """`certgrad.solves`: a solver of the author's own, beside the equation that its result satisfies.
 
 In a trace the solver is one equation that holds two programs, the solver's and the residual's, so that what is proved
-of it names both. Running it runs the solver's program alone. Like `_jax_compat`, this uses jax.extend.core and the
+of it names both. Running it runs the solver's program alone. Like `linear`, this uses jax.extend.core and the
 registration tables of jax.interpreters.
 """
 

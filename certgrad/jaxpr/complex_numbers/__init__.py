@@ -10,7 +10,7 @@ The calculus and the second check read the same pairs; that they are what JAX co
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from ._pair import NoPairsError, has_complex

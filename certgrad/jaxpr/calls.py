@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ._jax_compat import LINEAR, linear_program
-from ._jax_lowerings import DECLARED, is_python, lowered
-from ._jax_programs import CALLS, held
+from certgrad.jaxpr.linear import LINEAR, linear_program
+from certgrad.jaxpr.lowerings import DECLARED, is_python, lowered
+from certgrad.jaxpr.programs import CALLS, held
 
 
 def called(eqn: Any) -> Any:

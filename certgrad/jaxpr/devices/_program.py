@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 from jax._src.core import jaxprs_in_params
 
-from certgrad._jax_programs import held, scan_counts
+from certgrad.jaxpr.programs import held, scan_counts
 
 from ._collectives import NAMES, meaning
 from ._shards import DevicesError, Mesh, Shards

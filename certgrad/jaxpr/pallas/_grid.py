@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from certgrad._jax_programs import no_number
+from certgrad.jaxpr.programs import no_number
 
 from ._body import MAX_EQUATIONS, MAX_STEPS, Body, new_cell, number
 from ._memory import Cell, KernelError, Value, is_size

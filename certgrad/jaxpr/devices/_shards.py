@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from certgrad._jax_programs import no_number
+from certgrad.jaxpr.programs import no_number
 
 
 class DevicesError(Exception):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from certgrad.report.files import write_atomically
+from certgrad.process.files import write_atomically
 
 
 def test_replaces_and_keeps_the_mode(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from certgrad._jax_programs import no_number, scan_counts
+from certgrad.jaxpr.programs import no_number, scan_counts
 
 from ._memory import Cell, KernelError, Value, read, written
 

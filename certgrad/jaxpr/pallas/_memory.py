@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 from jax._src.core import is_symbolic_dim
 
-from certgrad._jax_programs import no_number
+from certgrad.jaxpr.programs import no_number
 
 
 class KernelError(Exception):

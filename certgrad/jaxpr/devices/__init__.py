@@ -6,7 +6,7 @@ is an object of the program, so the number of its devices is a number.
 
 from typing import TYPE_CHECKING
 
-from certgrad._on_demand import door
+from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from ._program import devices, program

@@ -12,8 +12,8 @@ from jax import lax
 from jax._src import source_info_util
 from jax.extend.core import Literal
 
-from certgrad._jax_calls import called
-from certgrad._jax_programs import scan_counts
+from certgrad.jaxpr.calls import called
+from certgrad.jaxpr.programs import scan_counts
 
 from ._fourier import transform
 from ._linear_systems import factors, log_modulus, solution
