@@ -25,10 +25,10 @@ from jax.extend.core import ClosedJaxpr
 from jax.interpreters import partial_eval
 from jax.sharding import AxisType
 
+from certgrad import signatures
 from certgrad.jaxpr import complex_numbers as _complex
 from certgrad.jaxpr.references import without_references
 from certgrad.process.threads import one_at_a_time
-from certgrad.signatures import fit
 
 from ..jax_dimensions import arithmetic_of_dimensions
 from ._programs import Decision, Program, jaxpr_of
@@ -44,11 +44,12 @@ _OUTSIDE = os.path.join(os.path.dirname(os.__file__), "site-packages")
 
 
 _TRACING = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+_SIGNATURES = os.path.join(os.path.dirname(signatures.__file__), "")
 
 
 @lru_cache(maxsize=1024)
 def _asker(file: str) -> str:
-    if file == fit.__file__:  # whether a call of an op fits its signature: the answer can only refuse the call
+    if file.startswith(_SIGNATURES):  # whether a call of an op fits its signature: the answer can only refuse the call
         return "library"
     if file.startswith(_TRACING):  # what a program is, and not what a rule makes of it
         return "library"
