@@ -9,9 +9,15 @@ import msgspec
 
 from certgrad.obligations import auditing
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Claim, Witness, sealed, worst
-from certgrad.obligations.conformance import Compared, Conformance, Difference, conformance
+from certgrad.obligations.conformance import (
+    Compared,
+    Conformance,
+    Difference,
+    called_with_numbers,
+    conformance,
+)
 from certgrad.obligations.generality.guards import unlike_its_traces
-from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.generality.instances import Family, Instance
 from certgrad.obligations.generality.traces import Traces
 
 from .cases import proved_in
@@ -34,8 +40,18 @@ def unlike_what_runs(traces: Traces, run: Traces) -> str:
 
 def conformances(run: Traces) -> list[Conformance]:
     """For each case what comes of comparing the traces of what runs with what happens, in the dtypes claimed."""
-    looked = [(family.prove[0], proved_in(run, family.prove[0])) for family in run.families]
-    return [conformance(Compared(one.traces, instance), one.claimed) for instance, one in looked]
+    return [_conformance(run, family) for family in run.families]
+
+
+def _conformance(run: Traces, family: Family) -> Conformance:
+    general = family.prove[0]
+    dtypes = proved_in(run, general)
+    result = conformance(Compared(dtypes.traces, general), dtypes.claimed)
+    scalars = next((i for i in (*family.prove[1:], *family.compare) if not any(i.shapes().inputs)), None)
+    if result.difference is None and scalars is not None and not run.op.is_op:
+        difference = called_with_numbers(Compared(dtypes.traces, scalars), dtypes.claimed)
+        result = result if difference is None else Conformance((), difference)
+    return result
 
 
 def is_about(difference: Difference, kind: str) -> bool:

@@ -44,6 +44,7 @@ __all__ = [
     "Difference",
     "Effort",
     "State",
+    "called_with_numbers",
     "conformance",
     "most_entries",
     "unlike",
@@ -103,7 +104,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     refused: list[str] = []
     for precision in plan:
         with surroundings(Way(wide), subject.files) as heard:
-            found, problem = called(subject, place, second, precision)
+            found, problem = called(subject, place, second, precision, precision is plan[0])
         if found is not None:
             return found
         if problem:
@@ -123,6 +124,15 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         compared.append(f"not compared: {', '.join(subject.unseen)}")
     only = [UNBATCHED] * subject.batches + [WHOLE] * (subject.integers and len(dtypes) > 1 and not {*HALF} & {*dtypes})
     return Conformance(tuple(compared), only=", ".join(only))
+
+
+def called_with_numbers(subject: Compared, dtypes: Sequence[str]) -> Difference | None:
+    """How one call differs whose arguments are all scalars: JAX hands on Python's numbers as they are, and there
+    `~(x <= 0)` is −2 for a boolean, and `(x > 0) + (y > 0)` is 2."""
+    if not subject.functions:
+        return None
+    with ALONE:
+        return called(subject, {}, {}, precisions(dtypes)[0], plainly=True)[0]
 
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))

@@ -41,29 +41,41 @@ def precisions(dtypes: Sequence[str]) -> list[Precision]:
     return [Precision(d, under_x64=d == "float16") for d in dtypes]
 
 
+POINTS = 3
+"""Of scalars that are Python's numbers."""
 PLAIN = "numbers of Python's and arrays of numpy's"
 
 
-def called(subject: Compared, place: Sizes, second: Sizes, precision: Precision) -> tuple[Difference | None, str]:
+def called(
+    subject: Compared, place: Sizes, second: Sizes, precision: Precision, plainly: bool = False
+) -> tuple[Difference | None, str]:
     """How a call in one dtype differs from what was proved; and why it could not be made.
 
-    JAX hands on what is not differentiated as it was given: in 64 bits these are numbers of Python's and arrays of
-    numpy's, where the rule takes them. There `~True` is −2, and `x -= 1` changes the array of whoever calls.
+    JAX hands on what it is given: if `plainly`, these are numbers of Python's and arrays of numpy's, where the rule
+    takes them. There `~True` is −2, `True + True` is 2, and `x -= 1` changes the array of whoever calls. What such a
+    number does may depend on its value, so that scalars are given at several points.
     A difference in half precision, where few units of rounding count, must show at a second place too.
     """
-    found, problem = _at(subject, place, precision)
-    if found is not None and precision.half:
-        found, problem = _at(subject, second, precision)
-    return found, problem
+    difference, problem = _at(subject, place, precision, plainly)
+    if difference is not None and precision.half:
+        difference, problem = _at(subject, second, precision, plainly)
+    if plainly and difference is None and not problem:
+        point = subject.point(place, 0)
+        scalars = [] if point is None else [x for x in point.args if x.shape == () and x.dtype.kind in "fiub"]
+        for k in range(1, POINTS if scalars else 1):
+            difference = difference or _at(subject, place, precision, plainly, k)[0]
+    return difference, problem
 
 
-def _at(subject: Compared, sizes: Sizes, precision: Precision) -> tuple[Difference | None, str]:
-    point = subject.point(sizes, 0)
+def _at(
+    subject: Compared, sizes: Sizes, precision: Precision, plainly: bool, which: int = 0
+) -> tuple[Difference | None, str]:
+    point = subject.point(sizes, which)
     if point is None:
         return None, "no point of the domain was found"
     point = point.rounded(precision.dtype)
-    given = [_as_number(x) for x in point.args]
-    plainly = precision.dtype == "float64" and any(a is not x for a, x in zip(given, point.args, strict=True))
+    given = [_as_number(x) if plainly else x for x in point.args]
+    plainly = any(a is not x for a, x in zip(given, point.args, strict=True))
     before = [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in given]
     try:
         how = _unlike(subject, sizes, point, precision, given if plainly else point.args)
@@ -99,8 +111,8 @@ def _unlike(subject: Compared, sizes: Sizes, point: Point, precision: Precision,
 
 
 def _as_number(x: np.ndarray) -> Any:
-    """An integer or a boolean as Python's, an array of them as one of its own; any other array as it is."""
-    if kind_of(x.dtype) not in ("i", "u", "b"):
+    """A scalar as Python's number, an array as one of its own; keys as they are."""
+    if x.dtype.kind not in "fiub":
         return x
     return x.item() if x.shape == () else x.copy()
 
