@@ -488,6 +488,9 @@ class _Steps:
             time, *index = place
             if not 0 <= time <= MAX_TERMS:
                 raise UnfitError(f"the time {time} of a loop")
+            if time and (position, (time - 1, *index)) not in self.known:
+                for earlier in range(time):  # in order of time, so that no step asks for a long row of others
+                    self.at(position, (earlier, *index))
             init, step = self.loop.bodies[position]
             scope = self.scope.at(dict(zip(self.loop.axes[position], index, strict=True)))
             if time:

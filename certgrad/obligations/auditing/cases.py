@@ -79,7 +79,7 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
     try:
         programs = traces.at(instance).programs
     except CertgradError as error:
-        if traces.op.is_op:
+        if traces.op.is_op or "float64" in (instance.exact or ()):  # 32 bits have none of what is claimed
             raise
         try:
             narrow.at(instance)
