@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ from jax.extend.core import Literal
 from certgrad._jax_calls import called
 from certgrad._jax_programs import scan_counts
 
+from ._custom import KINDS, ruled
 from ._fourier import transform
 from ._linear_systems import factors, log_modulus, solution
 from ._pair import NoPairsError, Pair, Unread, is_complex, opened, real_dtype, touches
@@ -335,6 +337,9 @@ def _results(eqn: Any, operands: Sequence[Any]) -> list[Any]:
         return _bound(eqn, operands)
     if (found := log_modulus(eqn, operands)) is not None:
         return found
+    if eqn.primitive.name in KINDS and unread is None:
+        run, bind = partial(_run_closed, called(eqn)), partial(_bound, eqn)
+        return ruled(eqn, operands, run, bind)
     if (inner := called(eqn)) is not None and len(opened(inner).invars) == len(eqn.invars):
         return _run_closed(inner, operands)
     if unread is not None and eqn.primitive.name != "custom_linear_solve":
