@@ -8,12 +8,14 @@ from typing import Any
 import jax
 from jax import lax
 
-from ._pair import NoPairsError, Pair
+from ._pair import NoPairsError, Pair, flat
 
 KINDS = ("custom_jvp_call", "custom_vjp_call")
 
 
-def ruled(eqn: Any, operands: Sequence[Any], run: Callable[..., list[Any]], bind: Callable[..., list[Any]]) -> list[Any]:
+def ruled(
+    eqn: Any, operands: Sequence[Any], run: Callable[..., list[Any]], bind: Callable[..., list[Any]]
+) -> list[Any]:
     """The outputs of a function with a rule, as a function of parts of which the derivative is that by the rule.
 
     `run` computes the function on pairs, `bind` calls it, rule and all, on complex numbers. Raises NoPairsError where
@@ -22,7 +24,6 @@ def ruled(eqn: Any, operands: Sequence[Any], run: Callable[..., list[Any]], bind
     if eqn.params.get("symbolic_zeros"):
         raise NoPairsError("a rule that sees symbolic zeros")
     widths = [2 if isinstance(x, Pair) else 1 for x in operands]
-    parts = [part for x in operands for part in (x if isinstance(x, Pair) else (x,))]
     outputs: list[bool] = []
 
     def grouped(given: Sequence[Any]) -> list[Any]:
@@ -32,7 +33,7 @@ def ruled(eqn: Any, operands: Sequence[Any], run: Callable[..., list[Any]], bind
     def on_parts(*given: Any) -> list[Any]:
         found = run(grouped(given))
         outputs[:] = [isinstance(y, Pair) for y in found]
-        return [part for y in found for part in (y if isinstance(y, Pair) else (y,))]
+        return flat(found)
 
     def by_rule(*given: Any) -> list[Any]:
         found = bind([lax.complex(*x) if isinstance(x, Pair) else x for x in grouped(given)])
@@ -43,12 +44,12 @@ def ruled(eqn: Any, operands: Sequence[Any], run: Callable[..., list[Any]], bind
     if eqn.primitive.name == "custom_jvp_call":
         pushed = jax.custom_jvp(on_parts)
         pushed.defjvp(lambda at, tangents: jax.jvp(by_rule, at, tangents))
-        flat = pushed(*parts)
+        made = pushed(*flat(operands))
     else:
         pulled = jax.custom_vjp(on_parts)
         pulled.defvjp(lambda *at: jax.vjp(by_rule, *at), lambda pull, cotangents: pull(cotangents))
-        flat = pulled(*parts)
-    rest = iter(flat)
+        made = pulled(*flat(operands))
+    rest = iter(made)
     return [Pair(next(rest), next(rest)) if pair else next(rest) for pair in outputs]
 
 

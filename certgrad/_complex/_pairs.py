@@ -20,6 +20,7 @@ from ._custom import KINDS, ruled
 from ._fourier import transform
 from ._linear_systems import factors, log_modulus, solution
 from ._pair import NoPairsError, Pair, Unread, is_complex, opened, real_dtype, touches
+from ._pair import flat as _flat
 from ._pair import lifted as _lifted
 
 
@@ -209,13 +210,6 @@ def _iota(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 # --- programs inside programs ---
-
-
-def _flat(values: Sequence[Any]) -> list[Any]:
-    """Raises NoPairsError where a value has no reading."""
-    if unread := [x for x in values if isinstance(x, Unread)]:
-        raise NoPairsError(unread[0].what)
-    return [part for x in values for part in (x if isinstance(x, Pair) else (x,))]
 
 
 def _packed(parts: Sequence[Any], avals: Sequence[Any]) -> list[Any]:

@@ -150,7 +150,9 @@ def _through_coq(example: Example) -> str:
     (rule,) = find(example.target).rules
     stated = [t.statement for t in print_rule(_before(example), rule).theorems if not t.reason]
     for statement in stated:
-        bound = {name for names in re.findall(r"^  forall \(([^:]+) :", statement, re.MULTILINE) for name in names.split()}
+        bound = {
+            name for names in re.findall(r"^  forall \(([^:]+) :", statement, re.MULTILINE) for name in names.split()
+        }
         if bound & set(re.findall(r"\bfun (\w+)", statement)):
             return "captured"
     return "stated" if stated else "not stated"
