@@ -1,4 +1,4 @@
-"""Functions with a derivative rule of their own on pairs: the rule stays, and is asked in complex numbers as JAX asks it."""
+"""Functions with a rule of their own on pairs: the rule stays, and is called with complex numbers as JAX calls it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from jax import lax
 
 from ._pair import NoPairsError, Pair, flat
 
+Outputs = Callable[[Sequence[Any]], list[Any]]
 KINDS = ("custom_jvp_call", "custom_vjp_call")
 
 
-def ruled(
-    eqn: Any, operands: Sequence[Any], run: Callable[..., list[Any]], bind: Callable[..., list[Any]]
-) -> list[Any]:
+def ruled(eqn: Any, operands: Sequence[Any], run: Outputs, bind: Outputs) -> list[Any]:
     """The outputs of a function with a rule, as a function of parts of which the derivative is that by the rule.
 
     `run` computes the function on pairs, `bind` calls it, rule and all, on complex numbers. Raises NoPairsError where

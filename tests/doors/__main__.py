@@ -12,14 +12,14 @@ HEAD = """# Every door says the same
 
 Made by `python -m tests.doors`. Each example is a rule in a function of arrays, right or wrong in one of the ways in
 which a door of certgrad was once mistaken: the first of each kind is what was reported, the others are variants of it.
-`tests/doors` has the examples as code, what each door may say of each (`expected.py`), and a test for each cell. What is
-set **bold** is not what the door may say.
+`tests/doors` has the examples as code, what each door may say of each (`expected.py`), and a test for each cell. What
+is set **bold** is not what the door may say.
 
 `run` and `run --graphs` call the function at arrays with axes of length 3, and what they say is of these. `@op` has the
 rule's VJP beside JAX's JVP of the function without the rule; `equal` compares the gradient by the rule with the one
 without it. `compile_graph` runs what is certified. `verify` and `coq` are given the certificate of the right rule, and
-the code of this one: what an edit is after an audit. `coq` says whether a theorem is stated, not whether Coq accepts it.
-`error` is an error in words, where JAX refuses to trace the example.
+the code of this one: what an edit is after an audit. `coq` says whether a theorem is stated, not whether Coq accepts
+it. `error` is an error in words, where JAX refuses to trace the example.
 """
 
 

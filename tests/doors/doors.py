@@ -27,7 +27,10 @@ import certgrad
 from certgrad import ops
 from certgrad.accel import NotCertifiedError, compile_graph
 from certgrad.cli import app
+from certgrad.cli._errors import ExitCode
+from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import Certificate, sealed
+from certgrad.obligations.tracing.jax_internals import unremembered
 from certgrad.recording import Record, audited, certified
 from certgrad.report import json as reports
 from certgrad.rules._find import find
@@ -55,7 +58,7 @@ def _through_audit(example: Example) -> str:
 
 
 def _through_plugin(example: Example) -> str:
-    return _plugin(tuple(_files()))[example.module.__name__, example.rule]
+    return _plugin(example.is_first)[example.module.__name__, example.rule]
 
 
 def _through_run(example: Example) -> str:
@@ -72,7 +75,7 @@ def _through_run_graphs(example: Example) -> str:
     with record.noticing(), _of_its_own(example):
         jax.grad(example.function, argnums=tuple(range(len(example.names))))(*example.points)
     assert record.functions is not None
-    return next(iter(certified(record.functions, 120.0))).verdict
+    return next((one.verdict for one in certified(record.functions, 120.0)), "nothing recorded")
 
 
 def _through_op(example: Example) -> str:
@@ -129,16 +132,18 @@ def _through_graph(example: Example) -> str:
         result = CliRunner().invoke(app, ["graph", f"{example.module.__name__}:{NAME}", *specs, "--format", "json"])
     finally:
         delattr(example.module, NAME)
-    return str(json.loads(result.stdout)["verdict"])
+    return "error" if result.exit_code == ExitCode.USAGE else str(json.loads(result.stdout)["verdict"])
 
 
 def _through_verify(example: Example) -> str:
     """`certgrad verify`: the certificate of the right rule, under the name of the rule that is there now."""
     report = b'{"format": 1, "certgrad": "0", "rules": [], "remarks": [], "problems": [], "certificates": [%s]}'
+    certificate = _before(example)
     with tempfile.TemporaryDirectory() as folder:
         document = Path(folder) / "audit.json"
-        document.write_bytes(report % reports.encode(_before(example)))
-        result = CliRunner().invoke(app, ["verify", str(document), "--target", example.target, "--format", "json"])
+        document.write_bytes(report % reports.encode(certificate))
+        with unremembered():  # the command has a process of its own
+            result = CliRunner().invoke(app, ["verify", str(document), "--target", example.target, "--format", "json"])
     return str(json.loads(result.stdout)["verifications"][0]["outcome"])
 
 
@@ -148,12 +153,12 @@ def _through_coq(example: Example) -> str:
     `stated` or `not stated`; `captured` where a variable of a sum has the name of a size or an array.
     """
     (rule,) = find(example.target).rules
-    stated = [t.statement for t in print_rule(_before(example), rule).theorems if not t.reason]
+    certificate = _before(example)
+    with unremembered():
+        stated = [t.statement for t in print_rule(certificate, rule).theorems if not t.reason]
     for statement in stated:
-        bound = {
-            name for names in re.findall(r"^  forall \(([^:]+) :", statement, re.MULTILINE) for name in names.split()
-        }
-        if bound & set(re.findall(r"\bfun (\w+)", statement)):
+        bound = " ".join(re.findall(r"^  forall \(([^:]+) :", statement, re.MULTILINE)).split()
+        if set(bound) & set(re.findall(r"\bfun (\w+)", statement)):
             return "captured"
     return "stated" if stated else "not stated"
 
@@ -177,14 +182,21 @@ DOORS: dict[str, Callable[[Example], str]] = {
 
 
 def verdict_through(door: str, example: Example) -> str:
-    """The verdict of a door. The plugin says `passed`, `skipped` or `failed`; compiled execution whether it runs."""
-    return DOORS[door](example)
+    """The verdict of a door, or `error` where it refuses the example as JAX does, in words.
+
+    The plugin says `passed`, `skipped` or `failed`; compiled execution whether it runs.
+    """
+    try:
+        return DOORS[door](example)
+    except CertgradError:
+        return "error"
 
 
 @lru_cache
 def _audited(target: str) -> Certificate:
     """The certificate that `certgrad audit TARGET` makes of a rule."""
-    result = CliRunner().invoke(app, ["audit", target, "--format", "json", "--jobs", "1", "--no-cache"])
+    with unremembered():
+        result = CliRunner().invoke(app, ["audit", target, "--format", "json", "--jobs", "1", "--no-cache"])
     (certificate,) = json.loads(result.stdout)["certificates"]
     return reports.decode(json.dumps(certificate).encode())
 
@@ -205,15 +217,14 @@ def _of_its_own(example: Example) -> Iterator[None]:
             raise
 
 
-def _files() -> list[str]:
-    """Those with examples."""
-    return sorted(str(f) for f in Path(__file__).parent.glob("*.py") if "VARIANTS = [" in f.read_text("utf-8"))
-
-
 @lru_cache
-def _plugin(targets: tuple[str, ...]) -> dict[tuple[str, str], str]:
-    """What becomes of each rule's test with `pytest --certgrad`, in an empty folder."""
-    options = [f"--certgrad-target={target}" for target in targets]
+def _plugin(first: bool) -> dict[tuple[str, str], str]:
+    """What becomes of each rule's test with `pytest --certgrad`, in an empty folder: those of the first example of each
+    kind, or of all variants.
+    """
+    modules = [m for name, m in sys.modules.items() if name.startswith(f"{__package__}.") and hasattr(m, "VARIANTS")]
+    every = [Example(m, v, wrong) for m in modules for v in m.VARIANTS for wrong in (False, True)]
+    options = [f"--certgrad-target={target}" for target in {e.target for e in every if e.is_first or not first}]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "--certgrad", *options, "-rA", "-p", "no:cacheprovider"],

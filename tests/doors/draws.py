@@ -1,4 +1,4 @@
-"""The same draw written twice: the function calls what `jax.random` has, the backward computes it of uniform numbers."""
+"""The same draw written twice: the function calls `jax.random`, the backward computes it of uniform numbers."""
 
 import jax
 import jax.numpy as jnp

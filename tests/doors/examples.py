@@ -1,7 +1,7 @@
 """Examples: a rule of a module in a function of arrays, with a right twin and a wrong one.
 
-A module of examples has the rules under names, the wrong twin's with `wrong_` before it, and lists them in `VARIANTS`: first
-the one of the report, then variants of its kind.
+A module of examples has the rules under names, the wrong twin's with `wrong_` before it, and lists them in `VARIANTS`:
+first the one of the report, then variants of its kind.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from types import ModuleType
 from typing import Any
 
@@ -63,6 +64,11 @@ class Example:
         return Example(self.module, self.variant, False)
 
     @property
+    def is_first(self) -> bool:
+        """Of its kind: the example of the report."""
+        return self.variant == self.module.VARIANTS[0]
+
+    @property
     def custom(self) -> Any:
         return getattr(self.module, self.rule)
 
@@ -103,9 +109,10 @@ class Example:
 
     @property
     def points(self) -> list[jax.Array]:
-        """An array for each argument of the function, each axis of length 3."""
+        """An array for each argument of the function; an axis with a name has length 3."""
         axes = [shape.partition(":")[2].split() for shape in self.shapes]
-        return [jnp.linspace(0.5, 2.0 + k, 3 ** len(names)).reshape([3] * len(names)) for k, names in enumerate(axes)]
+        shapes = [[int(axis) if axis.isdigit() else 3 for axis in names] for names in axes]
+        return [jnp.linspace(0.5, 2.0 + k, prod(shape)).reshape(shape) for k, shape in enumerate(shapes)]
 
     @property
     def case(self) -> str:

@@ -1,7 +1,7 @@
 """What each door may say of each example: a table of kinds and twins, by groups of doors, and the cells apart from it.
 
-A letter stands for what a door says: `P` that it is proved, `R` that it is wrong, `U` neither, `E` an error in words, as
-JAX has it; `-` that the door does not take the example.
+A letter stands for what a door says: `P` that it is proved, `R` that it is wrong, `U` neither, `E` an error in words,
+as JAX has it; `-` that the door does not take the example.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ APART = {
     ("refused", "wrong", "run --graphs"): "-",
     ("refused", "wrong", "@op"): "E",
     ("refused", "wrong", "@composed"): "E",
+    # What is wrong at the node is no part of the function's derivative, which these compare.
+    ("cancelled", "wrong", "@op"): "PU",
+    ("cancelled", "wrong", "equal"): "PU",
+    # The claim is about the arrays that were given, of length 3, where the rule is right.
+    ("edits", "wrong", "run --graphs"): "PUR",
 }
 """Cells of whole kinds."""
 

@@ -33,7 +33,7 @@ def divided(rule):
 
 
 VARIANTS = [
-    Variant("square", "n -> n", jnp.square, interpolated, ("x: n", "xp: m", "fp: m")),
+    Variant("square", "n -> n", jnp.square, interpolated, ("x: n", "xp: 4", "fp: 4")),
     Variant("square", "n -> n", jnp.square, in_a_logarithm),
     Variant("square", "n -> n", jnp.square, floored),
     Variant("square", "n -> n", jnp.square, divided, ("x: n", "y: n")),

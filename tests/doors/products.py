@@ -1,4 +1,4 @@
-"""Complex products, of which a call gives −2e−17 for −0. A cotangent is, as JAX has it, the output's times the derivative."""
+"""Complex products, of which a call gives −2e−17 for −0. JAX's cotangent is the output's times the derivative."""
 
 import jax.numpy as jnp
 
