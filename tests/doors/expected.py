@@ -1,7 +1,8 @@
 """What each door may say of each example: a table of kinds and twins, by groups of doors, and the cells apart from it.
 
 A letter stands for what a door says: `P` that it is proved, `R` that it is wrong, `U` neither, `E` an error in words,
-as JAX has it; `-` that the door does not take the example.
+as JAX has it; `H` that it is proved where the listed hypotheses hold, which exclude what is wrong; `-` that the door
+does not take the example.
 """
 
 from __future__ import annotations
@@ -39,10 +40,19 @@ APART = {
     ("cancelled", "wrong", "equal"): "PU",
     # The claim is about the arrays that were given, of length 3, where the rule is right.
     ("edits", "wrong", "run --graphs"): "PUR",
+    # A size at which the rule is another one is excluded by a listed hypothesis.
+    ("edits", "wrong", "@composed"): "HUR",
 }
 """Cells of whole kinds."""
 
-WORDS = {"P": PROOFS, "U": ("unproved",), "R": ("refuted",), "E": ("error",), "-": ("nothing recorded",)}
+WORDS = {
+    "P": PROOFS,
+    "H": ("proved under hypotheses",),
+    "U": ("unproved",),
+    "R": ("refuted",),
+    "E": ("error",),
+    "-": ("nothing recorded",),
+}
 OF_ITS_OWN = {
     "plugin": {"P": ("passed",), "U": ("skipped", "failed"), "R": ("failed",)},
     "compile_graph": {"P": ("runs",), "U": ("not certified",), "R": ("not certified",)},

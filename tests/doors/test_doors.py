@@ -1,4 +1,4 @@
-"""A cell a test: what a door says of an example. Of each kind the first example runs by default, its variants are slow."""
+"""What each door says of each example. Of each kind the first example runs by default; its variants are slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule that is wrong where a cotangent is a symbolic zero, or where an input is not perturbed, elsewhere in a graph."""
+"""A rule that is wrong where a cotangent is a symbolic zero, or an input is not perturbed, elsewhere in a graph."""
 
 from __future__ import annotations
 
