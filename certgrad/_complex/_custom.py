@@ -8,7 +8,9 @@ from typing import Any
 import jax
 from jax import lax
 
-from ._pair import NoPairsError, Pair, flat
+from certgrad.errors import TraceError
+
+from ._pair import Pair, flat
 
 Outputs = Callable[[Sequence[Any]], list[Any]]
 KINDS = ("custom_jvp_call", "custom_vjp_call")
@@ -17,11 +19,9 @@ KINDS = ("custom_jvp_call", "custom_vjp_call")
 def ruled(eqn: Any, operands: Sequence[Any], run: Outputs, bind: Outputs) -> list[Any]:
     """The outputs of a function with a rule, as a function of parts of which the derivative is that by the rule.
 
-    `run` computes the function on pairs, `bind` calls it, rule and all, on complex numbers. Raises NoPairsError where
-    the rule sees symbolic zeros: a pair has one for its two parts.
+    `run` computes the function on pairs, `bind` calls it, rule and all, on complex numbers. A rule that sees symbolic
+    zeros has no derivative here: a pair has one for its two parts.
     """
-    if eqn.params.get("symbolic_zeros"):
-        raise NoPairsError("a rule that sees symbolic zeros")
     widths = [2 if isinstance(x, Pair) else 1 for x in operands]
     outputs: list[bool] = []
 
@@ -35,6 +35,8 @@ def ruled(eqn: Any, operands: Sequence[Any], run: Outputs, bind: Outputs) -> lis
         return flat(found)
 
     def by_rule(*given: Any) -> list[Any]:
+        if eqn.params.get("symbolic_zeros"):
+            raise TraceError(f"{on_parts.__name__} has a rule that sees symbolic zeros, and is of complex numbers")
         found = bind([lax.complex(*x) if isinstance(x, Pair) else x for x in grouped(given)])
         pairs = zip(found, outputs, strict=True)
         return [part for y, pair in pairs for part in ((lax.real(y), lax.imag(y)) if pair else (y,))]
