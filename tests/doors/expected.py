@@ -43,7 +43,14 @@ APART = {
     # A size at which the rule is another one is excluded by a listed hypothesis.
     ("edits", "wrong", "@composed"): "HUR",
 }
-"""Cells of whole kinds."""
+"""What a door says of all variants of a kind."""
+
+APART_RULES = {
+    # Each claim is of float32 and float64, or of the dtype that the function was traced in; only the one of `@composed`
+    # does not say so.
+    ("in_a_dtype", "wrong"): "P",
+}
+"""What the doors, but those that are given a certificate, say of one rule."""
 
 WORDS = {
     "P": PROOFS,
@@ -75,5 +82,7 @@ def may_say(example: Example, door: str) -> frozenset[str]:
     twin = "wrong" if example.wrong else "right"
     letters = of_rules if door in OF_RULES else {"verify": verify, "coq": coq}.get(door, of_graphs)
     letters = APART.get((example.kind, twin, door), letters)
+    if door not in ("verify", "coq"):
+        letters = APART_RULES.get((example.variant.rule, twin), letters)
     words = WORDS | OF_ITS_OWN.get(door, {})
     return frozenset(word for letter in letters for word in words[letter])
