@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests.doors.doors import DOORS, ROOT, verdict_through
-from tests.doors.expected import CELLS, TABLE, may_say
+from tests.doors.expected import CELLS, TABLE, is_mistaken, may_say
 
 PAGE = ROOT / "reports" / "doors.md"
 HEAD = """# Every door says the same
@@ -19,7 +19,7 @@ is set **bold** is not what the door may say.
 rule's VJP beside JAX's JVP of the function without the rule; `equal` compares the gradient by the rule with the one
 without it. `compile_graph` runs what is certified. `verify` and `coq` are given the certificate of the right rule, and
 the code of this one: what an edit is after an audit. `coq` says whether a theorem is stated, not whether Coq accepts
-it. `error` is an error in words, where JAX refuses to trace the example.
+it. A claim about an edit that a dtype decides is right where it names dtypes in which the rule is right. `error` is an error in words, where JAX refuses to trace the example.
 """
 
 
@@ -28,7 +28,7 @@ def main() -> int:
     for example, door in CELLS:
         said[example, door] = verdict_through(door, example)
     PAGE.write_text(page(said), "utf-8")
-    return int(any(word not in may_say(*cell) for cell, word in said.items()))
+    return int(any(word not in may_say(*cell) and not is_mistaken(*cell) for cell, word in said.items()))
 
 
 def page(said: dict) -> str:
