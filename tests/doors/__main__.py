@@ -19,7 +19,8 @@ is set **bold** is not what the door may say.
 rule's VJP beside JAX's JVP of the function without the rule; `equal` compares the gradient by the rule with the one
 without it. `compile_graph` runs what is certified. `verify` and `coq` are given the certificate of the right rule, and
 the code of this one: what an edit is after an audit. `coq` says whether a theorem is stated, not whether Coq accepts
-it. A claim about an edit that a dtype decides is right where it names dtypes in which the rule is right. `error` is an error in words, where JAX refuses to trace the example.
+it. A claim about an edit that a dtype decides is right where it names dtypes in which the rule is right. `error` is an
+error in words, where JAX refuses to trace the example.
 """
 
 

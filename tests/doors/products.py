@@ -46,7 +46,7 @@ def of_parts(rule):
 def of_parts_twice(rule):
     def run(x, y):
         z = rule(x + 1j * y, 1 + x * y - 2j * x)
-        return jnp.sum(z.real * x + z.imag * y)
+        return jnp.sum(z.real + 2 * z.imag * x)
 
     return run
 
