@@ -21,37 +21,33 @@ def zero(dtype):
     return jnp.zeros((), dtype)
 
 
-def tiny(dtype):
-    return jnp.finfo(dtype).tiny
+def hot(key, shape, dtype):
+    return jax.random.exponential(key, shape, dtype) / 3
 
 
-def eps(dtype):
-    return jnp.finfo(dtype).eps
+def coin(key, shape, dtype):
+    return jax.random.bernoulli(key, 0.5, shape).astype(dtype)
 
 
-exponential = times(jax.random.exponential)
-gumbel = times(jax.random.gumbel)
-logistic = times(jax.random.logistic)
-cauchy = times(jax.random.cauchy)
+def wide(key, shape, dtype):
+    return jax.random.uniform(key, shape, dtype, 0.0, 2.0)
+
+
+exponential, scaled, kept, uniform = map(times, (jax.random.exponential, hot, coin, wide))
 
 by_exponential, wrong_by_exponential = twins(
     SIGNATURE, exponential, again(lambda u: -jnp.log1p(-u), zero), again(lambda u: -jnp.log1p(u), zero)
 )
-by_gumbel, wrong_by_gumbel = twins(
-    SIGNATURE, gumbel, again(lambda u: -jnp.log(-jnp.log(u)), tiny), again(lambda u: jnp.log(-jnp.log(u)), tiny)
+by_rate, wrong_by_rate = twins(
+    SIGNATURE, scaled, again(lambda u: jnp.log1p(-u) / -3, zero), again(lambda u: jnp.log1p(-u) / 3, zero)
 )
-by_logistic, wrong_by_logistic = twins(
+by_coin, wrong_by_coin = twins(
     SIGNATURE,
-    logistic,
-    again(lambda u: jnp.log(u) - jnp.log1p(-u), tiny),
-    again(lambda u: jnp.log(u) + jnp.log1p(-u), tiny),
+    kept,
+    again(lambda u: (u < 0.5).astype(u.dtype), zero),
+    again(lambda u: (u >= 0.5).astype(u.dtype), zero),
 )
-by_cauchy, wrong_by_cauchy = twins(
-    SIGNATURE,
-    cauchy,
-    again(lambda u: jnp.tan(jnp.pi * (u - 0.5)), eps),
-    again(lambda u: jnp.tan(jnp.pi * (u - 0.5)), eps, 2.0),
-)
+by_width, wrong_by_width = twins(SIGNATURE, uniform, again(lambda u: 2 * u, zero), again(lambda u: 1 + u, zero))
 
 
 def of_a_key(rule):
@@ -60,7 +56,7 @@ def of_a_key(rule):
 
 VARIANTS = [
     Variant("by_exponential", SIGNATURE, exponential, of_a_key),
-    Variant("by_gumbel", SIGNATURE, gumbel, of_a_key),
-    Variant("by_logistic", SIGNATURE, logistic, of_a_key),
-    Variant("by_cauchy", SIGNATURE, cauchy, of_a_key),
+    Variant("by_rate", SIGNATURE, scaled, of_a_key),
+    Variant("by_coin", SIGNATURE, kept, of_a_key),
+    Variant("by_width", SIGNATURE, uniform, of_a_key),
 ]
