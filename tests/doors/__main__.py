@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 
 from tests.doors.doors import DOORS, ROOT, verdict_through
+from tests.doors.examples import Example
 from tests.doors.expected import CELLS, TABLE, is_mistaken, may_say
 
 PAGE = ROOT / "reports" / "doors.md"
+NOT_RUN = "not run"
 HEAD = """# Every door says the same
 
 Made by `python -m tests.doors`. Each example is a rule in a function of arrays, right or wrong in one of the ways in
@@ -32,21 +34,23 @@ def main() -> int:
     return int(any(word not in may_say(*cell) and not is_mistaken(*cell) for cell, word in said.items()))
 
 
-def page(said: dict) -> str:
-    """The page of what was said of each cell."""
+def page(said: dict[tuple[Example, str], str]) -> str:
+    """The page of what was said of each cell; a cell may be left out."""
     parts = [HEAD]
     for kind in TABLE:
-        of_kind = list(dict.fromkeys(e for e, _ in said if e.kind == kind))
+        of_kind = list(dict.fromkeys(e for e, _ in CELLS if e.kind == kind))
         about = (of_kind[0].module.__doc__ or "").strip()
         parts.append(f"## {kind}\n\n{about}\n")
         rows = [["example", "is", *DOORS], ["---"] * (2 + len(DOORS))]
         for example in of_kind:
-            words = [
-                word if (word := said[example, door]) in may_say(example, door) else f"**{word}**" for door in DOORS
-            ]
+            words = [_marked(example, door, said.get((example, door), NOT_RUN)) for door in DOORS]
             rows.append([example.variant.name, "wrong" if example.wrong else "right", *words])
         parts.append("\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n")
     return "\n".join(parts)
+
+
+def _marked(example: Example, door: str, word: str) -> str:
+    return word if word == NOT_RUN or word in may_say(example, door) else f"**{word}**"
 
 
 if __name__ == "__main__":

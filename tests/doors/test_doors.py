@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.doors.__main__ import PAGE
+from tests.doors.__main__ import NOT_RUN, PAGE
 from tests.doors.doors import DOORS, verdict_through
 from tests.doors.examples import Example
 from tests.doors.expected import CELLS, TABLE, is_mistaken, may_say
@@ -45,5 +45,7 @@ def test_the_page_has_every_cell_and_what_it_may_say() -> None:
         for example in dict.fromkeys(e for e, _ in CELLS if e.kind == kind):
             words = said[f" {example.variant.name}", "wrong" if example.wrong else "right"]
             for door, word in zip(DOORS, words, strict=True):
+                if word.strip() == NOT_RUN:
+                    continue
                 right = word.strip() in may_say(example, door)
                 assert right != bool(is_mistaken(example, door)), (kind, example.variant.name, door)
