@@ -26,7 +26,7 @@ TABLE = {
     "draws": (("PU", "PU", "PU", "PU"), ("R", "R", "RU", "U")),
     "cancelled": (("P", "P", "P", "P"), ("R", "U", "R", "U")),
     "refused": (("P", "P", "P", "P"), ("R", "UR", "R", "U")),
-    "lookups": (("P", "P", "P", "PU"), ("R", "R", "R", "U")),
+    "lookups": (("P", "P", "P", "PU"), ("R", "UR", "R", "U")),
     "large": (("P", "PU", "P", "P"), ("R", "UR", "R", "U")),
 }
 
@@ -89,6 +89,6 @@ def may_say(example: Example, door: str) -> frozenset[str]:
     letters = of_rules if door in OF_RULES else {"verify": verify, "coq": coq}.get(door, of_graphs)
     letters = APART.get((example.kind, twin, door), letters)
     if example.variant.rule == OF_A_DTYPE and door not in ("verify", "coq", "@composed"):
-        letters = "P"
+        letters = "PUR"
     words = WORDS | OF_ITS_OWN.get(door, {})
     return frozenset(word for letter in letters for word in words[letter])
