@@ -399,3 +399,41 @@ def test_the_reproduction_of_a_complex_rule_runs(capsys: pytest.CaptureFixture[s
 def test_complex_arguments_are_for_rules_in_code() -> None:
     with pytest.raises(SignatureError, match="only rules in code take and return complex numbers"):
         certgrad.op("*s:complex -> *s")(lambda z: z)
+
+
+def pulled(factor: float) -> Any:
+    return rule(lambda z: z * z, lambda z: (z * z, z), lambda z, g: (factor * g * z,))
+
+
+def pushed(factor: float) -> Any:
+    made = jax.custom_jvp(lambda z: z * z)
+    made.defjvp(lambda at, tangents: (at[0] * at[0], factor * at[0] * tangents[0]))
+    return made
+
+
+def with_complex_numbers_inside(factor: float) -> Any:
+    """Complex numbers inside alone."""
+    made = rule(lambda x: (jnp.exp(1j * x) * x).imag, lambda x: ((jnp.exp(1j * x) * x).imag, x), lambda x, g: (
+        factor / 2 * g * (jnp.sin(x) + x * jnp.cos(x)),
+    ))  # fmt: skip
+    return lambda z: made(z.real) + z
+
+
+def times_an_integer(factor: float) -> Any:
+    made = rule(lambda z, k: z * z * k, lambda z, k: (z * z * k, (z, k)), lambda r, g: (factor * g * r[0] * r[1], None))
+    return lambda z: made(z, jnp.arange(z.shape[0]))
+
+
+IN: dict[str, Callable[[Any], Any]] = {
+    "alone": lambda f: lambda x: jnp.sum(jnp.real((1 + 1j) * f(x + 2j * x))),
+    "jit": lambda f: lambda x: jnp.sum(jnp.real((1 + 1j) * jax.jit(f)(x + 2j * x))),
+    "scan": lambda f: lambda x: jnp.sum(jax.lax.scan(lambda c, _: (f(c + 1j * x).real, None), x, None, length=2)[0]),
+}
+
+
+@pytest.mark.parametrize("inside", IN)
+@pytest.mark.parametrize("of", [pulled, pushed, with_complex_numbers_inside, times_an_integer])
+def test_a_rule_of_complex_numbers_is_a_node_of_a_graph(of: Callable[[float], Any], inside: str) -> None:
+    right, wrong = (certgrad.certify(certgrad.trace(IN[inside](of(factor)), "x: n")) for factor in (2.0, 3.0))
+    assert right.verdict.startswith("proved")
+    assert wrong.verdict in ("refuted", "unproved")

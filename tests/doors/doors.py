@@ -6,97 +6,42 @@ graphs about the function. What the doors that read whole files say is computed 
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import msgspec
 from typer.testing import CliRunner
 
 import certgrad
 from certgrad import ops
 from certgrad.accel import NotCertifiedError, compile_graph
 from certgrad.cli import app
+from certgrad.cli._errors import ExitCode
+from certgrad.errors import CertgradError
+from certgrad.obligations.certificate import Certificate, sealed
+from certgrad.obligations.tracing.jax_internals import unremembered
 from certgrad.recording import Record, audited, certified
 from certgrad.report import json as reports
+from certgrad.rules._find import find
+from certgrad.rules._printed import print_rule
 from certgrad.training import SGD, certify_step
+from tests.doors.examples import NAME, Example, Function, named
 
 ROOT = Path(__file__).parents[2]
-NAME = "example"
 
 
-@dataclass(frozen=True)
-class Example:
-    """A rule of a module, and a scalar function of arrays in which it is used.
-
-    `use` makes the function of any function in the rule's place; `plain` is the rule's own function, without the rule.
-    """
-
-    module: ModuleType
-    rule: str
-    plain: Callable[..., Any]
-    signature: str
-    use: Callable[[Callable[..., Any]], Callable[..., Any]]
-    shapes: tuple[str, ...]
-
-    @property
-    def custom(self) -> Any:
-        return getattr(self.module, self.rule)
-
-    @property
-    def file(self) -> str:
-        return str(self.module.__file__)
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The function in which the rule is used, with the names of its arguments."""
-        return named(self.use(self.custom), self.names)
-
-    @property
-    def right(self) -> Callable[..., Any]:
-        """The same, differentiated by JAX without the rule."""
-        return named(self.use(self.plain), self.names)
-
-    @property
-    def names(self) -> list[str]:
-        return [shape.partition(":")[0] for shape in self.shapes]
-
-    @property
-    def points(self) -> list[jax.Array]:
-        """An array for each argument of the function, each axis of length 3."""
-        axes = [shape.partition(":")[2].split() for shape in self.shapes]
-        return [jnp.linspace(0.5, 2.0 + k, 3 ** len(names)).reshape([3] * len(names)) for k, names in enumerate(axes)]
-
-    @property
-    def case(self) -> str:
-        """The signature of the function."""
-        return ", ".join(shape.partition(":")[2].strip() for shape in self.shapes) + " -> "
-
-
-def named(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
-    """The function with these names of its arguments."""
-
-    def run(*values: Any) -> Any:
-        return function(*values)
-
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    run.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
-    run.__name__ = NAME
-    return run
-
-
-def _pulled(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+def _pulled(function: Function, count: int) -> Function:
     def vjp(*values: Any) -> Any:
         found = jax.vjp(function, *values[:count])[1](values[count])
         return found if count > 1 else found[0]
@@ -109,16 +54,16 @@ def _through_check(example: Example) -> str:
 
 
 def _through_audit(example: Example) -> str:
-    return _audit(example.file)[example.rule]
+    return _audited(example.target).verdict
 
 
 def _through_plugin(example: Example) -> str:
-    return _plugin(example.file)[example.rule]
+    return _plugin(example.is_first)[example.module.__name__, example.rule]
 
 
 def _through_run(example: Example) -> str:
     record = Record(False)
-    with record.noticing():
+    with record.noticing(), _of_its_own(example):
         jax.grad(example.function)(*example.points)
     assert record.notes is not None
     found = {one.result.name.rpartition(":")[2]: one for one in audited(record.notes) if one.called}
@@ -127,10 +72,10 @@ def _through_run(example: Example) -> str:
 
 def _through_run_graphs(example: Example) -> str:
     record = Record(True)
-    with record.noticing():
+    with record.noticing(), _of_its_own(example):
         jax.grad(example.function, argnums=tuple(range(len(example.names))))(*example.points)
     assert record.functions is not None
-    return next(iter(certified(record.functions, 120.0))).verdict
+    return next((one.verdict for one in certified(record.functions, 120.0)), "nothing recorded")
 
 
 def _through_op(example: Example) -> str:
@@ -187,7 +132,35 @@ def _through_graph(example: Example) -> str:
         result = CliRunner().invoke(app, ["graph", f"{example.module.__name__}:{NAME}", *specs, "--format", "json"])
     finally:
         delattr(example.module, NAME)
-    return str(json.loads(result.stdout)["verdict"])
+    return "error" if result.exit_code == ExitCode.USAGE else str(json.loads(result.stdout)["verdict"])
+
+
+def _through_verify(example: Example) -> str:
+    """`certgrad verify`: the certificate of the right rule, under the name of the rule that is there now."""
+    report = b'{"format": 1, "certgrad": "0", "rules": [], "remarks": [], "problems": [], "certificates": [%s]}'
+    certificate = _before(example)
+    with tempfile.TemporaryDirectory() as folder:
+        document = Path(folder) / "audit.json"
+        document.write_bytes(report % reports.encode(certificate))
+        with unremembered():  # the command has a process of its own
+            result = CliRunner().invoke(app, ["verify", str(document), "--target", example.target, "--format", "json"])
+    return str(json.loads(result.stdout)["verifications"][0]["outcome"])
+
+
+def _through_coq(example: Example) -> str:
+    """The theorems that are printed of that certificate and of the rule that is there now; none of them is judged.
+
+    `stated` or `not stated`; `captured` where a variable of a sum has the name of a size or an array.
+    """
+    (rule,) = find(example.target).rules
+    certificate = _before(example)
+    with unremembered():
+        stated = [t.statement for t in print_rule(certificate, rule).theorems if not t.reason]
+    for statement in stated:
+        bound = " ".join(re.findall(r"^  forall \(([^:]+) :", statement, re.MULTILINE)).split()
+        if set(bound) & set(re.findall(r"\bfun (\w+)", statement)):
+            return "captured"
+    return "stated" if stated else "not stated"
 
 
 DOORS: dict[str, Callable[[Example], str]] = {
@@ -196,40 +169,70 @@ DOORS: dict[str, Callable[[Example], str]] = {
     "plugin": _through_plugin,
     "run": _through_run,
     "run --graphs": _through_run_graphs,
-    "op": _through_op,
-    "composed": _through_composed,
+    "@op": _through_op,
+    "@composed": _through_composed,
     "certify": _through_certify,
     "certify_step": _through_certify_step,
     "equal": _through_equal,
     "compile_graph": _through_compiled,
     "graph": _through_graph,
+    "verify": _through_verify,
+    "coq": _through_coq,
 }
 
 
 def verdict_through(door: str, example: Example) -> str:
-    """The verdict of a door. The plugin says `passed`, `skipped` or `failed`; compiled execution whether it runs."""
-    return DOORS[door](example)
+    """The verdict of a door, or `error` where it refuses the example as JAX does, in words.
+
+    The plugin says `passed`, `skipped` or `failed`; compiled execution whether it runs.
+    """
+    try:
+        return DOORS[door](example)
+    except CertgradError:
+        return "error"
 
 
 @lru_cache
-def _audit(file: str) -> dict[str, str]:
-    """The verdicts of `certgrad audit FILE`, by the name of the rule."""
-    result = CliRunner().invoke(app, ["audit", file, "--format", "json", "--jobs", "1"])
-    return {one["op"].rpartition(":")[2]: one["verdict"] for one in json.loads(result.stdout)["certificates"]}
+def _audited(target: str) -> Certificate:
+    """The certificate that `certgrad audit TARGET` makes of a rule."""
+    with unremembered():
+        result = CliRunner().invoke(app, ["audit", target, "--format", "json", "--jobs", "1", "--no-cache"])
+    (certificate,) = json.loads(result.stdout)["certificates"]
+    return reports.decode(json.dumps(certificate).encode())
+
+
+def _before(example: Example) -> Certificate:
+    """The certificate of the right rule, as it is where that was under the name of this one."""
+    certificate = _audited(example.twin.target)
+    return sealed(msgspec.structs.replace(certificate, op=f"{example.module.__name__}:{example.rule}"))
+
+
+@contextmanager
+def _of_its_own(example: Example) -> Iterator[None]:
+    """A program of the user's fails where its rule does, and what was recorded until then is there."""
+    try:
+        yield
+    except Exception:
+        if not example.wrong:
+            raise
 
 
 @lru_cache
-def _plugin(file: str) -> dict[str, str]:
-    """What becomes of each rule's test with `pytest --certgrad`, in an empty folder."""
-    asked = ["--certgrad", "--certgrad-target", file, "-rA", "-p", "no:cacheprovider"]
+def _plugin(first: bool) -> dict[tuple[str, str], str]:
+    """What becomes of each rule's test with `pytest --certgrad`, in an empty folder: those of the first example of each
+    kind, or of all variants.
+    """
+    modules = [m for name, m in sys.modules.items() if name.startswith(f"{__package__}.") and hasattr(m, "VARIANTS")]
+    every = [Example(m, v, wrong) for m in modules for v in m.VARIANTS for wrong in (False, True)]
+    options = [f"--certgrad-target={target}" for target in {e.target for e in every if e.is_first or not first}]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", *asked],
+            [sys.executable, "-m", "pytest", "--certgrad", *options, "-rA", "-p", "no:cacheprovider"],
             capture_output=True,
             text=True,
             cwd=folder,
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             check=False,
         )
-    found = re.findall(r"^(PASSED|FAILED|SKIPPED|ERROR).*?:(\w+)(?: - .*)?$", done.stdout, re.MULTILINE)
-    return {name: word.lower() for word, name in found}
+    lines = re.findall(r"^(PASSED|FAILED|SKIPPED|ERROR).*?([\w.]+):(\w+)(?: - .*)?$", done.stdout, re.MULTILINE)
+    return {(module, name): word.lower() for word, module, name in lines}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -38,6 +39,13 @@ class Factors(Unread):
 def lifted(x: Any) -> Pair:
     """A value as a complex one."""
     return x if isinstance(x, Pair) else Pair(x, jnp.zeros_like(x))
+
+
+def flat(values: Sequence[Any]) -> list[Any]:
+    """The values, each pair as its two parts. Raises NoPairsError where a value has no reading."""
+    if unread := [x for x in values if isinstance(x, Unread)]:
+        raise NoPairsError(unread[0].what)
+    return [part for x in values for part in (x if isinstance(x, Pair) else (x,))]
 
 
 def real_dtype(dtype: Any) -> Any:

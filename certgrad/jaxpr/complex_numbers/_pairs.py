@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,9 +16,11 @@ from jax.extend.core import Literal
 from certgrad.jaxpr.calls import called
 from certgrad.jaxpr.programs import scan_counts
 
+from ._custom import KINDS, ruled
 from ._fourier import transform
 from ._linear_systems import factors, log_modulus, solution
 from ._pair import NoPairsError, Pair, Unread, is_complex, opened, real_dtype, touches
+from ._pair import flat as _flat
 from ._pair import lifted as _lifted
 
 
@@ -209,13 +212,6 @@ def _iota(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 # --- programs inside programs ---
 
 
-def _flat(values: Sequence[Any]) -> list[Any]:
-    """Raises NoPairsError where a value has no reading."""
-    if unread := [x for x in values if isinstance(x, Unread)]:
-        raise NoPairsError(unread[0].what)
-    return [part for x in values for part in (x if isinstance(x, Pair) else (x,))]
-
-
 def _packed(parts: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
     rest = iter(parts)
     return [Pair(next(rest), next(rest)) if is_complex(a) else next(rest) for a in avals]
@@ -335,6 +331,9 @@ def _results(eqn: Any, operands: Sequence[Any]) -> list[Any]:
         return _bound(eqn, operands)
     if (found := log_modulus(eqn, operands)) is not None:
         return found
+    if eqn.primitive.name in KINDS and unread is None:
+        run, bind = partial(_run_closed, called(eqn)), partial(_bound, eqn)
+        return ruled(eqn, operands, run, bind)
     if (inner := called(eqn)) is not None and len(opened(inner).invars) == len(eqn.invars):
         return _run_closed(inner, operands)
     if unread is not None and eqn.primitive.name != "custom_linear_solve":

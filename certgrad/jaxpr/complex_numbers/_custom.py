@@ -1,0 +1,60 @@
+"""Functions with a rule of their own on pairs: the rule stays, and is called with complex numbers as JAX calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jax import lax
+
+from certgrad.errors import TraceError
+
+from ._pair import Pair, flat
+
+Outputs = Callable[[Sequence[Any]], list[Any]]
+KINDS = ("custom_jvp_call", "custom_vjp_call")
+
+
+def ruled(eqn: Any, operands: Sequence[Any], run: Outputs, bind: Outputs) -> list[Any]:
+    """The outputs of a function with a rule, as a function of parts of which the derivative is that by the rule.
+
+    `run` computes the function on pairs, `bind` calls it, rule and all, on complex numbers. A rule that sees symbolic
+    zeros has no derivative here: a pair has one for its two parts.
+    """
+    widths = [2 if isinstance(x, Pair) else 1 for x in operands]
+    outputs: list[bool] = []
+
+    def grouped(given: Sequence[Any]) -> list[Any]:
+        rest = iter(given)
+        return [Pair(next(rest), next(rest)) if width == 2 else next(rest) for width in widths]
+
+    def on_parts(*given: Any) -> list[Any]:
+        found = run(grouped(given))
+        outputs[:] = [isinstance(y, Pair) for y in found]
+        return flat(found)
+
+    def by_rule(*given: Any) -> list[Any]:
+        if eqn.params.get("symbolic_zeros"):
+            raise TraceError(f"{on_parts.__name__} has a rule that sees symbolic zeros, and is of complex numbers")
+        found = bind([lax.complex(*x) if isinstance(x, Pair) else x for x in grouped(given)])
+        pairs = zip(found, outputs, strict=True)
+        return [part for y, pair in pairs for part in ((lax.real(y), lax.imag(y)) if pair else (y,))]
+
+    on_parts.__name__ = on_parts.__qualname__ = _name(eqn)
+    if eqn.primitive.name == "custom_jvp_call":
+        pushed = jax.custom_jvp(on_parts)
+        pushed.defjvp(lambda at, tangents: jax.jvp(by_rule, at, tangents))
+        made = pushed(*flat(operands))
+    else:
+        pulled = jax.custom_vjp(on_parts)
+        pulled.defvjp(lambda *at: jax.vjp(by_rule, *at), lambda pull, cotangents: pull(cotangents))
+        made = pulled(*flat(operands))
+    rest = iter(made)
+    return [Pair(next(rest), next(rest)) if pair else next(rest) for pair in outputs]
+
+
+def _name(eqn: Any) -> str:
+    """The function's, for messages."""
+    info = getattr(getattr(eqn.params["call_jaxpr"], "jaxpr", None), "debug_info", None)
+    return str(getattr(info, "func_name", "") or "function").split(" ")[0]
