@@ -235,7 +235,7 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
             there = _where_sizes_divide(replace(said, multiples=chosen), rule, surrogate) if chosen else None
             if there is not None:
                 return there
-        if report.verdict == "unproved" and sizes is not None:
+        if report.verdict == "unproved" and sizes is not None and differs_at is not None:
             report = rules.at_sizes(report, rule, differs_at, given, at_numbers, forward)
             if report.verdict == "refuted" and report.witness is None:
                 report = replace(report, certificate=explained(report.certificate, rule, report.arguments))
@@ -272,8 +272,8 @@ def _examined(said: _Rule) -> UserRule:
     return rule
 
 
-def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes]]:
-    """The report, and sizes at which something else was seen than what was proved."""
+def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes] | None]:
+    """The report, and sizes at which something else was seen than what was proved; None where it is so at any."""
     started = time.process_time()
     rule, named = said.made(), said.differentiable is not None
     found = examine(rule)
@@ -321,7 +321,9 @@ def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes]]:
     if found.without_gradient:
         certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(found.without_gradient)))
     report = _report(rule, certificate, surrogate, arguments)
-    return replace(report, approximates=approximates, right_where=right_where), rule.differs_at
+    return replace(
+        report, approximates=approximates, right_where=right_where
+    ), None if rule.differs_plainly else rule.differs_at
 
 
 def _right_where(said: _Rule, found: Examined, arguments: Sequence[ArgumentClaim]) -> str:

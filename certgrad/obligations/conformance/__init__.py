@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
+from ..generality.reach import loads
 from ._at_numbers import Difference, at_numbers, most_entries, unlike
 from ._calls import called, precisions
 from ._compared import Compared
@@ -28,6 +29,7 @@ HALF = ("bfloat16", "float16")
 ALL_DTYPES = (*WIDTHS, *HALF)
 ONLY_LIBRARIES = "no code but the libraries' runs"
 UNBATCHED = "calls that no vmap batches, as it has rules of its own for that"
+WEAK = "it asks whether an array is weakly typed, as Python's numbers are under jit: there it may do other things"
 WHOLE = "integers of 32 and 64 bits, as its code asks for dtypes"
 LIMITS = (UNBATCHED, WHOLE)
 """What a claim may be about alone."""
@@ -85,6 +87,8 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
 
 def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance | Difference:
     compared: list[str] = []
+    if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
+        return Difference((), WEAK, {}, plain=True)
     state = State(subject.roots)
     state.forget()
     wide = next((d for d in dtypes if d in WIDTHS), dtypes[0])

@@ -39,6 +39,8 @@ class Difference:
     wide: bool = True
     traced: bool = False
     """A trace at these sizes shows it."""
+    plain: bool = False
+    """Numbers of Python's or arrays of numpy's show it, which sizes have no part in."""
 
 
 def at_numbers(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:

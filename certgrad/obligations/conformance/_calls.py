@@ -46,6 +46,13 @@ POINTS = 3
 PLAIN = "numbers of Python's and arrays of numpy's"
 
 
+CHANGED = "calls change the arrays of numpy's that they are given"
+
+
+class ChangedError(Exception):
+    """A call changes the tangents or cotangents that it is given."""
+
+
 def called(
     subject: Compared, place: Sizes, second: Sizes, precision: Precision, plainly: bool = False
 ) -> tuple[Difference | None, str]:
@@ -79,6 +86,8 @@ def _at(
     before = [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in given]
     try:
         how = _unlike(subject, sizes, point, precision, given if plainly else point.args)
+    except ChangedError:
+        return Difference((), CHANGED, {}, plain=True), ""
     except EndlessError as error:
         return None, _first_line(error)
     except Exception as error:  # a rule may refuse a dtype, in its own way; code for JAX's arrays may want one: x.at[…]
@@ -91,12 +100,12 @@ def _at(
             return None, f"{type(problem).__name__}: {_first_line(problem)}"
     where = f"at {sized(subject.names, sizes)} " if subject.names else ""
     if before != [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in given]:
-        return Difference((), "calls change the arrays of numpy's that they are given", {}), ""
+        return Difference((), CHANGED, {}, plain=True), ""
     if not how:
         return None, ""
     plain = f" with {PLAIN}" if plainly else ""
     text = f"called {where}in {precision}{plain} it returns something else: {in_words(how)}"
-    return Difference(tuple(how), text, sizes, precision.wide), ""
+    return Difference(tuple(how), text, sizes, precision.wide, plain=plainly), ""
 
 
 def _unlike(subject: Compared, sizes: Sizes, point: Point, precision: Precision, args: Sequence[Any]) -> dict[str, str]:
@@ -128,8 +137,13 @@ def _outcome(
     more = {"jvp": point.tangents, "vjp": point.seeds, "both": point.seeds}.get(name)
     with wide_floats(precision.wide), computed_by(compute):
         given = [array(x) if x is own else x for x, own in zip(args, point.args, strict=True)]
-        groups = [given] if more is None else [given, [array(x) for x in more]]
+        directions = [x.copy() if args is not point.args else array(x) for x in more or []]
+        groups = [given] if more is None else [given, directions]
         found = function(*groups, [float(x) for x in point.scalars])
+        if args is not point.args and any(
+            a.tobytes() != b.tobytes() for a, b in zip(directions, more or [], strict=True)
+        ):
+            raise ChangedError
         values = found if name == "both" else (found,)
         names = ("primal", "vjp") if name == "both" else (name,)
         return {n: [np.asarray(v) for v in one] for n, one in zip(names, values, strict=True)}
