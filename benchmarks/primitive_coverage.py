@@ -20,10 +20,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from certgrad.obligations.meaning.semantics._refused import REFUSED
-
 from certgrad.obligations.meaning.semantics import RULES, UnprovedError
-from certgrad.obligations.meaning.semantics._registry import LIBRARY
+from certgrad.obligations.meaning.semantics._registry import LIBRARY, REFUSED
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import primitives_with_rules

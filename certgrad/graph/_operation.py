@@ -16,7 +16,7 @@ from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._family import symbol
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules, sees_used_outputs
-from certgrad.jaxpr.patterns import choices, sees_zeros, too_many
+from certgrad.obligations.generality.patterns import choices, sees_zeros, too_many
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Programs, trace_rules
 from certgrad.obligations.tracing.jax_internals import (

@@ -21,12 +21,12 @@ from certgrad.graph._induction import Induction
 from certgrad.graph._satisfiable import holding
 from certgrad.graph._subject import GraphSubject
 from certgrad.graph.certificate import Lemma, Step, all_steps
-from certgrad.jaxpr.patterns import sees_zeros
 from certgrad.obligations.auditing.witnesses import as_data, inputs_of, programs_at
 from certgrad.obligations.balls import BallError, find_witness
 from certgrad.obligations.balls._draw import MOST_ENTRIES
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.patterns import sees_zeros
 
 LARGEST = 4096
 """A graph of fixed sizes is not evaluated where an array of it has more entries."""

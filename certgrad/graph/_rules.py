@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from certgrad._subject import Rules
 from certgrad.graph._jaxpr import Equation, primal_function, without_linear
-from certgrad.jaxpr.patterns import sees_zeros
+from certgrad.obligations.generality.patterns import sees_zeros
 from certgrad.obligations.prove.problem import Shapes
 from certgrad.obligations.tracing.jax_internals import jaxpr_of
 

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.errors import SignatureError, UsageError
-from certgrad.jaxpr.patterns import sees_zeros
 from certgrad.obligations.generality.instances import evaluate_size, family
+from certgrad.obligations.generality.patterns import sees_zeros
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.tracing.jax_internals import key_dtype, primitives_of, symbols, trace
 

@@ -24,8 +24,8 @@ from certgrad import rules
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
 from certgrad.hypotheses.lengths import in_lengths
-from certgrad.jaxpr.patterns import choices, too_many
 from certgrad.obligations import tracing
+from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.signatures.cases import Case
 
 from ._layers import (

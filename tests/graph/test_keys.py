@@ -94,7 +94,7 @@ def test_a_rule_that_draws_again(draw, other) -> None:
 def test_another_key_that_is_closed_over() -> None:
     other = random.key(4)
     wrong = scaled(lambda _, shape: random.normal(TYPED, shape), lambda _, shape: random.normal(other, shape))
-    assert certify(trace(wrong, "n", ":key")).verdict == "unproved"
+    assert certify(trace(wrong, "n", ":key")).verdict == "refuted"
 
 
 def test_bounds_that_move_have_a_derivative() -> None:

@@ -1,10 +1,9 @@
 """What an audit of JAX names: every primitive with a rule, every custom rule, and nothing that is not there."""
 
-from certgrad.obligations.meaning.semantics._refused import REFUSED
-
 from certgrad.jax_rules import names, subjects
 from certgrad.jax_rules._enumerate import CUSTOM, NO_DERIVATIVE, PRIMITIVE, custom_rules
 from certgrad.jax_rules.configurations import CONFIGURATIONS
+from certgrad.obligations.meaning.semantics._registry import REFUSED
 from certgrad.obligations.tracing.jax_internals import primitives_with_rules
 
 OF_OTHER_VERSIONS = {"expand_dims", "log2", "one_minus_square", "polynomial"}

@@ -81,7 +81,7 @@ def test_the_same_op_is_traced_but_not_proved_again(
     first = audit(linear(), Cache(folder))
     traced: list[int] = []
     trace = _traces.trace_rules
-    monkeypatch.setattr(_traces, "trace_rules", lambda *a: (traced.append(1), trace(*a))[1])
+    monkeypatch.setattr(_traces, "trace_rules", lambda *a, **k: (traced.append(1), trace(*a, **k))[1])
     second = audit(linear(), Cache(folder))
     assert proofs == ["trap", "trap"]
     assert msgspec.json.encode(plain) == msgspec.json.encode(first) == msgspec.json.encode(second)

@@ -18,7 +18,7 @@ INPUTS = 16
 """Of a rule that sees which inputs are perturbed, so many choices of them at most."""
 PATTERNS = 4 * INPUTS
 """And of inputs and outputs together."""
-_OPS = str(Path(__file__).parents[1] / "ops" / "_execute.py")
+_OPS = str(Path(__file__).parents[2] / "ops" / "_execute.py")
 Item = TypeVar("Item")
 
 
