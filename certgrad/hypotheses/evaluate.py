@@ -488,13 +488,13 @@ class _Steps:
             time, *index = place
             if not 0 <= time <= MAX_TERMS:
                 raise UnfitError(f"the time {time} of a loop")
-            if time and (position, (time - 1, *index)) not in self.known:
-                for earlier in range(time):  # in order of time, so that no step asks for a long row of others
-                    self.at(position, (earlier, *index))
             init, step = self.loop.bodies[position]
             scope = self.scope.at(dict(zip(self.loop.axes[position], index, strict=True)))
             if time:
                 scope = scope.at({self.loop.loop.time: time - 1})
                 scope.loops = {**scope.loops, self.loop.loop.name: self}
-            self.known[position, place] = (step if time else init)(scope)
+            try:
+                self.known[position, place] = (step if time else init)(scope)
+            except RecursionError:
+                raise UnfitError(f"the time {time} of a loop") from None
         return self.known[position, place]

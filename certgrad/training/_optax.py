@@ -80,6 +80,11 @@ def _slots(made: Callable[[Named], Any], name: str, update: Update) -> Sequence[
             f"{name} cannot be made of the hyperparameters of {update.name}, {', '.join(update.hyperparameters)}: "
             f"{error}. Pass a function of exactly these that returns the transformation."
         ) from None
+    except (ValueError, KeyError) as error:
+        raise UsageError(
+            f"{name} cannot be started on parameters that are named 'a' and 'b', which is how its state is read: "
+            f"{error}. If it has a mask or labels by the names of parameters, give a function of them."
+        ) from None
     parts = jax.tree.leaves(state, is_leaf=lambda x: _is_moment(x, example))
     moments = iter(update.moments)
     slots = [next(moments, "") if _is_moment(p, example) else COUNT if _is_count(p) else "" for p in parts]

@@ -21,6 +21,7 @@ from certgrad.graph._certify import Certification, certification
 from certgrad.graph._spec import parameter_names
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.conformance import State
 from certgrad.training._arguments import Arguments, arguments_of
 from certgrad.training._certify import step_certificate, unstated_certificate
 from certgrad.training._context import Context
@@ -62,6 +63,8 @@ class TrainingStep:
         self.certificate, self.update, self.arguments, self.run = certificate, update, arguments, run
         self.trained, self.keep_gradients = list(certificate.trained), keep_gradients
         self.options = options
+        self._state = State([run], modules=False)
+        """What the update reads, as it was when the update was proved."""
         self._compiled = compile_graph(loss, checked=checked, monitor=monitor, options=options)
         self.monitor = self._compiled.monitor
         self._program = options.jit(self._take, donated=[0, 1])
@@ -93,7 +96,8 @@ class TrainingStep:
     def __call__(self, context: Context, /, **data: Any) -> tuple[Context, jax.Array]:
         """Take one step on these data. Returns the context after it, with the gradients, and the loss before it.
 
-        Raises UsageError where an argument of the loss is neither a parameter of the context nor among the data.
+        Raises UsageError where an argument of the loss is neither a parameter of the context nor among the data, and
+        where JAX traces the update again after something changed that it reads.
         """
         before, state, hyper = context.parameters, context.state, context.hyperparameters
         if self._as_given:
@@ -143,6 +147,11 @@ class TrainingStep:
 
     def _take(self, parameters: Named, state: Named, hyper: Named, data: Mapping[str, Any]) -> Any:
         """The whole step. What is checked here is checked when it is traced: JAX traces again for other names."""
+        if changed := self._state.changed():
+            raise UsageError(
+                f"{changed}, which {self.update.name} reads, is not what it was when this step was certified, and the "
+                "step would run another update. Make the step after it is set, or give it as a hyperparameter."
+            )
         values = {**parameters, **self._given(parameters, data)}
         specs = self.arguments.specs
         nested = specs.nest([values[n] for n in self.arguments.names])

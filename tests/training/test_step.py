@@ -193,3 +193,21 @@ def test_messages_name_what_is_wrong(graph: Any, arrays: dict) -> None:
     adam = training_step(graph, ADAM, PARAMETERS)
     with pytest.raises(UsageError, match="adam is proved where b1 < 1, and that does not hold of lr = "):
         adam.start(values, hyperparameters={"b1": 1})
+
+
+def test_an_update_is_not_traced_again_after_what_it_reads_has_changed() -> None:
+    """JAX traces it at the first step, and at other sizes: the certificate is about what it was before."""
+    settings = {"decay": 0.0}
+
+    def update(params: Any, grads: Any, state: Any, hyper: Any) -> Any:
+        kept = {k: p - hyper["lr"] * grads[k] - settings["decay"] * p for k, p in params.items()}
+        return kept, state
+
+    graph = certgrad.trace(lambda x, w: jnp.mean((x @ w) ** 2), "x: n d", "w: d h")
+    step = certgrad.training.training_step(graph, certgrad.training.SGD, ["w"], run=update)
+    x, w = jnp.ones((3, 2)), jnp.ones((2, 4))
+    context, _ = step(step.start({"w": w}, hyperparameters={"lr": 0.25}), x=x)
+    assert context.parameters["w"].shape == (2, 4)
+    settings["decay"] = 0.5
+    with pytest.raises(UsageError, match="is not what it was when this step was certified"):
+        step(step.start({"w": jnp.ones((5, 4))}, hyperparameters={"lr": 0.25}), x=jnp.ones((3, 5)))

@@ -45,15 +45,18 @@ _LIBRARIES = frozenset("jax jaxlib numpy equinox flax certgrad functools builtin
 
 
 class State:
-    """What the code can reach that lives longer than a call, as it was at first."""
+    """What the code can reach that lives longer than a call, as it was at first.
 
-    def __init__(self, roots: Iterable[Any]) -> None:
+    With `modules` also the numbers and tables of its modules that the code does not name: calls may change these.
+    """
+
+    def __init__(self, roots: Iterable[Any], modules: bool = True) -> None:
         known: Known = {}
         held = held_by(roots)
         self._held = [(value, digest(value, known)) for value in held]
         self._functions = [(f, {n: (v, digest(v, known)) for n, v in _named(f)}) for f in filter(is_users, held)]
         tables = [f.__globals__ for f, _ in self._functions] + [vars(m) for m in held if isinstance(m, ModuleType)]
-        self._modules = {id(names): (names, _numbers(names)) for names in tables}
+        self._modules = {id(names): (names, _numbers(names)) for names in tables if modules}
 
     def forget(self) -> None:
         """Empty the caches of the code itself, which may hold what was so earlier."""
