@@ -73,10 +73,10 @@ def _verified(
 
     def digests(k: int) -> list[str]:
         made = [traces.make(Spec(k, 0, (), wide)) for wide in (True, False)]
+        alone = [traces.apart(one.instance, one.programs) for one in made if isinstance(one, Trace)]
         return [
-            case_digest(subject, subject.cases[k], {n: (p.jaxpr, p.consts) for n, p in one.programs.all().items()})
-            for one in made
-            if isinstance(one, Trace)
+            case_digest(subject, subject.cases[k], {n: (p.jaxpr, p.consts) for n, p in programs.all().items()})
+            for programs in alone
         ]
 
     evaluated = verify.verify(certificate, subject, seed=seed, draws=draws, digests=digests)

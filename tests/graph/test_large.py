@@ -67,7 +67,7 @@ def test_calls_are_compared_however_large_they_are(asks) -> None:
     own.defvjp(lambda x: (own(x), x), lambda x, g: (g * jnp.cos(x),))
     certificate = certify(trace(lambda w, x: jnp.sum(own(x @ w)), large((1100, 1000)), large((1000, 1100))))
     assert certificate.verdict == "unproved"
-    assert "called in float32 it returns something else" in certificate.findings[0]
+    assert "it returns something else" in certificate.findings[0]
 
 
 @pytest.mark.parametrize("kind", [*_points.kinds((3, 3), "float")])

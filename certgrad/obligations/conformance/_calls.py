@@ -43,6 +43,7 @@ def precisions(dtypes: Sequence[str]) -> list[Precision]:
 
 POINTS = 3
 """Of scalars that are Python's numbers."""
+_NUMBERS = ("f", "i", "u", "b")
 PLAIN = "numbers of Python's and arrays of numpy's"
 
 
@@ -68,7 +69,7 @@ def called(
         difference, problem = _at(subject, second, precision, plainly)
     if plainly and difference is None and not problem:
         point = subject.point(place, 0)
-        scalars = [] if point is None else [x for x in point.args if x.shape == () and x.dtype.kind in "fiub"]
+        scalars = [] if point is None else [x for x in point.args if x.shape == () and kind_of(x.dtype) in _NUMBERS]
         for k in range(1, POINTS if scalars else 1):
             difference = difference or _at(subject, place, precision, plainly, k)[0]
     return difference, problem
@@ -121,7 +122,7 @@ def _unlike(subject: Compared, sizes: Sizes, point: Point, precision: Precision,
 
 def _as_number(x: np.ndarray) -> Any:
     """A scalar as Python's number, an array as one of its own; keys as they are."""
-    if x.dtype.kind not in "fiub":
+    if kind_of(x.dtype) not in _NUMBERS:
         return x
     return x.item() if x.shape == () else x.copy()
 
