@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.bench._clock import ROOT, python
-from benchmarks.bench._compare import BadData, Figures, read, shown, worse, write
+from benchmarks.bench._compare import FACTOR, OF_A_SAMPLE, BadData, Figures, read, shown, worse, write
 from benchmarks.bench._figure import Figure
 from benchmarks.bench._page import TITLES, page
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         last = read(options.data, form)
         now, failures = _measured(options.only or GROUPS, options.short)
-        lines = [*failures, *worse(last, now)]
+        lines = [*failures, *worse(last, now, OF_A_SAMPLE if options.short else FACTOR)]
         if options.accept and not failures:
             write(options.data, form, now)
             last = read(options.data, form)

@@ -12,6 +12,8 @@ from benchmarks.bench._figure import Figure
 
 FACTOR = 1.25
 """By so much a figure may exceed its last committed value."""
+OF_A_SAMPLE = 2.0
+"""The same in the short form, which measures a sample once, beside whatever else runs."""
 
 Figures = dict[str, list[Figure]]
 """Those of each group."""
@@ -68,8 +70,8 @@ def _written(figure: Figure) -> dict[str, Any]:
     return {name: x for name, x in shown.items() if x not in (None, "", False) or name == "value"}
 
 
-def worse(last: Mapping[str, Sequence[Figure]], now: Mapping[str, Sequence[Figure]]) -> list[str]:
-    """A line for each figure that is above `FACTOR` times its committed value, or that is missing.
+def worse(last: Mapping[str, Sequence[Figure]], now: Mapping[str, Sequence[Figure]], most: float = FACTOR) -> list[str]:
+    """A line for each figure that is above `most` times its committed value, or that is missing.
 
     Figures that are new, and groups that were not run, are no matter. Figures with a peer are compared over it, so that
     another machine, or another load of this one, has the same.
@@ -86,7 +88,7 @@ def worse(last: Mapping[str, Sequence[Figure]], now: Mapping[str, Sequence[Figur
             elif after.relative is None:
                 if not after.optional:
                     lines.append(f"{before.name}: {shown(before)} was committed, and now: {after.note}")
-            elif after.relative > FACTOR * before.relative:
+            elif after.relative > most * before.relative:
                 factor = after.relative / before.relative
                 lines.append(f"{before.name}: {shown(after)}, {factor:.2f} times the last committed {shown(before)}")
     return lines
