@@ -68,8 +68,8 @@ class Subject(Protocol):
     """Compare what was traced with what happens at numbers and in calls; None where that is no part of the audit."""
     differs_at: Sequence[Mapping[str, int]] = ()
     """Sizes at which something else was seen to happen than what is proved for sizes left open."""
-    differs_plainly: bool = False
-    """Numbers of Python's or arrays of numpy's showed something else than was proved, as they do at any sizes."""
+    differs_anywhere: bool = False
+    """Something else than is proved was seen to happen, and would be at any sizes."""
     ideals: Sequence[Ideal] = ()
     """What its rules call and the proof reads as what that approximates."""
     under_jit: bool = False

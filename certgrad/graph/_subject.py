@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import CertgradError
 from certgrad.graph._calls import called_alone, draws, uncalled
-from certgrad.graph._trace import TracedGraph, as_program
+from certgrad.graph._trace import TracedGraph, equations_in
 from certgrad.obligations.conformance import (
     NOT_COMPARED,
     ONLY_LIBRARIES,
@@ -123,9 +124,14 @@ class GraphSubject(Subject):
         )
 
 
+def _as_program(traced: TracedGraph) -> Any:
+    """A jaxpr of those equations, in no order, for what looks at each that a program has."""
+    return SimpleNamespace(eqns=[equation.eqn for equation in equations_in(traced)])
+
+
 def unlike_its_graph(traced: TracedGraph) -> str:
     """Why the function, or a rule that it runs, may do something else than the graph says, or an empty text."""
-    return unlike_its_traces(GraphSubject(traced), [as_program(traced)])
+    return unlike_its_traces(GraphSubject(traced), [_as_program(traced)])
 
 
 def rules_of_users(traced: TracedGraph) -> bool:
@@ -133,7 +139,7 @@ def rules_of_users(traced: TracedGraph) -> bool:
 
     Rules of JAX's own are trusted to be one at all sizes, and those of the library's ops are proved at all.
     """
-    behind = [getattr(value, "f", value) for value in rules_in(as_program(traced))]
+    behind = [getattr(value, "f", value) for value in rules_in(_as_program(traced))]
     return any(map(is_users, reachable_from(behind)))
 
 
@@ -143,7 +149,7 @@ def measured(traced: TracedGraph) -> Conformance:
 
     What was traced in float64, because nothing else was said, is compared in float32 as well.
     """
-    code = [*filter(is_users, reachable_from([traced.fn, *rules_in(as_program(traced))]))]
+    code = [*filter(is_users, reachable_from([traced.fn, *rules_in(_as_program(traced))]))]
     if not code:
         return Conformance((ONLY_LIBRARIES,))
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -469,11 +468,6 @@ def equations_in(traced: TracedGraph) -> list[Equation]:
         for body in bodies:
             found |= dict.fromkeys(equations_in(body))
     return [*found]
-
-
-def as_program(traced: TracedGraph) -> Any:
-    """A jaxpr of those equations, in no order, for what looks at each that a program has."""
-    return SimpleNamespace(eqns=[equation.eqn for equation in equations_in(traced)])
 
 
 def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:

@@ -323,7 +323,7 @@ def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes] | Non
     report = _report(rule, certificate, surrogate, arguments)
     return replace(
         report, approximates=approximates, right_where=right_where
-    ), None if rule.differs_plainly else rule.differs_at
+    ), None if rule.differs_anywhere else rule.differs_at
 
 
 def _right_where(said: _Rule, found: Examined, arguments: Sequence[ArgumentClaim]) -> str:

@@ -73,7 +73,7 @@ def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certifica
     found = conformances(run)
     seen = [r.difference.sizes for r in found if r.difference is not None and r.difference.programs]
     traces.op.differs_at = [sizes for sizes in seen if sizes]
-    traces.op.differs_plainly = any(r.difference is not None and r.difference.plain for r in found)
+    traces.op.differs_anywhere = any(r.difference is not None and r.difference.anywhere for r in found)
     claims = []
     for claim in certificate.claims:
         cases = [

@@ -88,7 +88,7 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
 def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance | Difference:
     compared: list[str] = []
     if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
-        return Difference((), WEAK, {}, plain=True)
+        return Difference((), WEAK, {}, anywhere=True)
     state = State(subject.roots)
     state.forget()
     wide = next((d for d in dtypes if d in WIDTHS), dtypes[0])
@@ -116,7 +116,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         asked.append((place, heard))
         last = precision is plan[-1]
         if (last or precision is plan[0]) and (changed := state.changed()):  # after two calls a cycle is where it was
-            return Difference((), f"calls change {changed}, which outlives them: later calls may do other things", {})
+            text = f"calls change {changed}, which outlives them: later calls may do other things"
+            return Difference((), text, {}, anywhere=True)
     if (found := turned(subject, dtypes, effort.either and not subject.draws, asked)) is not None:
         return found
     gone = {text.partition(" (")[0] for text in refused}

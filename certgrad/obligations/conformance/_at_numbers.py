@@ -39,8 +39,8 @@ class Difference:
     wide: bool = True
     traced: bool = False
     """A trace at these sizes shows it."""
-    plain: bool = False
-    """Numbers of Python's or arrays of numpy's show it, which sizes have no part in."""
+    anywhere: bool = False
+    """Sizes have no part in it: what is plain numbers, or a state that calls change, differs at any."""
 
 
 def at_numbers(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:

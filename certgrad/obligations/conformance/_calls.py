@@ -88,7 +88,7 @@ def _at(
     try:
         how = _unlike(subject, sizes, point, precision, given if plainly else point.args)
     except ChangedError:
-        return Difference((), CHANGED, {}, plain=True), ""
+        return Difference((), CHANGED, {}, anywhere=True), ""
     except EndlessError as error:
         return None, _first_line(error)
     except Exception as error:  # a rule may refuse a dtype, in its own way; code for JAX's arrays may want one: x.at[…]
@@ -101,12 +101,12 @@ def _at(
             return None, f"{type(problem).__name__}: {_first_line(problem)}"
     where = f"at {sized(subject.names, sizes)} " if subject.names else ""
     if before != [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in given]:
-        return Difference((), CHANGED, {}, plain=True), ""
+        return Difference((), CHANGED, {}, anywhere=True), ""
     if not how:
         return None, ""
     plain = f" with {PLAIN}" if plainly else ""
     text = f"called {where}in {precision}{plain} it returns something else: {in_words(how)}"
-    return Difference(tuple(how), text, sizes, precision.wide, plain=plainly), ""
+    return Difference(tuple(how), text, sizes, precision.wide, anywhere=plainly), ""
 
 
 def _unlike(subject: Compared, sizes: Sizes, point: Point, precision: Precision, args: Sequence[Any]) -> dict[str, str]:

@@ -78,6 +78,7 @@ class Traces:
         self._places = {id(i): (c, k) for c, row in enumerate(self._instances) for k, i in enumerate(row)}
         self._writer = Serialiser(str, erase=False)  # of all traces: JAX shares types and inner programs among them
         self._made: dict[Spec, Trace | CertgradError] = {}
+        self._apart: dict[tuple[int, int], tuple[Programs, Programs]] = {}
         self.asked: dict[Spec, None] = {}
         """What the audit asked for, in order."""
         self.answers: list[Answers] = []
@@ -142,7 +143,12 @@ class Traces:
         return found
 
     def apart(self, instance: Instance, programs: Programs) -> Programs:
-        """The programs with the primal and the vjp traced by one call each, as the second check traces them."""
+        """The programs with the primal and the vjp traced by one call each, as the second check traces them: once."""
+        if (key := (id(instance), id(programs))) not in self._apart:
+            self._apart[key] = programs, self._traced_apart(instance, programs)
+        return self._apart[key][1]
+
+    def _traced_apart(self, instance: Instance, programs: Programs) -> Programs:
         shapes = instance.shapes()
         rules = self.op.rules(shapes.statics)
         if rules.both is None or rules.primal is None:
