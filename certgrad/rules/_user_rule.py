@@ -26,6 +26,7 @@ from certgrad.errors import SignatureError, UsageError
 from certgrad.hypotheses.lengths import in_lengths
 from certgrad.obligations import tracing
 from certgrad.obligations.generality.patterns import choices, too_many
+from certgrad.process.threads import ALONE
 from certgrad.signatures.cases import Case
 
 from ._layers import (
@@ -142,8 +143,9 @@ class UserRule(Subject):
         self.value_only = value_only or integers
         self.claim(REVERSE_ONLY if self.kind in REVERSE else OF_RULES)
         self.forward = self.plain
-        self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
-        self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
+        with ALONE:  # another thread may record what the backward function returns, and stand in its place
+            self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
+            self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
         self.jvp_rule = getattr(self.custom, "jvp", None) if isinstance(self.custom, jax.custom_jvp) else None
         self.further = closed_over(self.jvp_rule or getattr(getattr(self.custom, "fn", None), "jvp", None))
         if self.ideal is not None:

@@ -17,6 +17,7 @@ from typing import Any
 from certgrad._subject import Subject, is_op
 from certgrad.jaxpr.closures import captured
 from certgrad.obligations.tracing.jax_internals import equations_of, from_library
+from certgrad.process.threads import ALONE
 
 LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
 """pytest's own is one because it writes calls of it into every `assert`."""
@@ -62,7 +63,8 @@ def each_once(values: Iterable[Any], reached: Callable[[Any], Iterable[Any]]) ->
         if key not in seen:
             seen[key] = value  # kept, so that no other object gets its id
             yield value
-            queue += reached(value)
+            with ALONE:  # another thread may have put something in place of a part, for as long as it traces
+                queue += reached(value)
 
 
 def rules_in(jaxpr: Any) -> list[Any]:
