@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +18,15 @@ def captured(function: Any) -> list[Any]:
     for cell in getattr(function, "__closure__", None) or ():
         with suppress(ValueError):
             found.append(cell.cell_contents)
+    return found
+
+
+def closed_over(function: FunctionType) -> list[tuple[str, Any]]:
+    """The variables that a function closes over and that are assigned, with their values."""
+    found = []
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):
+            found.append((name, cell.cell_contents))
     return found
 
 

@@ -34,7 +34,7 @@ from ._limit import OverError, limited
 from ._notes import Bare, Notes, Rule, Variant, own_function
 
 NOT_CALLED = "it was not called in this run; `certgrad audit` looks at it without one"
-CHANGED = "a value changed after them that it closes over, or that its module holds; the audit is of what is there now"
+CHANGED = "a value that its code reads changed during the run, and the audit is of what is there now"
 SECONDS = 60.0
 """For the audit of one rule, at all of its calls."""
 MAX_SHOWN = 120
@@ -76,6 +76,9 @@ class _Looked:
 def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) -> Iterator[Recorded]:
     """The audits of all rules that were called, and those of the user's modules that were not, by name."""
     said = nearest(Path.cwd()).signatures
+    for rule in notes.rules.values():
+        for variant in rule.variants.values():
+            variant.ended()  # before any audit runs the program's code
     called = {id(unwrapped(v.custom)) for rule in notes.rules.values() for v in rule.variants.values()}
     for place, rule in sorted(placed(notes.rules.values()), key=lambda pair: pair[0].name):
         with _undisturbed():
@@ -117,7 +120,7 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
         looked.left.append(variant.problem)
         return
     if variant.changed:
-        looked.left.append(CHANGED)
+        looked.left.append(f"{CHANGED}: {variant.changed}")
     rule = place.found if place.found is not None and unwrapped(place.found) is variant.custom else variant.custom
     found = Found(place.name, rule, where=place.where, file=place.file)
     if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:

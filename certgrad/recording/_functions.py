@@ -22,7 +22,8 @@ from certgrad.graph._report import excluded, grouped
 from certgrad.obligations.tracing.jax_internals import weakly_typed
 from certgrad.rules._layers import plain_function, unwrapped
 
-from ._audit import located
+from ._audit import CHANGED, located
+from ._held import Held
 from ._likeness import Likeness
 from ._limit import OverError, limited
 from ._notes import OTHERS
@@ -69,6 +70,8 @@ class Function:
     points: dict[Hashable, Point] = field(default_factory=dict)
     count: int = 0
     problem: str = ""
+    held: Held | None = None
+    """What its code reads, as it was when it was called first."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class Differentiated:
     shapes: str = ""
     reason: str = ""
     seconds: float = 0.0
+    left: str = ""
+    """The calls that nothing is claimed of, in words."""
 
 
 class Functions:
@@ -109,9 +114,13 @@ class Functions:
                 return
             found = self.found.setdefault(key, Function(function, has_aux))
             found.count += 1
+            if found.held is not None:
+                found.held.called()
             if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
                 found.function, found.problem = plain, f"it closes over a traced value ({likeness.traced[0]})"
                 return
+            if found.held is None:
+                found.held = Held(function)
             leaves, tree = jax.tree.flatten((args, dict(kwargs)))
             shapes = [_shape(x) for x in leaves]
             place = (str(tree), *map(str, shapes))
@@ -150,10 +159,15 @@ def _copies(leaves: Sequence[Any], shapes: Sequence[Any]) -> tuple[Any, ...] | N
 def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
     """The certificates, at the shapes of the calls."""
     for found in functions.found.values():
+        if found.held is not None:
+            found.held.compare()  # before any of them runs
+    for found in functions.found.values():
         at = located(unwrapped(found.function))
         name, where = at.name, at.where
         if found.problem:
             yield Differentiated(name, where, found.count, "not certified", reason=found.problem)
+        changed = found.held.difference if found.held is not None else ""
+        left = f"no claim is made about some calls: {CHANGED}: {changed}" if changed else ""
         for point in found.points.values():
             started = time.perf_counter()
             verdict, hypotheses, reason = "not certified", tuple[str, ...](), ""
@@ -170,7 +184,7 @@ def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
                 reason = f"{type(error).__name__}: {error}"
             spent = time.perf_counter() - started
             shapes = _shown(point)
-            yield Differentiated(name, where, found.count, verdict, hypotheses, shapes, reason, spent)
+            yield Differentiated(name, where, found.count, verdict, hypotheses, shapes, reason, spent, left)
 
 
 def _in_arguments(found: Function, point: Point) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
@@ -18,14 +19,13 @@ import jax
 import numpy as np
 
 from certgrad.jaxpr.closures import captured
-from certgrad.obligations.generality.reach import loads
 
 MAX_DEPTH = 12
-MAX_PARTS = 1000
+MAXRULE = 1000
 MAX_BYTES = 1 << 24
 """Larger arrays are told apart by identity."""
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
-_PARTS = ("fun", "fwd", "bwd", "jvp", "nondiff_argnums", "symbolic_zeros")
+RULE = ("fun", "fwd", "bwd", "jvp", "nondiff_argnums", "symbolic_zeros")
 _LIBRARIES = frozenset("builtins collections decimal fractions functools jax jaxlib numpy operator".split())
 """Objects of their classes say themselves what they are made of."""
 
@@ -52,7 +52,7 @@ class Likeness:
         self.traced: list[str] = []
         """What there is of traced values, in words."""
         self._open: dict[int, int] = {}
-        self._left = MAX_PARTS
+        self._left = MAXRULE
         self.key = self._of(value, 0)
 
     def _of(self, value: Any, depth: int) -> Hashable:
@@ -87,7 +87,7 @@ class Likeness:
     def _made(self, value: Any, kind: type, depth: int) -> Iterator[Hashable]:
         if isinstance(value, (jax.custom_vjp, jax.custom_jvp)):
             parts = vars(value)
-            yield from (self._of(parts.get(name), depth) for name in _PARTS)
+            yield from (self._of(parts.get(name), depth) for name in RULE)
         elif isinstance(value, FunctionType):
             held = [*captured(value), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
             own = {k: v for k, v in vars(value).items() if k != "__wrapped__"}
@@ -102,13 +102,6 @@ class Likeness:
             yield self._of(inside, depth)
         else:
             yield from (self._of(x, depth) for x in _contents(value, kind))
-
-
-def found_by(custom: Any) -> Hashable:
-    """The values that a rule's functions name in their modules, but for functions, classes and modules."""
-    functions = [f for name in _PARTS if isinstance(f := vars(custom).get(name), FunctionType)]
-    named = {n: f.__globals__[n] for f in functions for n in loads(f.__code__)[0] if n in f.__globals__}
-    return Likeness({n: x for n, x in named.items() if not callable(x) and not isinstance(x, ModuleType)}).key
 
 
 def _bytes(value: Any) -> tuple[Hashable, ...]:
@@ -160,6 +153,15 @@ _CONTAINERS: dict[type, Any] = {
 
 def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
     """What an object holds under names; None where it is of a class that may hold more than that."""
+    found = attributes_of(value, kind)
+    if not found and getattr(kind, "__dictoffset__", 0) == 0:
+        return None
+    plain = all(base.__module__.split(".")[0] not in _LIBRARIES or base is object for base in kind.__mro__[1:])
+    return found if plain or any(isinstance(value, base) for base in _CONTAINERS) else None
+
+
+def attributes_of(value: Any, kind: type) -> dict[str, Any]:
+    """What an object holds in slots and in its `__dict__`."""
     found: dict[str, Any] = {}
     for base in kind.__mro__:
         slots = [d for d in vars(base).values() if isinstance(d, MemberDescriptorType)]
@@ -168,14 +170,10 @@ def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
                 found[slot.__name__] = slot.__get__(value, kind)
             except AttributeError:
                 continue  # it is empty
-    try:
+    with suppress(AttributeError):
         own = object.__getattribute__(value, "__dict__")
         found |= own if type(own) is dict else {}
-    except AttributeError:
-        if not found:
-            return None
-    plain = all(base.__module__.split(".")[0] not in _LIBRARIES or base is object for base in kind.__mro__[1:])
-    return found if plain or any(isinstance(value, base) for base in _CONTAINERS) else None
+    return found
 
 
 def _within(value: Any) -> Any:

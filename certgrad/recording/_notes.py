@@ -22,7 +22,8 @@ import numpy as np
 from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.rules._layers import plain_function
 
-from ._likeness import Likeness, found_by
+from ._held import Held
+from ._likeness import Likeness
 
 MAX_RULES = 2000
 MAX_VARIANTS = 8
@@ -97,13 +98,27 @@ class Variant:
     """Further distinct calls that are not kept."""
     problem: str = ""
     names: tuple[str, ...] | None = None
-    held: Hashable = None
-    """What it closed over, and found in its module, when it was called first."""
+    key: Hashable = None
+    """The likeness of all objects that are this variant."""
+    held: Held | None = None
+    """What its code reads, as it was when it was called first."""
+
+    def compare(self, custom: Any, again: bool) -> None:
+        """Whether what is called is what was called first; `again`: also this object was called before."""
+        if self.held is None or not self.held.called():
+            return
+        if again and custom is not self.custom and Likeness(custom).key != self.key:
+            self.held.differs("a value that it closes over")
+
+    def ended(self) -> None:
+        """Compare once more, before an audit runs what was called."""
+        if self.held is not None:
+            self.held.compare()
 
     @property
-    def changed(self) -> bool:
-        """It holds something else by now, so that an audit is not of what was called."""
-        return self.held is not None and (Likeness(self.custom).key, found_by(self.custom)) != self.held
+    def changed(self) -> str:
+        """What changed since the first call, in words: an audit is not of all that was called."""
+        return self.held.difference if self.held is not None else ""
 
 
 @dataclass
@@ -139,7 +154,8 @@ class Notes:
             return
         with self._lock:
             try:
-                if custom not in self._known:
+                again = custom in self._known
+                if not again:
                     self._known[custom] = self._placed(custom)
                 known = self._known[custom]
                 if known is None:
@@ -151,6 +167,7 @@ class Notes:
                     return
                 assert not isinstance(known, str)
                 rule, variant = known
+                variant.compare(custom, again)
                 if not _noted(custom, variant, args, kwargs):
                     rule.more += 1
             except Exception as error:
@@ -193,11 +210,13 @@ class Notes:
         if variant is None and len(rule.variants) >= MAX_VARIANTS:
             return rule, Variant(None)
         if variant is None:
-            variant = rule.variants[likeness.key] = Variant(custom, held=(likeness.key, found_by(custom)))
+            variant = rule.variants[likeness.key] = Variant(custom, key=likeness.key)
             if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
                 shown = ", ".join(dict.fromkeys(likeness.traced))
                 variant.problem = f"it closes over a traced value ({shown}): pass it as an argument"
                 variant.custom = _bare_of(plain, module)
+            else:
+                variant.held = Held(custom)
         return rule, variant
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 
-from certgrad.jaxpr.closures import captured
+from certgrad.jaxpr.closures import closed_over
 
 from .syntax import given_to, is_whole_number, library_call, name_of, names_in, nodes_of, with_ancestors
 
@@ -73,7 +73,7 @@ def _returned(tree: ast.FunctionDef | ast.Lambda) -> list[ast.expr]:
 def beyond_what_is_shown(function: FunctionType, tree: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """The names that stand for whole numbers beyond the ranks that are shown, in a function or around it."""
     values = {n: function.__globals__[n] for n in names_in(tree) if n in function.__globals__}
-    values |= dict(zip(function.__code__.co_freevars, captured(function), strict=False))
+    values |= dict(closed_over(function))
     parameters = [*tree.args.posonlyargs, *tree.args.args]
     given = [*zip(parameters[::-1], tree.args.defaults[::-1], strict=False)]
     given += [(a, d) for a, d in zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True) if d is not None]

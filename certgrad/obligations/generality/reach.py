@@ -15,7 +15,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from certgrad._subject import Subject, is_op
-from certgrad.jaxpr.closures import captured
+from certgrad.jaxpr.closures import captured, closed_over
 from certgrad.obligations.tracing.jax_internals import equations_of, from_library
 from certgrad.process.threads import ALONE
 
@@ -85,22 +85,36 @@ def named_in(f: FunctionType) -> list[Any]:
 
 
 def values_in(f: FunctionType) -> Iterator[Any]:
-    """What code reaches by a name: globals, closed-over values, defaults, and attributes of what is no library's."""
+    """What code reaches by a name, and the methods of it that code names."""
+    attributes = loads(f.__code__)[1]
+    for _, value in variables(f):
+        yield value
+        yield from methods(value, attributes)
+
+
+def variables(f: FunctionType, lazy: bool = True) -> Iterator[tuple[str, Any]]:
+    """What code reaches by a name, with that name: globals, closed-over values, defaults, and attributes of modules
+    that are no library's. With `lazy`, also what such a module makes only when it is asked for it.
+    """
     loaded, attributes = loads(f.__code__)
-    found = [*(f.__globals__[n] for n in loaded if n in f.__globals__), *captured(f)]
-    found += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+    found = [*((n, f.__globals__[n]) for n in loaded if n in f.__globals__), *closed_over(f)]
+    found += [(f"a default argument of {f.__name__}", v) for v in f.__defaults__ or ()]
+    found += [(f"the default of {n}", v) for n, v in (f.__kwdefaults__ or {}).items()]
     seen: set[int] = set()
-    while found:
-        value = found.pop(0)
+    for name, value in found:  # which grows
         if not isinstance(value, ModuleType):
-            yield value
-            yield from _methods(value, attributes)
+            yield name, value
         elif id(value) not in seen and value.__name__.split(".")[0] not in _NO_STATE:
             seen.add(id(value))
-            found += [getattr(value, n) for n in attributes if hasattr(value, n)]
+            own = vars(value)
+            for n in attributes:
+                if n in own:
+                    found.append((f"{name}.{n}", own[n]))
+                elif lazy and hasattr(value, n):
+                    found.append((f"{name}.{n}", getattr(value, n)))
 
 
-def _methods(owner: Any, names: Iterable[str]) -> Iterator[MethodType]:
+def methods(owner: Any, names: Iterable[str]) -> Iterator[MethodType]:
     """The methods of an object, or of a class, that have one of these names."""
     kind = owner if isinstance(owner, type) else type(owner)
     if _top(kind) in _NO_METHODS or is_op(owner):
@@ -122,7 +136,7 @@ def parts(value: Any) -> list[Any]:
     if type(value) in _TABLES:
         return [*value, *(value.values() if isinstance(value, dict) else ())]
     if isinstance(value, MethodType):
-        return [*_methods(value.__self__, loads(value.__func__.__code__)[1]), value.__func__]
+        return [*methods(value.__self__, loads(value.__func__.__code__)[1]), value.__func__]
     if is_op(value):  # an op of the library is audited on its own
         return [value.forward] if value.__module__.startswith("certgrad.") else list(value.code)
     if isinstance(value, FunctionType):
@@ -133,7 +147,7 @@ def parts(value: Any) -> list[Any]:
     own = vars(value) if hasattr(value, "__dict__") else {}
     if _top(type(value)) in _NO_METHODS:
         return [own.get(name, getattr(value, name, None)) for name in _HOLDERS]
-    return [*own.values(), *_methods(value, ["__call__"])]
+    return [*own.values(), *methods(value, ["__call__"])]
 
 
 def is_own(value: Any) -> bool:

@@ -1,0 +1,314 @@
+"""What the code of a rule reads that outlives a call, and whether it changes from call to call.
+
+An audit is of what the code reads when the program has ended: it covers the calls that read the same. No method of the
+program's own objects is called here, so that to record does nothing that the program does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import threading
+from collections import UserDict, UserList, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import islice
+from operator import is_
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from typing import Any
+
+import jax
+import numpy as np
+
+from certgrad.jaxpr.closures import kind_of_rule
+from certgrad.obligations.generality.reach import (
+    CHECKERS,
+    LIBRARIES,
+    SYMBOLIC,
+    each_once,
+    is_users,
+    loads,
+    methods,
+    parts,
+    variables,
+)
+
+from ._likeness import RULE, Likeness, attributes_of
+
+MAX_OBJECTS = 2000
+"""Of what one rule reads."""
+MAX_ENTRIES = 4096
+"""Of a numpy array, so many entries are compared in a call; of a larger one, evenly spaced."""
+EVERY = 32
+"""The first calls, in each of which all is compared; later ones are the powers of two."""
+FEW = 256
+"""So many values are compared in every call."""
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+_FIXED = (*_PLAIN, range, slice, ModuleType)
+_OF_PYTHON = (SimpleNamespace, argparse.Namespace, UserDict, UserList)
+"""Classes of Python whose objects hold a program's settings."""
+_LIBRARIES = frozenset((*LIBRARIES, *SYMBOLIC, *CHECKERS, "jaxlib", "equinox", "flax", "certgrad"))
+_ANY_NAME = frozenset("getattr vars __dict__ asdict astuple fields replace attrgetter __getattr__".split())
+"""Code that names these may read any attribute."""
+_MAKING = frozenset("__init__ __new__ __post_init__ __setattr__ __repr__ __str__ __init_subclass__ __del__".split())
+"""Methods that are called for an object without being named, but not where a rule reads it."""
+
+_BY_NAME, _ENTRY, _ATTRIBUTE, _VALUE = "{key}", "{owner}[{key}]", "{owner}.{key}", "the {key} of {owner}"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What an object holds: values, by name or place, and how such a place is written."""
+
+    form: str
+    keys: Sequence[Any]
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class _Traced:
+    """In place of a traced value, which must not be kept."""
+
+    key: Hashable
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An object that the code reads, with a name, and what it held."""
+
+    read: Callable[[], Contents]
+    name: str
+    then: Contents
+
+
+class Held:
+    """The state that code reads, as it was when this was made."""
+
+    def __init__(self, code: Any) -> None:
+        self.difference = ""
+        """What changed since, in words."""
+        self._code = code
+        self._calls = 0
+        self._taken = 0
+        self._take()
+
+    def called(self) -> bool:
+        """Compare in a call, unless this is one of many. Says whether it was done."""
+        self._calls += 1
+        often = self._few or self._calls <= EVERY or self._calls & (self._calls - 1) == 0
+        return often and not self.difference and not self.compare()
+
+    def compare(self) -> str:
+        """What changed, in words; an empty text for nothing."""
+        if not self.difference and (difference := self._compared()):
+            self.differs(difference)
+        return self.difference
+
+    def differs(self, difference: str) -> None:
+        """Something changed: nothing is compared any more, nor kept."""
+        self.difference, self._parts, self._code = difference, [], None
+
+    def _take(self) -> None:
+        self._taken += 1
+        objects, read = _read_by(self._code)
+        names: dict[int, str] = {}
+        self._parts: list[_Part] = []
+        for value in objects:
+            reader = partial(_contents, value, read)
+            then = reader()
+            if not then.values:
+                continue
+            name = names.get(id(value), type(value).__name__)
+            for key, x in zip(then.keys, then.values, strict=True):
+                names.setdefault(id(x), _written(then.form, name, key))
+            kept = [_Traced(Likeness(x).key) if isinstance(x, jax.core.Tracer) else x for x in then.values]
+            self._parts.append(_Part(reader, name, Contents(then.form, then.keys, kept)))
+        self._few = self._taken <= EVERY and sum(len(p.then.values) for p in self._parts) <= FEW
+
+    def _compared(self) -> str:
+        made_anew = False
+        for part in self._parts:
+            now, then = part.read(), part.then
+            if len(now.values) == len(then.values) and all(map(is_, now.values, then.values)):
+                if all(map(is_, now.keys, then.keys)):
+                    continue
+            if difference := _difference(part, now):
+                return difference
+            made_anew = made_anew or not all(
+                a is b or type(b) in _PLAIN for a, b in zip(then.values, now.values, strict=True)
+            )
+        if made_anew:  # an equal object in place of another: this one is what may change from now on
+            self._take()
+        return ""
+
+
+def _difference(part: _Part, now: Contents) -> str:
+    """What is not alike, in words."""
+    then = part.then
+    if all(type(k) in (str, int) for k in (*then.keys, *now.keys)):
+        before, after = (dict(zip(c.keys, c.values, strict=True)) for c in (then, now))
+        for key in before | after:
+            if key not in before or key not in after:
+                return _written(then.form, part.name, key)
+            if before[key] is not after[key] and _key(before[key]) != _key(after[key]):
+                return _written(then.form, part.name, key) + _shown(before[key], after[key])
+        return ""
+    same = list(map(_key, then.keys)) == list(map(_key, now.keys))
+    return "" if same and list(map(_key, then.values)) == list(map(_key, now.values)) else part.name
+
+
+def _key(value: Any) -> Hashable:
+    return value.key if type(value) is _Traced else Likeness(value).key
+
+
+def _written(form: str, owner: str, key: Any) -> str:
+    if form == _ENTRY:
+        key = repr(key) if type(key) in _PLAIN else "…"
+    return form.format(owner=owner, key=key)
+
+
+def _shown(before: Any, after: Any) -> str:
+    """Two values in words, where these are short."""
+    if type(before) in _PLAIN and type(after) in _PLAIN and len(text := f" ({before!r}, later {after!r})") < 80:
+        return text
+    return ""
+
+
+def _read_by(code: Any) -> tuple[list[Any], frozenset[str] | None]:
+    """The objects that code reads, each once, and the names of the attributes that it reads; None for any name."""
+    read: frozenset[str] | None = frozenset()
+    while True:
+        objects = list(islice(each_once([code], partial(_reached, read=read)), MAX_OBJECTS))
+        if read is None:
+            return objects, None
+        named: set[str] = set()
+        for function in filter(is_users, objects):
+            loaded, attributes = loads(function.__code__)
+            named.update(attributes, _ANY_NAME.intersection(loaded))
+        if named <= read:
+            return objects, read
+        read = None if named & _ANY_NAME else read | named
+
+
+def _reached(value: Any, read: frozenset[str] | None) -> list[Any]:
+    """The objects that a value holds or, where it is code, runs."""
+    found = [*_contents(value, read).values]
+    kind = type(value)
+    if isinstance(value, (MethodType, BuiltinMethodType)):
+        found.append(value.__self__)
+    if kind in (FunctionType, MethodType) or kind_of_rule(value) or not (_is_own(kind) or isinstance(value, type)):
+        found += parts(value) if kind not in _READERS else ()
+    else:
+        own = value if isinstance(value, type) else kind
+        special = (n for base in own.__mro__ if _is_own(base) for n in _class_vars(base) if n.startswith("__"))
+        found += methods(value, [*(read or ()), *(n for n in special if n not in _MAKING)])
+    return [x for x in found if not isinstance(x, (*_FIXED, jax.Array))]
+
+
+def _contents(value: Any, read: frozenset[str] | None) -> Contents:
+    """What a value holds that may change: of an object, what code reads of it by name."""
+    kind = type(value)
+    if kind is FunctionType:
+        return _of_function(value) if is_users(value) else _NOTHING
+    if (base := next((base for base in _READERS if isinstance(value, base)), None)) is not None:
+        held = _READERS[base](value)
+        if kind is base or not _is_own(kind):
+            return held
+        own = _of_object(value, kind, read)  # of a class that is derived from a container's
+        return Contents(held.form, [*held.keys, *own.keys], [*held.values, *own.values]) if own.values else held
+    if kind_of_rule(value).startswith("jax."):
+        own = vars(value)
+        return Contents("its {key}", RULE, [own.get(name) for name in RULE])
+    if isinstance(value, type):
+        return _by_name(_of_class(value, read)) if _is_own(value) else _NOTHING
+    return _of_object(value, kind, read) if _is_own(kind) else _NOTHING
+
+
+_NOTHING = Contents("", (), ())
+
+
+def _of_function(function: FunctionType) -> Contents:
+    found = dict(variables(function, lazy=False))
+    own = {f"{function.__name__}.{k}": v for k, v in vars(function).items() if not k.startswith("__")}
+    return Contents(_BY_NAME, [*found, *own], [*found.values(), *own.values()])
+
+
+def _of_object(value: Any, kind: type, read: frozenset[str] | None) -> Contents:
+    """Its attributes, those of its class among them."""
+    by_class = _of_class(kind, read)
+    asks = any("__getattr__" in _class_vars(b) or "__getattribute__" in _class_vars(b) for b in kind.__mro__[:-1])
+    own = attributes_of(value, kind).items()
+    found = by_class | {k: v for k, v in own if read is None or asks or k in read}
+    return _by_name({k: v for k, v in found.items() if not isinstance(by_class.get(k), cached_property)})
+
+
+def _of_class(kind: type, read: frozenset[str] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if _is_own(base):
+            own = _class_vars(base).items()
+            found |= {k: v for k, v in own if (read is None and not k.startswith("__")) or (read and k in read)}
+    return found
+
+
+def _by_name(found: dict[str, Any]) -> Contents:
+    return Contents(_ATTRIBUTE, [*found], [*found.values()])
+
+
+def _class_vars(kind: type) -> Any:
+    return type.__dict__["__dict__"].__get__(kind)
+
+
+def _is_own(kind: type) -> bool:
+    """A class of the program's, or one of Python's that holds a program's settings."""
+    top = str(getattr(kind, "__module__", "")).partition(".")[0]
+    return kind in _OF_PYTHON or not (top in _LIBRARIES or top in sys.stdlib_module_names)
+
+
+def _of_table(table: dict[Any, Any]) -> Contents:
+    return Contents(_ENTRY, [*dict.keys(table)], [*dict.values(table)])
+
+
+def _of_row(values: Iterable[Any]) -> Contents:
+    held = [*values]
+    return Contents(_ENTRY, range(len(held)), held)
+
+
+def _of_array(array: np.ndarray) -> Contents:
+    plain = array.view(np.ndarray) if type(array) is np.ndarray else np.ndarray.view(array, np.ndarray)
+    if plain.dtype.hasobject:
+        return _of_row(plain.ravel().tolist())
+    step = max(1, -(-plain.size // MAX_ENTRIES))
+    entries = plain if step == 1 else plain.reshape(-1)[::step] if plain.flags.c_contiguous else plain.flat[::step]
+    digest = hashlib.blake2b(entries.tobytes(), digest_size=8).digest()
+    return Contents(_VALUE, ("shape", "dtype", "values"), (plain.shape, plain.dtype.str, digest))
+
+
+def _of_context(variable: ContextVar[Any]) -> Contents:
+    try:
+        return Contents(_VALUE, ("value",), (variable.get(),))
+    except LookupError:  # it has none here
+        return _NOTHING
+
+
+def _of_thread(local: threading.local) -> Contents:
+    if type(local).__init__ is not object.__init__:  # it is called in each thread that looks
+        return _NOTHING
+    return _by_name(threading.local.__getattribute__(local, "__dict__"))
+
+
+_READERS: dict[type, Callable[[Any], Contents]] = {
+    dict: _of_table,
+    list: lambda x: _of_row(list.__iter__(x)),
+    tuple: lambda x: _of_row(tuple.__iter__(x)),
+    set: lambda x: _of_row(set.__iter__(x)),
+    frozenset: lambda x: _of_row(frozenset.__iter__(x)),
+    deque: lambda x: _of_row(deque.__iter__(x)),
+    np.ndarray: _of_array,
+    ContextVar: _of_context,
+    threading.local: _of_thread,
+}
+"""How each is read without calling a method of a class of the program's that is derived from it."""
