@@ -44,8 +44,12 @@ MAX_ENTRIES = 4096
 """Of a numpy array, so many entries are compared in a call; of a larger one, evenly spaced."""
 EVERY = 32
 """The first calls, in each of which all is compared; later ones are the powers of two."""
-FEW = 256
-"""So many values are compared in every call."""
+FEW = 16
+"""Of so many objects all is compared in every call."""
+FEW_VALUES = 256
+"""Of as many values that they hold."""
+MAX_TEXT = 80
+"""Longer values are not shown."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 _FIXED = (*_PLAIN, range, slice, ModuleType)
 _OF_PYTHON = (SimpleNamespace, argparse.Namespace, UserDict, UserList)
@@ -126,7 +130,8 @@ class Held:
                 names.setdefault(id(x), _written(then.form, name, key))
             kept = [_Traced(Likeness(x).key) if isinstance(x, jax.core.Tracer) else x for x in then.values]
             self._parts.append(_Part(reader, name, Contents(then.form, then.keys, kept)))
-        self._few = self._taken <= EVERY and sum(len(p.then.values) for p in self._parts) <= FEW
+        held = sum(len(p.then.values) for p in self._parts)
+        self._few = self._taken <= EVERY and len(self._parts) <= FEW and held <= FEW_VALUES
 
     def _compared(self) -> str:
         made_anew = False
@@ -172,9 +177,10 @@ def _written(form: str, owner: str, key: Any) -> str:
 
 def _shown(before: Any, after: Any) -> str:
     """Two values in words, where these are short."""
-    if type(before) in _PLAIN and type(after) in _PLAIN and len(text := f" ({before!r}, later {after!r})") < 80:
-        return text
-    return ""
+    if any(type(x) not in _PLAIN or type(x) is bytes for x in (before, after)):
+        return ""
+    text = f" ({before!r}, later {after!r})"
+    return text if len(text) < MAX_TEXT else ""
 
 
 def _read_by(code: Any) -> tuple[list[Any], frozenset[str] | None]:

@@ -98,8 +98,10 @@ def variables(f: FunctionType, lazy: bool = True) -> Iterator[tuple[str, Any]]:
     """
     loaded, attributes = loads(f.__code__)
     found = [*((n, f.__globals__[n]) for n in loaded if n in f.__globals__), *closed_over(f)]
-    found += [(f"a default argument of {f.__name__}", v) for v in f.__defaults__ or ()]
-    found += [(f"the default of {n}", v) for n, v in (f.__kwdefaults__ or {}).items()]
+    defaults = f.__defaults__ or ()
+    arguments = f.__code__.co_varnames[: f.__code__.co_argcount]
+    by_default = [*zip(arguments[len(arguments) - len(defaults) :], defaults, strict=False)]
+    found += [(f"the default of {n}", v) for n, v in (*by_default, *(f.__kwdefaults__ or {}).items())]
     seen: set[int] = set()
     for name, value in found:  # which grows
         if not isinstance(value, ModuleType):

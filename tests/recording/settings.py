@@ -1,0 +1,3 @@
+"""A module that rules read a setting of."""
+
+SCALE = 2.0
