@@ -97,6 +97,7 @@ class Held:
         self._code = code
         self._calls = 0
         self._taken = 0
+        self._parts: list[_Part] = []
         self._take()
 
     def called(self) -> bool:
@@ -119,12 +120,11 @@ class Held:
         self._taken += 1
         objects, read = _read_by(self._code)
         names: dict[int, str] = {}
-        self._parts: list[_Part] = []
+        self._parts = []
         for value in objects:
-            reader = partial(_contents, value, read)
-            then = reader()
-            if not then.values:
+            if (reader := _reader(value, read)) is None:
                 continue
+            then = reader()
             name = names.get(id(value), type(value).__name__)
             for key, x in zip(then.keys, then.values, strict=True):
                 names.setdefault(id(x), _written(then.form, name, key))
@@ -157,7 +157,7 @@ def _difference(part: _Part, now: Contents) -> str:
         before, after = (dict(zip(c.keys, c.values, strict=True)) for c in (then, now))
         for key in before | after:
             if key not in before or key not in after:
-                return _written(then.form, part.name, key)
+                return _written(now.form, part.name, key)
             if before[key] is not after[key] and _key(before[key]) != _key(after[key]):
                 return _written(then.form, part.name, key) + _shown(before[key], after[key])
         return ""
@@ -201,7 +201,8 @@ def _read_by(code: Any) -> tuple[list[Any], frozenset[str] | None]:
 
 def _reached(value: Any, read: frozenset[str] | None) -> list[Any]:
     """The objects that a value holds or, where it is code, runs."""
-    found = [*_contents(value, read).values]
+    reader = _reader(value, read)
+    found = [] if reader is None else [*reader().values]
     kind = type(value)
     if isinstance(value, (MethodType, BuiltinMethodType)):
         found.append(value.__self__)
@@ -214,23 +215,19 @@ def _reached(value: Any, read: frozenset[str] | None) -> list[Any]:
     return [x for x in found if not isinstance(x, (*_FIXED, jax.Array))]
 
 
-def _contents(value: Any, read: frozenset[str] | None) -> Contents:
-    """What a value holds that may change: of an object, what code reads of it by name."""
+def _reader(value: Any, read: frozenset[str] | None) -> Callable[[], Contents] | None:
+    """How what a value holds is read, if that may change: of an object, what code reads of it by name."""
     kind = type(value)
     if kind is FunctionType:
-        return _of_function(value) if is_users(value) else _NOTHING
+        return partial(_of_function, value) if is_users(value) else None
     if (base := next((base for base in _READERS if isinstance(value, base)), None)) is not None:
-        held = _READERS[base](value)
-        if kind is base or not _is_own(kind):
-            return held
-        own = _of_object(value, kind, read)  # of a class that is derived from a container's
-        return Contents(held.form, [*held.keys, *own.keys], [*held.values, *own.values]) if own.values else held
+        derived = kind is not base and _is_own(kind)
+        return partial(_of_derived, base, value, read) if derived else partial(_READERS[base], value)
     if kind_of_rule(value).startswith("jax."):
-        own = vars(value)
-        return Contents("its {key}", RULE, [own.get(name) for name in RULE])
+        return partial(_of_rule, value)
     if isinstance(value, type):
-        return _by_name(_of_class(value, read)) if _is_own(value) else _NOTHING
-    return _of_object(value, kind, read) if _is_own(kind) else _NOTHING
+        return partial(_of_class, value, read) if _is_own(value) else None
+    return partial(_of_object, value, read) if _is_own(kind) else None
 
 
 _NOTHING = Contents("", (), ())
@@ -242,16 +239,32 @@ def _of_function(function: FunctionType) -> Contents:
     return Contents(_BY_NAME, [*found, *own], [*found.values(), *own.values()])
 
 
-def _of_object(value: Any, kind: type, read: frozenset[str] | None) -> Contents:
+def _of_rule(rule: Any) -> Contents:
+    own = vars(rule)
+    return Contents("its {key}", RULE, [own.get(name) for name in RULE])
+
+
+def _of_derived(base: type, value: Any, read: frozenset[str] | None) -> Contents:
+    """A container of a class of the program's: its entries and its attributes."""
+    held, own = _READERS[base](value), _of_object(value, read)
+    return Contents(held.form, [*held.keys, *own.keys], [*held.values, *own.values]) if own.values else held
+
+
+def _of_object(value: Any, read: frozenset[str] | None) -> Contents:
     """Its attributes, those of its class among them."""
-    by_class = _of_class(kind, read)
+    kind = type(value)
+    by_class = _class_attributes(kind, read)
     asks = any("__getattr__" in _class_vars(b) or "__getattribute__" in _class_vars(b) for b in kind.__mro__[:-1])
     own = attributes_of(value, kind).items()
     found = by_class | {k: v for k, v in own if read is None or asks or k in read}
     return _by_name({k: v for k, v in found.items() if not isinstance(by_class.get(k), cached_property)})
 
 
-def _of_class(kind: type, read: frozenset[str] | None) -> dict[str, Any]:
+def _of_class(kind: type, read: frozenset[str] | None) -> Contents:
+    return _by_name(_class_attributes(kind, read))
+
+
+def _class_attributes(kind: type, read: frozenset[str] | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         if _is_own(base):

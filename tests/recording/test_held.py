@@ -224,6 +224,16 @@ def test_what_no_rule_reads_and_what_is_made_anew_alike_are_no_change(notes, mon
     assert changed(notes) == "TABLE['k'] (2.0, later 5.0)"
 
 
+def test_what_was_empty_is_looked_at_too():
+    empty, unset = {}, ContextVar("unset")
+    held = Held(lambda: (empty, unset))
+    unset.set(1)
+    assert held.compare() == "the value of unset"
+    held = Held(lambda: empty.get("k", 2.0))
+    empty["k"] = 1
+    assert held.compare() == "empty['k']"
+
+
 def test_of_many_objects_the_first_calls_and_the_powers_of_two_are_compared():
     tables = [{"k": float(k)} for k in range(FEW + 4)]
     assert compared(lambda: tables[0]["k"]) == [*range(1, EVERY + 1), 64, 128, 256]
