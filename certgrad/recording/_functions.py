@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from certgrad.errors import CertgradError
 from certgrad.graph import certify, trace
 from certgrad.graph._report import excluded, grouped
 from certgrad.obligations.tracing.jax_internals import weakly_typed
+from certgrad.process.threads import ALONE
 from certgrad.rules._layers import plain_function, unwrapped
 
 from ._audit import CHANGED, located
@@ -97,7 +97,6 @@ class Functions:
         self.found: dict[Hashable, Function] = {}
         self.more = 0
         """Calls of functions that are not kept."""
-        self._lock = threading.RLock()
         self._process = os.getpid()
 
     def told(self, function: Any, has_aux: bool, args: tuple, kwargs: dict) -> None:
@@ -106,7 +105,7 @@ class Functions:
         package = str(getattr(plain, "__module__", "")).partition(".")[0]
         if os.getpid() != self._process or package in OTHERS:
             return
-        with self._lock:
+        with ALONE:
             likeness = Likeness(function)
             key = (likeness.key, has_aux)
             if key not in self.found and len(self.found) >= MAX_FUNCTIONS:
@@ -114,13 +113,13 @@ class Functions:
                 return
             found = self.found.setdefault(key, Function(function, has_aux))
             found.count += 1
-            if found.held is not None:
-                found.held.called()
             if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
                 found.function, found.problem = plain, f"it closes over a traced value ({likeness.traced[0]})"
                 return
             if found.held is None:
                 found.held = Held(function)
+            else:
+                found.held.called()
             leaves, tree = jax.tree.flatten((args, dict(kwargs)))
             shapes = [_shape(x) for x in leaves]
             place = (str(tree), *map(str, shapes))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import sys
 import threading
 from collections import UserDict, UserList, deque
@@ -43,11 +44,11 @@ MAX_OBJECTS = 2000
 MAX_ENTRIES = 4096
 """Of a numpy array, so many entries are compared in a call; of a larger one, evenly spaced."""
 EVERY = 32
-"""The first calls, in each of which all is compared; later ones are the powers of two."""
-FEW = 16
-"""Of so many objects all is compared in every call."""
-FEW_VALUES = 256
-"""Of as many values that they hold."""
+"""The first calls, in each of which all is compared; of later ones, those whose number is a power of two."""
+FEW, FEW_VALUES = 16, 256
+"""So few objects, with so few values, are compared in every call."""
+MANY, MANY_VALUES = 256, 4096
+"""More are compared in the calls alone whose number is a power of two."""
 MAX_TEXT = 80
 """Longer values are not shown."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
@@ -55,7 +56,7 @@ _FIXED = (*_PLAIN, range, slice, ModuleType)
 _OF_PYTHON = (SimpleNamespace, argparse.Namespace, UserDict, UserList)
 """Classes of Python whose objects hold a program's settings."""
 _LIBRARIES = frozenset((*LIBRARIES, *SYMBOLIC, *CHECKERS, "jaxlib", "equinox", "flax", "certgrad"))
-_ANY_NAME = frozenset("getattr vars __dict__ asdict astuple fields replace attrgetter __getattr__".split())
+_ANY_NAME = frozenset("getattr vars __dict__ asdict astuple fields replace attrgetter".split())
 """Code that names these may read any attribute."""
 _MAKING = frozenset("__init__ __new__ __post_init__ __setattr__ __repr__ __str__ __init_subclass__ __del__".split())
 """Methods that are called for an object without being named, but not where a rule reads it."""
@@ -96,6 +97,7 @@ class Held:
         """What changed since, in words."""
         self._code = code
         self._calls = 0
+        self._every: float = 0
         self._taken = 0
         self._parts: list[_Part] = []
         self._take()
@@ -103,7 +105,7 @@ class Held:
     def called(self) -> bool:
         """Compare in a call, unless this is one of many. Says whether it was done."""
         self._calls += 1
-        often = self._few or self._calls <= EVERY or self._calls & (self._calls - 1) == 0
+        often = self._calls <= self._every or self._calls & (self._calls - 1) == 0
         return often and not self.difference and not self.compare()
 
     def compare(self) -> str:
@@ -131,7 +133,9 @@ class Held:
             kept = [_Traced(Likeness(x).key) if isinstance(x, jax.core.Tracer) else x for x in then.values]
             self._parts.append(_Part(reader, name, Contents(then.form, then.keys, kept)))
         held = sum(len(p.then.values) for p in self._parts)
-        self._few = self._taken <= EVERY and len(self._parts) <= FEW and held <= FEW_VALUES
+        few = self._taken <= EVERY and len(self._parts) <= FEW and held <= FEW_VALUES
+        many = len(self._parts) > MANY or held > MANY_VALUES
+        self._every = math.inf if few else 0 if many else EVERY
 
     def _compared(self) -> str:
         made_anew = False
@@ -206,8 +210,9 @@ def _reached(value: Any, read: frozenset[str] | None) -> list[Any]:
     kind = type(value)
     if isinstance(value, (MethodType, BuiltinMethodType)):
         found.append(value.__self__)
-    if kind in (FunctionType, MethodType) or kind_of_rule(value) or not (_is_own(kind) or isinstance(value, type)):
-        found += parts(value) if kind not in _READERS else ()
+    if kind in (FunctionType, MethodType) or not (_is_own(kind) or isinstance(value, type)):
+        if kind not in _READERS and not kind_of_rule(value).startswith("jax."):  # what these hold is read
+            found += parts(value)
     else:
         own = value if isinstance(value, type) else kind
         special = (n for base in own.__mro__ if _is_own(base) for n in _class_vars(base) if n.startswith("__"))

@@ -9,7 +9,6 @@ import copy
 import inspect
 import os
 import sys
-import threading
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,6 +19,7 @@ import jax
 import numpy as np
 
 from certgrad.jaxpr.closures import captured, kind_of_rule
+from certgrad.process.threads import ALONE
 from certgrad.rules._layers import plain_function
 
 from ._held import Held
@@ -145,14 +145,13 @@ class Notes:
         self.lost: dict[str, int] = {}
         """How many calls could not be noted, by the rule and the reason."""
         self._known: WeakKeyDictionary[Any, tuple[Rule, Variant] | str | None] = WeakKeyDictionary()
-        self._lock = threading.RLock()
         self._process = os.getpid()
 
     def told(self, custom: Any, args: tuple, kwargs: dict) -> None:
         """Note a call. Calls in processes that the program forks are theirs alone."""
         if os.getpid() != self._process:
             return
-        with self._lock:
+        with ALONE:  # in which what a rule reaches is walked
             try:
                 again = custom in self._known
                 if not again:
@@ -210,13 +209,14 @@ class Notes:
         if variant is None and len(rule.variants) >= MAX_VARIANTS:
             return rule, Variant(None)
         if variant is None:
-            variant = rule.variants[likeness.key] = Variant(custom, key=likeness.key)
+            variant = Variant(custom, key=likeness.key)
             if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
                 shown = ", ".join(dict.fromkeys(likeness.traced))
                 variant.problem = f"it closes over a traced value ({shown}): pass it as an argument"
                 variant.custom = _bare_of(plain, module)
             else:
                 variant.held = Held(custom)
+            rule.variants[likeness.key] = variant
         return rule, variant
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from certgrad.recording import Notes, noticed
 from certgrad.recording._functions import Functions, certified
-from certgrad.recording._held import EVERY, FEW, Held
+from certgrad.recording._held import EVERY, FEW, MANY, Held
 from tests.recording import settings
 
 TABLE = {"k": 2.0}
@@ -236,6 +236,8 @@ def test_what_was_empty_is_looked_at_too():
 
 def test_of_many_objects_the_first_calls_and_the_powers_of_two_are_compared():
     tables = [{"k": float(k)} for k in range(FEW + 4)]
+    many = [{"k": float(k)} for k in range(MANY)]
+    assert compared(lambda: many[0]["k"]) == [1, 2, 4, 8, 16, 32, 64, 128, 256]
     assert compared(lambda: tables[0]["k"]) == [*range(1, EVERY + 1), 64, 128, 256]
     assert compared(lambda: TABLE["k"]) == [*range(1, 301)]
 
