@@ -29,6 +29,7 @@ from certgrad.obligations.generality.reach import (
     CHECKERS,
     LIBRARIES,
     SYMBOLIC,
+    attributes_of,
     each_once,
     is_users,
     loads,
@@ -37,7 +38,7 @@ from certgrad.obligations.generality.reach import (
     variables,
 )
 
-from ._likeness import RULE, Likeness, attributes_of
+from ._likeness import RULE, Likeness
 
 MAX_OBJECTS = 2000
 """Of what one rule reads."""
@@ -260,7 +261,7 @@ def _of_object(value: Any, read: frozenset[str] | None) -> Contents:
     kind = type(value)
     by_class = _class_attributes(kind, read)
     asks = any("__getattr__" in _class_vars(b) or "__getattribute__" in _class_vars(b) for b in kind.__mro__[:-1])
-    own = attributes_of(value, kind).items()
+    own = attributes_of(value).items()
     found = by_class | {k: v for k, v in own if read is None or asks or k in read}
     return _by_name({k: v for k, v in found.items() if not isinstance(by_class.get(k), cached_property)})
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Hashable, Iterator
-from contextlib import suppress
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import jax
 import numpy as np
 
 from certgrad.jaxpr.closures import captured
+from certgrad.obligations.generality.reach import attributes_of
 
 MAX_DEPTH = 12
 MAXRULE = 1000
@@ -153,27 +153,11 @@ _CONTAINERS: dict[type, Any] = {
 
 def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
     """What an object holds under names; None where it is of a class that may hold more than that."""
-    found = attributes_of(value, kind)
+    found = attributes_of(value)
     if not found and getattr(kind, "__dictoffset__", 0) == 0:
         return None
     plain = all(base.__module__.split(".")[0] not in _LIBRARIES or base is object for base in kind.__mro__[1:])
     return found if plain or any(isinstance(value, base) for base in _CONTAINERS) else None
-
-
-def attributes_of(value: Any, kind: type) -> dict[str, Any]:
-    """What an object holds in slots and in its `__dict__`."""
-    found: dict[str, Any] = {}
-    for base in kind.__mro__:
-        slots = [d for d in vars(base).values() if isinstance(d, MemberDescriptorType)]
-        for slot in slots:
-            try:
-                found[slot.__name__] = slot.__get__(value, kind)
-            except AttributeError:
-                continue  # it is empty
-    with suppress(AttributeError):
-        own = object.__getattribute__(value, "__dict__")
-        found |= own if type(own) is dict else {}
-    return found
 
 
 def _within(value: Any) -> Any:

@@ -29,7 +29,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..generality.reach import each_once, is_users, parts, values_in
+from certgrad.jaxpr.closures import closed_over
+
+from ..generality.reach import attributes_of, each_once, is_users, parts, values_in
 
 DEPTH = 6
 ENTRIES = 256
@@ -107,24 +109,14 @@ def _attributes(value: Any) -> Iterator[Any]:
         own = () if _of_python_or_library(value) else vars(value).items()
         yield from (v for k, v in own if not (k.startswith("__") or isinstance(v, (*_CODE, *_OF_CLASSES))))
     elif isinstance(value, SimpleNamespace) or not (isinstance(value, _CODE) or _of_python_or_library(type(value))):
-        yield from getattr(value, "__dict__", {}).values()
-        for name in (n for kind in type(value).__mro__ for n in _slots(kind)):
-            with suppress(AttributeError):
-                yield getattr(value, name)
-
-
-def _slots(kind: type) -> tuple[str, ...]:
-    found = vars(kind).get("__slots__", ())
-    return (found,) if isinstance(found, str) else tuple(found)
+        yield from attributes_of(value).values()
 
 
 def _named(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """The global and closed-over variables of a function, with their values now."""
     names = [n for n in function.__code__.co_names if n in function.__globals__]
     yield from ((n, function.__globals__[n]) for n in names)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        with suppress(ValueError):  # a cell is empty before its variable is assigned
-            yield name, cell.cell_contents
+    yield from closed_over(function)
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from certgrad._subject import Subject, is_op
@@ -150,6 +151,19 @@ def parts(value: Any) -> list[Any]:
     if _top(type(value)) in _NO_METHODS:
         return [own.get(name, getattr(value, name, None)) for name in _HOLDERS]
     return [*own.values(), *methods(value, ["__call__"])]
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """What an object holds in slots and in its `__dict__`, read without calling a method of its class."""
+    found: dict[str, Any] = {}
+    for base in type(value).__mro__:
+        for slot in (d for d in vars(base).values() if isinstance(d, MemberDescriptorType)):
+            with suppress(AttributeError):  # it is empty
+                found[slot.__name__] = slot.__get__(value, type(value))
+    with suppress(AttributeError):
+        own = object.__getattribute__(value, "__dict__")
+        found |= own if type(own) is dict else {}
+    return found
 
 
 def is_own(value: Any) -> bool:
