@@ -38,7 +38,7 @@ from certgrad.obligations.generality.reach import (
     variables,
 )
 
-from ._likeness import RULE, Likeness
+from ._likeness import Likeness
 
 MAX_OBJECTS = 2000
 """Of what one rule reads."""
@@ -127,7 +127,8 @@ class Held:
         for value in objects:
             if (reader := _reader(value, read)) is None:
                 continue
-            then = reader()
+            if not (then := reader()).values and type(value) in (FunctionType, tuple, frozenset):
+                continue  # what cannot be filled, or names nothing
             name = names.get(id(value), type(value).__name__)
             for key, x in zip(then.keys, then.values, strict=True):
                 names.setdefault(id(x), _written(then.form, name, key))
@@ -212,7 +213,7 @@ def _reached(value: Any, read: frozenset[str] | None) -> list[Any]:
     if isinstance(value, (MethodType, BuiltinMethodType)):
         found.append(value.__self__)
     if kind in (FunctionType, MethodType) or not (_is_own(kind) or isinstance(value, type)):
-        if kind not in _READERS and not kind_of_rule(value).startswith("jax."):  # what these hold is read
+        if kind not in _READERS and not kind_of_rule(value):  # what these hold is read
             found += parts(value)
     else:
         own = value if isinstance(value, type) else kind
@@ -229,7 +230,7 @@ def _reader(value: Any, read: frozenset[str] | None) -> Callable[[], Contents] |
     if (base := next((base for base in _READERS if isinstance(value, base)), None)) is not None:
         derived = kind is not base and _is_own(kind)
         return partial(_of_derived, base, value, read) if derived else partial(_READERS[base], value)
-    if kind_of_rule(value).startswith("jax."):
+    if kind_of_rule(value):
         return partial(_of_rule, value)
     if isinstance(value, type):
         return partial(_of_class, value, read) if _is_own(value) else None
@@ -246,8 +247,8 @@ def _of_function(function: FunctionType) -> Contents:
 
 
 def _of_rule(rule: Any) -> Contents:
-    own = vars(rule)
-    return Contents("its {key}", RULE, [own.get(name) for name in RULE])
+    own = {k: v for k, v in attributes_of(rule).items() if not k.startswith("__")}
+    return Contents("its {key}", [*own], [*own.values()])
 
 
 def _of_derived(base: type, value: Any, read: frozenset[str] | None) -> Contents:
@@ -308,8 +309,8 @@ def _of_array(array: np.ndarray) -> Contents:
         return _of_row(plain.ravel().tolist())
     step = max(1, -(-plain.size // MAX_ENTRIES))
     entries = plain if step == 1 else plain.reshape(-1)[::step] if plain.flags.c_contiguous else plain.flat[::step]
-    digest = hashlib.blake2b(entries.tobytes(), digest_size=8).digest()
-    return Contents(_VALUE, ("shape", "dtype", "values"), (plain.shape, plain.dtype.str, digest))
+    kind = f"{plain.dtype.str}{plain.shape}".encode()
+    return Contents(_VALUE, ("values",), (hashlib.blake2b(kind + entries.tobytes(), digest_size=16).digest(),))
 
 
 def _of_context(variable: ContextVar[Any]) -> Contents:
@@ -332,6 +333,7 @@ _READERS: dict[type, Callable[[Any], Contents]] = {
     set: lambda x: _of_row(set.__iter__(x)),
     frozenset: lambda x: _of_row(frozenset.__iter__(x)),
     deque: lambda x: _of_row(deque.__iter__(x)),
+    bytearray: lambda x: Contents(_VALUE, ("values",), (bytes(x),)),
     np.ndarray: _of_array,
     ContextVar: _of_context,
     threading.local: _of_thread,

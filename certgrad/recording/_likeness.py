@@ -21,11 +21,11 @@ from certgrad.jaxpr.closures import captured
 from certgrad.obligations.generality.reach import attributes_of
 
 MAX_DEPTH = 12
-MAXRULE = 1000
+MAX_PARTS = 1000
 MAX_BYTES = 1 << 24
 """Larger arrays are told apart by identity."""
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
-RULE = ("fun", "fwd", "bwd", "jvp", "nondiff_argnums", "symbolic_zeros")
+_PARTS = ("fun", "fwd", "bwd", "jvp", "nondiff_argnums", "symbolic_zeros")
 _LIBRARIES = frozenset("builtins collections decimal fractions functools jax jaxlib numpy operator".split())
 """Objects of their classes say themselves what they are made of."""
 
@@ -52,7 +52,7 @@ class Likeness:
         self.traced: list[str] = []
         """What there is of traced values, in words."""
         self._open: dict[int, int] = {}
-        self._left = MAXRULE
+        self._left = MAX_PARTS
         self.key = self._of(value, 0)
 
     def _of(self, value: Any, depth: int) -> Hashable:
@@ -87,7 +87,7 @@ class Likeness:
     def _made(self, value: Any, kind: type, depth: int) -> Iterator[Hashable]:
         if isinstance(value, (jax.custom_vjp, jax.custom_jvp)):
             parts = vars(value)
-            yield from (self._of(parts.get(name), depth) for name in RULE)
+            yield from (self._of(parts.get(name), depth) for name in _PARTS)
         elif isinstance(value, FunctionType):
             held = [*captured(value), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
             own = {k: v for k, v in vars(value).items() if k != "__wrapped__"}

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import equinox
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -245,6 +246,22 @@ def test_of_many_objects_the_first_calls_and_the_powers_of_two_are_compared():
 def compared(code):
     held = Held(code)
     return [k for k in range(1, 301) if held.called()]
+
+
+def test_what_stays_is_walked_once():
+    held = Held(rule_of(lambda x: (BUFFER, LARGE, TABLE["k"], LAYER.k, SPACE.k, OfClass.k)))
+    assert all(held.called() for _ in range(5))
+    assert held._taken == 1
+
+
+def test_a_rule_of_equinox_that_is_defined_anew_has_changed():
+    rule = equinox.filter_custom_vjp(lambda x: TABLE["k"] * x)
+    rule.def_fwd(lambda perturbed, x: (x, None))
+    rule.def_bwd(lambda residuals, g, perturbed, x: TABLE["k"] * g)
+    held = Held(rule)
+    assert not held.compare()
+    rule.def_bwd(lambda residuals, g, perturbed, x: 2 * g)
+    assert held.compare().startswith("its ")
 
 
 def test_after_a_change_nothing_is_kept():

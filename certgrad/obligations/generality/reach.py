@@ -156,14 +156,18 @@ def parts(value: Any) -> list[Any]:
 def attributes_of(value: Any) -> dict[str, Any]:
     """What an object holds in slots and in its `__dict__`, read without calling a method of its class."""
     found: dict[str, Any] = {}
-    for base in type(value).__mro__:
-        for slot in (d for d in vars(base).values() if isinstance(d, MemberDescriptorType)):
-            with suppress(AttributeError):  # it is empty
-                found[slot.__name__] = slot.__get__(value, type(value))
+    for slot in _slots(type(value)):
+        with suppress(AttributeError):  # it is empty
+            found[slot.__name__] = slot.__get__(value, type(value))
     with suppress(AttributeError):
         own = object.__getattribute__(value, "__dict__")
         found |= own if type(own) is dict else {}
     return found
+
+
+@lru_cache(maxsize=1024)
+def _slots(kind: type) -> tuple[MemberDescriptorType, ...]:
+    return tuple(d for base in kind.__mro__ for d in vars(base).values() if isinstance(d, MemberDescriptorType))
 
 
 def is_own(value: Any) -> bool:
