@@ -43,6 +43,7 @@ def broken(arguments: tuple, name: str, k: int, value: float) -> tuple:
     return (p, tokens.at[k].set(value), w) if name == "tokens" else (p, tokens, {**w, name: w[name].at[k].set(value)})
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "planted, said",
     [
@@ -110,6 +111,7 @@ def test_inside_a_loop_the_step_is_named() -> None:
         found.value_and_grad(jnp.array([1.0, 2, -3, 4]))
 
 
+@pytest.mark.slow
 def test_what_is_not_finite_is_followed_to_its_node() -> None:
     def large(x):
         return jnp.sum(jnp.tanh(x) * jnp.exp(x) - x)

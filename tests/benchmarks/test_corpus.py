@@ -276,10 +276,11 @@ def test_the_exit_code(
 
 # --- the corpus as it is committed
 
+RECORDS = records()
 CLOSED = [
     e
     for id, e in entries().items()
-    if e.source == "pairs" and not id.startswith("pairs/devices") and id in records() and decided(e, records()[id])
+    if e.source == "pairs" and not id.startswith("pairs/devices") and id in RECORDS and decided(e, RECORDS[id])
 ]
 """Pairs for several devices, of which JAX is told before it starts, are audited by `make corpus` alone."""
 

@@ -35,6 +35,7 @@ def test_all_formats_at_once(
     assert written["html"].startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow
 def test_one_audit_of_wrong_rules_in_all_formats(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     files = {kind: tmp_path / f"audit.{kind}" for kind in _output.Format}

@@ -51,6 +51,7 @@ def test_the_ops_of_a_plugin_are_listed_by_the_target_that_names_them(
     assert certgrad("list").out.splitlines()[-1] == "certgrad_sample.ops:xlogx  *s -> *s  x·log x, elementwise."
 
 
+@pytest.mark.slow
 def test_the_ops_of_a_plugin_are_audited_with_the_library(
     library: Library, certgrad: Run, install: Callable[..., None]
 ) -> None:

@@ -20,12 +20,14 @@ def only(ways: tuple[str, ...]):
     return replace(file, sections=(replace(section, theorems=(theorem,)),))
 
 
+@pytest.mark.slow
 def test_the_way_that_finds_a_proof_is_said(kernel):
     (judged,) = kernel.judge(only(("fail", "idtac", "reflexivity", "trivial"))).judged
     assert judged.accepted
     assert judged.way == 2
 
 
+@pytest.mark.slow
 def test_a_way_that_takes_long_does_not_hold_up_the_others(kernel):
     forever = "do 3000 (do 3000 (do 3000 idtac))"
     (judged,) = kernel.judge(only((f"{forever}; reflexivity", "reflexivity"))).judged
@@ -46,6 +48,7 @@ def test_no_way_finds_a_proof(kernel):
     assert judged.reason.startswith("no proof was found:")
 
 
+@pytest.mark.slow
 def test_a_search_that_ends_by_the_clock_says_so(kernel):
     hurried = Kernel(kernel.library, limit=1, remember=False)
     forever = "do 3000 (do 3000 (do 3000 idtac))"

@@ -29,6 +29,7 @@ def asked(fn, *specs):
     return found.verdict, [h.text.partition(": ")[2] for h in found.hypotheses]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", ["3", "n"])
 def test_a_matrix_that_was_made_symmetric_passes_the_check(size) -> None:
     verdict, texts = asked(checked, f"z: {size} {size}")
@@ -42,6 +43,7 @@ def test_of_any_matrix_the_check_fails_beside_those_where_it_passes() -> None:
     assert verdict == "unproved"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "fn, at_least",
     [
@@ -56,6 +58,7 @@ def test_sides_that_are_the_same_where_they_are_defined(fn, at_least) -> None:
     assert at_least in texts
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "holds",
     [lambda x: jnp.maximum(x, 0) == 0 * x, lambda x: jnp.floor(x) == x, lambda x: x * x <= 0],
@@ -105,6 +108,7 @@ def with_backward(bwd):
     return rule
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("spec", ["x: 2 3", "x: n d"])
 def test_the_largest_entry_stays_the_largest_where_there_is_one_alone(spec) -> None:
     right = with_backward(lambda x, g: (jnp.where(x == jnp.max(x, axis=-1, keepdims=True), g, 2 * g),))

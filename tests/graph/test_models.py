@@ -12,7 +12,7 @@ from examples.models import contrastive, convolutions, generative, perceptrons, 
 slow = pytest.mark.slow
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "make, left",
     [

@@ -123,6 +123,7 @@ def drawn(rng: Random, shape: Any, dims: Any, kind: str) -> Any:
     return out
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_tree_means_what_its_clause_does(name: str) -> None:
     with precision(128):

@@ -55,7 +55,7 @@ EMPTY = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", EMPTY)
 def test_an_equation_that_determines_nothing(name):
     residual, why = EMPTY[name]
@@ -71,7 +71,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_solver_of_another_equation_proves_nothing(name):
     residual, change = OTHERS[name]
@@ -180,6 +180,7 @@ def test_a_solver_called_like_an_argument_keeps_a_name_of_its_own():
     assert found == {"a′ solves a[i] = 2·a′[i]"}
 
 
+@pytest.mark.slow
 def test_a_solver_in_the_equation_of_a_solver_is_refused():
     """z + y = a, where y solves y³ + y = z."""
     inner = certgrad.solves(lambda y, z: y**3 + y - z)(lambda z: z)
@@ -189,6 +190,7 @@ def test_a_solver_in_the_equation_of_a_solver_is_refused():
     assert "holds another solver of what it returns" in reasons
 
 
+@pytest.mark.slow
 def test_a_solver_of_what_another_returns():
     """The fourth root, by two square roots."""
     run = square_root()
@@ -257,6 +259,7 @@ def by_solver(solve):
     return given
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "solve", [lambda a, v: v, lambda a, v: v / jnp.diag(a), lambda a, v: jnp.linalg.inv(2 * a) @ v]
 )

@@ -28,6 +28,7 @@ SHAPES = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2
 SHAPES += [((2, 1, 2, 3), (1, 5, 3, 4)), ((2, 3), (5, 6, 3, 4)), ((1, 3), (3, 1)), ((3, 3), (3, 3))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("a, b", SHAPES)
 def test_matmul_takes_vectors_and_batches(a, b):
     check(ops.matmul, jnp.matmul, normal(*a), normal(*b))

@@ -275,6 +275,7 @@ log_of_sum.defvjp(
 )
 
 
+@pytest.mark.slow
 def test_a_boolean_is_tried_at_both_values():
     report = certgrad.check(log_of_sum, "n d -> n")
     assert report.verdict == "refuted"
@@ -307,6 +308,7 @@ def test_values_that_are_proved_are_cases_of_the_claim():
     ]
 
 
+@pytest.mark.slow
 def test_a_value_at_which_nothing_is_proved_is_left_out_of_the_claim():
     @partial(jax.custom_vjp, nondiff_argnums=(1,))
     def transformed(x, exotic=False):
@@ -334,6 +336,7 @@ def test_an_entry_that_is_never_a_number_is_no_hypothesis(signature):
     assert "an entry is undefined whatever the input is" in found.reason
 
 
+@pytest.mark.slow
 def test_what_one_size_asks_is_not_said_of_the_others():
     """y ≤ d − 1 is y ≤ 2 at d = 3 and y ≤ 0 at d = 1."""
 

@@ -103,6 +103,7 @@ def test_a_static_argument_and_an_intended_surrogate():
     assert "clips the gradient" in str(report)
 
 
+@pytest.mark.slow
 def test_a_custom_jvp_under_jit():
     @jax.custom_jvp
     def softplus(x):
@@ -121,6 +122,7 @@ def test_a_custom_jvp_under_jit():
     assert certgrad.check(wrong, "*s -> *s").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_labels_below_zero_tell_a_gather_from_a_one_hot():
     """The forward counts label −1 from the end; the rule's one-hot drops it."""
 

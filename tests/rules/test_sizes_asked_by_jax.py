@@ -68,7 +68,7 @@ def _five_times(holds: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize(("holds", "signature"), HELD.values(), ids=HELD)
 def test_nothing_is_proved_for_all_sizes(holds: Callable[..., Any], signature: str) -> None:
     rule = _five_times(holds)
@@ -78,6 +78,7 @@ def test_nothing_is_proved_for_all_sizes(holds: Callable[..., Any], signature: s
     assert verdicts[0] in ("refuted", "unproved")
 
 
+@pytest.mark.slow
 def test_a_sum_of_sizes() -> None:
     def backward(r: tuple[Array, Array], g: Array) -> tuple[Array, Array]:
         x, y = r
@@ -106,7 +107,7 @@ OF_TWO: dict[str, Callable[[Array, Array], Any]] = {
 }
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("holds", OF_TWO.values(), ids=OF_TWO)
 def test_sizes_of_two_arrays(holds: Callable[[Array, Array], Any]) -> None:
     def backward(r: tuple[Array, Array], g: Array) -> tuple[Array, Array]:
@@ -118,6 +119,7 @@ def test_sizes_of_two_arrays(holds: Callable[[Array, Array], Any]) -> None:
     assert certgrad.check(rule, "n, m -> ", sizes=None).verdict in ("refuted", "unproved")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3])
 def test_a_sum_of_sizes_where_it_matters_only_beyond_one(count: int) -> None:
     """No term of the claim is other where one of the sizes is 1."""
@@ -178,6 +180,7 @@ class OfItsOwn:
 NUMBERS = [OfItsOwn(), Fraction(17), Decimal(17), 17 + 0j, np.complex64(17), sympy.Integer(17)]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda n: type(n).__name__)
 def test_a_size_that_is_a_number_of_another_kind(number: Any) -> None:
     rule = _five_times(lambda x: bool(x.shape[0] == number))

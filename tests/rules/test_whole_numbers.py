@@ -160,6 +160,7 @@ def square(keeps):
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("keeps", "domain"),
     [
@@ -175,6 +176,7 @@ def test_masks_that_are_not(keeps, domain):
     assert certgrad.check(square(keeps), "n, n:int ->", domain=domain).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_a_disjunction_of_real_numbers():
     def f(x):
         return jnp.where(x > 0, x * x, -x)

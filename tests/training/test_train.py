@@ -54,6 +54,7 @@ def test_a_run_takes_the_steps_of_a_loop_over_the_epochs(step: Any, start: Any) 
     assert run.ended == "after 10 steps"
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_its_last_checkpoint(step: Any, start: Any, tmp_path: Path) -> None:
     whole = train(step, start, batches(), steps=30, log_every=2, save_every=4, folder=tmp_path / "a")
     train(step, start, batches(), steps=13, log_every=2, save_every=4, folder=tmp_path / "b")

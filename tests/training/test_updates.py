@@ -13,6 +13,7 @@ SHAPES = {"W": "d h", "params['b']": "h"}
 ADAM_ASKS = ["b1 < 1", "b1 > 0", "b2 < 1", "b2 > 0", "eps > 0", "t ≥ 0", "v_W ≥ 0", "v_params_b ≥ 0"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "update, asks", [(SGD, []), (MOMENTUM, []), (NESTEROV, []), (ADAM, ADAM_ASKS), (ADAMW, ADAM_ASKS)]
 )
@@ -58,6 +59,7 @@ def test_the_twins_without_a_change_are_right() -> None:
     assert prove_update(ADAMW, SHAPES, run=twin(decay="decoupled")).proved
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "update, run",
     [

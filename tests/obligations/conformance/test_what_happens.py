@@ -71,6 +71,7 @@ SIZES = {
 }
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", SIZES)
 def test_a_size_asked_for_in_a_roundabout_way(name):
     assert certgrad.check(scaled(SIZES[name]), "n -> n").verdict in ("unproved", "refuted", "proved at sizes")
@@ -94,6 +95,7 @@ TRACED = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", TRACED)
 def test_asking_whether_it_is_traced(name):
     try:
@@ -162,6 +164,7 @@ STATE = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", STATE)
 def test_state_and_surroundings(name):
     assert certgrad.check(scaled(STATE[name]), "n -> n").verdict in ("unproved", "refuted")

@@ -203,7 +203,7 @@ def signature(rule) -> str:
     return "n -> n" if rule.__wrapped__.__code__.co_argcount == 1 else "n, n -> n"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_rule_is_proved(name) -> None:
     rule, options, hypotheses = RIGHT[name]
@@ -212,7 +212,7 @@ def test_a_right_rule_is_proved(name) -> None:
     assert set(report.hypotheses) == hypotheses, str(report)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_rule_is_refuted(name) -> None:
     rule, options = WRONG[name]
