@@ -82,7 +82,11 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     laws: list[str] = []
     """The rules of the calculus that the proof applied, or the lemmas of a graph."""
     reason: str = ""
-    """Why nothing definite came of it."""
+    """Why nothing definite came of it, or why it did not at more sizes."""
+    asks: list[str] = []
+    """What the certificate of a graph asks, in its words: they name lines and values, which trees do not."""
+    version: str = ""
+    """Of the library whose part it is."""
 
     @property
     def source(self) -> str:

@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -203,8 +204,13 @@ def _part(entry: Entry) -> dict[str, Any]:
     with _kept(_certify, "certification") as certified:
         row = _certify.certified(module.PARTS.get(name), 60)
     found = [one.certificate for one in certified if str(one.certificate.verdict) == row["verdict"]]
-    verdict = {"verdict": row["verdict"], "reason": row["why"]}
+    verdict = {"verdict": row["verdict"], "reason": row["why"], "version": _version(entry)}
     return of_graph(found[-1]) | verdict | {"scope": [row["for"]]} if found else verdict
+
+
+def _version(entry: Entry) -> str:
+    (distribution, *_) = metadata.packages_distributions()[entry.needs]
+    return metadata.version(distribution)
 
 
 def of_graph(certificate: Any) -> dict[str, Any]:
@@ -215,6 +221,7 @@ def of_graph(certificate: Any) -> dict[str, Any]:
         "limits": list(certificate.dimensions),
         "laws": sorted({lemma.name for lemma in certificate.lemmas}),
         "reason": "; ".join(certificate.findings[:2]),
+        "asks": list(dict.fromkeys([*(h.text for h in certificate.hypotheses), *certificate.dimensions])),
     }
 
 

@@ -12,7 +12,6 @@ from benchmarks.corpus import __main__ as command
 from benchmarks.corpus import run as running
 from benchmarks.corpus.compare import Change, compared, not_implied
 from benchmarks.corpus.entries import CorpusError, Entry, Record, entries, records, write
-from benchmarks.corpus.page import page
 from benchmarks.corpus.run import Results, can_run, run, sample
 from benchmarks.corpus.worker import Worker
 from certgrad.hypotheses import tree as t
@@ -305,8 +304,11 @@ def test_every_rule_has_its_row(source: str) -> None:
     assert {e.id for e in SOURCES[source]()} <= set(entries())
 
 
+PAGES = ["corpus.md", "libraries.md", "library_models.md", "models.md"]
+
+
 def test_its_files_are_in_order() -> None:
     every, known = entries(), records()
     assert set(known) <= set(every)
     assert all(not e.twin or e.twin in every for e in every.values())
-    assert command.PAGE.read_text("utf-8") == page(every, known)
+    assert {name: (command.REPORTS / name).read_text("utf-8") for name in PAGES} == command.pages(every, known)

@@ -1,4 +1,4 @@
-"""Models that know nothing of certgrad: certified as they are, and swept as JAX does (all: `benchmarks/models.py`)."""
+"""Models that know nothing of certgrad: certified as they are, and swept as JAX does (all with `-m slow`)."""
 
 import jax
 import jax.numpy as jnp
