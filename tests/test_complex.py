@@ -132,6 +132,7 @@ def test_structure(name: str) -> None:
     compared(STRUCTURE[name], complex_numbers(3, (3, 4)))
 
 
+@pytest.mark.slow
 def test_products() -> None:
     a, b = complex_numbers(4, (2, 3, 4)), complex_numbers(5, (2, 4, 5))
     compared(jnp.matmul, a, b)
@@ -393,6 +394,7 @@ def test_a_wrong_rule_is_refuted(name: str) -> None:
     assert certgrad.check(wrong, signature).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_the_reproduction_of_a_complex_rule_runs(capsys: pytest.CaptureFixture[str]) -> None:
     signature, _, wrong = RULES["product"]
     script = certgrad.check(wrong, signature).reproduction

@@ -15,7 +15,6 @@ def _read(name: str) -> Any:
     return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_is_that_of_its_source(name: str) -> None:
     kept = _read(name)

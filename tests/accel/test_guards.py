@@ -43,7 +43,6 @@ def broken(arguments: tuple, name: str, k: int, value: float) -> tuple:
     return (p, tokens.at[k].set(value), w) if name == "tokens" else (p, tokens, {**w, name: w[name].at[k].set(value)})
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "planted, said",
     [

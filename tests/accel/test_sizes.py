@@ -85,6 +85,7 @@ def test_guards_are_those_of_the_program_that_runs() -> None:
     assert [name for name, count in second.items() if count and name.startswith("log")]
 
 
+@pytest.mark.slow
 def test_exports_are_of_the_program_at_their_sizes(compiled, tmp_path) -> None:
     x = jnp.ones((4, 2))
     found = load_exported(export_graph(compiled, tmp_path / "right.zip", x))

@@ -293,7 +293,16 @@ def test_a_pair_is_as_it_was(one: Entry) -> None:
     assert decided(one, audited(one))
 
 
-QUICK = ["library", "models", "pairs", "wrong_ops"]
+@pytest.mark.usefixtures("verdicts_alone")
+@pytest.mark.one_in(9)
+@pytest.mark.parametrize("one", [e for e in entries().values() if e.source == "tests"], ids=lambda one: one.id)
+def test_a_rule_of_the_tests_is_as_it_was(one: Entry) -> None:
+    from benchmarks.corpus.subjects import audited
+
+    assert [c for c in changes(one, RECORDS[one.id], audited(one)) if c.fails and c.kind != "slower"] == []
+
+
+QUICK = ["library", "models", "pairs", "tests", "wrong_ops"]
 LONG = ["attacks", "cases", "examples", "ordinary", "traps"]
 
 

@@ -70,6 +70,7 @@ def test_a_plugin_is_no_part_of_an_audit_of_something_else(
     assert (done.code, "broken" in done.err) == (0, False)
 
 
+@pytest.mark.slow
 def test_a_plugin_that_does_not_import_is_named_and_the_others_are_shown(
     library: Library, certgrad: Run, install: Callable[..., None], tmp_path: Path
 ) -> None:

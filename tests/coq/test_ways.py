@@ -41,6 +41,7 @@ def test_the_only_way_is_the_one(kernel):
     assert judged.way == 0
 
 
+@pytest.mark.slow
 def test_no_way_finds_a_proof(kernel):
     (judged,) = kernel.judge(only(("fail", "idtac"))).judged
     assert not judged.accepted

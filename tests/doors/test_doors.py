@@ -19,7 +19,7 @@ def marks(example: Example, door: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.slow] * (not example.is_first) + [pytest.mark.xfail(reason=known)] * bool(known)
 
 
-@pytest.mark.one_in(13)  # so that each door meets an example or two, right ones and wrong ones
+@pytest.mark.one_in(17)  # so that each door meets an example or two, right ones and wrong ones
 @pytest.mark.parametrize(
     ("example", "door"),
     [

@@ -59,6 +59,7 @@ def test_values_and_gradients_are_those_of_jax(compiled: Any, tmp_path: Path, na
             np.testing.assert_allclose(x, y, rtol=1e-4, atol=2e-6 * float(np.abs(y).max()), err_msg=which)
 
 
+@pytest.mark.slow
 def test_sizes_are_symbolic_and_one_model_runs_at_all(compiled: Any, tmp_path: Path) -> None:
     path = export_onnx(compiled["mlp"], tmp_path / "mlp.onnx", program="value_and_grad")
     given = onnx.load(path).graph.input

@@ -29,7 +29,7 @@ def asked(fn, *specs):
     return found.verdict, [h.text.partition(": ")[2] for h in found.hypotheses]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["3", "n"])
 def test_a_matrix_that_was_made_symmetric_passes_the_check(size) -> None:
     verdict, texts = asked(checked, f"z: {size} {size}")
@@ -91,6 +91,7 @@ def test_a_rule_that_is_wrong_where_the_comparison_holds() -> None:
     assert right.verdict == "proved under hypotheses"
 
 
+@pytest.mark.slow
 def test_the_second_check_accepts_such_a_certificate() -> None:
     found = certify(trace(checked, "z: 3 3"))
     assert any(n.kind == "region" for n in found.graph.nodes)
@@ -123,6 +124,7 @@ def test_a_rule_that_is_wrong_at_the_largest_entry_or_at_the_others(bwd) -> None
     assert certify(trace(with_backward(bwd), "x: 2 3")).verdict in ("refuted", "unproved")
 
 
+@pytest.mark.slow
 def test_the_maximum_of_other_entries_is_one_that_an_entry_can_cross() -> None:
     _, texts = asked(lambda x: jnp.where(x >= jnp.max(x[:, :3], axis=-1, keepdims=True), x, 2 * x), "x: 2 5")
     assert any("≠ y" in text for text in texts)

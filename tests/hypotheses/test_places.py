@@ -100,7 +100,7 @@ def test_the_first_failing_place_is_told() -> None:
     assert one.axes == (("i", 6),)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_elimination_with_pivots(seed: int) -> None:
     """The two evaluators agree, where pivots are tied or the matrix is singular too."""
@@ -144,7 +144,7 @@ def over_windows(windows: int, of: t.Statement) -> t.Statement:
     return t.ForAll((t.Range("i", t.Axis("x", 0)), t.Range("k", t.Number(str(windows)))), of)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(("lower", "upper"), [(0, 2), (-2, 2), (1, 1), (2, 4)])
 def test_of_a_window_its_places_are_looked_at(lower: int, upper: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long axis, of which each window has a few entries: as they are cut out by hand, those outside left out."""

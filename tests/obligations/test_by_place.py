@@ -22,7 +22,6 @@ def asked_of(made, signature):
     return claim.verdict, sorted(h.text for h in claim.hypotheses), found.reason
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "made, signature, hypotheses",
     [

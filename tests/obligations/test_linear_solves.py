@@ -136,6 +136,7 @@ def test_a_kink_inside_the_matrix_is_a_hypothesis():
     assert "a[i,j] ≠ 0" in hypotheses(certificate) or "a ≠ 0" in hypotheses(certificate)
 
 
+@pytest.mark.slow
 def test_a_users_own_solver_is_not_taken_for_jaxs():
     """It may return anything."""
 

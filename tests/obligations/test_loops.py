@@ -225,6 +225,7 @@ def raised(x, k):
     return lax.fori_loop(0, k, lambda i, c: c * x, jnp.ones(()))
 
 
+@pytest.mark.slow
 def test_as_many_steps_as_an_integer_says():
     def jvp(x, k, dx, steps=0):
         def step(i, c):

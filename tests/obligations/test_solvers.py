@@ -71,6 +71,7 @@ def test_an_elementwise_equation_at_any_rank():
     assert proof(rule(cube, lambda r, g: (g / (3 * r[1] ** 2 + 2),)), "*s -> *s")[0] == "refuted"
 
 
+@pytest.mark.slow
 def test_a_solver_under_vmap_is_one_solver_of_a_batch():
     batched = rule(lambda e, m: jax.vmap(kepler)(e, m), kepler_bwd)
     assert proof(batched, "b n, b n -> b n")[0] == "proved under hypotheses"

@@ -99,6 +99,7 @@ def test_another_solution_of_the_same_equation_is_another_value():
     assert proof(one, "n -> n", domain="a > 0")[0] == "refuted"
 
 
+@pytest.mark.slow
 def test_the_same_solver_from_another_start_is_another_value():
     near, far = square_root(), square_root(start=2.0)
     one = made(near, half_inverse, fwd=lambda a: (far(a), (a, near(a))))
@@ -138,6 +139,7 @@ def test_all_of_the_equation_is_asked_though_one_entry_is_used():
     assert "jacobi solves (Σ{j<n} a[i,j]·jacobi[j]) = b[i]" in found
 
 
+@pytest.mark.slow
 def test_a_stopped_argument_has_no_gradient():
     def forward(a, b):
         return jacobi(lax.stop_gradient(a), b)
@@ -163,6 +165,7 @@ def test_inside_a_loop_nothing_is_claimed():
         interpret(Context(Facts()), program, [rows], [True])
 
 
+@pytest.mark.slow
 def test_unknowns_mixed_along_two_axes_are_refused():
     run = solver(lambda x, a: a @ x + x @ a - a, lambda a: 0.5 * jnp.eye(a.shape[0]))
     verdict, _, reasons = proof(made(run, lambda a, z, g: (0 * a,)), "n n -> n n")

@@ -54,6 +54,7 @@ def test_second_derivatives_have_no_nan(f):
     assert not np.isnan(jax.vmap(jax.grad(jax.grad(f)))(FAR)).any()
 
 
+@pytest.mark.slow
 def test_half_precision_does_not_overflow_inside():
     x = jnp.asarray([-300.0, 300.0], jnp.float16)
     np.testing.assert_array_equal(jax.vmap(jax.grad(ops.gelu_tanh))(x), [0, 1])

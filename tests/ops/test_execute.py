@@ -53,7 +53,6 @@ def scanned(f):
     return lambda x: lax.scan(lambda carry, _: (f(carry), None), x, None, length=2)[0]
 
 
-@pytest.mark.one_in(2)
 @OPS
 def test_forward_mode_runs_the_jvp(f):
     ones = jnp.ones(3)
@@ -66,7 +65,6 @@ def test_forward_mode_runs_the_jvp(f):
     close(jax.jvp(jax.vmap(f), (X,), (ones,))[1], FORWARD * COS)
 
 
-@pytest.mark.one_in(2)
 @OPS
 def test_reverse_mode_runs_the_vjp(f):
     close(jax.grad(total(f))(X), REVERSE * COS)
@@ -89,7 +87,7 @@ def test_scan_runs_the_rules(f):
     close(jax.jvp(scanned(f), (X,), (jnp.ones(3),))[1], FORWARD**2 * chain)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @OPS
 def test_second_derivatives_differentiate_the_rules(f):
     close(jax.hessian(total(f))(X), np.diag(-REVERSE * SIN))

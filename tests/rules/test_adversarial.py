@@ -65,7 +65,6 @@ def scaled_rule(factor=1):
     )
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("function", "signature", "verdict"),
     [

@@ -225,6 +225,7 @@ def test_a_rule_of_approximations_with_an_error_is_refuted(wrong):
     assert certgrad.check(bessel(wrong), "n -> n", approximates=first_kind).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_the_other_function_may_approximate_another_one_than_the_rule_needs():
     """What is said of it decides, however near it is to the right one."""
     rule = bessel(declared=False)

@@ -111,6 +111,7 @@ def test_a_size_that_the_code_names_is_looked_at():
     assert right.verdict == "proved at sizes"
 
 
+@pytest.mark.slow
 def test_an_entry_that_the_code_names_is_there_in_a_longer_axis():
     def weighed(x):
         def step(total, row):
@@ -170,6 +171,7 @@ def test_a_given_size_that_is_not_proved_is_named():
     assert report.left_out == ()
 
 
+@pytest.mark.slow
 def test_an_assertion_fails_unless_sizes_are_accepted():
     with pytest.raises(AssertionError, match="not certified for all sizes"):
         assert_certified(unrolled, "n d")

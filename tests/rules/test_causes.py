@@ -106,6 +106,7 @@ def test_where_a_wrong_rule_is_right_is_proved(name):
         assert certgrad.check(rule, signature, domain=domain).proved
 
 
+@pytest.mark.slow
 def test_a_forgotten_term_is_found_where_it_is_made():
     without_mean = custom_vjp(
         layer_norm, layer_norm_fwd, lambda r, g: (r[1] * (g - r[0] * (g * r[0]).mean(-1, keepdims=True)),)

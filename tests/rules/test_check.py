@@ -81,6 +81,7 @@ def test_hypotheses_of_the_derivative_belong_to_the_claim():
     assert report.hypotheses == ["x ≠ 0"]
 
 
+@pytest.mark.slow
 def test_jax_is_no_oracle_at_a_kink_that_is_none():
     """max(a, b) + log1p(exp(−|a − b|)) is smooth; JAX's derivative of it at a = b is wrong, the rule's is right."""
 

@@ -41,7 +41,7 @@ def test_a_key_that_is_returned():
     assert report.verdict == "unproved"
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [jax.random.key(0), jax.random.PRNGKey(0)], ids=["typed", "raw"])
 @pytest.mark.parametrize("same", [True, False])
 def test_a_key_that_it_closes_over(key, same):

@@ -19,6 +19,7 @@ import certgrad
 
 TABLE = jnp.zeros((13, 11))
 HELD: dict[str, tuple[Callable[..., Any], str]] = {
+    "a stride": (lambda x: jnp.array_equal(0 * x[2::8], jnp.zeros(30)), "n -> "),
     "two sizes of one array": (lambda x: jnp.array_equal(0 * x, jnp.zeros((7, 5))), "n d -> "),
     "a multiple": (lambda x: jnp.array_equal(0 * jnp.concatenate([x, x, x]), jnp.zeros(51)), "n -> "),
     "a matrix": (lambda x: jnp.array_equal(x, jnp.eye(3, 4)), "n d -> "),
@@ -47,7 +48,6 @@ HELD: dict[str, tuple[Callable[..., Any], str]] = {
     "types of a product": (lambda x: jax.typeof(x.reshape(-1)) == jax.typeof(jnp.zeros(143, x.dtype)), "n d -> "),
     "a type in words": (lambda x: "13,11" in str(jax.typeof(x)), "n d -> "),
     "a program in words": (lambda x: "[13,11]" in str(jax.make_jaxpr(lambda a: a + 1)(x)), "n d -> "),
-    "a stride": (lambda x: jnp.array_equal(0 * x[2::8], jnp.zeros(30)), "n -> "),
     "a type behind a stride": (lambda x: jax.typeof(x[::8]) == jax.typeof(jnp.zeros(3, x.dtype)), "n -> "),
     "which multiple": (lambda x: x.shape[0] % 8 == 0 and x.shape[0] // 8 == 3, "n -> "),
     "a multiple of another size": (lambda x: x.shape[0] % 3 == 0 and x.shape[0] // 3 == x.shape[1], "a b -> "),

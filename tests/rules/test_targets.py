@@ -119,6 +119,7 @@ def test_a_package_with_a_broken_module(folder):
     assert "shapes are inferred" in done.stderr
 
 
+@pytest.mark.slow
 def test_one_object_of_a_file(folder):
     done = audit(folder, "mypkg/rules.py:energy")
     assert done.returncode == 0, done.stderr
@@ -168,7 +169,6 @@ def offering(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("target", "rules"),
     [

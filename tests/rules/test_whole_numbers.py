@@ -202,6 +202,7 @@ def smoothstep(upper):
     return made(f, lambda r, g: (jnp.where((r[0] > 0) & upper(r[0]), 6 * g * r[0] * (1 - r[0]), 0.0),))
 
 
+@pytest.mark.slow
 def test_piecewise():
     assert certgrad.check(smoothstep(lambda x: x < 1), "n").verdict == "proved"
     assert certgrad.check(smoothstep(lambda x: x < 2), "n").verdict == "refuted"

@@ -1,7 +1,7 @@
 """Signatures: what parses, what it means, what the message for the rest says."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certgrad.errors import SignatureError
@@ -99,6 +99,7 @@ def test_any_signature_round_trips(inputs):
     assert parse(str(signature)) == signature
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=20))
 def test_any_text_parses_or_is_refused_with_a_caret(text):
     message = ""

@@ -77,7 +77,7 @@ def test_adam() -> None:
     assert found.hypotheses == ASKED
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"eps_root": 1e-3}, {"nesterov": True}], ids=str)
 def test_adam_of_another_configuration_is_another_update(options: dict) -> None:
     assert proof(partial(optax.adam, **options), ADAM, {"W": "n"}).verdict == "refuted"
@@ -178,7 +178,7 @@ def graph() -> Any:
     return certgrad.trace(loss, PARAMS, *DATA.values())
 
 
-@pytest.mark.one_in(15)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATED)
 def test_further_updates_are_certified_and_run_as_optax_does(name: str, graph: Any) -> None:
     make, update = STATED[name]

@@ -147,6 +147,7 @@ def test_intervals_that_do_not_fit(step: Any, start: Any) -> None:
         train(step, start, batches(), steps=3, save_every=15)
 
 
+@pytest.mark.slow
 def test_curves(step: Any, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = train(
         step, start, batches(), steps=40, log_every=1, metrics=lambda c: {"norm": jnp.sum(c.parameters["w"])}

@@ -13,7 +13,6 @@ SHAPES = {"W": "d h", "params['b']": "h"}
 ADAM_ASKS = ["b1 < 1", "b1 > 0", "b2 < 1", "b2 > 0", "eps > 0", "t ≥ 0", "v_W ≥ 0", "v_params_b ≥ 0"]
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "update, asks", [(SGD, []), (MOMENTUM, []), (NESTEROV, []), (ADAM, ADAM_ASKS), (ADAMW, ADAM_ASKS)]
 )

@@ -107,6 +107,7 @@ def test_it_uses_nothing_of_the_calculus(perceptron: GraphCertificate, monkeypat
     assert verify_graph(perceptron, mlp, *MLP).outcome == "verified"
 
 
+@pytest.mark.slow
 def test_the_same_call_draws_the_same_points(perceptron: GraphCertificate) -> None:
     assert verify_graph(perceptron, mlp, *MLP) == verify_graph(perceptron, mlp, *MLP)
     assert verify_graph(perceptron, mlp, *MLP, seed="other", draws=3).outcome == "verified"

@@ -34,6 +34,7 @@ QUESTIONS = {
     "which process": lambda x: jax.process_index() > 0,
     "the backend itself": lambda x: jax.extend.backend.get_backend().platform == "gpu",
 }
+"""Rows of the corpus."""
 
 
 def squares(holds):
@@ -43,10 +44,9 @@ def squares(holds):
     return rule
 
 
-@pytest.mark.one_in(13)
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_no_question_is_hidden_by_another(name):
-    assert certgrad.check(squares(QUESTIONS[name]), "n -> ").verdict in ("refuted", "unproved", "proved at sizes")
+def test_sizes_at_which_it_is_wrong_may_be_left_out():
+    asks = QUESTIONS["a platform at a size that is worked out"]
+    assert certgrad.check(squares(asks), "n -> ").verdict in ("refuted", "unproved", "proved at sizes")
 
 
 def test_of_rules_with_rules_of_their_own_for_vmap_calls_without_it_are_claimed():

@@ -117,7 +117,6 @@ def test_an_elementwise_op_is_proved_once(monkeypatch):
     assert {h.prose for c in certificate.claims for h in c.hypotheses} == {"at every entry, x is greater than 0"}
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -128,6 +128,7 @@ def differs(one, other):
     return any(value(one, *at) != value(other, *at) for at in all_places())
 
 
+@pytest.mark.slow
 @quick
 @given(sides)
 def test_the_value_of_a_product(side):

@@ -68,7 +68,7 @@ def test_a_program_whose_tables_are_operands() -> None:
     assert approximation(body(special.dawsn), [2 * tables[0], *tables[1:]]) is None
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_density_that_is_built_on_it(dtype) -> None:
     graph = trace(lambda x, s: norm.logcdf(x, 0.0, s).sum(), f"x: n:{dtype}", f"s: :{dtype}")
