@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from benchmarks.corpus.entries import Entry, Record
 from benchmarks.corpus.page import table
-from benchmarks.libraries import LIBRARIES
+from benchmarks.libraries import LIBRARIES, NO_ENTRY, REFUSED
 from certgrad.obligations.certificate import PROOFS
 
 MODELS = """# Models
@@ -29,7 +29,6 @@ optimiser or log-probability of its library, called as it stands in the installe
 inputs, parameters and state is certified, at named sizes where it traces at them, else at numbers. A base class and
 what computes nothing of its own is listed but not counted; a part that nobody has written an entry for counts as not
 certified. Seconds are of the processor, in a process that keeps its lemmas from part to part."""
-REFUSED = "JAX itself does not differentiate it"
 KINDS = {
     REFUSED: REFUSED,
     "out of time": "out of time",
@@ -43,7 +42,6 @@ KINDS = {
     "stop_gradient": "stop_gradient hides a part of the derivative, on purpose",
 }
 """Reasons in short, by what occurs in them."""
-NO_ENTRY = "no entry"
 
 
 class Row(NamedTuple):

@@ -20,6 +20,9 @@ LIBRARIES = {
     "numpyro": "numpyro_log_probs",
 }
 """The module of each."""
+REFUSED = "JAX itself does not differentiate it"
+NO_ENTRY = "no entry"
+"""Why a part is not certified, and why it is not tried."""
 
 
 def library(name: str) -> Any:

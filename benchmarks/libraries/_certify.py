@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from benchmarks.libraries import NO_ENTRY, REFUSED
 from benchmarks.libraries._part import Call, Part, abstract
 from certgrad.graph import trace
 from certgrad.graph._certify import certification
@@ -30,7 +31,7 @@ def certified(part: Part | None, seconds: int) -> dict[str, str]:
     Of a part that is proved it says why it is not at more sizes; of one that JAX refuses, what JAX says.
     """
     if part is None or part.why:
-        return {"for": "", "verdict": NOT_TRIED, "why": part.why if part else "no entry"}
+        return {"for": "", "verdict": NOT_TRIED, "why": part.why if part else NO_ENTRY}
     before: list[dict[str, str]] = []
     try:
         for claimed, call in part.attempts():
@@ -42,7 +43,7 @@ def certified(part: Part | None, seconds: int) -> dict[str, str]:
         before.append({"for": "", "verdict": FAILED, "why": _words(error)})
     row = next((row for row in reversed(before) if row["verdict"] != FAILED), before[-1])
     refused = _refused_by_jax(part, seconds)
-    return row | ({"why": f"JAX itself does not differentiate it: {refused}"} if refused else {})
+    return row | ({"why": f"{REFUSED}: {refused}"} if refused else {})
 
 
 def _attempt(call: Call, seconds: int) -> dict[str, str]:

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import pytest
 
 from benchmarks.corpus.entries import Entry, Record
-from benchmarks.corpus.views import NO_ENTRY, views
-from benchmarks.libraries import LIBRARIES, library
+from benchmarks.corpus.views import views
+from benchmarks.libraries import LIBRARIES, NO_ENTRY, library
 from benchmarks.libraries._certify import certified
 from benchmarks.libraries._part import Call, Part, abstract, function, layer, untried
 
