@@ -152,7 +152,6 @@ def _mapped_over_both(a: Array, b: Array) -> bool:
     return True
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("holds", TOGETHER.values(), ids=TOGETHER)
 def test_what_broadcasts_ask_may_matter_together_alone(holds: Callable[..., Any]) -> None:
     """Where all sizes are equal, or all are 1, nothing is wrong."""
