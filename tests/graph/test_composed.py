@@ -237,6 +237,22 @@ def test_a_narrowing_cast_is_an_idealisation_of_the_whole() -> None:
     assert all(any("reduce_precision" in note for note in claim.idealisations) for claim in certificate.claims)
 
 
+def test_the_claim_names_the_dtypes_where_the_code_asks_for_them() -> None:
+    @jax.custom_vjp
+    def square(x):
+        return x * x
+
+    square.defvjp(lambda x: (x * x, x), lambda x, g: ((1.0 if x.dtype == jnp.bfloat16 else 2.0) * x * g,))
+
+    @composed("n -> n", registry=Registry())
+    def asks(x):
+        """A square whose rule is wrong in bfloat16."""
+        return square(x)
+
+    scopes = {case.scope for claim in audit(asks).claims for case in claim.cases}
+    assert all(scope.startswith("all shapes, float64 only (") for scope in scopes), scopes
+
+
 def test_a_literal_that_was_rounded_keeps_the_hypotheses() -> None:
     rule = jax.custom_jvp(lambda x: jax.scipy.special.erf(x))
     factor = 2 / np.sqrt(np.pi)
