@@ -163,6 +163,21 @@ def test_calls_that_are_left_out_beside_a_proof_are_named():
     ]
 
 
+def test_calls_in_a_dtype_that_the_claim_is_not_about_are_named():
+    @jax.custom_vjp
+    def sine(x):
+        return jnp.sin(x)
+
+    sine.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: ((2.0 if x.dtype == jnp.bfloat16 else 1.0) * g * jnp.cos(x),))
+    (in_float32,) = recorded(lambda: sine(jnp.ones(3))).values()
+    assert verdict(in_float32) == "proved"
+    assert remarks(in_float32) == []
+    (in_both,) = recorded(lambda: (sine(jnp.ones(3)), sine(jnp.ones(3, jnp.bfloat16)))).values()
+    ((code, text),) = remarks(in_both)
+    assert code == "CG204"
+    assert "they are in bfloat16, and the claim is about float32 and float64 (" in text
+
+
 FACTOR = 2.0
 
 
