@@ -97,13 +97,13 @@ def at_sizes(
     proofs: list[tuple[Sizes, Report]] = []
     left_out: list[str] = []
     left = WANTED
-    until = time.process_time() + min(ALL_SECONDS, budget.seconds_left() / 2)
+    until = budget.until(ALL_SECONDS)
     if any(_entries(rule, sizes) > ENTRIES for sizes in differs_at):
         return report
     of_code = _of_code(rule)
     first = telling(names_of(rule), lambda sizes: forward(sizes) if _entries(rule, sizes) <= ENTRIES else None, of_code)
     for sizes, counts in _tried(rule, [*differs_at, *given], first, of_code):
-        if (counts and left == 0) or time.process_time() > until:
+        if (counts and left == 0) or time.thread_time() > until:
             continue
         found = checked(sizes)
         if found is None:

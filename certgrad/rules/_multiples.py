@@ -30,6 +30,7 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.reach import is_users, reachable
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
 from certgrad.signatures.signature import Signature, Star
@@ -55,9 +56,9 @@ def multiples(rule: UserRule, made: Callable[[Multiples], UserRule]) -> Multiple
     axes, why = _axes(rule.signature), untraced(rule)
     if not axes or (UNTRACED not in why or NO_NUMBER in why if why else _reshapes(rule)):
         return {}
-    until = time.process_time() + SECONDS
+    until = budget.until(SECONDS)
     for count, chosen in enumerate(_tried(rule, list(axes))):
-        if count == TRACES or time.process_time() > until:
+        if count == TRACES or time.thread_time() > until:
             break
         there = made(chosen)
         if traces(there) and _reshapes(there):

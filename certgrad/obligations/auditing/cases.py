@@ -21,6 +21,7 @@ from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Trace, Traces
 from certgrad.obligations.prove.problem import Programs, Shapes
 from certgrad.obligations.prove.statements import Outcome
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import serialised_all
@@ -191,6 +192,10 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
             results[kind].append(result)
 
     for look in looks:
+        if why := budget.over():
+            for kind in op.kinds:
+                results[kind].append(Result("unproved", [], why))
+            break
         if isinstance(look.trace, Trace):
             texts.append(look.text)
             examine(look.trace, look.fixed)

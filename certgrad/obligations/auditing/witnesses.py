@@ -38,6 +38,7 @@ from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
 from .claims import Listed
@@ -84,7 +85,7 @@ def search(
             generic=early,
             loose=not op.is_op,
             at_least=at_least if at_least is not None else Fraction(0) if op.is_op else ROUNDING,
-            seconds=min(SECONDS, op.seconds or SECONDS),
+            seconds=min(SECONDS, op.seconds or SECONDS, budget.seconds_left()),
         )
     except BallError:
         return None
