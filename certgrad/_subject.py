@@ -66,10 +66,6 @@ class Subject(Protocol):
     """That one side has a value where the other has none is a difference."""
     conformance: bool | None = None
     """Compare what was traced with what happens at numbers and in calls; None where that is no part of the audit."""
-    differs_at: Sequence[Mapping[str, int]] = ()
-    """Sizes at which something else was seen to happen than what is proved for sizes left open."""
-    differs_anywhere: bool = False
-    """Something else than is proved was seen to happen, and would be at any sizes."""
     ideals: Sequence[Ideal] = ()
     """What its rules call and the proof reads as what that approximates."""
     under_jit: bool = False

@@ -108,6 +108,13 @@ def trace_forward(rules: Rules, shapes: Shapes, params: int, where: str, wide: b
         return _traced(rules.forward, _specs(shapes, params, wide), f"the forward of {where}")
 
 
+def trace_primal(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Program:
+    """Trace what the rule itself returns as the output, by a call of its own. Raises as `trace_rules` does."""
+    assert rules.primal is not None
+    with wide_floats(wide):
+        return _traced(rules.primal, _specs(shapes, params, wide), f"the fwd of {where}")
+
+
 def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[list[Any], list[Any]]:
     """The arrays, and the numbers that are left open, as they are traced."""
     real = real or (np.float64 if wide else np.float32)
