@@ -422,6 +422,7 @@ class UserRule(Subject):
 
         def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
             value, pull = jax.vjp(of_moving(args, params, moved), *(args[k] for k in moved))
+            tracing.jax_internals.mark()  # what the rule computes forward ends here
             return value, list(pull(list(value if seeds is None else seeds)))[: len(moving)]
 
         def primal(args: list, params: list) -> list:

@@ -165,6 +165,8 @@ class Traces:
             return programs
         outputs = programs.forward.jaxpr.outvars
         wide = not outputs or str(outputs[0].aval.dtype) == "float64"
+        if programs.whole_primal is not None:
+            return replace(programs, primal=programs.whole_primal)
         with sizes_as_integers(reachable(self.op)):
             alone = trace_primal(rules, shapes, len(self.op.params), f"'{self.op.name}'", wide)
         return replace(programs, primal=alone)

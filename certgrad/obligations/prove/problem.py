@@ -31,6 +31,7 @@ from certgrad.obligations.tracing.jax_internals import (
     key_dtype,
     part_of,
     trace,
+    up_to_mark,
     wide_floats,
 )
 
@@ -62,6 +63,8 @@ class Programs:
     primal: Program | None
     out_shapes: tuple[tuple[Any, ...], ...]
     reference: Program | None = None
+    whole_primal: Program | None = None
+    """The primal with all that its rule computes, where it was traced together with the vjp."""
 
     def all(self) -> dict[str, Program]:
         names = ("forward", "jvp", "vjp", "primal", "reference")
@@ -85,9 +88,10 @@ def trace_rules(
         seeds = [abstract(a.shape, a.dtype) for a in outs]
         jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
         primal: Program | None
+        whole: Program | None = None
         if together and rules.both and rules.primal:
             both = _traced(rules.both, (args, seeds, scalars), f"the vjp of {where}")
-            vjp, primal = _taken_apart(both, len(args), len(outs))
+            vjp, primal, whole = _taken_apart(both, len(args), len(outs))
         else:
             vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
             primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}") if rules.primal else None
@@ -99,7 +103,7 @@ def trace_rules(
         _check_outputs(primal, outs, f"the fwd of {where}", "primal output", "output of the forward")
     if plain is not None:
         _check_outputs(plain, outs, f"the reference of {where}", "output", "output of the forward")
-    return Programs(forward, jvp, vjp, primal, tuple(tuple(a.shape) for a in outs), plain)
+    return Programs(forward, jvp, vjp, primal, tuple(tuple(a.shape) for a in outs), plain, whole)
 
 
 def trace_forward(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Program:
@@ -129,12 +133,16 @@ def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[l
     return [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)], [abstract((), real, weak=True)] * params
 
 
-def _taken_apart(both: Program, args: int, outs: int) -> tuple[Program, Program]:
-    """The vjp and the primal: the outputs come first, and the seeds, as many, stand behind the arguments."""
+def _taken_apart(both: Program, args: int, outs: int) -> tuple[Program, Program, Program | None]:
+    """The vjp, the primal, and the primal with all that was computed for it and the residuals, where a mark says what.
+
+    The outputs come first, and the seeds, as many, stand behind the arguments.
+    """
     jaxpr = both.jaxpr
     vjp = SimpleNamespace(invars=jaxpr.invars, constvars=jaxpr.constvars, eqns=jaxpr.eqns, outvars=jaxpr.outvars[outs:])
     inputs = [*range(args), *range(args + outs, len(jaxpr.invars))]
-    return Program(vjp, both.consts, None, both.decisions), part_of(both, inputs, range(outs))
+    whole = up_to_mark(both, inputs, range(outs))
+    return Program(vjp, both.consts, None, both.decisions), part_of(both, inputs, range(outs)), whole
 
 
 def _traced(fn: Callable, specs: tuple, what: str) -> Program:
