@@ -24,7 +24,8 @@ class Rules:
     `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
     is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. `reference` is a plain
     function that the forward is declared to equal. `both` gives what `primal` and `vjp` do, by one call;
-    given None, its cotangents are what the function returns. Each takes the parameters (real numbers, as scalars) last.
+    given None, its cotangents are what the function returns. `pushed` gives what `primal` and `jvp` do. Each takes the
+    parameters (real numbers, as scalars) last.
     These are closures over the subject's own functions.
     """
 
@@ -34,6 +35,7 @@ class Rules:
     primal: Callable[[list, list], list] | None
     reference: Callable[[list, list], list] | None = None
     both: Callable[[list, list | None, list], tuple[list, list]] | None = None
+    pushed: Callable[[list, list, list], tuple[list, list]] | None = None
 
 
 class Subject(Protocol):

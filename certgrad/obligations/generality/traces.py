@@ -151,8 +151,8 @@ class Traces:
     def apart(self, instance: Instance, programs: Programs) -> Programs:
         """The programs as the second check traces them, by a call for each: once.
 
-        A vjp that was traced together with its primal is that program already. Of the primal the trace of both keeps
-        what its outputs need, and here it is all that the rule computes.
+        A vjp or jvp that was traced together with its primal is that program already. Of the primal the trace of both
+        keeps what its outputs need, and here it is all that the rule computes.
         """
         if (key := (id(instance), id(programs))) not in self._apart:
             self._apart[key] = programs, self._traced_apart(instance, programs)
@@ -161,7 +161,7 @@ class Traces:
     def _traced_apart(self, instance: Instance, programs: Programs) -> Programs:
         shapes = instance.shapes()
         rules = self.op.rules(shapes.statics)
-        if rules.both is None or rules.primal is None:
+        if (rules.both is None and rules.pushed is None) or rules.primal is None:
             return programs
         outputs = programs.forward.jaxpr.outvars
         wide = not outputs or str(outputs[0].aval.dtype) == "float64"
