@@ -136,10 +136,11 @@ def warm_up() -> None:
 def in_modules(package: str) -> Iterator[Rule]:
     """The declared rules of the modules of a package of `examples`."""
     for file in sorted((ROOT / package.replace(".", "/")).glob("[a-z]*.py")):
-        yield from _in_module(import_module(f"{package}.{file.stem}"))
+        yield from in_module(import_module(f"{package}.{file.stem}"))
 
 
-def _in_module(module: Any) -> Iterator[Rule]:
+def in_module(module: Any) -> Iterator[Rule]:
+    """The declared rules of a module."""
     for function in vars(module).values():
         declared = declaration_of(function, function, annotated=False) if callable(function) else None
         if declared is not None and isinstance(declared.signature, str):

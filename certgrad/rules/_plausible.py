@@ -38,19 +38,25 @@ class Trial:
         return self.plausible(mistake.rules, mistake.fixed, mistake.domain)
 
     def plausible(self, rules: Rules, fixed: Mapping[str, str], domain: tuple[str, ...]) -> bool:
-        """The two sides of the adjoint law agree at a random point; also where the rule's own domain gives none."""
+        """The two sides of the adjoint law agree at drawn points of two sizes; also where the rule's own domain gives
+        none."""
         with jax.enable_x64(True), computed_by(compute):
-            point = self._point(fixed, (*self.one.domain, *domain))
-            if point is None:
+            first = self._point(fixed, (*self.one.domain, *domain))
+            if first is None:
                 return not domain
-            args, tangent = point
-            try:
-                seeds = self._seeds_of(rules.forward(args, []))
-                moved = rules.jvp(args, [tangent], []) if rules.jvp else self._derivative(rules, args, tangent)
-                left = sum(float(np.vdot(a, b)) for a, b in zip(moved, seeds, strict=True))
-                right = float(np.vdot(tangent, rules.vjp(args, seeds, [])[0]))
-            except Exception:  # the proof will fail for the same reason, and costs no more
+            if not self._agree(rules, *first, fixed):
                 return False
+            second = self._point(fixed, (*self.one.domain, *domain), larger=True)
+            return second is None or self._agree(rules, *second, fixed)
+
+    def _agree(self, rules: Rules, args: list, tangent: Any, fixed: Mapping[str, str]) -> bool:
+        try:
+            seeds = self._seeds_of(rules.forward(args, []))
+            moved = rules.jvp(args, [tangent], []) if rules.jvp else self._derivative(rules, args, tangent)
+            left = sum(float(np.vdot(a, b)) for a, b in zip(moved, seeds, strict=True))
+            right = float(np.vdot(tangent, rules.vjp(args, seeds, [])[0]))
+        except Exception:  # the proof will fail for the same reason, and costs no more
+            return False
         if fixed and max(abs(left), abs(right)) < 1e-9:
             return False  # both are 0, as for a softmax of one entry: any multiple is right there
         return bool(abs(left - right) <= TOLERANCE * max(abs(left), abs(right), 1e-3))
@@ -70,10 +76,10 @@ class Trial:
         finite = np.all(np.isfinite(once)) and np.all(np.isfinite(twice))
         return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
-    def _point(self, fixed: Mapping[str, str], domain: tuple[str, ...]) -> Any:
-        key = tuple(sorted(fixed.items())), domain
+    def _point(self, fixed: Mapping[str, str], domain: tuple[str, ...], larger: bool = False) -> Any:
+        key = tuple(sorted(fixed.items())), domain, larger
         if key not in self._points:
-            self._points[key] = _point(self.one, fixed, domain)
+            self._points[key] = _point(self.one, fixed, domain, larger)
         return self._points[key]
 
     def _seeds_of(self, outs: list) -> list:
@@ -109,11 +115,11 @@ def _once_at_each_point(rules: Rules) -> Rules:
     return replace(rules, forward=once(rules.forward), vjp=once(rules.vjp))
 
 
-def _point(one: UserRule, fixed: Mapping[str, str], domain: tuple[str, ...]) -> tuple[list, Any] | None:
-    """Arrays inside the domain and a tangent; None where no point was found."""
+def _point(one: UserRule, fixed: Mapping[str, str], domain: tuple[str, ...], larger: bool) -> tuple[list, Any] | None:
+    """Arrays inside the domain and a tangent; None where no point was found, or the function takes no larger sizes."""
     instance = family(one, one.cases[0]).prove[0]
-    sizes = {**concrete(instance), **fixed}
-    found = drawn(one, instance, {n: sizes.get(v, v) for n, v in sizes.items()}, domain)
+    sizes = {**{n: str(int(v) + larger) for n, v in concrete(instance).items()}, **fixed}
+    found = drawn(one, instance, {n: sizes.get(v, v) for n, v in sizes.items()}, domain, seed=int(larger))
     if found is None:
         return None
     args, rng = found

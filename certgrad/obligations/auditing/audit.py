@@ -46,10 +46,11 @@ if TYPE_CHECKING:
     from certgrad.obligations.cache import Cache
 
 
-def audit(op: Subject, cache: Cache | None = None) -> Certificate:
+def audit(op: Subject, cache: Cache | None = None, traces: Traces | None = None) -> Certificate:
     """The certificate of an op. A rule that is wrong is a verdict, not an exception.
 
     With a cache the op is traced as ever; where all traces are those of an earlier audit, its proofs are not repeated.
+    `traces`: of this op, where some were made already; after the audit they say at which sizes something else was seen.
     Raises TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
     """
     op.check_complete()
@@ -57,7 +58,7 @@ def audit(op: Subject, cache: Cache | None = None) -> Certificate:
         return untraced(op, why)
     with without_collection():
         try:
-            traces = Traces(op)
+            traces = traces or Traces(op)
             known = None if cache is None else cache.find(traces)
             if known is None:
                 known = _guarded(traces)
@@ -74,8 +75,10 @@ def _guarded(traces: Traces) -> Certificate:
     if certificate.verdict not in PROOFS:
         return certificate
     run = traces.as_run()
-    if why := unlike_what_runs(traces, run):
-        return untraced(traces.op, why)
+    if hidden := unlike_what_runs(traces, run):
+        if hidden.anywhere:
+            traces.differs_anywhere, traces.refused = True, hidden.reason
+        return untraced(traces.op, hidden.reason)
     return _as_floats_decide(traces, looked_at(traces, _compared(traces, run, certificate)))
 
 

@@ -20,6 +20,9 @@ from ..prove.problem import trace_rules
 from ..tracing.jax_internals import equations_of, part_of, sampler
 from ._points import Called, Point, Programs, Sizes
 
+BY_ONE_CALL = {"both": ("primal", "vjp"), "pushed": ("primal", "jvp")}
+"""Callables that return what several programs do."""
+
 
 class Compared:
     """One family of shapes of a rule, with the traces that its proofs are about: in 64 bits, in 32, or in both."""
@@ -131,8 +134,7 @@ class Compared:
             return call
 
         present = own.rules(statics)
-        kinds = ["forward", "jvp", "vjp", "primal", "reference", "both"]
+        kinds = ["forward", "jvp", "vjp", "primal", "reference", *BY_ONE_CALL]
         kinds = [name for name in kinds if getattr(present, name) is not None]
-        if "both" in kinds:
-            kinds = [name for name in kinds if name not in ("primal", "vjp")]
-        return {name: of(name) for name in kinds}
+        done = {part for name in kinds for part in BY_ONE_CALL.get(name, ())}
+        return {name: of(name) for name in kinds if name not in done}

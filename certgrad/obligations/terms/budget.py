@@ -70,7 +70,9 @@ class _Budget(threading.local):
     def _exceeded(self, what: str, part: bool) -> str:
         if not part:
             return f"budget: the proof exceeded its {what}"
-        return f"budget: the proof exceeded its {what}, a part of what is left of the {self.given:g} s of an audit; {MORE}"
+        return (
+            f"budget: the proof exceeded its {what}, a part of what is left of the {self.given:g} s of an audit; {MORE}"
+        )
 
 
 budget = _Budget()
