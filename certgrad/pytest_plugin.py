@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--certgrad-timeout",
         type=float,
         metavar="SECONDS",
-        help="For the proof of one rule; it is skipped if it takes longer. As `timeout` of [tool.certgrad].",
+        help="Of the processor, for the audit of one rule: what is open then is unproved. As the setting `timeout`.",
     )
     group.addoption("--certgrad-no-cache", action="store_true", help="Prove everything anew, and remember nothing.")
     group.addoption(

@@ -201,7 +201,8 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
             results[kind].append(result)
 
     for look in looks:
-        if why := budget.over():
+        shapes = ", ".join(f"({' '.join(dims)})" for dims in look.instance.inputs)
+        if why := budget.over(" at ".join(filter(None, [f"the shapes {shapes} were looked at", look.where]))):
             for kind in op.kinds:
                 results[kind].append(Result("unproved", [], why))
             break

@@ -21,6 +21,8 @@ AUDIT = 20.0
 """Seconds of all that an audit of one rule tries, where its caller gives no others."""
 STEPS_A_SECOND = 60_000
 """Steps that an audit has for each of its seconds: about as many as a proof takes in them."""
+LEAST = 1_000
+"""With fewer steps left of an audit no further proof is begun."""
 SHARE = 0.75
 """A proof takes at most this part of what is left of an audit: where it does not close, others are tried."""
 CLOCK = 6.0
@@ -53,11 +55,11 @@ class _Budget(threading.local):
         """When something ends that may take so many seconds, by the thread's processor time."""
         return time.thread_time() + min(seconds, self.seconds_left())
 
-    def over(self) -> str:
-        """Why nothing more is to be tried; empty while something is left of the audit."""
-        if self.seconds_left() > 0 and self.steps != 0:
+    def over(self, what: str) -> str:
+        """Why something is not begun any more; empty while something is left of the audit."""
+        if self.seconds_left() > 0 and (self.steps is None or self.steps >= LEAST):
             return ""
-        return f"budget: the audit took its {self.given:g} s before this was decided; {MORE}"
+        return f"budget: the audit took its {self.given:g} s before {what}; {MORE}"
 
     def spend(self, steps: int) -> None:
         """Count work; one step is about one product of two monomials, or one monomial rewritten."""
@@ -68,11 +70,8 @@ class _Budget(threading.local):
             raise BudgetError(self._exceeded("seconds", self.part[1]))
 
     def _exceeded(self, what: str, part: bool) -> str:
-        if not part:
-            return f"budget: the proof exceeded its {what}"
-        return (
-            f"budget: the proof exceeded its {what}, a part of what is left of the {self.given:g} s of an audit; {MORE}"
-        )
+        share = f", its share of the {self.given:g} s of an audit; {MORE}" if part else ""
+        return f"budget: the proof exceeded its {what}{share}"
 
 
 budget = _Budget()
