@@ -76,6 +76,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
         one = made(name, None) if len(rule.moving) > 1 else rule
         if one is not rule:
             one.claim([kind for kind in one.kinds if kind != "rule_runs_forward"])
+            one.steps = FIRST_STEPS
         worst = whole if one is rule else _of_argument(whole, name)
         cases = [worst if worst is not None and c is whole else c for c in adjoint]
         if worst is None and one is not rule:

@@ -208,6 +208,8 @@ def _attempt(
         if short is not None:
             return short, judged(traces, instance, kind, short, record, problem.shapes)
         try:
+            if steps <= FIRST_STEPS:
+                raise
             with limited(steps, seconds):
                 outcome = prove(problem, kind)
         except (BudgetError, RecursionError) as failure:
