@@ -47,9 +47,7 @@ LEAST = 5.0
 MOST = 10.0
 """And no more than this, however long it took; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
-CAUSE_STEPS = 2 * FIRST_STEPS
-"""Steps of the proof that a rule is right but for a mistake, and seconds as a backstop: most take few, and of what does
-not close so soon nothing is said."""
+"""Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
 MAX_CHANGES = 4
 """So many changes of one step that are right at some points are tried to be proved."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
@@ -220,7 +218,7 @@ def mended(one: UserRule, mistake: Mistake) -> UserRule:
     """The rule but for a mistake: at all shapes, or those of the mistake."""
     found = copy(one)
     found.claimed, found.conformance = ("vjp_is_adjoint",), None
-    found.steps, found.seconds = CAUSE_STEPS, ONE_PROOF
+    found.steps, found.seconds = FIRST_STEPS, ONE_PROOF
     found.domain = (*one.domain, *mistake.domain)
     found.signature = _at(one.signature, mistake.fixed)
     found.cases = (Case(found.signature, one.cases[0].statics),)
@@ -234,7 +232,7 @@ def proved(subject: UserRule) -> bool:
     shapes = instance.shapes()
     try:
         programs = trace_rules(subject.rules(instance.statics), shapes, 0, subject.name)
-        with limited(CAUSE_STEPS, ONE_PROOF):
+        with limited(FIRST_STEPS, ONE_PROOF):
             problem = build(subject.arg_names, {}, subject.domain, shapes, programs, subject.name)
             if not prove(problem, "vjp_is_adjoint").proved:
                 return False

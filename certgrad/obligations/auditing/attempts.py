@@ -11,6 +11,7 @@ from certgrad.obligations import auditing, generality, wording
 from certgrad.obligations import prove as proving
 from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause, of_solver, polys
+from certgrad.obligations.balls._witness import SIZES
 from certgrad.obligations.certificate import Hypothesis, VerdictName, Witness
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
@@ -48,6 +49,9 @@ NO_SOLUTION = (
 )
 
 
+AT_OTHERS = 2
+"""At so many sizes a witness is searched for where it was done at other shapes, and the rule is open there: what fails
+at these alone fails at most of their sizes."""
 NO_POINT = "no point was found that satisfies all hypotheses: nothing shows that they can hold together"
 
 
@@ -91,7 +95,7 @@ def prove_all(
     for kind in op.kinds:
         if kind in stuck and kind not in settled:
             outcomes[kind] = Outcome(reason="unproved at other shapes")
-            results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes)
+            results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes, search_at=AT_OTHERS)
     asked = [kind for kind in op.kinds if kind not in outcomes]
     if not asked:
         return results, outcomes
@@ -199,7 +203,8 @@ def _attempt(
         with limited(min(FIRST_STEPS, steps), seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
-        witness = None if record.reading.gives_up else _witness(traces, instance, kind, record, early=True)
+        at_once = record.reading.gives_up or steps <= FIRST_STEPS  # no long attempt comes before the search below
+        witness = None if at_once else _witness(traces, instance, kind, record, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
         if record.reading.trial and (record.reading.approximated or record.reading.masks):  # read so it may be short
@@ -286,7 +291,16 @@ def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record
     return outcome
 
 
-def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, record: Record, shapes: Shapes) -> Result:
+def judged(
+    traces: Traces,
+    instance: Instance,
+    kind: str,
+    outcome: Outcome,
+    record: Record,
+    shapes: Shapes,
+    search_at: int = SIZES,
+) -> Result:
+    """What an attempt comes to: where it is open, a witness is searched for at so many sizes."""
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
@@ -313,7 +327,7 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
         return Result("proved under hypotheses" if listed else "proved", listed)
     residual = wording.present.show_difference(outcome.residual) if outcome.residual is not None else ""
     # Witnesses are of the program as it is written.
-    witness = None if record.reading.gives_up else _witness(traces, instance, kind, record)
+    witness = None if record.reading.gives_up else _witness(traces, instance, kind, record, search_at=search_at)
     return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)
 
 
@@ -324,12 +338,11 @@ def _witness(
     record: Record,
     early: bool = False,
     at_least: Fraction | None = None,
+    search_at: int = SIZES,
 ) -> Witness | None:
     """A point where an obligation fails, inside what it is claimed under."""
     listed = record.listed.get(kind)
-    return auditing.witnesses.search(
-        traces.op, instance, kind, early=early, wide=traces.wide, at_least=at_least, listed=listed
-    )
+    return auditing.witnesses.search(traces.op, instance, kind, early, traces.wide, at_least, listed, search_at)
 
 
 DIFFERS = "the two sides differ at the witness"

@@ -33,7 +33,7 @@ from certgrad.obligations.balls import (
     inside,
 )
 from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
-from certgrad.obligations.balls._witness import SECONDS
+from certgrad.obligations.balls._witness import SECONDS, SIZES
 from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.floats import compute
@@ -55,13 +55,14 @@ def search(
     wide: bool = True,
     at_least: Fraction | None = None,
     listed: Listed | None = None,
+    sizes: int = SIZES,
 ) -> Witness | None:
     """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness.
 
     It is one against the programs that run in float64, or in float32 if not `wide`. `early`, before it is known under
     which hypotheses a proof might stand: only where both sides have values, at points on no boundary, and not with
     integers, which may be out of range. A relative gap below `at_least` counts as none. It keeps to the hypotheses
-    that are `listed`.
+    that are `listed`. So many `sizes` are drawn.
     """
     if early and "int" in instance.dtypes:
         return None
@@ -78,6 +79,7 @@ def search(
             programs_at(op, instance, wide, of_reference),
             inputs_of(op, instance),
             further=instance.names,
+            shapes=sizes,
             domain=claimed,
             name=f"{op.name} {instance.inputs}",
             precision=256,
