@@ -198,12 +198,17 @@ def _attempt(
 
     What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
     """
+    if kind in record.alike and (alike := _alike(traces, kind, problem.shapes, programs, record)) is not None:
+        result = judged(traces, instance, kind, alike, record, problem.shapes)
+        if result.verdict not in OPEN:
+            return alike, result
     steps, seconds = _limits(traces.op)
+    first = steps if kind in record.long else min(FIRST_STEPS, steps)
     try:
-        with limited(min(FIRST_STEPS, steps), seconds):
+        with limited(first, seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
-        at_once = record.reading.gives_up or steps <= FIRST_STEPS  # no long attempt comes before the search below
+        at_once = record.reading.gives_up or steps <= first  # no long attempt comes before the search below
         witness = None if at_once else _witness(traces, instance, kind, record, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
@@ -213,10 +218,12 @@ def _attempt(
         if short is not None:
             return short, judged(traces, instance, kind, short, record, problem.shapes)
         try:
-            if steps <= FIRST_STEPS:
+            if steps <= first:
                 raise
             with limited(steps, seconds):
                 outcome = prove(problem, kind)
+            if outcome.proved:
+                record.long.add(kind)
         except (BudgetError, RecursionError) as failure:
             outcome = Outcome(reason=str(failure))
     except RecursionError as error:
@@ -225,12 +232,13 @@ def _attempt(
     if not outcome.proved:
         listed = record.listed[kind].here if kind in record.listed else []
         outcome = _under(problem, kind, listed, traces.op) or outcome
-    result = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
-    if result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
+    of_direct = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
+    if of_direct is None or (of_direct.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
         alike = _alike(traces, kind, shapes, programs, record)
         if alike is not None:
+            record.alike.add(kind)
             return alike, judged(traces, instance, kind, alike, record, shapes)
-    return outcome, result or judged(traces, instance, kind, outcome, record, shapes)
+    return outcome, of_direct or judged(traces, instance, kind, outcome, record, shapes)
 
 
 def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -> Outcome | None:
