@@ -87,6 +87,7 @@ def trace_rules(
         forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
+        jvp: Program | None
         primal: Program | None = None
         whole: Program | None = None
         if together and rules.pushed and rules.jvp and rules.primal:
