@@ -198,16 +198,21 @@ class Traces:
         """The trace, or the error in its place, without counting as asked for."""
         found = self._made.get(spec)
         if found is None:
-            found = self._made[spec] = self._new(self._instances[spec.case][spec.instance], spec)
+            found = self._made[spec] = self._new(self._instances[spec.case][spec.instance], spec, self.listening)
         return found
 
-    def _new(self, instance: Instance, spec: Spec) -> Trace | CertgradError:
+    def _new(
+        self, instance: Instance, spec: Spec, listening: Callable[[], AbstractContextManager[Any]] = nullcontext
+    ) -> Trace | CertgradError:
         try:
             shapes = instance.shapes(dict(spec.fixed))
             rules = self.op.rules(shapes.statics)
             numbers = {n for n, v in spec.fixed if v.isdigit()}
-            listening = self.listening if spec.wide and numbers and numbers >= {*instance.names} else nullcontext
-            with sizes_as_integers(reachable(self.op)) as answers, listening() as heard:
+            at_numbers = spec.wide and numbers and numbers >= {*instance.names}
+            with (
+                sizes_as_integers(reachable(self.op)) as answers,
+                (listening if at_numbers else nullcontext)() as heard,
+            ):
                 self.answers.append(answers)
                 programs = trace_rules(
                     rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide, together=True
