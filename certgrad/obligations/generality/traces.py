@@ -208,11 +208,9 @@ class Traces:
             shapes = instance.shapes(dict(spec.fixed))
             rules = self.op.rules(shapes.statics)
             numbers = {n for n, v in spec.fixed if v.isdigit()}
-            at_numbers = spec.wide and numbers and numbers >= {*instance.names}
-            with (
-                sizes_as_integers(reachable(self.op)) as answers,
-                (listening if at_numbers else nullcontext)() as heard,
-            ):
+            if not (spec.wide and numbers and numbers >= {*instance.names}):
+                listening = nullcontext
+            with sizes_as_integers(reachable(self.op)) as answers, listening() as heard:
                 self.answers.append(answers)
                 programs = trace_rules(
                     rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide, together=True
