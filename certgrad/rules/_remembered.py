@@ -195,8 +195,7 @@ def _traced(subject: Subject) -> Traces:
     """The traces at sizes left open, with which claims are made where not all kinds of them can be traced."""
     found = Traces(subject)
     if isinstance(subject, UserRule) and any(isinstance(found.make(s), CertgradError) for s in _specs(found)):
-        settled(subject, examine(subject))
-        found = Traces(subject)
+        found = settled(subject, examine(subject))
     return found
 
 

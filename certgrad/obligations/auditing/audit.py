@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,7 +23,7 @@ from certgrad.obligations.certificate import (
     sealed,
     worst,
 )
-from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS
+from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, listening
 from certgrad.obligations.generality.guards import untraceable
 from certgrad.obligations.generality.looks import digest_of
 from certgrad.obligations.generality.traces import Traces
@@ -71,6 +72,8 @@ def audit(op: Subject, cache: Cache | None = None, traces: Traces | None = None)
 
 def _guarded(traces: Traces) -> Certificate:
     """What is proved of the traces, if what runs is as they are."""
+    if traces.op.conformance:
+        traces.listening = partial(listening, traces.op)
     certificate = _audited(traces)
     if certificate.verdict not in PROOFS:
         return certificate

@@ -9,16 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from certgrad._subject import Subject
+
 from ..balls._draw import seeded
 from ..floats import Setting
 from ..generality.decisions import contrary
 from ..generality.instances import Instance
-from ..generality.reach import is_users, reachable_from, rules_in
+from ..generality.reach import is_users, reachable, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..points import arguments, directions
 from ..prove.problem import trace_rules
 from ..tracing.jax_internals import equations_of, part_of, sampler
 from ._points import Called, Point, Programs, Sizes
+
+
+def users_files(op: Subject) -> frozenset[str]:
+    """The files of the code of users that a subject names."""
+    return frozenset(f.__code__.co_filename for f in filter(is_users, reachable(op)))
+
 
 BY_ONE_CALL = {"both": ("primal", "vjp"), "pushed": ("primal", "jvp")}
 """Callables that return what several programs do."""
@@ -82,6 +90,12 @@ class Compared:
         rules = self.op.rules(shapes.statics)
         wide = wide or dtype == "float64"
         return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
+
+    def heard(self) -> tuple[Sizes, Programs, Any] | None:
+        """Numbers at which it was traced for its proof, the programs there, and what its code asked for meanwhile."""
+        traces = self._of("float64")
+        known = traces.heard_at_numbers(self.instance) if self.files <= users_files(self.op) else None
+        return None if known is None else (known[0], known[1].programs.all(), known[2])
 
     @property
     def integers(self) -> bool:

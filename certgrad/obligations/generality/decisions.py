@@ -90,6 +90,7 @@ def contrary_cases(
         combined.append(equal)
     suspicious: list[Fixed] = []
     everything = traces.op.suspects_library
+    each = everything or traces.op.is_op  # whose audits run no code of a user's
     for fixed in combined:
         other = _traced(traces, instance, fixed)
         if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
@@ -109,8 +110,9 @@ def contrary_cases(
     if suspicious or (everything and apart):  # take apart what was set together, and is another program or was asked
         asked = {other == "1" for _, other in of_broadcasts([programs])}
         single, pairs = ([{n: "1"} for n in names], [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]])
-        wait(single if everything or ones in suspicious or True in asked else ())
-        wait(pairs if everything or equal in suspicious or False in asked else ())
+        numbers_differ = any(fixed != equal for fixed in suspicious)
+        wait(single if each or numbers_differ or True in asked else ())
+        wait(pairs if each or equal in suspicious or False in asked else ())
     count, most = 0, MAX_CASES
     while questions or waiting:
         for question in questions:

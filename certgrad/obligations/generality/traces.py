@@ -10,7 +10,8 @@ other (`cache` rests on this).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -79,6 +80,10 @@ class Traces:
         self._writer = Serialiser(str, erase=False)  # of all traces: JAX shares types and inner programs among them
         self._made: dict[Spec, Trace | CertgradError] = {}
         self._apart: dict[tuple[int, int], tuple[Programs, Programs]] = {}
+        self.listening: Callable[[], AbstractContextManager[Any]] = nullcontext
+        """What hears, in traces at numbers, what code asks for beside its arguments."""
+        self.heard: dict[Spec, Any] = {}
+        """What was heard in them."""
         self.differs_at: list[Mapping[str, int]] = []
         """Sizes at which something else was seen to happen than what is proved for sizes left open."""
         self.differs_anywhere = False
@@ -134,6 +139,15 @@ class Traces:
                 if fixed.keys() >= set(found.instance.names) and (spec.wide or not _rounded(found)):
                     yield found, {n: int(v) for n, v in fixed.items()}
 
+    def heard_at_numbers(self, instance: Instance) -> tuple[dict[str, int], Trace, Any] | None:
+        """Numbers above 1 at which an instance was traced in 64 bits, the trace, and what was heard in it."""
+        place = self._places[id(instance)]
+        for spec, heard in self.heard.items():
+            found, sizes = self._made.get(spec), {n: int(v) for n, v in spec.fixed}
+            if (spec.case, spec.instance) == place and isinstance(found, Trace) and min(sizes.values()) > 1:
+                return sizes, found, heard
+        return None
+
     def general(self) -> list[Any]:
         """The jaxprs at the general shapes of each case, where these trace."""
         made = (self.make(Spec(case, 0, (), self.wide)) for case in range(len(self.families)))
@@ -184,18 +198,25 @@ class Traces:
         """The trace, or the error in its place, without counting as asked for."""
         found = self._made.get(spec)
         if found is None:
-            found = self._made[spec] = self._new(self._instances[spec.case][spec.instance], spec)
+            found = self._made[spec] = self._new(self._instances[spec.case][spec.instance], spec, self.listening)
         return found
 
-    def _new(self, instance: Instance, spec: Spec) -> Trace | CertgradError:
+    def _new(
+        self, instance: Instance, spec: Spec, listening: Callable[[], AbstractContextManager[Any]] = nullcontext
+    ) -> Trace | CertgradError:
         try:
             shapes = instance.shapes(dict(spec.fixed))
             rules = self.op.rules(shapes.statics)
-            with sizes_as_integers(reachable(self.op)) as answers:
+            numbers = {n for n, v in spec.fixed if v.isdigit()}
+            if not (spec.wide and numbers and numbers >= {*instance.names}):
+                listening = nullcontext
+            with sizes_as_integers(reachable(self.op)) as answers, listening() as heard:
                 self.answers.append(answers)
                 programs = trace_rules(
                     rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide, together=True
                 )
+            if heard is not None:
+                self.heard[spec] = heard
         except CertgradError as error:
             return error
         return Trace(instance, shapes, programs, self._writer)

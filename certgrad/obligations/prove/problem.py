@@ -28,8 +28,8 @@ from certgrad.obligations.tracing.jax_internals import (
     Program,
     abstract,
     dim_poly,
+    is_literal,
     key_dtype,
-    live_inputs,
     part_of,
     trace,
     up_to_mark,
@@ -87,6 +87,7 @@ def trace_rules(
         forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
+        jvp: Program | None
         primal: Program | None = None
         whole: Program | None = None
         if together and rules.pushed and rules.jvp and rules.primal:
@@ -141,19 +142,19 @@ def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[l
 
 
 def _parts(program: Program, args: int, directions: int, outs: int) -> tuple[Program, Program | None]:
-    """The derivative, and the primal: the outputs, which come first; None where these need the directions.
+    """The derivative, and the primal: the outputs, which come first; None where one equation makes both.
 
     The directions, so many tangents or seeds, stand behind the arguments.
     """
     jaxpr = program.jaxpr
-    inputs = _beside(program, args, directions)
-    needed = live_inputs(jaxpr, [k < outs for k in range(len(jaxpr.outvars))])
-    of_directions = any(needed[args : args + directions])
-    rest = SimpleNamespace(
+    primal = part_of(program, _beside(program, args, directions), range(outs))
+    made = {*primal.jaxpr.invars, *primal.jaxpr.constvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.outvars)}
+    read = [*primal.jaxpr.outvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.invars)]
+    alone = all(is_literal(v) or v in made for v in read)
+    derivative = SimpleNamespace(
         invars=jaxpr.invars, constvars=jaxpr.constvars, eqns=jaxpr.eqns, outvars=jaxpr.outvars[outs:]
     )
-    primal = None if of_directions else part_of(program, inputs, range(outs))
-    return Program(rest, program.consts, None, program.decisions), primal
+    return Program(derivative, program.consts, None, program.decisions), primal if alone else None
 
 
 def _beside(program: Program, args: int, directions: int) -> list[int]:
