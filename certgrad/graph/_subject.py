@@ -131,7 +131,8 @@ def _as_program(traced: TracedGraph) -> Any:
 
 def unlike_its_graph(traced: TracedGraph) -> str:
     """Why the function, or a rule that it runs, may do something else than the graph says, or an empty text."""
-    return unlike_its_traces(GraphSubject(traced), [_as_program(traced)])
+    hidden = unlike_its_traces(GraphSubject(traced), [_as_program(traced)])
+    return "" if hidden is None else hidden.reason
 
 
 def rules_of_users(traced: TracedGraph) -> bool:

@@ -22,6 +22,7 @@ from certgrad.obligations.certificate import Witness
 from certgrad.obligations.floats import Setting, applied
 from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, trace, wide_floats
 
 from ._layers import backward_of
@@ -124,7 +125,7 @@ class _Search:
         self.program = Steps.of(backward.jaxpr, backward.consts)
         if len(self.program.steps) > MAX_STEPS:
             raise ValueError
-        self.until = time.process_time() + SECONDS
+        self.until = budget.until(SECONDS)
         self.points: list[_At] = []
         outs = [v.aval for v in forward.jaxpr.outvars]
         for sizes, args, given in self._places(witness, outs):
@@ -157,7 +158,7 @@ class _Search:
         live = [s for s in reversed(self.program.live()) if len(s.outs) == 1]
         for of_step in (self._factor, self._other_function, self._needless, self._other_operand, self._joined):
             for step in live:
-                if time.process_time() > self.until:
+                if time.thread_time() > self.until:
                     return
                 with np.errstate(all="ignore"):
                     found = list(of_step(step))

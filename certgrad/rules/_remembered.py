@@ -32,6 +32,7 @@ from certgrad.obligations.generality.decisions import contrary
 from certgrad.obligations.generality.guards import INSTALLED
 from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
 from certgrad.obligations.generality.traces import Spec, Traces
+from certgrad.obligations.terms.budget import MORE
 from certgrad.obligations.tracing.jax_internals import unremembered
 
 from ._by_name import approximating, declarations_of
@@ -44,8 +45,8 @@ from ._layers import plain_function, unwrapped
 from ._user_rule import UserRule
 from ._worker import RuleResult
 
-BY_THE_CLOCK = ("exceeded its seconds", "took longer", "took more than")
-"""What a verdict says that another run, on a quicker machine, need not come to."""
+BY_THE_CLOCK = (MORE, "exceeded its seconds", "took longer", "took more than")
+"""What a verdict says that another run, on a quicker machine or with more time, need not come to."""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -194,8 +195,7 @@ def _traced(subject: Subject) -> Traces:
     """The traces at sizes left open, with which claims are made where not all kinds of them can be traced."""
     found = Traces(subject)
     if isinstance(subject, UserRule) and any(isinstance(found.make(s), CertgradError) for s in _specs(found)):
-        settled(subject, examine(subject))
-        found = Traces(subject)
+        found = settled(subject, examine(subject))
     return found
 
 

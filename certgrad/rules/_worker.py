@@ -48,7 +48,7 @@ class Request(msgspec.Struct, frozen=True):
     exhibits: bool = False
     """Make what a page shows of each rule beside its certificate."""
     seconds: float = 0.0
-    """After so long an audit is stopped from outside; 0 for never."""
+    """Of the process, for the audit of a rule; 0: as many as it has where nobody says so."""
 
 
 class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -154,7 +154,7 @@ def _commands() -> BinaryIO:
 
 
 def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Event]:
-    from certgrad.obligations.terms.budget import ends_in
+    from certgrad.obligations.terms.budget import AUDIT, auditing
 
     from ._configuration import nearest
     from ._find import find
@@ -174,7 +174,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
         name = msgspec.json.decode(line, type=str)
         if name in by_name:
             found_rule = by_name[name]
-            with ends_in(request.seconds or float("inf")):
+            with auditing(request.seconds or AUDIT):
                 result = audited(found_rule, table, request.conformance, memory, request.order, reports)
             yield result
             if reports is not None and result.certificate:

@@ -65,6 +65,10 @@ class Record:
     relations: dict[str, None] = field(default_factory=dict)
     listed: Mapping[str, Listed] = field(default_factory=dict)
     """By obligation, what is assumed of it at the family that is looked at."""
+    long: set[str] = field(default_factory=set)
+    """The obligations that a long attempt proved: at other shapes a short one is not made before it."""
+    alike: set[str] = field(default_factory=set)
+    """Those that are proved with shared values as numbers: at other shapes that is tried first."""
     laws: set[Law] = field(default_factory=set)
     """Laws that were applied on the way to a proof."""
 

@@ -10,15 +10,17 @@ claim says what was compared.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from certgrad._subject import Subject
 from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
 from ..generality.reach import loads
 from ._at_numbers import Difference, at_numbers, most_entries, unlike
 from ._calls import called, precisions
-from ._compared import Compared
+from ._compared import Compared, users_files
 from ._numbers import chosen
 from ._points import Sizes, sized
 from ._state import State
@@ -35,6 +37,12 @@ LIMITS = (UNBATCHED, WHOLE)
 """What a claim may be about alone."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
+
+def listening(op: Subject) -> AbstractContextManager[Heard]:
+    """Hears what the code of a subject asks for while it is traced in 64 bits."""
+    return surroundings(Way("float64"), users_files(op))
+
+
 __all__ = [
     "ALL_DTYPES",
     "LIMITS",
@@ -48,6 +56,7 @@ __all__ = [
     "State",
     "called_with_numbers",
     "conformance",
+    "listening",
     "most_entries",
     "unlike",
 ]
@@ -90,12 +99,19 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
         return Difference((), WEAK, {}, anywhere=True)
     state = State(subject.roots)
-    state.forget()
+    forgot = state.forget()
     wide = next((d for d in dtypes if d in WIDTHS), dtypes[0])
     listed = chosen(subject.names, subject.questioned, in_code(subject.functions))
+    anywhere = bool(subject.names) and len(listed) == 1
     listed = listed[: None if effort.traces is None else max(1, effort.traces)] if subject.names else [{}]
     asked: list[tuple[Sizes, Heard]] = []
-    for sizes in listed:
+    known = subject.heard() if anywhere and wide == "float64" and not forgot else None
+    if known is not None:  # nothing says at which numbers: those of the proof do, whose trace was heard
+        listed = [dict(known[0])]
+        if (found := at_numbers(subject, known[0], wide, known[1])) is not None:
+            return found
+        asked.append((known[0], known[2]))
+    for sizes in listed if known is None else ():
         with surroundings(Way(wide), subject.files) as heard:
             found = at_numbers(subject, sizes, wide)
         if found is not None:

@@ -43,12 +43,12 @@ class Difference:
     """Sizes have no part in it: what is plain numbers, or a state that calls change, differs at any."""
 
 
-def at_numbers(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
-    """How the trace at these sizes differs from what was proved."""
+def at_numbers(subject: Compared, sizes: Sizes, dtype: str, known: Programs | None = None) -> Difference | None:
+    """How the trace at these sizes, made now if it is not `known`, differs from what was proved."""
     where = f"at {sized(subject.names, sizes)}"
     wide = dtype == "float64"
     try:
-        found = subject.at(sizes, dtype)
+        found = known or subject.at(sizes, dtype)
     except CertgradError as error:
         return Difference((), f"{where} it does not trace: {error}", sizes, wide)
     except MemoryError:

@@ -9,16 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from certgrad._subject import Subject
+
 from ..balls._draw import seeded
 from ..floats import Setting
 from ..generality.decisions import contrary
 from ..generality.instances import Instance
-from ..generality.reach import is_users, reachable_from, rules_in
+from ..generality.reach import is_users, reachable, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..points import arguments, directions
 from ..prove.problem import trace_rules
 from ..tracing.jax_internals import equations_of, part_of, sampler
 from ._points import Called, Point, Programs, Sizes
+
+
+def users_files(op: Subject) -> frozenset[str]:
+    """The files of the code of users that a subject names."""
+    return frozenset(f.__code__.co_filename for f in filter(is_users, reachable(op)))
+
+
+BY_ONE_CALL = {"both": ("primal", "vjp"), "pushed": ("primal", "jvp")}
+"""Callables that return what several programs do."""
 
 
 class Compared:
@@ -80,6 +91,12 @@ class Compared:
         wide = wide or dtype == "float64"
         return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
 
+    def heard(self) -> tuple[Sizes, Programs, Any] | None:
+        """Numbers at which it was traced for its proof, the programs there, and what its code asked for meanwhile."""
+        traces = self._of("float64")
+        known = traces.heard_at_numbers(self.instance) if self.files <= users_files(self.op) else None
+        return None if known is None else (known[0], known[1].programs.all(), known[2])
+
     @property
     def integers(self) -> bool:
         """Whether an argument is of integers."""
@@ -131,8 +148,7 @@ class Compared:
             return call
 
         present = own.rules(statics)
-        kinds = ["forward", "jvp", "vjp", "primal", "reference", "both"]
+        kinds = ["forward", "jvp", "vjp", "primal", "reference", *BY_ONE_CALL]
         kinds = [name for name in kinds if getattr(present, name) is not None]
-        if "both" in kinds:
-            kinds = [name for name in kinds if name not in ("primal", "vjp")]
-        return {name: of(name) for name in kinds}
+        done = {part for name in kinds for part in BY_ONE_CALL.get(name, ())}
+        return {name: of(name) for name in kinds if name not in done}

@@ -58,11 +58,12 @@ class State:
         tables = [f.__globals__ for f, _ in self._functions] + [vars(m) for m in held if isinstance(m, ModuleType)]
         self._modules = {id(names): (names, _numbers(names)) for names in tables if modules}
 
-    def forget(self) -> None:
-        """Empty the caches of the code itself, which may hold what was so earlier."""
-        for value, _ in self._held:
-            if isinstance(value, _lru_cache_wrapper):
-                value.cache_clear()
+    def forget(self) -> bool:
+        """Empty the caches of the code itself, which may hold what was so earlier; whether it has any."""
+        caches = [value for value, _ in self._held if isinstance(value, _lru_cache_wrapper)]
+        for cache in caches:
+            cache.cache_clear()
+        return bool(caches)
 
     def changed(self) -> str:
         """What is not as it was, in words, or an empty text."""

@@ -81,17 +81,20 @@ def contrary_cases(
     if not names:
         return
     apart = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
-    combined: list[Fixed] = [dict.fromkeys(names, "1")] if apart else []
+    ones: Fixed = dict.fromkeys(names, "1")
+    equal: Fixed = dict.fromkeys(names[1:], names[0])
+    combined: list[Fixed] = [ones] if apart else []
     if general and numbers:
         combined.append(concrete(instance))
     if apart and len(names) > 1:
-        combined.append(dict.fromkeys(names[1:], names[0]))
-    suspicious = False
+        combined.append(equal)
+    suspicious: list[Fixed] = []
     everything = traces.op.suspects_library
+    each = everything or traces.op.is_op  # whose audits run no code of a user's
     for fixed in combined:
         other = _traced(traces, instance, fixed)
         if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
-            suspicious = True
+            suspicious.append(fixed)
             yield fixed, other
     questions: list[str] = []
     waiting: dict[str, Fixed] = {}
@@ -104,8 +107,12 @@ def contrary_cases(
                 waiting[key] = one
 
     wait(contrary(programs, {}, everything))
-    if suspicious or (everything and apart):  # take apart what was set together
-        wait([{n: "1"} for n in names] + [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]])
+    if suspicious or (everything and apart):  # take apart what was set together, and is another program or was asked
+        asked = {other == "1" for _, other in of_broadcasts([programs])}
+        single, pairs = ([{n: "1"} for n in names], [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]])
+        numbers_differ = any(fixed != equal for fixed in suspicious)
+        wait(single if each or numbers_differ or True in asked else ())
+        wait(pairs if each or equal in suspicious or False in asked else ())
     count, most = 0, MAX_CASES
     while questions or waiting:
         for question in questions:

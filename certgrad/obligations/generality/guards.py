@@ -14,7 +14,7 @@ from certgrad._subject import Subject
 from certgrad.obligations import generality
 from certgrad.obligations.tracing.jax_dimensions import Answers
 
-from .hidden import hidden_from_a_trace
+from .hidden import Hidden, hidden_from_a_trace
 from .reach import hosts_in, reachable_from, rules_in
 
 INSTALLED = f"{os.sep}site-packages{os.sep}"
@@ -27,8 +27,8 @@ def untraceable(subject: Subject) -> str:
     return f"{' and '.join(subject.params)} cannot be left open: {why}; give values by certgrad.each"
 
 
-def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequence[Answers] = ()) -> str:
-    """Why the subject may do something else where it runs than in these programs (jaxprs of it), or an empty text.
+def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequence[Answers] = ()) -> Hidden | None:
+    """Why the subject may do something else where it runs than in these programs (jaxprs of it); None if not.
 
     The answers are those that its code had in its traces, if they were heard in all of them.
     """
