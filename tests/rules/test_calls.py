@@ -31,8 +31,8 @@ RULES = {
     f"{ORDINARY}.reductions": ["variance", "dot"],
     LAYERS: ["affine", "softmax", "attention", "recurrence"],
 }
-"""Of one rank, without a number that is left open, and with questions about at most three single sizes: each of these has
-one more trace."""
+"""Of one rank, without a number that is left open, and with questions about at most three single sizes, of which each
+has one more trace."""
 _counted: Counter[str] = Counter()
 _waiting = [False]
 
