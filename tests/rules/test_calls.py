@@ -26,13 +26,13 @@ MOST = 12
 RULES = {
     f"{ORDINARY}.activations": ["swiglu"],
     f"{ORDINARY}.indexing": ["rows", "reversed_rows", "transposed", "differences", "padded", "beside", "flattened"],
-    f"{ORDINARY}.layers": ["linear", "low_rank", "scores", "layer_norm", "rms_norm", "gated", "perceptron"],
+    f"{ORDINARY}.layers": ["linear", "low_rank", "scores", "layer_norm", "rms_norm", "gated", "bilinear", "perceptron"],
     f"{ORDINARY}.losses": ["squared_error", "binary_cross_entropy", "hinge", "z_loss"],
     f"{ORDINARY}.reductions": ["variance", "dot"],
     LAYERS: ["affine", "softmax", "attention", "recurrence"],
 }
-"""Of one rank, without a number that is left open, and with questions about at most two single sizes: each has one more
-trace, so that `bilinear` has thirteen calls."""
+"""Of one rank, without a number that is left open, and with questions about at most three single sizes, of which each
+has one more trace."""
 _counted: Counter[str] = Counter()
 _waiting = [False]
 
