@@ -43,6 +43,7 @@ from certgrad.obligations.tracing.jax_internals import (
     versions,
 )
 from certgrad.obligations.wording.stated import Reads
+from certgrad.signatures.sizes import parse_size
 
 from ._literals import up_to_rounding, with_reason
 from ._operation import (
@@ -166,7 +167,7 @@ def traced_only(operation: Operation, setting: Setting) -> Proof:
 
 def same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
     assert proof.programs is not None
-    sizes = {n: str(size) for n, size in family.sizes.items()}
+    sizes = {n: parse_size(size) for n, size in family.sizes.items()}
     here = family.at(sizes)
     try:
         own = traced_programs(operation, here.run, here.shapes)

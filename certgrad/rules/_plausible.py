@@ -16,6 +16,7 @@ from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.decisions import concrete
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.tracing.jax_internals import computed_by, evaluate, primal_body
+from certgrad.signatures.sizes import Size
 
 from ._mistakes import Mistake
 from ._user_rule import UserRule
@@ -37,7 +38,7 @@ class Trial:
         """As `plausible`, of a mistake."""
         return self.plausible(mistake.rules, mistake.fixed, mistake.domain)
 
-    def plausible(self, rules: Rules, fixed: Mapping[str, str], domain: tuple[str, ...]) -> bool:
+    def plausible(self, rules: Rules, fixed: Mapping[str, Size], domain: tuple[str, ...]) -> bool:
         """The two sides of the adjoint law agree at a random point; also where the rule's own domain gives none."""
         with jax.enable_x64(True), computed_by(compute):
             point = self._point(fixed, (*self.one.domain, *domain))
@@ -70,7 +71,7 @@ class Trial:
         finite = np.all(np.isfinite(once)) and np.all(np.isfinite(twice))
         return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
-    def _point(self, fixed: Mapping[str, str], domain: tuple[str, ...]) -> Any:
+    def _point(self, fixed: Mapping[str, Size], domain: tuple[str, ...]) -> Any:
         key = tuple(sorted(fixed.items())), domain
         if key not in self._points:
             self._points[key] = _point(self.one, fixed, domain)
@@ -109,11 +110,11 @@ def _once_at_each_point(rules: Rules) -> Rules:
     return replace(rules, forward=once(rules.forward), vjp=once(rules.vjp))
 
 
-def _point(one: UserRule, fixed: Mapping[str, str], domain: tuple[str, ...]) -> tuple[list, Any] | None:
+def _point(one: UserRule, fixed: Mapping[str, Size], domain: tuple[str, ...]) -> tuple[list, Any] | None:
     """Arrays inside the domain and a tangent; None where no point was found."""
     instance = family(one, one.cases[0]).prove[0]
     sizes = {**concrete(instance), **fixed}
-    found = drawn(one, instance, {n: sizes.get(v, v) for n, v in sizes.items()}, domain)
+    found = drawn(one, instance, {n: sizes.get(v.name or "", v) for n, v in sizes.items()}, domain)
     if found is None:
         return None
     args, rng = found
@@ -122,7 +123,7 @@ def _point(one: UserRule, fixed: Mapping[str, str], domain: tuple[str, ...]) -> 
 
 
 def drawn(
-    one: UserRule, instance: Instance, sizes: Mapping[str, str], domain: Sequence[str], seed: int = 0
+    one: UserRule, instance: Instance, sizes: Mapping[str, Size], domain: Sequence[str], seed: int = 0
 ) -> tuple[list[np.ndarray], np.random.Generator] | None:
     """Arrays of these sizes inside a domain, and the generator that drew them; None where none were found."""
     shapes = instance.shapes(sizes).inputs

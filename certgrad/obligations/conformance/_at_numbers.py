@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from certgrad.errors import CertgradError
+from certgrad.signatures.sizes import whole
 
 from ..floats import Noise, Setting, run
 from ..generality.decisions import rendering
@@ -54,7 +55,7 @@ def at_numbers(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None
     except MemoryError:
         return Difference((), f"{where} there is not enough memory to trace it", sizes, wide)
     general = subject.programs(dtype)
-    fixed = {n: str(v) for n, v in sizes.items()}
+    fixed = {n: whole(v) for n, v in sizes.items()}
     expected = serialised_all(general, rendering(fixed), fold_sizes=True)
     written = serialised_all(found, rendering({}), fold_sizes=True)
     others = [name for name in general if expected[name] != written.get(name)]

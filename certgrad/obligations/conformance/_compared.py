@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from certgrad.signatures.sizes import whole
+
 from ..balls._draw import seeded
 from ..floats import Setting
-from ..generality.decisions import contrary
+from ..generality.decisions import Fixed, contrary
 from ..generality.instances import Instance
 from ..generality.reach import is_users, reachable_from, rules_in
 from ..generality.traces import Traces
@@ -58,7 +60,7 @@ class Compared:
         return self._programs[traces]
 
     @property
-    def questioned(self) -> list[Mapping[str, str]]:
+    def questioned(self) -> list[Fixed]:
         """The sizes at which a question of its code about sizes is answered otherwise than with these left open."""
         programs = [t.at(self.instance).programs for t in self.traces.values()]
         return [case for p in programs for case in contrary(p, {}) if not isinstance(case, str)]
@@ -71,7 +73,7 @@ class Compared:
         its place among the arrays of floats, and the others of 64 bits. Raises TraceError or RuleError."""
         if dtype == "float64" and alone is None:
             return self._of(dtype).at_sizes(self.instance, sizes).programs.all()
-        shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
+        shapes = self.instance.shapes({n: whole(v) for n, v in sizes.items()})
         if alone is not None:
             exact = [*(shapes.exact or [""] * len(shapes.dtypes))]
             exact[shapes.floats[alone]], dtype = dtype, "float64"
@@ -100,7 +102,7 @@ class Compared:
 
     def _drawn(self, sizes: Sizes, key: str) -> Point | None:
         rng = seeded(self.title, "conformance", str(self.instance.inputs), key)
-        shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
+        shapes = self.instance.shapes({n: whole(v) for n, v in sizes.items()})
         values = arguments(self.op, self.instance, shapes, rng)
         if values is None:
             return None

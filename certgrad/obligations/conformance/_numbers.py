@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from ..generality.instances import evaluate_size
+from ..generality.decisions import Fixed
 
 ORDINARY = ((2, 3, 4, 1), (3, 1, 2, 4))
 """Sizes of the dimensions where nothing says which: small, as the last look evaluates what is traced there."""
@@ -14,9 +14,7 @@ LARGE = 512
 """Of sizes above this, one dimension has one."""
 
 
-def chosen(
-    names: Sequence[str], questioned: Sequence[Mapping[str, str]], numbers: Sequence[int]
-) -> list[dict[str, int]]:
+def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[int]) -> list[dict[str, int]]:
     """Two assignments of sizes; one where nothing is asked about sizes and the code has no number that may be one.
 
     Each has a size that was `questioned` (which may be given in terms of others, as `128*n`), if there is one left, and
@@ -26,8 +24,8 @@ def chosen(
     found: list[dict[str, int]] = []
     for k, row in enumerate(ORDINARY):
         sizes = {name: row[j % len(row)] for j, name in enumerate(names)}
-        case = questioned[k] if k < len(questioned) else {}
-        sizes |= {name: max(1, evaluate_size(text, dict(sizes), int)) for name, text in case.items()}
+        case: Fixed = questioned[k] if k < len(questioned) else {}
+        sizes |= {name: max(1, size.evaluate(dict(sizes))) for name, size in case.items()}
         free = [name for name in names if name not in case]
         left = numbers[k * len(free) :] or (numbers if len(free) > 1 else [])
         large = any(n > LARGE for n in sizes.values())

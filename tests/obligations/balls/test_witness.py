@@ -14,8 +14,8 @@ from flint import arb
 from certgrad.obligations.balls import Dims, Input, MalformedRule, Programs, Rule, WitnessPoint, find_witness
 
 JVP, VJP, FORWARD = "jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"
-X = [Input("x", ("*s",))]
-ROWS = [Input("x", ("n", "d"))]
+X = [Input.parse("x", "*s")]
+ROWS = [Input.parse("x", "n d")]
 
 
 def rule_of(function: Callable[..., Any], jvp: Any = None, vjp: Any = None, **more: Any) -> Rule:
@@ -63,8 +63,8 @@ def matmul(x: Any, y: Any) -> Any:
     return x @ y
 
 
-QKV = [Input("q", ("n", "d")), Input("k", ("m", "d")), Input("v", ("m", "e"))]
-XY = [Input("x", ("n", "d")), Input("y", ("d", "m"))]
+QKV = [Input.parse("q", "n d"), Input.parse("k", "m d"), Input.parse("v", "m e")]
+XY = [Input.parse("x", "n d"), Input.parse("y", "d m")]
 
 
 def positive(point: Any) -> bool:
@@ -247,7 +247,7 @@ def test_fits_is_respected() -> None:
 
 
 def test_params_and_integers_have_no_tangent() -> None:
-    inputs = [Input("x", ("*s",)), Input("alpha", (), differentiable=False), Input("k", (), "int")]
+    inputs = [Input.parse("x", "*s"), Input("alpha", (), differentiable=False), Input("k", (), "int")]
     rule = Rule(
         forward=lambda xs: [xs[1] * xs[0] ** 2 + xs[2]],
         jvp=lambda xs, dxs: [2 * xs[1] * xs[0] * dxs[0]],
