@@ -16,7 +16,7 @@ from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.floats import Floats
 from certgrad.hypotheses.parse import parse
-from certgrad.signatures.sizes import NoSizeError
+from certgrad.signatures.sizes import NoSizeError, parse_size
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 

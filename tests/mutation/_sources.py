@@ -18,6 +18,7 @@ from certgrad.rules._check import _examined, _Rule
 from certgrad.rules._declaration import Declaration
 from certgrad.rules._find import find
 from certgrad.rules._user_rule import UserRule
+from certgrad.signatures.sizes import Star
 
 NAMES, NUMBERS = "names", "numbers"
 
@@ -58,7 +59,7 @@ def at_both(source: str, name: str, make: Callable[[], _Rule]) -> Iterator[Subje
         found = make()
         rule = found.made()
         sizes = first_sizes(rule)
-        stars = any(text.startswith("*") for s in rule.signature.inputs for text in map(str, s.dims))
+        stars = any(isinstance(d, Star) for s in rule.signature.inputs for d in s.dims)
         return _examined(replace(found, at=sizes)) if sizes and not stars else None
 
     yield Subject(source, name, NAMES, lambda: _examined(make()))

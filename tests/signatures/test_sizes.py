@@ -26,7 +26,8 @@ def test_what_jax_writes_is_printed_as_jax_writes_it():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "n n", "2n", "n+", "+n", "n--1", "f(n, 2)", "mod(n)", "n)", "(n", "*n", "n^m", "steps 0a", "x.shape[0]"]
+    "text",
+    ["", "n n", "2n", "n+", "+n", "n--1", "f(n, 2)", "mod(n)", "n)", "(n", "*n", "n^m", "steps 0a", "x.shape[0]"],
 )
 def test_what_is_no_size_is_refused(text):
     with pytest.raises(NoSizeError):

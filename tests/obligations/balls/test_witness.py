@@ -12,6 +12,7 @@ import pytest
 from flint import arb
 
 from certgrad.obligations.balls import Dims, Input, MalformedRule, Programs, Rule, WitnessPoint, find_witness
+from certgrad.signatures.sizes import parse_axis
 
 JVP, VJP, FORWARD = "jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"
 X = [Input.parse("x", "*s")]
@@ -266,7 +267,7 @@ def test_rule_may_depend_on_dims() -> None:
 
     found = find_witness(JVP, at, inputs)
     assert found is not None
-    assert found.dims.shape(("*a", "n", "*c")) == (1,)
+    assert found.dims.shape([*map(parse_axis, ("*a", "n", "*c"))]) == (1,)
 
 
 def test_malformed_rules_say_what_is_wrong() -> None:
@@ -280,7 +281,8 @@ def test_malformed_rules_say_what_is_wrong() -> None:
 
 def test_dims_as_written() -> None:
     dims = Dims({"n": 2, "m": 3}, {"s": (4, 5)})
-    assert dims.shape(("*s", "2*m", "n+1", "1", "n")) == (4, 5, 6, 3, 1, 2)
+    axes = [*map(parse_axis, ("*s", "2*m", "n+1", "1", "n"))]
+    assert dims.shape(axes) == (4, 5, 6, 3, 1, 2)
 
 
 def test_search_is_quick() -> None:
