@@ -109,6 +109,11 @@ class Size:
         return _sum(self, spaced=True)
 
     @property
+    def code(self) -> str:
+        """As Python writes it: `2*n**2 - 1`."""
+        return self.spaced.replace("^", "**")
+
+    @property
     def simplified(self) -> Size:
         """Without factors of 1 before others, and without parentheses around all of it if that is a name or integer."""
         only = self._only
