@@ -20,6 +20,7 @@ from certgrad.hypotheses.text import text
 from certgrad.hypotheses.tree import Statement, encode
 from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.readings import as_stored, refused, rounded_in, why_refused
 from certgrad.obligations.auditing.redundant import not_implied
@@ -27,7 +28,6 @@ from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName,
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.problem import Problem, Programs, build
 from certgrad.obligations.prove.prove import minimal, prove
 from certgrad.obligations.prove.statements import Outcome

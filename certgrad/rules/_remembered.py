@@ -29,7 +29,7 @@ from certgrad.obligations.cache import (
     sources_of,
 )
 from certgrad.obligations.generality.decisions import contrary
-from certgrad.obligations.generality.guards import INSTALLED
+from certgrad.obligations.generality.hidden import INSTALLED
 from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
 from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.tracing.jax_internals import unremembered

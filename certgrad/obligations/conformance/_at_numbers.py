@@ -1,4 +1,4 @@
-"""Traces at numbers, compared with the program that was proved, at these numbers.
+"""At which numbers a rule is traced, and these traces, compared with the program that was proved, at these numbers.
 
 Where both are the same program as text, they are. Else both are evaluated: JAX itself writes some operations otherwise
 where a size is a number.
@@ -18,15 +18,20 @@ from certgrad.errors import CertgradError
 from certgrad.signatures.sizes import whole
 
 from ..floats import Noise, Setting, run
-from ..generality.decisions import rendering
+from ..generality.decisions import Fixed, rendering
 from ..tracing.jax_internals import Program, equations_of, kind_of, serialised_all
 from ._agreement import differs
-from ._compared import Compared
-from ._points import Programs, Sizes, sized
+from ._compared import Compared, Programs, Sizes, sized
 
 POINTS = 2
 LARGEST = 2_000_000
 """Programs are not evaluated at sizes at which an array has more entries."""
+ORDINARY = ((2, 3, 4, 1), (3, 1, 2, 4))
+"""Sizes of the dimensions where nothing says which: small, as the last look evaluates what is traced there."""
+LEAST = 4
+"""A smaller number of the code is rarely a size, and is looked at anyway."""
+LARGE = 512
+"""Of sizes above this, one dimension has one."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,29 @@ class Difference:
     """A trace at these sizes shows it."""
     anywhere: bool = False
     """Sizes have no part in it: what is plain numbers, or a state that calls change, differs at any."""
+
+
+def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[int]) -> list[dict[str, int]]:
+    """Two assignments of sizes; one where nothing is asked about sizes and the code has no number that may be one.
+
+    Each has a size that was `questioned` (which may be given in terms of others, as `128*n`), if there is one left, and
+    as many numbers of the code as there are dimensions for them, so that these stand at others the second time.
+    """
+    numbers = [n for n in numbers if n >= LEAST]
+    found: list[dict[str, int]] = []
+    for k, row in enumerate(ORDINARY):
+        sizes = {name: row[j % len(row)] for j, name in enumerate(names)}
+        case: Fixed = questioned[k] if k < len(questioned) else {}
+        sizes |= {name: max(1, size.evaluate(dict(sizes))) for name, size in case.items()}
+        free = [name for name in names if name not in case]
+        left = numbers[k * len(free) :] or (numbers if len(free) > 1 else [])
+        large = any(n > LARGE for n in sizes.values())
+        for j, number in enumerate(left[: len(free)]):
+            if number <= LARGE or not large:
+                sizes[free[(j + k) % len(free)]] = number
+                large = large or number > LARGE
+        found.append(sizes)
+    return found if questioned or numbers else found[:1]
 
 
 def at_numbers(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:

@@ -20,8 +20,7 @@ from ..generality.decisions import Fixed, rendering
 from ..tracing.asked import WIDTHS, of_rule, settings_read, watched_environment
 from ..tracing.jax_internals import Questions, seen_platform, serialised_all
 from ._at_numbers import Difference, in_words, values_apart
-from ._compared import Compared
-from ._points import Programs, Sizes, sized
+from ._compared import Compared, Programs, Sizes, sized
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 MOST = 24
