@@ -168,10 +168,9 @@ class Memory:
 
     def keep(self, key: Key, result: RuleResult) -> None:
         """Keep what was found, if another run would find it and all the code that ran is in the key."""
-        said = b"\n".join([result.certificate, result.second, *(r.text.encode() for r in result.remarks)]).decode(
-            errors="replace"
-        )
-        if not result.certificate or any(text in said for text in BY_THE_CLOCK):
+        certificates = [one for one in (result.certificate, result.second) if one is not None]
+        said = msgspec.json.encode([*certificates, *(r.text for r in result.remarks)]).decode()
+        if result.certificate is None or any(text in said for text in BY_THE_CLOCK):
             return
         if not package_is_as_it_was() or not _runs_only(key):
             return
