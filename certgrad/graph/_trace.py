@@ -90,8 +90,7 @@ class TracedGraph:
             other = _traced(self.fn, replace(self.specs, arguments=tuple(given), wide=wide), self.ir.name, {})
         except TraceError:
             return False
-        texts = [serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)]
-        return texts[0] == texts[1]
+        return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)}) == 1
 
     def changed(self) -> str | None:
         """The first node that is not what was traced, though it is well formed: of the same types, it goes unseen."""

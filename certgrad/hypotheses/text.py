@@ -45,8 +45,7 @@ def term_text(term: t.Term, style: Style = "text") -> str:
 def equal_by_induction(left: t.Carry, right: t.Carry, sign: int = 1) -> str:
     """An equation, up to a sign, between what two loops carry, at every time t."""
     printer = Printer(ranges=False)
-    minus = "−" if sign < 0 else ""
-    return printer.with_definitions(f"{printer.term(left)} = {minus}{printer.term(right)} by induction on t")
+    return printer.with_definitions(f"{printer.term(left)} = {'−' * (sign < 0)}{printer.term(right)} by induction on t")
 
 
 Sizes = Mapping[str, Sequence[Size]]
