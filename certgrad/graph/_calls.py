@@ -28,6 +28,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 from certgrad.obligations.tracing.jax_internals._operations import operations
 from certgrad.process.threads import ALONE
+from certgrad.signatures.sizes import whole
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
 """The sizes of the dimensions in a call: the first at which the function is the program that was traced."""
@@ -98,7 +99,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
 def _place(traced: TracedGraph) -> dict[str, int]:
     rows = [dict(zip(traced.ir.dims, cycle(row), strict=False)) for row in PLACES]
     programs = OneProgram(traced.program)
-    return next((s for s in rows if not answered_otherwise(programs, {d: str(n) for d, n in s.items()})), rows[0])
+    return next((s for s in rows if not answered_otherwise(programs, {d: whole(n) for d, n in s.items()})), rows[0])
 
 
 def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
@@ -118,7 +119,7 @@ def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtyp
 
 def _drawn(subject: Subject, sizes: Mapping[str, int]) -> list[np.ndarray] | None:
     instance = family(subject, subject.cases[0]).prove[0]
-    shapes = instance.shapes({n: str(v) for n, v in sizes.items()})
+    shapes = instance.shapes({n: whole(v) for n, v in sizes.items()})
     return arguments(subject, instance, shapes, seeded(subject.name, "a call", str(instance.inputs), str(sizes)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -26,6 +25,7 @@ from certgrad.obligations.tracing.jax_internals import (
     kind_of,
     wide_floats,
 )
+from certgrad.signatures.sizes import parse_size
 
 _NAMES = ("x", "y", "z", "w")
 
@@ -73,7 +73,8 @@ def canonical(names: Sequence[str]) -> dict[str, str]:
 
 
 def with_renamed(value: Any, table: Mapping[str, str]) -> str:
-    return re.sub(r"[A-Za-z_]\w*", lambda m: table.get(m[0], m[0]), str(value))
+    """A dimension as JAX writes it, over other names."""
+    return parse_size(value).renamed(table).spaced if isinstance(value, _jaxpr.DimExpr) else str(value)
 
 
 def operation_key(operation: Operation) -> Any:

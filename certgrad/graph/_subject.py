@@ -23,7 +23,7 @@ from certgrad.obligations.conformance import (
     Effort,
     conformance,
 )
-from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.obligations.generality.hidden import unlike_its_traces
 from certgrad.obligations.generality.reach import is_users, reachable_from, rules_in
 from certgrad.obligations.generality.surroundings import asks_for_surroundings, tells_numbers
 from certgrad.obligations.generality.traces import Traces

@@ -36,6 +36,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 from certgrad.obligations.tracing.jax_internals import trace as trace_program
 from certgrad.process.threads import without_collection
+from certgrad.signatures.sizes import Size
 
 _KINDS: dict[str, Kind] = {
     "custom_jvp_call": "custom_jvp",
@@ -75,7 +76,7 @@ class TracedGraph:
         operands = node.operands
         return [operands[k] for k in self.equations[node.id].positions]  # type: ignore[misc]
 
-    def retraced(self, fixed: Mapping[str, str]) -> TracedGraph:
+    def retraced(self, fixed: Mapping[str, Size]) -> TracedGraph:
         """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
         assert self.fn is not None, "the graph inside a node is not traced again"
         return _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
@@ -89,8 +90,7 @@ class TracedGraph:
             other = _traced(self.fn, replace(self.specs, arguments=tuple(given), wide=wide), self.ir.name, {})
         except TraceError:
             return False
-        texts = [serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)]
-        return texts[0] == texts[1]
+        return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)}) == 1
 
     def changed(self) -> str | None:
         """The first node that is not what was traced, though it is well formed: of the same types, it goes unseen."""
@@ -188,7 +188,7 @@ def _finished(traced: TracedGraph) -> TracedGraph:
     return replace(traced, as_traced=([*traced.nodes], [*traced.ir.outputs], {**traced.constants}))
 
 
-def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, str]) -> TracedGraph:
+def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, Size]) -> TracedGraph:
     with wide_floats(read.wide):
         table = _jaxpr.dimension_table(read.dims, fixed)
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]

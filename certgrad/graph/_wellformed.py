@@ -6,9 +6,8 @@ import re
 
 from certgrad.graph._primitives import MANY, PRIMITIVES
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Literal, Node, Operand
+from certgrad.signatures.sizes import NoSizeError, parse_size
 
-_SIZE = re.compile(r"[A-Za-z_]\w*|[0-9]+|[-+*(), ]")
-_FUNCTIONS = frozenset({"floordiv", "mod", "max", "min"})
 _BODIES = {"scan": (1, 1), "cond": (1, MANY), "while": (2, 2)}
 _DTYPE = re.compile(r"bool|u?int(2|4|8|16|32|64)|b?float\d+\w*|key<\w+>|float0")
 
@@ -91,13 +90,14 @@ class _Checker:
         if not _DTYPE.fullmatch(output.dtype):
             return f"{where} has the dtype {output.dtype}, which is none"
         for size in output.shape:
-            if size.isdigit():
-                continue
-            parts = _SIZE.findall(size)
-            if "".join(parts) != size or not any(p.isidentifier() for p in parts):
+            try:
+                read = parse_size(size)
+            except NoSizeError:
+                read = None
+            if read is None or (read.value is None and not read.names):
                 return f"{where} has an axis of length '{size}', which is no size"
-            for name in filter(str.isidentifier, parts):
-                if name not in self.dims and name not in _FUNCTIONS:
+            for name in read.names:
+                if name not in self.dims:
                     known = ", ".join(sorted(self.dims)) or "none"
                     return f"{where} has an axis of length '{size}', but {name} is no dimension of the graph ({known})"
         return None

@@ -6,9 +6,8 @@ as a constant" where the rule is proved to be the adjoint of that derivative.
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,7 +28,6 @@ from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, budget, limited
 from certgrad.signatures.cases import Case
-from certgrad.signatures.signature import ArraySpec, Dim, Signature, Star
 
 from ._missing import NOTHING, missing_term
 from ._mistakes import INTENDED, Mistake, mistakes, where_right
@@ -220,7 +218,7 @@ def mended(one: UserRule, mistake: Mistake) -> UserRule:
     found.claimed, found.conformance = ("vjp_is_adjoint",), None
     found.steps, found.seconds = FIRST_STEPS, ONE_PROOF
     found.domain = (*one.domain, *mistake.domain)
-    found.signature = _at(one.signature, mistake.fixed)
+    found.signature = one.signature.renamed(mistake.fixed)
     found.cases = (Case(found.signature, one.cases[0].statics),)
     found.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
     return found
@@ -239,20 +237,6 @@ def proved(subject: UserRule) -> bool:
         return audit(subject).verdict in PROOFS
     except (BudgetError, Exception):  # what does not even trace is not
         return False
-
-
-def _at(signature: Signature, fixed: Mapping[str, str]) -> Signature:
-    """With some of its sizes set."""
-    if not fixed:
-        return signature
-
-    def spec(one: ArraySpec) -> ArraySpec:
-        texts = [re.sub(r"[A-Za-z_]\w*", lambda m: fixed.get(m[0], m[0]), str(d)) for d in one.dims]
-        return replace(
-            one, dims=tuple(d if isinstance(d, Star) else Dim(t) for d, t in zip(one.dims, texts, strict=True))
-        )
-
-    return Signature(tuple(map(spec, signature.inputs)), tuple(map(spec, signature.outputs)))
 
 
 def _otherwise(rules: Rules, change: Change) -> Mistake:

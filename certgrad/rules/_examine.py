@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.errors import SignatureError, UsageError
-from certgrad.obligations.generality.instances import evaluate_size, family
+from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.patterns import sees_zeros
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
 from certgrad.obligations.tracing.jax_internals import key_dtype, primitives_of, symbols, trace
@@ -149,7 +149,7 @@ def _check_outputs(rule: UserRule, found: list[tuple[Any, ...]], instance: Any) 
     if declared is None:
         return
     table = symbols(instance.names)
-    groups = {s: [evaluate_size(n, table) for n in axes] for s, axes in instance.groups.items()}
+    groups = {s: [table[n] for n in axes] for s, axes in instance.groups.items()}
     try:
         expected = [s.shape(table, groups) for s in declared]
     except KeyError as error:

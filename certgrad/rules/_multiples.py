@@ -34,7 +34,8 @@ from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
-from certgrad.signatures.signature import Signature, Star
+from certgrad.signatures.signature import Signature
+from certgrad.signatures.sizes import Star
 
 from ._infer import forward_of, traces, untraced
 from ._user_rule import UserRule

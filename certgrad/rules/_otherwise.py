@@ -24,6 +24,7 @@ from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, trace, wide_floats
+from certgrad.signatures.sizes import whole
 
 from ._layers import backward_of
 from ._plausible import drawn
@@ -142,7 +143,7 @@ class _Search:
         """Sizes, arguments and seeds: two that are drawn, and the witness."""
         for k, numbers in enumerate(SIZES):
             sizes = dict(zip(self.instance.names, cycle(numbers), strict=False))
-            point = drawn(self.one, self.instance, {n: str(v) for n, v in sizes.items()}, self.one.domain, seed=k)
+            point = drawn(self.one, self.instance, {n: whole(v) for n, v in sizes.items()}, self.one.domain, seed=k)
             if point is not None:
                 args, rng = point
                 yield sizes, args, [rng.standard_normal(_shape(aval, sizes)) for aval in outs]
@@ -233,7 +234,7 @@ class _Search:
             str(d): (k, j)
             for k, dims in enumerate(self.instance.inputs)
             for j, d in enumerate(dims)
-            if d.isidentifier()
+            if d.name is not None
         }
         for count in (1, 2):
             for chosen in combinations(named, count):

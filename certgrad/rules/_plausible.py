@@ -16,6 +16,7 @@ from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.decisions import concrete
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.tracing.jax_internals import computed_by, evaluate, primal_body
+from certgrad.signatures.sizes import Size, whole
 
 from ._mistakes import Mistake
 from ._user_rule import UserRule
@@ -38,7 +39,7 @@ class Trial:
         """As `plausible`, of a mistake."""
         return self.plausible(mistake.rules, mistake.fixed, mistake.domain)
 
-    def plausible(self, rules: Rules, fixed: Mapping[str, str], domain: tuple[str, ...]) -> bool:
+    def plausible(self, rules: Rules, fixed: Mapping[str, Size], domain: tuple[str, ...]) -> bool:
         """The two sides of the adjoint law agree at drawn points of two sizes; also where the rule's own domain gives
         none."""
         with jax.enable_x64(True), computed_by(compute):
@@ -50,7 +51,7 @@ class Trial:
             second = self._point(fixed, (*self.one.domain, *domain), larger=True)
             return second is None or self._agree(rules, second, fixed)
 
-    def _agree(self, rules: Rules, point: _Point, fixed: Mapping[str, str]) -> bool:
+    def _agree(self, rules: Rules, point: _Point, fixed: Mapping[str, Size]) -> bool:
         args, tangent = point.args, point.tangent
         try:
             seeds = self._seeds_of(rules.forward(args, []))
@@ -78,14 +79,14 @@ class Trial:
         finite = np.all(np.isfinite(once)) and np.all(np.isfinite(twice))
         return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
-    def _point(self, fixed: Mapping[str, str], domain: tuple[str, ...], larger: bool = False) -> _Point | None:
+    def _point(self, fixed: Mapping[str, Size], domain: tuple[str, ...], larger: bool = False) -> _Point | None:
         """Arrays inside the domain; None where none were drawn, or the function takes no larger sizes."""
         key = tuple(sorted(fixed.items())), domain, larger
         if key not in self._points:
             self._points[key] = next((p for p in self._all(fixed, larger) if inside(domain, p.exact)), None)
         return self._points[key]
 
-    def _all(self, fixed: Mapping[str, str], larger: bool) -> Iterator[_Point]:
+    def _all(self, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
         """What is drawn at some sizes. Of all domains it is the same, so that most of its values are known."""
         key = tuple(sorted(fixed.items())), larger
         if key not in self._drawn:
@@ -139,25 +140,25 @@ class _Point:
     """The arrays by name, as fractions."""
 
 
-def _points(one: UserRule, fixed: Mapping[str, str], larger: bool) -> Iterator[_Point]:
+def _points(one: UserRule, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
     instance = family(one, one.cases[0]).prove[0]
-    sizes = {**{n: str(int(v) + larger) for n, v in concrete(instance).items()}, **fixed}
+    sizes = {**{n: whole(v.evaluate({}) + larger) for n, v in concrete(instance).items()}, **fixed}
     rng = np.random.default_rng(int(larger))
     moving = one.arg_names.index(one.moving[0])
-    for args in _draws(instance, {n: sizes.get(v, v) for n, v in sizes.items()}, rng):
+    for args in _draws(instance, {n: sizes.get(v.name or "", v) for n, v in sizes.items()}, rng):
         tangent = jnp.asarray(np.random.default_rng(0).standard_normal(args[moving].shape))
         yield _Point([*map(jnp.asarray, args)], tangent, _exactly(one, args))
 
 
 def drawn(
-    one: UserRule, instance: Instance, sizes: Mapping[str, str], domain: Sequence[str], seed: int = 0
+    one: UserRule, instance: Instance, sizes: Mapping[str, Size], domain: Sequence[str], seed: int = 0
 ) -> tuple[list[np.ndarray], np.random.Generator] | None:
     """Arrays of these sizes inside a domain, and the generator that drew them; None where none were found."""
     rng = np.random.default_rng(seed)
     return next(((args, rng) for args in _draws(instance, sizes, rng) if inside(domain, _exactly(one, args))), None)
 
 
-def _draws(instance: Instance, sizes: Mapping[str, str], rng: np.random.Generator) -> Iterator[list[np.ndarray]]:
+def _draws(instance: Instance, sizes: Mapping[str, Size], rng: np.random.Generator) -> Iterator[list[np.ndarray]]:
     shapes = instance.shapes(sizes).inputs
     for attempt in range(30):
         yield [_draw(rng, s, d, attempt) for s, d in zip(shapes, instance.dtypes, strict=True)]

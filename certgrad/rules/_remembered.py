@@ -29,7 +29,7 @@ from certgrad.obligations.cache import (
     sources_of,
 )
 from certgrad.obligations.generality.decisions import contrary
-from certgrad.obligations.generality.guards import INSTALLED
+from certgrad.obligations.generality.hidden import INSTALLED
 from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
 from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.terms.budget import MORE
@@ -169,10 +169,9 @@ class Memory:
 
     def keep(self, key: Key, result: RuleResult) -> None:
         """Keep what was found, if another run would find it and all the code that ran is in the key."""
-        said = b"\n".join([result.certificate, result.second, *(r.text.encode() for r in result.remarks)]).decode(
-            errors="replace"
-        )
-        if not result.certificate or any(text in said for text in BY_THE_CLOCK):
+        certificates = [one for one in (result.certificate, result.second) if one is not None]
+        said = msgspec.json.encode([*certificates, *(r.text for r in result.remarks)]).decode()
+        if result.certificate is None or any(text in said for text in BY_THE_CLOCK):
             return
         if not package_is_as_it_was() or not _runs_only(key):
             return

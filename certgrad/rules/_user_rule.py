@@ -28,6 +28,7 @@ from certgrad.obligations import tracing
 from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.process.threads import ALONE
 from certgrad.signatures.cases import Case
+from certgrad.signatures.sizes import parse_size
 
 from ._layers import (
     REVERSE,
@@ -120,13 +121,13 @@ class UserRule(Subject):
         self.undifferentiated = self._held(differentiable)
         self.excluded = tuple(excluded)
         flat = flat_signature(self.arguments, declared.outputs)
-        axes = {n: [str(d) for d in s.dims] for n, s in zip(self.arg_names, flat.inputs, strict=True)}
+        axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
         self.domain = in_lengths(self.domain, axes, taken=self.params)
         fixed = {*self.undifferentiated, *excluded}
         held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
         self.signature = replace(flat, inputs=tuple(held))
         if multiples:
-            products = {name: f"{divisor}*{name}" for name, divisor in multiples.items()}
+            products = {name: parse_size(f"{divisor}*{name}") for name, divisor in multiples.items()}
             self.signature = self.signature.renamed(products)
             self.outputs_declared = self.outputs_declared and tuple(s.renamed(products) for s in self.outputs_declared)
         if at is not None:

@@ -16,7 +16,7 @@ from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.floats import Floats
 from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.size_texts import NoSizeError, names_in
+from certgrad.signatures.sizes import NoSizeError, parse_size
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 
@@ -58,7 +58,7 @@ def point(statement: t.Statement, rng: np.random.Generator, whole: bool) -> tupl
             ranks[node.array] = max(ranks.get(node.array, 0), node.position + 1)
         elif isinstance(node, t.Size):
             try:
-                sizes |= dict.fromkeys(names_in(node.name), LENGTH)
+                sizes |= dict.fromkeys(parse_size(node.name).names, LENGTH)
             except NoSizeError:
                 continue
     shapes = {name: (LENGTH,) * rank for name, rank in ranks.items()}

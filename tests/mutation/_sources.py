@@ -19,6 +19,7 @@ from certgrad.rules._find import find
 from certgrad.rules._judged import first_look
 from certgrad.rules._statement import Attempt, Statement
 from certgrad.rules._user_rule import UserRule
+from certgrad.signatures.sizes import Star
 
 NAMES, NUMBERS = "names", "numbers"
 
@@ -58,7 +59,7 @@ def at_both(source: str, name: str, make: Callable[[], Said]) -> Iterator[Subjec
         statement, attempt = make()
         rule = statement.rule(attempt)
         sizes = first_sizes(rule)
-        stars = any(text.startswith("*") for s in rule.signature.inputs for text in map(str, s.dims))
+        stars = any(isinstance(d, Star) for s in rule.signature.inputs for d in s.dims)
         return as_audited(statement, replace(attempt, sizes=sizes)) if sizes and not stars else None
 
     yield Subject(source, name, NAMES, lambda: as_audited(*make()))

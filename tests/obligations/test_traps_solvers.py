@@ -8,9 +8,9 @@ from jax import lax
 
 import certgrad
 from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.auditing.attempts import NO_SOLUTION
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.tracing.jax_internals import abstract, dim_poly, symbols, trace
 from tests.obligations.test_solvers import jacobi, proof, rule
 

@@ -11,7 +11,6 @@ import pytest
 
 from certgrad.recording import Notes, audited, noticed, save
 from certgrad.recording._audit import CHANGED, _also_joined, placed
-from certgrad.report import json
 from certgrad.rules._by_name import examined
 from certgrad.rules._configuration import nearest
 from certgrad.rules._declaration import Declaration
@@ -29,7 +28,7 @@ def recorded(work, **options):
 
 
 def verdict(one):
-    return json.decode(one.result.certificate).verdict
+    return one.result.certificate.verdict
 
 
 def remarks(one):
@@ -237,7 +236,7 @@ def test_a_number_that_stays_one_is_not_taken_for_every_size():
     """The rule runs at powers of 2: what is proved at the one that was called says so, and for all rows."""
     (right,) = recorded(lambda: rules.of_two(jnp.ones((3, 8)))).values()
     (wrong,) = recorded(lambda: rules.of_two_wrong(jnp.ones((3, 8)))).values()
-    certificate = json.decode(right.result.certificate)
+    certificate = right.result.certificate
     assert (certificate.verdict, certificate.sizes) == ("proved at sizes", [{"axis 1 of array 1": 8}])
     assert certificate.signature == ["n 8 -> "]
     assert verdict(wrong) == "refuted"

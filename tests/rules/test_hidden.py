@@ -13,7 +13,7 @@ import sympy
 from jax import lax
 
 import certgrad
-from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.obligations.generality.hidden import unlike_its_traces
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.rules._user_rule import UserRule
 

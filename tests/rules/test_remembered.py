@@ -82,7 +82,7 @@ class Project:
 
     def verdict(self, name: str = "rule", **options: Callable[[], None]) -> str:
         result = self.audit(**options)[name]
-        return str(msgspec.json.decode(result.certificate)["verdict"])
+        return result.certificate.verdict
 
 
 @pytest.fixture

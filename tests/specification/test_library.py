@@ -17,11 +17,10 @@ import pytest
 from flint import arb, fmpq
 
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.problem import Shapes, trace_rules
 from certgrad.obligations.terms.functions import UndecidedError as NotTold
 from certgrad.obligations.terms.session import clear_caches

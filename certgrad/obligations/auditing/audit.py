@@ -24,7 +24,7 @@ from certgrad.obligations.certificate import (
     worst,
 )
 from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, listening
-from certgrad.obligations.generality.guards import untraceable
+from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.looks import digest_of
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.literals import Reading

@@ -15,7 +15,7 @@ from certgrad.obligations.auditing.redundant import ranges_at
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
 from certgrad.obligations.generality.decisions import Fixed, concrete, contrary, same_with_numbers_in_float32
-from certgrad.obligations.generality.instances import Family, Instance, evaluate_size
+from certgrad.obligations.generality.instances import Family, Instance
 from certgrad.obligations.generality.looks import Looks, scope_of
 from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Trace, Traces
@@ -201,7 +201,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
             results[kind].append(result)
 
     for look in looks:
-        shapes = ", ".join(f"({' '.join(dims)})" for dims in look.instance.inputs)
+        shapes = ", ".join(f"({' '.join(map(str, dims))})" for dims in look.instance.inputs)
         if why := budget.over(" at ".join(filter(None, [f"the shapes {shapes} were looked at", look.where]))):
             for kind in op.kinds:
                 results[kind].append(Result("unproved", [], why))
@@ -220,7 +220,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
 def _witness_at(traces: Traces, instance: Instance, kind: str, fixed: Fixed) -> Witness | None:
     """A witness at sizes of a contrary case: what is drawn of the whole family need not be of it."""
     small = dict(zip(instance.names, cycle((1, 2, 3)), strict=False))
-    sizes = small | {name: evaluate_size(text, small) for name, text in fixed.items()}
+    sizes = small | {name: size.evaluate(small) for name, size in fixed.items()}
     there = instance.at(sizes)
     if min(sizes.values()) < 1 or max(map(prod, there.shapes().inputs), default=0) > ENTRIES:
         return None

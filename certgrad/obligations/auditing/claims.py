@@ -26,6 +26,7 @@ from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.law import Law
 from certgrad.signatures.cases import Case
+from certgrad.signatures.sizes import Size
 
 if TYPE_CHECKING:
     from certgrad.obligations.prove.negligible import Reals
@@ -77,7 +78,7 @@ class Record:
 
 
 def each_listed(
-    outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequence[str], read: Reads, reals: Reals
+    outcome: Outcome, axes: Mapping[str, Sequence[Size]], inputs: Sequence[str], read: Reads, reals: Reals
 ) -> list[Hypothesis]:
     """Each condition once, whatever its index variables are called."""
     listed = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import Claim
-from certgrad.obligations.generality.guards import untraceable
+from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.looks import Looks, digest_of, scope_of
 from certgrad.obligations.generality.traces import Traces
 from certgrad.process.threads import without_collection

@@ -16,8 +16,7 @@ from certgrad.obligations.conformance import (
     called_with_numbers,
     conformance,
 )
-from certgrad.obligations.generality.guards import unlike_its_traces
-from certgrad.obligations.generality.hidden import Hidden
+from certgrad.obligations.generality.hidden import Hidden, unlike_its_traces
 from certgrad.obligations.generality.instances import Family, Instance
 from certgrad.obligations.generality.traces import Traces
 

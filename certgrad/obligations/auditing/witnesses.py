@@ -299,11 +299,11 @@ def _inside(listed: Listed, op: Subject, instance: Instance, values: Mapping[str
     for name, dims in zip(op.arg_names, listed.general.inputs, strict=True):
         left, shape = list(arrays[name].shape), []
         for dim in dims:
-            count = len(groups.get((dim,), (dim,)))
+            count = len(groups.get((dim.name or "",), (dim,)))
             shape.append(prod(left[:count]))
             del left[:count]
         arrays[name] = arrays[name].reshape(shape)
-        sizes |= {dim: n for dim, n in zip(dims, shape, strict=True) if dim.isidentifier()}
+        sizes |= {dim.name: n for dim, n in zip(dims, shape, strict=True) if dim.name is not None}
     try:
         return all(question(statement).holds(arrays, sizes) for statement in listed.statements)
     except (BallError, UnfitError):

@@ -18,11 +18,9 @@ from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
 from ..generality.reach import loads
-from ._at_numbers import Difference, at_numbers, most_entries, unlike
+from ._at_numbers import Difference, at_numbers, chosen, most_entries, unlike
 from ._calls import called, precisions
-from ._compared import Compared, users_files
-from ._numbers import chosen
-from ._points import Sizes, sized
+from ._compared import Compared, Sizes, sized, users_files
 from ._state import State
 from ._surroundings import Heard, Way, surroundings, turned
 

@@ -12,8 +12,7 @@ import numpy as np
 from ..floats import compute
 from ..tracing.jax_internals import EndlessError, computed_by, kind_of, typed, wide_floats
 from ._at_numbers import Difference, in_words, unlike
-from ._compared import BY_ONE_CALL, Compared
-from ._points import Point, Sizes, sized
+from ._compared import BY_ONE_CALL, Compared, Point, Sizes, sized
 
 
 @dataclass(frozen=True)

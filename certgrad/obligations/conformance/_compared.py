@@ -1,26 +1,62 @@
-"""A rule as the comparisons see it: from the traces of its audit."""
+"""A rule as the comparisons see it: from the traces of its audit, at points."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from certgrad._subject import Subject
+from certgrad.signatures.sizes import whole
 
 from ..balls._draw import seeded
 from ..floats import Setting
-from ..generality.decisions import contrary
+from ..generality.decisions import Fixed, contrary
 from ..generality.instances import Instance
 from ..generality.reach import is_users, reachable, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..points import arguments, directions
 from ..prove.problem import trace_rules
-from ..tracing.jax_internals import equations_of, part_of, sampler
-from ._points import Called, Point, Programs, Sizes
+from ..tracing.jax_internals import Program, equations_of, part_of, sampler
+
+Sizes = Mapping[str, int]
+Programs = Mapping[str, Program]
+"""By name: `forward`, `primal` and `reference` take the arguments, `jvp` tangents as well and `vjp` seeds."""
+Called = Mapping[str, Callable[..., Any]]
+"""By the same names, or `both` for `primal` and `vjp` by one call."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a rule's programs take: arguments, tangents of the moving ones, seeds, and numbers that are left open."""
+
+    args: list[np.ndarray]
+    tangents: list[np.ndarray]
+    seeds: list[np.ndarray]
+    scalars: list[np.ndarray]
+
+    def of(self, program: str) -> list[np.ndarray]:
+        """The operands of a program by its name."""
+        more = {"jvp": self.tangents, "vjp": self.seeds}.get(program, [])
+        return [*self.args, *more, *self.scalars]
+
+    def rounded(self, dtype: Any) -> Point:
+        """With floats of this dtype."""
+
+        def cast(arrays: list[np.ndarray]) -> list[np.ndarray]:
+            return [x.astype(dtype) if x.dtype == np.float64 else x for x in arrays]
+
+        return Point(*map(cast, (self.args, self.tangents, self.seeds, self.scalars)))
+
+
+def sized(names: Sequence[str], sizes: Mapping[str, int]) -> str:
+    """Sizes in words: `n = 4`, `(n, d) = (4, 3)`."""
+    if len(names) == 1:
+        return f"{names[0]} = {sizes[names[0]]}"
+    return f"({', '.join(names)}) = ({', '.join(str(sizes[n]) for n in names)})"
 
 
 def users_files(op: Subject) -> frozenset[str]:
@@ -69,7 +105,7 @@ class Compared:
         return self._programs[traces]
 
     @property
-    def questioned(self) -> list[Mapping[str, str]]:
+    def questioned(self) -> list[Fixed]:
         """The sizes at which a question of its code about sizes is answered otherwise than with these left open."""
         programs = [t.at(self.instance).programs for t in self.traces.values()]
         return [case for p in programs for case in contrary(p, {}) if not isinstance(case, str)]
@@ -82,7 +118,7 @@ class Compared:
         its place among the arrays of floats, and the others of 64 bits. Raises TraceError or RuleError."""
         if dtype == "float64" and alone is None:
             return self._of(dtype).at_sizes(self.instance, sizes).programs.all()
-        shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
+        shapes = self.instance.shapes({n: whole(v) for n, v in sizes.items()})
         if alone is not None:
             exact = [*(shapes.exact or [""] * len(shapes.dtypes))]
             exact[shapes.floats[alone]], dtype = dtype, "float64"
@@ -117,7 +153,7 @@ class Compared:
 
     def _drawn(self, sizes: Sizes, key: str) -> Point | None:
         rng = seeded(self.title, "conformance", str(self.instance.inputs), key)
-        shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
+        shapes = self.instance.shapes({n: whole(v) for n, v in sizes.items()})
         values = arguments(self.op, self.instance, shapes, rng)
         if values is None:
             return None

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from certgrad.errors import CertgradError
+from certgrad.signatures.sizes import whole
 
-from ..generality.decisions import rendering
+from ..generality.decisions import Fixed, rendering
 from ..tracing.asked import WIDTHS, of_rule, settings_read, watched_environment
 from ..tracing.jax_internals import Questions, seen_platform, serialised_all
 from ._at_numbers import Difference, in_words, values_apart
-from ._compared import Compared
-from ._points import Programs, Sizes, sized
+from ._compared import Compared, Programs, Sizes, sized
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 MOST = 24
@@ -132,7 +132,7 @@ def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) 
     if there is None:  # a rule may refuse a dtype
         return Difference((), f"{way} does not trace", {}) if way.platform or way.turned else None
     general = subject.programs(way.dtype)
-    fixed = {n: str(v) for n, v in sizes.items()}
+    fixed = {n: whole(v) for n, v in sizes.items()}
     if _texts(general, fixed, way) == _texts(there, {}, way):
         return None
     how = values_apart(subject, general, there, sizes, way.dtype, everywhere=way.wide)
@@ -151,7 +151,7 @@ def _traced(subject: Compared, way: Way, sizes: Sizes) -> Programs | None:
         return None
 
 
-def _texts(programs: Programs, fixed: dict[str, str], way: Way) -> Any:
+def _texts(programs: Programs, fixed: Fixed, way: Way) -> Any:
     narrow = way.dtype != "float64"
     return serialised_all(programs, rendering(fixed), erase_dtypes=narrow, fold_sizes=True)
 

@@ -4,14 +4,18 @@ Outside of `jit`, JAX runs a rule on arrays: code that asks whether a value is t
 that counts its calls, remembers them, draws random numbers or looks at the clock need not do at run time what it did
 while it was traced. So the source of a rule, and that of the functions outside the libraries that it names, is searched
 for these. Code that catches an error which only a trace raises shows it to a trace of its own, which is watched.
+
+Every door passes its subject through `untraceable` and `unlike_its_traces`: an audit of an op, a rule or two functions,
+and the induction over a graph, whose subject reaches the rules of all its nodes.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import random
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,12 +28,14 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
-from certgrad.obligations.generality.reach import code_in, loads, reachable
+from certgrad.obligations import generality
+from certgrad.obligations.generality.reach import code_in, hosts_in, loads, reachable, reachable_from, rules_in
 from certgrad.obligations.generality.syntax import name_of, names_in, source_tree
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_dimensions import Answers
 from certgrad.obligations.tracing.jax_internals import from_library
 
+INSTALLED = f"{os.sep}site-packages{os.sep}"
 _QUESTIONS = frozenset(
     "Tracer is_concrete concrete_or_error ConcretizationTypeError TracerArrayConversionError "
     "TracerBoolConversionError TracerIntegerConversionError".split()
@@ -272,3 +278,23 @@ def _values(function: FunctionType) -> Mapping[str, Any]:
         with suppress(ValueError):  # a cell is empty before its variable is assigned
             found[name] = cell.cell_contents
     return found
+
+
+def untraceable(subject: Subject) -> str:
+    """Why the subject's traces would say nothing of what runs, whatever they are; or an empty text."""
+    if subject.is_op or not subject.params or not (why := generality.open_code.tells_apart(subject)):
+        return ""
+    return f"{' and '.join(subject.params)} cannot be left open: {why}; give values by certgrad.each"
+
+
+def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequence[Answers] = ()) -> Hidden | None:
+    """Why the subject may do something else where it runs than in these programs (jaxprs of it); None if not.
+
+    The answers are those that its code had in its traces, if they were heard in all of them.
+    """
+    rules = [rule for jaxpr in programs for rule in (*rules_in(jaxpr), *hosts_in(jaxpr))]
+    found = dict.fromkeys(reachable_from([*rules, *subject.code]))
+    if subject.rules_of_nodes:
+        behind = {*reachable_from(rules)}
+        found = {f: None for f in found if f in behind or INSTALLED not in f.__code__.co_filename}
+    return hidden_from_a_trace(subject, [*found], answers)

@@ -25,6 +25,7 @@ from certgrad.obligations.balls._jaxpr import long_constants
 from certgrad.obligations.prove.problem import Programs, Shapes, trace_primal, trace_rules
 from certgrad.obligations.tracing.jax_dimensions import Answers, sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import Serialiser
+from certgrad.signatures.sizes import Size, parse_size
 
 from .decisions import examined
 from .instances import Family, Instance, family
@@ -111,10 +112,10 @@ class Traces:
         other.wide = False
         return other
 
-    def at(self, instance: Instance, fixed: Mapping[str, str] | None = None, wide: bool | None = None) -> Trace:
+    def at(self, instance: Instance, fixed: Mapping[str, Size] | None = None, wide: bool | None = None) -> Trace:
         """The trace at an instance, with dimensions set. Raises TraceError or RuleError."""
         wide = self.wide if wide is None else wide
-        spec = Spec(*self._places[id(instance)], tuple((fixed or {}).items()), wide)
+        spec = Spec(*self._places[id(instance)], tuple((n, str(v)) for n, v in (fixed or {}).items()), wide)
         self.asked.setdefault(spec)
         found = self.make(spec)
         if isinstance(found, CertgradError):
@@ -132,12 +133,12 @@ class Traces:
         if not `narrow`. So are the constants of an op that float32 rounds.
         """
         for spec, found in self._made.items():
-            fixed = dict(spec.fixed)
+            fixed = {n: parse_size(v).value for n, v in spec.fixed}
             if not (spec.wide or self.op.is_op or narrow):
                 continue
-            if spec.case == case and isinstance(found, Trace) and all(v.isdigit() for v in fixed.values()):
+            if spec.case == case and isinstance(found, Trace) and None not in fixed.values():
                 if fixed.keys() >= set(found.instance.names) and (spec.wide or not _rounded(found)):
-                    yield found, {n: int(v) for n, v in fixed.items()}
+                    yield found, {n: v for n, v in fixed.items() if v is not None}
 
     def heard_at_numbers(self, instance: Instance) -> tuple[dict[str, int], Trace, Any] | None:
         """Numbers above 1 at which an instance was traced in 64 bits, the trace, and what was heard in it."""
@@ -205,7 +206,7 @@ class Traces:
         self, instance: Instance, spec: Spec, listening: Callable[[], AbstractContextManager[Any]] = nullcontext
     ) -> Trace | CertgradError:
         try:
-            shapes = instance.shapes(dict(spec.fixed))
+            shapes = instance.shapes({n: parse_size(v) for n, v in spec.fixed})
             rules = self.op.rules(shapes.statics)
             numbers = {n for n, v in spec.fixed if v.isdigit()}
             if not (spec.wide and numbers and numbers >= {*instance.names}):

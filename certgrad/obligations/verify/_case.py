@@ -38,7 +38,7 @@ from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 from certgrad.obligations.verify._sides import on_other_sides
 from certgrad.signatures.cases import Case as SubjectCase
-from certgrad.signatures.signature import Star
+from certgrad.signatures.sizes import Star
 
 if TYPE_CHECKING:
     from certgrad.hypotheses.evaluate import Question

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.session import clear_caches

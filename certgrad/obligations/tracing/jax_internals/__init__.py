@@ -8,7 +8,6 @@ from certgrad.jaxpr.keys import at_least, key_dtype, keys_from, sampler
 from certgrad.jaxpr.programs import CALLS
 
 from ._approximations import approximation, inlined, with_ideals
-from ._constants import keep_widths_apart
 from ._eager import EndlessError, Questions, computed_by, seen_platform, typed
 from ._exact import computed, integers, integers_throughout, is_computed
 from ._live import (
@@ -65,6 +64,7 @@ from ._values import (
     bits_of,
     data_of,
     dim_poly,
+    keep_widths_apart,
     kind_of,
     literal_value,
     shape_polys,

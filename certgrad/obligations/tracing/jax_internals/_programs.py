@@ -11,7 +11,7 @@ from typing import Any
 from jax._src import source_info_util as _source_info
 from jax.extend import core as jex
 
-from certgrad.jaxpr.calls import called
+from certgrad.jaxpr.lowerings import called
 from certgrad.obligations.terms.polynomials import Poly
 
 

@@ -6,9 +6,9 @@ from flint import fmpq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from certgrad.hypotheses.size_texts import NoSizeError
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import RULES, UnprovedError
+from certgrad.signatures.sizes import NoSizeError
 from tests.obligations.meaning.semantics.example import Example
 from tests.obligations.meaning.semantics.numerics import Point, compare_derivatives, compare_values, meaning
 from tests.obligations.meaning.semantics.table import EXAMPLES
