@@ -51,7 +51,9 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
             list(args), list(tangents)
         )
 
-    def both(args: list, seeds: list, params: list) -> tuple[list, list]:
+    def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
+        assert seeds is not None, "a node has no outputs to give back as cotangents"
+
         def pull(xs: list, cts: list) -> list:
             if not active:
                 return forward(*xs)

@@ -24,8 +24,8 @@ from certgrad.obligations.conformance import (
     conformance,
 )
 from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.obligations.generality.in_code import tells_numbers
 from certgrad.obligations.generality.reach import is_users, reachable_from, rules_in
-from certgrad.obligations.generality.surroundings import asks_for_surroundings, tells_numbers
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.signatures.cases import Case
@@ -145,7 +145,7 @@ def rules_of_users(traced: TracedGraph) -> bool:
 
 def measured(traced: TracedGraph) -> Conformance:
     """The function, compared with calls in the dtype that was traced; with its gradient, and with traces at numbers,
-    where rules are code of users, or where code asks for its surroundings.
+    where rules are code of users, or where code asked for its surroundings while it was traced.
 
     What was traced in float64, because nothing else was said, is compared in float32 as well.
     """
@@ -154,7 +154,7 @@ def measured(traced: TracedGraph) -> Conformance:
         return Conformance((ONLY_LIBRARIES,))
     try:
         telling = tells_numbers(code)
-        if telling or rules_of_users(traced) or asks_for_surroundings(code):
+        if telling or traced.heard or rules_of_users(traced):
             return _with_gradients(traced, None if telling else TRACES)
         return called_alone(GraphSubject(traced), traced, _claimed(traced))
     except CertgradError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MethodType
 from typing import Any
 
 import jax
@@ -17,9 +18,11 @@ from certgrad.graph._family import INLINED
 from certgrad.graph._fold import exact_literal
 from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
-from certgrad.graph._wellformed import check, line_of
+from certgrad.graph._wellformed import check, check_equations, line_of
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
-from certgrad.obligations.generality.reach import reachable_from
+from certgrad.obligations.conformance import State, forget
+from certgrad.obligations.generality.reach import is_own, is_users, reached_from
+from certgrad.obligations.tracing.asked import Heard, hearing
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import (
     Program,
@@ -65,6 +68,10 @@ class TracedGraph:
     """The graphs inside a node: the body of a `scan`, the branches of a `cond`."""
     as_traced: tuple[list[Node], list[Operand], dict[int, Any]] | None = None
     """Nodes, outputs and constants as they were when the function was traced."""
+    heard: Heard = field(default_factory=Heard)
+    """What the function asked of its surroundings, in all its traces."""
+    changes: str = ""
+    """What tracing the function changed that outlives it, in words."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -78,7 +85,9 @@ class TracedGraph:
     def retraced(self, fixed: Mapping[str, str]) -> TracedGraph:
         """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
         assert self.fn is not None, "the graph inside a node is not traced again"
-        return _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
+        again = _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
+        self.heard.add(again.heard)
+        return replace(again, heard=self.heard)
 
     def is_same_in(self, real: Any, wide: bool) -> bool:
         """With all real arguments of this dtype the function traces to the same program, dtypes aside."""
@@ -112,60 +121,7 @@ class TracedGraph:
 
     def check(self) -> str | None:
         """The first broken invariant of the graph, or the first node that is not what its equation says."""
-        return check(self.ir) or self._check_equations()
-
-    def _check_equations(self) -> str | None:
-        for node in self.nodes:
-            if (equation := self.equations.get(node.id)) is not None:
-                if problem := self._check_equation(node, equation):
-                    return problem + line_of(node)
-                for body in self.bodies.get(node.id, ()):
-                    if problem := body._check_equations():
-                        return f"node {node.id} ({node.name}), inside its {body.ir.name}: {problem}"
-            elif node.kind not in ("input", "constant"):
-                return f"node {node.id} ({node.name}) has no equation behind it"
-        return None
-
-    def _check_equation(self, node: Node, equation: Equation) -> str | None:
-        if self._as_equation(node, equation):
-            return None
-        where = f"node {node.id} ({node.name})"
-        found: dict[Any, Operand] = {}
-        if len(node.operands) != len(equation.eqn.invars):
-            return f"{where} has {len(node.operands)} operands; its equation has {len(equation.eqn.invars)}"
-        types = equation.operand_types
-        for k, (operand, atom) in enumerate(zip(node.operands, equation.eqn.invars, strict=True)):
-            given, expected = self.ir.type_of(operand), types[k]
-            if given is not expected and given != expected:
-                return f"{where}, operand {k} ({operand}) is {given}, but the operation takes {expected} there"
-            if is_literal(atom):
-                if (own := equation.literals[k]) is not None and operand != own:
-                    return f"{where}, operand {k} is {operand}, but the operation has {own} there"
-            elif isinstance(operand, Literal):
-                return f"{where}, operand {k} is the number {operand}, but the operation reads a value there"
-            elif found.setdefault(atom, operand) != operand:
-                return f"{where}, operand {k} is {operand}, but the operation reads {found[atom]} there as well"
-        for k, (declared, inferred) in enumerate(zip(node.outputs, equation.output_types, strict=False)):
-            if declared is not inferred and declared != inferred:
-                return f"{where}, output {k} is declared {declared}, but the operation gives {inferred}"
-        if len(node.outputs) != len(equation.output_types):
-            return f"{where} declares {len(node.outputs)} outputs; its equation has {len(equation.output_types)}"
-        return None
-
-    def _as_equation(self, node: Node, equation: Equation) -> bool:
-        """At a glance: it reads distinct values of the very types that the equation takes, and its own numbers."""
-        operands, types, literals = node.operands, equation.operand_types, equation.literals
-        if len(operands) != len(types) or len(equation.variables) + equation.scalars != len(types):
-            return False
-        nodes = self.ir.nodes
-        for k, operand in enumerate(operands):
-            if type(operand) is Ref:
-                if literals[k] is not None or nodes[operand.node].outputs[operand.output] is not types[k]:
-                    return False
-            elif operand is not literals[k] and operand != literals[k]:
-                return False
-        outputs = equation.output_types
-        return node.outputs is outputs or node.outputs == outputs
+        return check(self.ir) or check_equations(self)
 
     def __str__(self) -> str:
         return str(self.ir)
@@ -197,8 +153,13 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
             for a, dtype in zip(read.arguments, read.dtypes, strict=True)
         ]
         try:
-            with sizes_as_integers(reachable_from([fn])):
+            code = [*reached_from([fn])]
+            files = {f.__code__.co_filename for f in code if is_users(f)}
+            state = State([fn], modules=False) if any(map(_is_of_object, code)) else None
+            forget(code)
+            with sizes_as_integers(filter(is_own, code)), hearing(files) as heard:
                 program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
+            changes = "" if state is None else state.changed()
         except CertgradError:
             raise
         except Exception as error:
@@ -209,7 +170,13 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
                 "A graph is a function of its arguments alone; remove printing, callbacks and state."
             )
         inputs = [a.name for a in read.arguments]
-        return replace(_built(program, title, inputs, names, Shared(read.wide)), fn=fn, specs=read)
+        built = _built(program, title, inputs, names, Shared(read.wide))
+        return replace(built, fn=fn, specs=read, heard=heard, changes=changes)
+
+
+def _is_of_object(value: Any) -> bool:
+    """A method of an object, which may keep something there from call to call."""
+    return isinstance(value, MethodType) and not isinstance(value.__self__, type)
 
 
 def _built(program: Program, title: str, inputs: Sequence[str], dims: list[str], shared: Shared) -> TracedGraph:

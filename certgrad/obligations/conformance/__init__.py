@@ -16,13 +16,14 @@ from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
 from ..generality.reach import loads
+from ..tracing.asked import Heard, hearing
 from ._at_numbers import Difference, at_numbers, most_entries, unlike
 from ._calls import called, precisions
 from ._compared import Compared
 from ._numbers import chosen
 from ._points import Sizes, sized
-from ._state import State
-from ._surroundings import Heard, Way, surroundings, turned
+from ._state import State, forget
+from ._surroundings import turned
 
 WIDTHS = ("float64", "float32")
 HALF = ("bfloat16", "float16")
@@ -48,6 +49,7 @@ __all__ = [
     "State",
     "called_with_numbers",
     "conformance",
+    "forget",
     "most_entries",
     "unlike",
 ]
@@ -96,7 +98,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     listed = listed[: None if effort.traces is None else max(1, effort.traces)] if subject.names else [{}]
     asked: list[tuple[Sizes, Heard]] = []
     for sizes in listed:
-        with surroundings(Way(wide), subject.files) as heard:
+        with hearing(subject.files) as heard:
             found = at_numbers(subject, sizes, wide)
         if found is not None:
             return found
@@ -107,7 +109,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     place, second = ({n: row[k % len(row)] for k, n in enumerate(subject.names)} for row in PLACES)
     refused: list[str] = []
     for precision in plan:
-        with surroundings(Way(wide), subject.files) as heard:
+        with hearing(subject.files) as heard:
             found, problem = called(subject, place, second, precision, precision is plan[0])
         if found is not None:
             return found
@@ -118,7 +120,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         if (last or precision is plan[0]) and (changed := state.changed()):  # after two calls a cycle is where it was
             text = f"calls change {changed}, which outlives them: later calls may do other things"
             return Difference((), text, {}, anywhere=True)
-    if (found := turned(subject, dtypes, effort.either and not subject.draws, asked)) is not None:
+    if (found := turned(subject, dtypes, effort.either and not subject.draws, asked, state)) is not None:
         return found
     gone = {text.partition(" (")[0] for text in refused}
     if done := [str(p) for p in plan if str(p) not in gone]:

@@ -59,10 +59,8 @@ class State:
         self._modules = {id(names): (names, _numbers(names)) for names in tables if modules}
 
     def forget(self) -> None:
-        """Empty the caches of the code itself, which may hold what was so earlier."""
-        for value, _ in self._held:
-            if isinstance(value, _lru_cache_wrapper):
-                value.cache_clear()
+        """Empty the caches of the code itself."""
+        forget(value for value, _ in self._held)
 
     def changed(self) -> str:
         """What is not as it was, in words, or an empty text."""
@@ -82,6 +80,13 @@ class State:
     def _name_of(self, value: Any) -> str:
         named = (name for f, before in self._functions for name, (held, _) in before.items() if held is value)
         return next(named, f"an object of type {type(value).__name__}")
+
+
+def forget(values: Iterable[Any]) -> None:
+    """Empty those that are caches of code, which may hold what was so earlier, and hide what is asked now."""
+    for value in values:
+        if isinstance(value, _lru_cache_wrapper):
+            value.cache_clear()
 
 
 def held_by(roots: Iterable[Any]) -> list[Any]:

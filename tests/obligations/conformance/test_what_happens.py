@@ -135,6 +135,11 @@ class Counter:
         return 2.0 if self.calls > 1000 else 1.0
 
 
+@functools.lru_cache
+def remembered_platform():
+    return jax.default_backend()
+
+
 def on_a_gpu():
     try:
         return bool(jax.devices("gpu"))
@@ -159,11 +164,13 @@ STATE = {
     "environment by getenv": lambda x: 2.0 if os.getenv("FAST") == "1" else 1.0,
     "platform": lambda x: 2.0 if jax.default_backend() == "tpu" else 1.0,
     "platform by name": lambda x: 2.0 if on_a_gpu() else 1.0,
+    "platform, as it remembers it": lambda x: 2.0 if remembered_platform() == "gpu" else 1.0,
 }
 
 
 @pytest.mark.parametrize("name", STATE)
 def test_state_and_surroundings(name):
+    remembered_platform()
     assert certgrad.check(scaled(STATE[name]), "n -> n").verdict in ("unproved", "refuted")
 
 
