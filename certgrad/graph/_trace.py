@@ -232,18 +232,32 @@ class Shared:
         self.params: dict[Equation, dict[str, str]] = {}
         self.outputs: dict[Equation, list[ArrayType]] = {}
         self.ops: dict[Equation, tuple[Any, dict[str, Any]] | None] = {}
+        self.called: dict[Equation, tuple[Program | None, str]] = {}
+        """The program that an equation calls, and the function of `jax.random` that it draws by."""
+        self.places: dict[Any, tuple[str, str]] = {}
+        """The user's line and function, by traceback: those of a loop in Python are equal."""
         self.literals: dict[Any, Literal] = {}
         self.atoms: dict[int, Any] = {}
         """One of JAX's literals behind each of ours, by identity."""
         self.kept: list[Any] = []
 
-    def equation(self, eqn: Any, original: Any, jaxpr: Any) -> Equation:
-        """The one equation of all nodes that do the same to values of the same types."""
+    def place(self, eqn: Any) -> tuple[str, str]:
+        """The user's file and line of an equation, and the name of the function there."""
+        traceback = eqn.source_info.traceback
+        found = self.places.get(traceback)
+        if found is None:
+            found = self.places[traceback] = _jaxpr.source_of(eqn)
+        return found
+
+    def equation(self, eqn: Any, original: Any, jaxpr: Any, operands: Sequence[Operand]) -> Equation:
+        """The one equation of all nodes that do the same to values of the same types. Literals are shared already."""
         slots: dict[Any, int] = {}
         reads = tuple(
             [
-                (np.asarray(v.val).tobytes(), v.aval) if is_literal(v) else (slots.setdefault(v, len(slots)), v.aval)
-                for v in eqn.invars
+                (slots.setdefault(v, len(slots)), v.aval)
+                if not is_literal(v)
+                else (str(id(o)) if type(o) is Literal else np.asarray(v.val).tobytes(), v.aval)
+                for v, o in zip(eqn.invars, operands, strict=True)
             ]
         )
         try:
@@ -279,8 +293,8 @@ class _Builder:
 
     def add(self, kind: Kind, name: str, operands: list[Operand], outputs: list[ArrayType], **rest: Any) -> Ref:
         node = Node(id=len(self.nodes), kind=kind, name=name, operands=operands, outputs=outputs, **rest)
-        real = any(o.real for o in outputs)
-        if real and (kind == "input" or any(isinstance(o, Ref) and o.node in self.moving for o in operands)):
+        moves = kind == "input" or not self.moving.isdisjoint([o.node for o in operands if type(o) is Ref])
+        if moves and any(o.real for o in outputs):
             self.moving.add(node.id)
         self.nodes.append(node)
         return Ref(node=node.id)
@@ -307,14 +321,12 @@ class _Builder:
                 if is_literal(eqn.invars[chosen]):
                     known[eqn.outvars[0]] = eqn.invars[chosen]
                 continue
-            where = site if site[0] else _jaxpr.source_of(eqn)
-            outputs = self.equation(eqn, original, program.jaxpr, operands, where)
-            env.update((v, out) for v, out in zip(eqn.outvars, outputs, strict=True) if not is_dropped(v))
-            known.update(
-                (v, self.shared.atoms[id(o)])
-                for v, o in zip(eqn.outvars, outputs, strict=True)
-                if isinstance(o, Literal)
-            )
+            outputs = self.equation(eqn, original, program.jaxpr, operands, site if site[0] else self.shared.place(eqn))
+            for v, out in zip(eqn.outvars, outputs, strict=True):
+                if not is_dropped(v):
+                    env[v] = out
+                if type(out) is Literal:
+                    known[v] = self.shared.atoms[id(out)]
         return [self.read(v if is_literal(v) else known.get(v, v), env) for v in program.jaxpr.outvars]
 
     def read(self, atom: Any, env: Mapping[Any, Operand]) -> Operand:
@@ -337,13 +349,15 @@ class _Builder:
     def equation(
         self, eqn: Any, original: Any, jaxpr: Any, operands: list[Operand], where: tuple[str, str]
     ) -> list[Operand]:
-        inner = inner_program(eqn)
-        drawn = sampler(eqn)
+        equation = self.shared.equation(eqn, original, jaxpr, operands)
+        called = self.shared.called.get(equation)
+        if called is None:
+            called = self.shared.called[equation] = inner_program(eqn), sampler(eqn)
+        inner, drawn = called
         if drawn and any(isinstance(o, Ref) and o.node in self.moving for o in operands):
             drawn = ""  # of bounds that move, what is drawn has a derivative
-        if inner is not None and eqn.primitive.name in INLINED and not drawn:
+        if inner is not None and equation.name in INLINED and not drawn:
             return self.walk(inner, operands, where, eqn.invars)
-        equation = self.shared.equation(eqn, original, jaxpr)
         if equation not in self.shared.params:
             self._describe(equation, where)
         kind: Kind = _KINDS.get(equation.name, "primitive" if inner is None else "call")
@@ -442,7 +456,7 @@ def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
     wanted = {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
     for node in reversed(traced.nodes):
         if node.id in wanted:
-            wanted.update(p.node for p in node.parents)
+            wanted.update([o.node for o in node.operands if type(o) is Ref])
     kept = [n for n in traced.nodes if n.kind == "input" or n.id in wanted]
     if len(kept) == len(traced.nodes):
         return traced

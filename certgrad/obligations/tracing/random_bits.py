@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 Words = tuple[np.ndarray, np.ndarray]
@@ -50,14 +51,14 @@ def at(keys: Any, places: np.ndarray) -> Any:
 
 
 def _words(keys: Any) -> Words:
-    if str(keys.dtype) != "key<fry>" or not jax.config.jax_threefry_partitionable:
+    if str(keys.dtype) != "key<fry>" or not jax.config.read("jax_threefry_partitionable"):
         raise OtherKeysError(str(keys.dtype))
     data = np.asarray(jax.random.key_data(keys))
     return data[..., 0], data[..., 1]
 
 
 def _keys(words: Words, like: Any) -> Any:
-    return jax.random.wrap_key_data(np.stack(words, axis=-1), impl=jax.random.key_impl(like))
+    return jax.random.wrap_key_data(jnp.asarray(np.stack(words, axis=-1)), impl=jax.random.key_impl(like))
 
 
 def _hashed(keys: Words, shape: tuple[int, ...]) -> Words:
