@@ -51,7 +51,8 @@ def at(keys: Any, places: np.ndarray) -> Any:
 
 
 def _words(keys: Any) -> Words:
-    if str(keys.dtype) != "key<fry>" or not jax.config.read("jax_threefry_partitionable"):
+    divisible: bool = jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
+    if str(keys.dtype) != "key<fry>" or not divisible:
         raise OtherKeysError(str(keys.dtype))
     data = np.asarray(jax.random.key_data(keys))
     return data[..., 0], data[..., 1]
