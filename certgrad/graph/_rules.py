@@ -42,7 +42,8 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
     tangent_of = forward
     if equation.name.startswith("custom_vjp_call") and equation.inner is not None:
         tangent_of = _real_outputs(primal_function(equation), shapes.used)
-    own = any(e.primitive.name.startswith("custom_") for e in equations_of(equation.program.jaxpr))
+    custom = ("custom_jvp_call", "custom_vjp_call")
+    own = any(e.primitive.name.startswith(custom) for e in equations_of(equation.program.jaxpr))
     wrap = without_linear if own else lambda fn: fn
     active = shapes.active
 
@@ -52,7 +53,7 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
         )
 
     def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
-        assert seeds is not None, "a node has no outputs to give back as cotangents"
+        assert seeds is not None, "the cotangents of a node are given"
 
         def pull(xs: list, cts: list) -> list:
             if not active:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
 from types import SimpleNamespace
@@ -169,16 +170,13 @@ def _applied(
 
 def _of_keys(name: str, params: dict[str, Any], operands: list[Array]) -> list[Array] | None:
     """What an operation on random keys gives; None where JAX computes it."""
-    try:
+    with suppress(random_bits.OtherKeysError):
         if name in random_bits.OF_KEYS:
             return [random_bits.OF_KEYS[name](params, *operands)]
-        if name not in _MOVED or len(operands) != 1:
-            return None
-        (keys,) = operands
-        moved = RULES[name](None, params, Value(np.arange(keys.size).reshape(keys.shape)))
-        return [random_bits.at(keys, v.primal) for v in (moved if isinstance(moved, list) else [moved])]
-    except random_bits.OtherKeysError:
-        return None
+        if name in _MOVED and len(operands) == 1:
+            moved = RULES[name](None, params, Value(np.arange(operands[0].size).reshape(operands[0].shape)))
+            return [random_bits.at(operands[0], v.primal) for v in (moved if isinstance(moved, list) else [moved])]
+    return None
 
 
 def _by_jax(eqn: Any, params: dict[str, Any], operands: list[Array]) -> list[Array]:
@@ -377,18 +375,19 @@ def _sort(params: dict[str, Any], *xs: Array) -> list[Array]:
 
 def _shifted(shift: Callable[..., Array]) -> Callable[..., Array]:
     def shifted(params: dict[str, Any], x: Array, by: Array) -> Array:
-        if x.dtype.kind != "u":
-            raise NoValueError("a shift of signed numbers")
-        return np.where(by < 8 * x.dtype.itemsize, shift(x, by), np.zeros_like(x))
+        words, count = (v.view(f"u{v.dtype.itemsize}") for v in (x, by))
+        bits = 8 * x.dtype.itemsize
+        return np.where(count < bits, shift(words, count % bits), 0).astype(words.dtype).view(x.dtype)
 
     return shifted
 
 
 def _bitcast(params: dict[str, Any], x: Array) -> Array:
+    """Of narrower numbers several are one along a last axis, which comes or goes."""
     new = np.dtype(params["new_dtype"])
-    if new.itemsize != x.dtype.itemsize:
-        raise NoValueError("a bitcast to another width")
-    return np.ascontiguousarray(x).view(new).reshape(x.shape)
+    x = x[..., None] if new.itemsize < x.dtype.itemsize else x
+    found = np.ascontiguousarray(x).reshape(x.shape).view(new)
+    return found[..., 0] if new.itemsize > x.dtype.itemsize else found
 
 
 def _divided(params: dict[str, Any], x: Array, y: Array) -> Array:

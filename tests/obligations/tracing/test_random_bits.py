@@ -58,3 +58,25 @@ def test_what_is_drawn(draw):
 def test_keys_of_another_generator_are_left_to_jax():
     with pytest.raises(OtherKeysError):
         bits({"shape": (2,), "bit_width": 32}, jax.random.key(1, impl="rbg"))
+
+
+WORDS = np.array([0, 1, 2**31 - 1, -5, -(2**31)], np.int32)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32], ids=lambda d: d.__name__)
+@pytest.mark.parametrize("shift", [jax.lax.shift_left, jax.lax.shift_right_logical], ids=lambda f: f.__name__)
+def test_shifts(shift, dtype):
+    words, by = WORDS.astype(dtype), np.array([3, 31, 7, 1, 40], dtype)
+    (found,) = run(jax.make_jaxpr(shift)(words, by), [words, by], Setting())
+    np.testing.assert_array_equal(found, np.asarray(shift(words, by)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.uint32, np.int16], ids=lambda d: d.__name__)
+def test_bitcasts(dtype):
+    def cast(x):
+        return jax.lax.bitcast_convert_type(x, dtype)
+
+    (found,) = run(jax.make_jaxpr(cast)(WORDS), [WORDS], Setting())
+    np.testing.assert_array_equal(found.view(np.uint8), np.asarray(cast(WORDS)).view(np.uint8))
+    back = jax.make_jaxpr(lambda x: jax.lax.bitcast_convert_type(x, np.int32))(found)
+    np.testing.assert_array_equal(run(back, [found], Setting())[0], WORDS)
