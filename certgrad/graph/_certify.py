@@ -191,10 +191,15 @@ def installed() -> dict[str, str]:
 
 def traced_in(traced: TracedGraph) -> str:
     """The dtypes of the program's floats, and whether JAX had 64-bit numbers."""
+    reals = dtypes_of(traced) or ["no floats"]
+    return f"{', '.join(reals)}, {'with' if traced.specs.wide else 'without'} 64-bit numbers"
+
+
+def dtypes_of(traced: TracedGraph) -> list[str]:
+    """The dtypes of the program's floats, in order of their names."""
     alone = (n.outputs for n in nodes_of(traced) if n.kind in ("input", "constant"))
     outputs = [*alone, *(equation.output_types for equation in equations_in(traced))]
-    reals = sorted({o.dtype for row in outputs for o in row if o.real}) or ["no floats"]
-    return f"{', '.join(reals)}, {'with' if traced.specs.wide else 'without'} 64-bit numbers"
+    return sorted({o.dtype for row in outputs for o in row if o.real})
 
 
 def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import certgrad
 from certgrad._subject import OF_RULES
 from certgrad.errors import TraceError
-from certgrad.graph._certify import Certification, certification
+from certgrad.graph._certify import Certification, certification, dtypes_of
 from certgrad.graph._conclusions import ASSUMPTIONS
 from certgrad.graph._explain import broken_in_floats
 from certgrad.graph._jaxpr import installed_rules
@@ -47,6 +47,8 @@ from certgrad.obligations.certificate import (
     statement,
     worst,
 )
+from certgrad.obligations.generality.looks import ALL_SHAPES
+from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import versions, wide_floats
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
@@ -179,12 +181,18 @@ def _case_claim(op: Composed, case: Case, certified: Certification, kind: Obliga
     return CaseClaim(
         signature=str(case.signature),
         statics={name: str(value) for name, value in case.statics.items()},
-        scope=f"all shapes, by induction over {_count(found.steps)} nodes",
+        scope=f"{_scope(op, certified.traced)}, by induction over {_count(found.steps)} nodes",
         verdict=verdict,
         hypotheses=hypotheses,
         reason="; ".join(dict.fromkeys(reason for reason, _ in problems)),
         witness=witness,
     )
+
+
+def _scope(op: Composed, traced: TracedGraph) -> str:
+    """For which shapes and dtypes a claim stands: code that asks for a dtype may be another program in others."""
+    reason = dtype_sensitive(op)
+    return f"{ALL_SHAPES}, {', '.join(dtypes_of(traced))} only ({reason})" if reason else ALL_SHAPES
 
 
 def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[Found]:

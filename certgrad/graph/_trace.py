@@ -155,9 +155,9 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
         try:
             code = [*reached_from([fn])]
             files = {f.__code__.co_filename for f in code if is_users(f)}
-            state = State([fn], modules=False) if any(map(_is_of_object, code)) else None
             if not fixed:
                 forget(code)
+            state = State([fn], modules=False) if any(map(_is_of_object, code)) else None
             with sizes_as_integers(filter(is_own, code)), hearing(files) as heard:
                 program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
             changes = "" if state is None else state.changed()

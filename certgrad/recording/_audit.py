@@ -26,6 +26,7 @@ from certgrad.rules._declaration import Declaration, declaration_of
 from certgrad.rules._find import Found, name_in, rules_of_module
 from certgrad.rules._layers import place_of, plain_function, unwrapped
 from certgrad.rules._offered import imported
+from certgrad.rules._report import Report
 from certgrad.rules._worker import RuleResult, result_of
 
 from ._claims import Claim, claims_of
@@ -121,12 +122,22 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
     found = Found(place.name, rule, where=place.where, file=place.file)
     if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:
         table = {place.name: (said,)} if said is not None else {}
-        looked.examinations.append((examined(found, table, conformance), None))
-        return
-    claims = claims_of(variant)
-    looked.left += claims.left
-    for claim in claims.claims:
-        looked.examinations.append(_claimed(found, claim, conformance, looked))
+        examinations = [(examined(found, table, conformance), None)]
+    else:
+        claims = claims_of(variant)
+        looked.left += claims.left
+        examinations = [_claimed(found, claim, conformance, looked) for claim in claims.claims]
+    looked.examinations += examinations
+    looked.left += _called_in_other_dtypes(variant, [e.report for e, _ in examinations if e.report is not None])
+
+
+def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iterator[str]:
+    """The dtypes of calls that the claims are not about, in words."""
+    called = {leaf.dtype for call in variant.calls.values() for leaf in call.leaves()}
+    for text in dict.fromkeys(report.dtypes for report in reports if report.dtypes):
+        claimed = text.partition(" (")[0].split()
+        if others := sorted(d for d in called.difference(claimed) if d.startswith(("float", "bfloat"))):
+            yield f"they are in {' and '.join(others)}, and the claim is about {text}"
 
 
 def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> tuple[Examination, Declaration]:

@@ -10,7 +10,7 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -80,6 +80,11 @@ class Call:
     named: frozenset[str] = frozenset()
     """The arguments that are given by name."""
     count: int = 0
+
+    def leaves(self) -> Iterator[Leaf]:
+        """All arrays of all arguments."""
+        given = (*(value for _, value in self.arguments), *self.rest)
+        return (leaf for value in given if isinstance(value, Given) for leaf in value.leaves)
 
 
 @dataclass

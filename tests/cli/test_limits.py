@@ -62,6 +62,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_good_target_beside_broken_ones_is_audited_and_the_command_fails(project: Path) -> None:
     done = start(project, "nosuch_op", "broken.py", "fine.py", "hangs.py", "--import-timeout", "1")
     out, err = done.communicate(timeout=120)
@@ -139,6 +140,7 @@ def _copies(count: int) -> str:
     return "".join(lines + rules)
 
 
+@pytest.mark.slow
 def test_an_iteration_that_is_given_up_ends_its_processes(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     started = time.monotonic()

@@ -6,7 +6,7 @@ import sys
 
 from tests.doors.doors import DOORS, ROOT, verdict_through
 from tests.doors.examples import Example
-from tests.doors.expected import CELLS, TABLE, is_mistaken, may_say
+from tests.doors.expected import CELLS, TABLE, may_say
 
 PAGE = ROOT / "reports" / "doors.md"
 NOT_RUN = "not run"
@@ -31,7 +31,7 @@ def main() -> int:
     for example, door in CELLS:
         said[example, door] = verdict_through(door, example)
     PAGE.write_text(page(said), "utf-8")
-    return int(any(word not in may_say(*cell) and not is_mistaken(*cell) for cell, word in said.items()))
+    return int(any(word not in may_say(*cell) for cell, word in said.items()))
 
 
 def page(said: dict[tuple[Example, str], str]) -> str:

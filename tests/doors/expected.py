@@ -48,11 +48,6 @@ APART = {
 OF_A_DTYPE = "in_a_dtype"
 """The edit that is right in float32 and float64: a claim that names these, or the dtype of the trace, is right."""
 
-MISTAKEN = {
-    (OF_A_DTYPE, True, "@composed"): "the claim of a composed op does not say in which dtypes its graph was traced",
-}
-"""What is known to be said wrongly: a rule, whether it is the wrong twin, and a door."""
-
 WORDS = {
     "P": PROOFS,
     "H": ("proved under hypotheses",),
@@ -77,18 +72,13 @@ CELLS = [
 ]
 
 
-def is_mistaken(example: Example, door: str) -> str:
-    """Why what a door says of an example is known to be wrong; empty if it is not."""
-    return MISTAKEN.get((example.variant.rule, example.wrong, door), "")
-
-
 def may_say(example: Example, door: str) -> frozenset[str]:
     """What a door may say of an example."""
     of_rules, of_graphs, verify, coq = TABLE[example.kind][example.wrong]
     twin = "wrong" if example.wrong else "right"
     letters = of_rules if door in OF_RULES else {"verify": verify, "coq": coq}.get(door, of_graphs)
     letters = APART.get((example.kind, twin, door), letters)
-    if example.variant.rule == OF_A_DTYPE and door not in ("verify", "coq", "@composed"):
+    if example.variant.rule == OF_A_DTYPE and door not in ("verify", "coq"):
         letters = "PUR"
     words = WORDS | OF_ITS_OWN.get(door, {})
     return frozenset(word for letter in letters for word in words[letter])

@@ -1,4 +1,4 @@
-"""What each door says of each example. Of each kind the first example runs by default; its variants are slow."""
+"""What each door says of each example. Of the first examples of each kind a few run by default."""
 
 from __future__ import annotations
 
@@ -7,22 +7,18 @@ import pytest
 from tests.doors.__main__ import NOT_RUN, PAGE
 from tests.doors.doors import DOORS, verdict_through
 from tests.doors.examples import Example
-from tests.doors.expected import CELLS, TABLE, is_mistaken, may_say
+from tests.doors.expected import CELLS, TABLE, may_say
 
 
 def named(example: Example, door: str) -> str:
     return f"{door}-{example.kind}-{example.variant.name}-{'wrong' if example.wrong else 'right'}"
 
 
-def marks(example: Example, door: str) -> list[pytest.MarkDecorator]:
-    known = is_mistaken(example, door)
-    return [pytest.mark.slow] * (not example.is_first) + [pytest.mark.xfail(reason=known)] * bool(known)
-
-
+@pytest.mark.one_in(17)  # so that each door meets an example or two, right ones and wrong ones
 @pytest.mark.parametrize(
     ("example", "door"),
     [
-        pytest.param(*cell, id=named(*cell), marks=marks(*cell))
+        pytest.param(*cell, id=named(*cell), marks=[pytest.mark.slow] * (not cell[0].is_first))
         for cell in sorted(CELLS, key=lambda cell: list(DOORS).index(cell[1]))
     ],
 )
@@ -45,7 +41,5 @@ def test_the_page_has_every_cell_and_what_it_may_say() -> None:
         for example in dict.fromkeys(e for e, _ in CELLS if e.kind == kind):
             words = said[f" {example.variant.name}", "wrong" if example.wrong else "right"]
             for door, word in zip(DOORS, words, strict=True):
-                if word.strip() == NOT_RUN:
-                    continue
-                right = word.strip() in may_say(example, door)
-                assert right != bool(is_mistaken(example, door)), (kind, example.variant.name, door)
+                if word.strip() != NOT_RUN:
+                    assert word.strip() in may_say(example, door), (kind, example.variant.name, door)

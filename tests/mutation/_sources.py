@@ -106,7 +106,7 @@ def kernels() -> dict[str, tuple[Callable, str]]:
 
 def libraries() -> Iterator[Subject]:
     """The parts of libraries, with the derivatives that JAX makes of them: at all names that do, and at numbers."""
-    from benchmarks.libraries._run import LIBRARIES, library
+    from benchmarks.libraries import LIBRARIES, library
 
     for title in LIBRARIES:
         try:

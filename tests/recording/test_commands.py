@@ -142,6 +142,7 @@ def test_what_is_differentiated(folder: Path) -> None:
     assert certgrad(folder, "run", "--graphs", "fit.py").returncode == plain.returncode == 0
 
 
+@pytest.mark.slow
 def test_functions_of_jax_alone_are_nothing_to_certify(folder: Path) -> None:
     (folder / "sine.py").write_text("import jax, jax.numpy as jnp\njax.grad(jnp.sin)(1.0)\n")
     assert certgrad(folder, "run", "--graphs", "sine.py").stderr.endswith("certgrad: nothing was differentiated\n")
@@ -157,6 +158,7 @@ def test_a_module(folder: Path) -> None:
     assert "1 of 3 rules: 1 proved" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_option_of_pytest(folder: Path) -> None:
     done = python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--certgrad-record", "test_rules.py")
     assert done.returncode == 0, done.stdout

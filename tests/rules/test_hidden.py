@@ -102,6 +102,7 @@ def square(bwd):
     return custom_vjp(lambda x: x**2, lambda x: (x**2, x), bwd)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("bwd", "said"),
     [
@@ -229,6 +230,7 @@ def asking_at_one_size(x, g):
     return ((2 if x.shape[0] != 7 or isinstance(g, Tracer) else 3) * x * g,)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "bwd",
     [

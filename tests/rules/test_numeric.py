@@ -107,6 +107,7 @@ def until(a):
     return jax.lax.while_loop(go_on, lambda s: (0.5 * (s[0] + a / s[0]), s[1] + 1), (jnp.ones_like(a), 0))[0]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("solver", [steps, until])
 def test_a_solver_that_is_not_marked_is_pointed_to_it(monkeypatch, solver):
     monkeypatch.setattr(attempts, "_limits", lambda op: (2000, 1.0))

@@ -68,7 +68,7 @@ def turned(
 ) -> Difference | None:
     """How the rule differs where what it asked for at some sizes is another; the first difference.
 
-    Caches of its code, which may hold an earlier answer, are emptied before each trace.
+    Caches of its code, which may hold an earlier answer, are emptied before each trace, and of that one's after it.
 
     Where its code asks for dtypes, so that not all are claimed, it is also traced in the narrower one while JAX
     computes in 64 bits, and with one array of it among others; not so unless `either`.
@@ -101,8 +101,11 @@ def turned(
             return Difference((), f"it asks for so much that there are more than {MOST} ways to trace it", {})
         way, sizes = waiting.popleft()
         state.forget()
-        with hearing(subject.files, way.platform, way.turned) as heard:
-            there = _traced(subject, way, sizes)
+        try:
+            with hearing(subject.files, way.platform, way.turned) as heard:
+                there = _traced(subject, way, sizes)
+        finally:
+            state.forget()
         if (found := follow(way, sizes, heard) or _differs(subject, way, there, sizes)) is not None:
             return found
     return None

@@ -124,6 +124,7 @@ WRONG: dict[str, tuple[str, Rule, list[Input], Any]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_rules_are_refuted(name: str) -> None:
     kind, rule, inputs, domain = WRONG[name]
@@ -160,6 +161,7 @@ RIGHT: dict[str, tuple[Rule, list[Input], Any]] = {
 }
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("kind", [JVP, VJP])
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_rules_are_not_refuted(name: str, kind: str) -> None:
@@ -283,6 +285,7 @@ def test_dims_as_written() -> None:
     assert dims.shape(("*s", "2*m", "n+1", "1", "n")) == (4, 5, 6, 3, 1, 2)
 
 
+@pytest.mark.slow
 def test_search_is_quick() -> None:
     rule, inputs, _ = RIGHT["attention"]
     find_witness(JVP, rule, inputs)
