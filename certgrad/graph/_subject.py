@@ -178,7 +178,7 @@ def _with_gradients(traced: TracedGraph, sizes: int | None) -> Conformance:
     subject = Compared([traces], traces.families[0].prove[0])
     why = uncalled(traced) or _uncalled_in(traced, claimed[0])
     effort = Effort(sizes, 0 if why else len(claimed), either=traced.specs.wide and not why)
-    found = conformance(subject, claimed, effort)
+    found = conformance(subject, claimed, effort, traced.heard)
     if not why or found.difference is not None:
         return found
     return Conformance((*found.compared, f"not compared with calls: {why}"), only=found.only)

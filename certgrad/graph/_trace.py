@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from types import MethodType
 from typing import Any
@@ -34,6 +35,7 @@ from certgrad.obligations.tracing.jax_internals import (
     sampler,
     scan_loop,
     serialised,
+    unremembered,
     while_loop,
     wide_floats,
 )
@@ -158,7 +160,9 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
             if not fixed:
                 forget(code)
             state = State([fn], modules=False) if any(map(_is_of_object, code)) else None
-            with sizes_as_integers(filter(is_own, code)), hearing(files) as heard:
+            jitted = any(type(value) is _JITTED for value in code)  # JAX may remember what it was, and what it asked
+            anew = unremembered() if jitted else nullcontext()
+            with anew, sizes_as_integers(filter(is_own, code)), hearing(files) as heard:
                 program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
             changes = "" if state is None else state.changed()
         except CertgradError:
@@ -173,6 +177,9 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
         inputs = [a.name for a in read.arguments]
         built = _built(program, title, inputs, names, Shared(read.wide))
         return replace(built, fn=fn, specs=read, heard=heard, changes=changes)
+
+
+_JITTED = type(jax.jit(lambda x: x))
 
 
 def _is_of_object(value: Any) -> bool:

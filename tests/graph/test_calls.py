@@ -17,6 +17,11 @@ def on_a_gpu() -> bool:
     return jax.default_backend() == "gpu"
 
 
+@jax.jit
+def under_jit(x: jax.Array) -> jax.Array:
+    return x * (3.0 if jax.default_backend() == "gpu" else 1.0)
+
+
 class Lazy:
     """It keeps what it made in its first call, and is the same function in each."""
 
@@ -96,6 +101,14 @@ def test_a_long_function_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.verdict == "proved"
         assert found.measured[0].startswith("not compared with calls: a call takes")
         assert why in found.measured[0]
+
+
+@pytest.mark.parametrize("spec", ["n d", "4 3"])
+def test_what_jax_remembers_of_a_function_under_jit_hides_no_question(spec: str) -> None:
+    under_jit(jnp.ones((4, 3)))
+    found = certify(trace(lambda x: jnp.sum(under_jit(x)), spec))
+    assert found.verdict == "unproved"
+    assert "it asks for the platform" in found.findings[0]
 
 
 @pytest.mark.parametrize("kind, verdict", [(Counter, "unproved"), (Lazy, "proved")])

@@ -75,19 +75,24 @@ class Effort:
     """Whether it may be traced in narrow dtypes while JAX computes in 64 bits."""
 
 
-def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effort()) -> Conformance:
+def conformance(
+    subject: Compared, dtypes: Sequence[str], effort: Effort = Effort(), heard: Heard | None = None
+) -> Conformance:
     """Compare a subject's programs with traces at numbers, and with one call in each of the dtypes that are claimed.
 
-    Where all code is a library's, or certgrad's, there is nothing to compare.
+    What was `heard` in other traces of it is answered otherwise as well. Where all code is a library's, or certgrad's,
+    there is nothing to compare.
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
     with ALONE:  # of what a rule leaves behind nobody else may add
-        found = _conformance(subject, dtypes, effort)
+        found = _conformance(subject, dtypes, effort, heard)
     return found if isinstance(found, Conformance) else Conformance((), found)
 
 
-def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance | Difference:
+def _conformance(
+    subject: Compared, dtypes: Sequence[str], effort: Effort, earlier: Heard | None
+) -> Conformance | Difference:
     compared: list[str] = []
     if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
         return Difference((), WEAK, {}, anywhere=True)
@@ -96,7 +101,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     wide = next((d for d in dtypes if d in WIDTHS), dtypes[0])
     listed = chosen(subject.names, subject.questioned, in_code(subject.functions))
     listed = listed[: None if effort.traces is None else max(1, effort.traces)] if subject.names else [{}]
-    asked: list[tuple[Sizes, Heard]] = []
+    asked: list[tuple[Sizes, Heard]] = [(listed[0], earlier)] if earlier else []
     for sizes in listed:
         with hearing(subject.files) as heard:
             found = at_numbers(subject, sizes, wide)

@@ -16,7 +16,7 @@ from certgrad.errors import CertgradError
 
 from ..generality.decisions import rendering
 from ..tracing.asked import WIDTHS, Heard, hearing
-from ..tracing.jax_internals import serialised_all
+from ..tracing.jax_internals import serialised_all, unremembered
 from ._at_numbers import Difference, in_words, values_apart
 from ._compared import Compared
 from ._points import Programs, Sizes, sized
@@ -68,7 +68,7 @@ def turned(
 ) -> Difference | None:
     """How the rule differs where what it asked for at some sizes is another; the first difference.
 
-    Caches of its code, which may hold an earlier answer, are emptied before each trace, and of that one's after it.
+    Caches of its code, and JAX's of functions under `jit`, may hold an earlier answer: no trace finds any there.
 
     Where its code asks for dtypes, so that not all are claimed, it is also traced in the narrower one while JAX
     computes in 64 bits, and with one array of it among others; not so unless `either`.
@@ -102,7 +102,7 @@ def turned(
         way, sizes = waiting.popleft()
         state.forget()
         try:
-            with hearing(subject.files, way.platform, way.turned) as heard:
+            with unremembered(), hearing(subject.files, way.platform, way.turned) as heard:
                 there = _traced(subject, way, sizes)
         finally:
             state.forget()
