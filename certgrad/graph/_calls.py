@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from certgrad._subject import Subject
-from certgrad.graph._cases import OneProgram
+from certgrad.graph._cases import OneProgram, program_text
 from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.conformance import Conformance, Difference, State, unlike
@@ -73,7 +73,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
     It is called at the arrays that were given as specs, or at drawn ones.
     """
     if why := uncalled(traced):
-        return Conformance((f"not compared with calls: {why}",))
+        return Conformance((f"not compared with calls: {why}",), _traced_again(traced))
     sizes = _place(traced)
     done: list[str] = []
     refused: list[str] = []
@@ -94,6 +94,14 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
             return Conformance((), Difference((), text, {}))
     said = [f"one call in {' and '.join(done)}{f' at {_sized(sizes)}' if sizes else ''}"] if done else []
     return Conformance((*said, *refused))
+
+
+def _traced_again(traced: TracedGraph) -> Difference | None:
+    """How a function that changes what outlives a trace of it is another program in the next one."""
+    if not traced.changes or program_text(traced.retraced({}).program, {}) == program_text(traced.program, {}):
+        return None
+    text = f"a trace changes {traced.changes}, which outlives it, and the next one gives another program"
+    return Difference((), text, {}, anywhere=True)
 
 
 def _place(traced: TracedGraph) -> dict[str, int]:

@@ -82,6 +82,11 @@ class Equation:
         return [None if kind == "b" else kind == "f" for kind in kinds]
 
     @cached_property
+    def without_reals(self) -> bool:
+        """None of its operands and outputs is real."""
+        return not any(self.real) and not any(out.real for out in self.output_types)
+
+    @cached_property
     def operand_types(self) -> list[ArrayType]:
         return [type_of(v.aval) for v in self.eqn.invars]
 

@@ -150,7 +150,8 @@ def _traced_where(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ..
     """Where the active arguments move, and no others, and the outputs are used that are said to be."""
     equation = operation.equation
     shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
-    return trace_rules(node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide)
+    where = operation.title or equation.name
+    return trace_rules(node_rules(equation, shapes, run), shapes, 0, where, equation.wide, together=True)
 
 
 def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Iterator[Operation]:

@@ -44,11 +44,16 @@ def reachable(subject: Subject) -> tuple[FunctionType, ...]:
 
 def reachable_from(values: Iterable[Any]) -> Iterator[FunctionType]:
     """The functions outside the libraries that these values reach, each once."""
+    return filter(is_own, reached_from(values))
+
+
+def reached_from(values: Iterable[Any]) -> Iterator[Any]:
+    """These values and all that they reach that is called or is a table, each once."""
 
     def reached(value: Any) -> list[Any]:
         return [*(named_in(value) if is_own(value) else ()), *parts(value)]
 
-    return filter(is_own, each_once(values, reached))
+    return each_once(values, reached)
 
 
 def each_once(values: Iterable[Any], reached: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:

@@ -128,6 +128,11 @@ class Counter:
         return 2.0 if self.calls > 1000 else 1.0
 
 
+@functools.lru_cache
+def remembered_platform():
+    return jax.default_backend()
+
+
 def on_a_gpu():
     try:
         return bool(jax.devices("gpu"))
@@ -154,6 +159,14 @@ STATE = {
     "platform by name": lambda x: 2.0 if on_a_gpu() else 1.0,
 }
 """Rows of the corpus."""
+
+
+def test_a_platform_that_code_remembers_is_asked_for_again():
+    remembered_platform()
+    found = certgrad.check(scaled(lambda x: 2.0 if remembered_platform() == "gpu" else 1.0), "n -> n")
+    assert found.verdict == "unproved"
+    assert "it asks for the platform" in str(found)
+    assert remembered_platform() == jax.default_backend()
 
 
 DTYPES = {
