@@ -22,7 +22,7 @@ from certgrad.graph._spec import Specs, read_specs
 from certgrad.graph._wellformed import check, check_equations, line_of
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
 from certgrad.obligations.conformance import State, forget
-from certgrad.obligations.generality.reach import is_own, is_users, reached_from
+from certgrad.obligations.generality.reach import is_own, is_users, reached_from, remembered_by_jax
 from certgrad.obligations.tracing.asked import Heard, hearing
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import (
@@ -160,9 +160,11 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
             if not fixed:
                 forget(code)
             state = State([fn], modules=False) if any(map(_is_of_object, code)) else None
-            jitted = any(type(value) is _JITTED for value in code)  # JAX may remember what it was, and what it asked
-            anew = unremembered() if jitted else nullcontext()
-            with anew, sizes_as_integers(filter(is_own, code)), hearing(files) as heard:
+            with (
+                unremembered() if remembered_by_jax(code) else nullcontext(),
+                sizes_as_integers(filter(is_own, code)),
+                hearing(files) as heard,
+            ):
                 program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
             changes = "" if state is None else state.changed()
         except CertgradError:
@@ -177,9 +179,6 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
         inputs = [a.name for a in read.arguments]
         built = _built(program, title, inputs, names, Shared(read.wide))
         return replace(built, fn=fn, specs=read, heard=heard, changes=changes)
-
-
-_JITTED = type(jax.jit(lambda x: x))
 
 
 def _is_of_object(value: Any) -> bool:

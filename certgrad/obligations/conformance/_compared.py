@@ -16,7 +16,7 @@ from ..balls._draw import seeded
 from ..floats import Setting
 from ..generality.decisions import Fixed, contrary
 from ..generality.instances import Instance
-from ..generality.reach import is_users, reachable, reachable_from, rules_in
+from ..generality.reach import is_users, reachable, reachable_from, rules_in, traced_anew
 from ..generality.traces import Traces
 from ..points import arguments, directions
 from ..prove.problem import trace_rules
@@ -125,7 +125,8 @@ class Compared:
             shapes = replace(shapes, exact=tuple(exact))
         rules = self.op.rules(shapes.statics)
         wide = wide or dtype == "float64"
-        return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
+        with traced_anew(self.op):
+            return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
 
     def heard(self) -> tuple[Sizes, Programs, Any] | None:
         """Numbers at which it was traced for its proof, the programs there, and what its code asked for meanwhile."""

@@ -29,7 +29,7 @@ from certgrad.signatures.sizes import Size, parse_size
 
 from .decisions import examined
 from .instances import Family, Instance, family
-from .reach import reachable
+from .reach import reachable, traced_anew
 
 
 class Spec(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -211,7 +211,7 @@ class Traces:
             numbers = {n for n, v in spec.fixed if v.isdigit()}
             if not (spec.wide and numbers and numbers >= {*instance.names}):
                 listening = nullcontext
-            with sizes_as_integers(reachable(self.op)) as answers, listening() as heard:
+            with traced_anew(self.op), sizes_as_integers(reachable(self.op)) as answers, listening() as heard:
                 self.answers.append(answers)
                 programs = trace_rules(
                     rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide, together=True

@@ -392,3 +392,17 @@ def test_a_rule_that_asks_for_a_setting():
     assert of(lambda: 2.0 if jax.config.jax_default_matmul_precision == "float32" else 1.0).verdict == "unproved"
     assert of(lambda: 1.0 if jax.config.jax_debug_nans else 1).verdict == "proved"
     assert of(lambda: 1.0 if jax.config.jax_enable_x64 else 1).verdict == "proved"
+
+
+@jax.jit
+def of_the_platform(x):
+    return x * (2.0 if jax.default_backend() != "tpu" else 3.0)
+
+
+@pytest.mark.parametrize("signature", ["n -> n", "3 -> 3"])
+def test_a_function_that_jax_traced_before_is_asked_again(signature):
+    """JAX keeps what it traced of a function under `jit`: an earlier call or audit has heard what it asked."""
+    rule = square(lambda x, g: (of_the_platform(x) * g,))
+    for _ in range(2):
+        jax.vjp(rule, jnp.ones(3))[1](jnp.ones(3))
+        assert certgrad.check(rule, signature).verdict in ("unproved", "refuted")
