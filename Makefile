@@ -16,7 +16,7 @@ JOBS ?= 2
 PYTEST_ARGS ?= -n 2 --dist worksteal
 DEPENDS := pyproject.toml constraints.txt
 
-.PHONY: help audit test corpus bench coq lint format report docs dist sbom clean
+.PHONY: help audit test slow corpus bench coq lint format report docs dist sbom clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the targets.
@@ -33,6 +33,9 @@ test: $(VENV)/.installed-dev  ## Run the tests.
 # DASK=local, or an address: on dask's workers.
 corpus: $(VENV)/.installed-dev  ## Audit the corpus and print what differs from its records.
 	$(BIN)/python -m benchmarks.corpus --jobs $(JOBS) $(if $(SAMPLE),--sample) $(if $(ACCEPT),--accept) $(if $(DASK),--dask $(DASK))
+
+slow: $(VENV)/.installed-dev  ## Run the tests that make test leaves out, in hours.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PYTEST_ARGS) -m slow
 
 bench: $(VENV)/.installed-dev  ## Measure what it costs, and compare. SHORT=1: a sample. ARGS=--accept: commit new values.
 	$(BIN)/python -m benchmarks.bench $(if $(SHORT),--short) $(ARGS)

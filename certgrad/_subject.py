@@ -24,7 +24,8 @@ class Rules:
     `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
     is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. `reference` is a plain
     function that the forward is declared to equal. `both` gives what `primal` and `vjp` do, by one call;
-    given None, its cotangents are what the function returns. Each takes the parameters (real numbers, as scalars) last.
+    given None, its cotangents are what the function returns. `pushed` gives what `primal` and `jvp` do. Each takes the
+    parameters (real numbers, as scalars) last.
     These are closures over the subject's own functions.
     """
 
@@ -34,6 +35,7 @@ class Rules:
     primal: Callable[[list, list], list] | None
     reference: Callable[[list, list], list] | None = None
     both: Callable[[list, list | None, list], tuple[list, list]] | None = None
+    pushed: Callable[[list, list, list], tuple[list, list]] | None = None
 
 
 class Subject(Protocol):
@@ -66,10 +68,6 @@ class Subject(Protocol):
     """That one side has a value where the other has none is a difference."""
     conformance: bool | None = None
     """Compare what was traced with what happens at numbers and in calls; None where that is no part of the audit."""
-    differs_at: Sequence[Mapping[str, int]] = ()
-    """Sizes at which something else was seen to happen than what is proved for sizes left open."""
-    differs_anywhere: bool = False
-    """Something else than is proved was seen to happen, and would be at any sizes."""
     ideals: Sequence[Ideal] = ()
     """What its rules call and the proof reads as what that approximates."""
     under_jit: bool = False

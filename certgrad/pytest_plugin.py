@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--certgrad-timeout",
         type=float,
         metavar="SECONDS",
-        help="For the proof of one rule; it is skipped if it takes longer. As `timeout` of [tool.certgrad].",
+        help="Of the processor, for the audit of one rule: what is open then is unproved. As the setting `timeout`.",
     )
     group.addoption("--certgrad-no-cache", action="store_true", help="Prove everything anew, and remember nothing.")
     group.addoption(
@@ -203,12 +203,10 @@ class RuleItem(pytest.Item):
         expected failure.
         """
         from certgrad.obligations.certificate import fails, ignoring, stated
-        from certgrad.report import json
         from certgrad.report.findings import ERRORS, UNSEEN, findings_of
 
         result = self._audited()
-        own, second = (json.decode(one) if one else None for one in (result.certificate, result.second))
-        certificate = own if own is not None and own.claims else None
+        certificate, second = result.certificate, result.second
         if certificate is not None:
             shown = ignoring(certificate, {c.code for c in certificate.claims if not self._wants(c.code)})
             if shown.without_gradient or (shown.ignored and shown.claims):
@@ -239,13 +237,13 @@ class RuleItem(pytest.Item):
 
     def _audited(self) -> RuleResult:
         """What comes of the rule, or came of the very same before; or that the time was over."""
-        from certgrad.obligations.terms.budget import ends_in
+        from certgrad.obligations.terms.budget import CLOCK, auditing
         from certgrad.rules import _by_name  # noqa: F401  (what is imported now is not torn apart by the clock)
         from certgrad.rules._worker import audited, left_out
 
         said = self.configured
         try:
-            with _limited(self.asked.seconds), ends_in(self.asked.seconds):
+            with _limited(CLOCK * self.asked.seconds), auditing(self.asked.seconds):
                 return audited(self.found, said.declarations, said.conformance, self.asked.memory, said.order)
         except _OverError:
             return left_out(self.found.name, f"it was given no more than {self.asked.seconds:g} s", self.found.where)

@@ -22,6 +22,7 @@ def valid(schema: str, file: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_page_shows_valid_files(name: str, tmp_path: Path) -> None:
     file = tmp_path / Path(name).name

@@ -82,6 +82,7 @@ UNARY = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", UNARY)
 @pytest.mark.parametrize("regime", REGIMES)
 def test_functions_of_one(name: str, regime: str) -> None:
@@ -125,11 +126,13 @@ STRUCTURE = {
 }
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", STRUCTURE)
 def test_structure(name: str) -> None:
     compared(STRUCTURE[name], complex_numbers(3, (3, 4)))
 
 
+@pytest.mark.slow
 def test_products() -> None:
     a, b = complex_numbers(4, (2, 3, 4)), complex_numbers(5, (2, 4, 5))
     compared(jnp.matmul, a, b)
@@ -155,12 +158,13 @@ LOOPS = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", LOOPS)
 def test_programs_inside(name: str) -> None:
     compared(LOOPS[name], complex_numbers(8, (3, 4)))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("n", [4, 1, 2, 5, 3, 8, 9])
 def test_fourier_transforms_of_every_length(n: int) -> None:
     z, x = complex_numbers(n, (2, n)), np.random.default_rng(n).normal(size=(2, n))
@@ -171,6 +175,7 @@ def test_fourier_transforms_of_every_length(n: int) -> None:
     compared(lambda w: jnp.fft.irfft(jnp.fft.rfft(w), n=n), x)
 
 
+@pytest.mark.slow
 def test_fourier_transforms_of_several_axes() -> None:
     z, x = complex_numbers(9, (2, 3, 4)), np.random.default_rng(9).normal(size=(2, 3, 4))
     compared(jnp.fft.fft2, z)
@@ -180,6 +185,7 @@ def test_fourier_transforms_of_several_axes() -> None:
     compared(lambda w: jnp.fft.irfft2(w, s=(3, 4)), complex_numbers(10, (2, 3, 3)))
 
 
+@pytest.mark.slow
 def test_derivatives_of_complex_programs() -> None:
     def energy(z: Any) -> Any:
         return jnp.sum(jnp.abs(jnp.fft.fft(jnp.tanh(z) * jnp.conj(z))) ** 2)
@@ -218,6 +224,7 @@ SYSTEMS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_system_is_a_real_one_of_twice_the_size(name: str) -> None:
     compared(SYSTEMS[name], complex_numbers(20, (3, 3)), complex_numbers(21, (2, 3)))
@@ -246,6 +253,7 @@ UNREAD: dict[str, Callable[..., Any]] = {
 """The factors of a complex matrix are not those of the real one of twice the size."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", UNREAD)
 def test_what_else_is_made_of_the_factors_has_no_reading(name: str) -> None:
     a = complex_numbers(22, (3, 3))
@@ -372,18 +380,21 @@ RULES: dict[str, tuple[str, Any, Any]] = {
 LONG = ("matrix product", "linear recurrence", "linear system", "logarithm of a determinant")
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG[2:])) for n in RULES])
 def test_a_right_rule_is_proved(name: str) -> None:
     signature, right, _ = RULES[name]
     assert certgrad.check(right, signature).verdict in ("proved", "proved under hypotheses")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in RULES])
 def test_a_wrong_rule_is_refuted(name: str) -> None:
     signature, _, wrong = RULES[name]
     assert certgrad.check(wrong, signature).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_the_reproduction_of_a_complex_rule_runs(capsys: pytest.CaptureFixture[str]) -> None:
     signature, _, wrong = RULES["product"]
     script = certgrad.check(wrong, signature).reproduction
@@ -396,6 +407,7 @@ def test_the_reproduction_of_a_complex_rule_runs(capsys: pytest.CaptureFixture[s
     assert abs(expected - returned) > 0.1
 
 
+@pytest.mark.slow
 def test_complex_arguments_are_for_rules_in_code() -> None:
     with pytest.raises(SignatureError, match="only rules in code take and return complex numbers"):
         certgrad.op("*s:complex -> *s")(lambda z: z)

@@ -23,6 +23,7 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_readme_run() -> None:
     readme = (_ROOT / "README.md").read_text(encoding="utf-8")
     programs = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)

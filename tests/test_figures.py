@@ -87,6 +87,7 @@ def _lines_rounded() -> str:
     return f"{round(_table_of_lines()[1], -2):,} lines"
 
 
+@pytest.mark.slow
 def test_the_lines_that_a_proof_rests_on_are_counted() -> None:
     """The table is written before a release; between two it may be a twentieth off."""
     sys.path.insert(0, str(ROOT))
@@ -98,6 +99,7 @@ def test_the_lines_that_a_proof_rests_on_are_counted() -> None:
     assert f"{_lines_rounded()} of Python" in (ROOT / "docs/coq.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_lines_that_coq_s_word_rests_on_are_those_that_run() -> None:
     """Those of the specification and the printer, and all files of which a function runs when a rule is printed."""
     sys.path.insert(0, str(ROOT))

@@ -39,6 +39,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.one_in(13)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_and_derivatives(name: str) -> None:
     ours, scipys = FUNCTIONS[name]
@@ -108,7 +109,7 @@ IDENTITIES = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_a_rule_by_an_identity_is_proved_and_its_wrong_twin_refuted(name: str) -> None:
     primal, tangent, domain = IDENTITIES[name]

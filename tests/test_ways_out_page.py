@@ -12,6 +12,7 @@ from .tutorial import ROOT, agrees
 _BLOCK = re.compile(r"```python\n(.*?)```\n\n(?:```text\n(.*?)```)?", re.DOTALL)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("page", "needs"), [("ways_out", "flatbuffers"), ("exports", "onnxruntime")])
 def test_the_page_prints_what_it_quotes(page: str, needs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(needs)

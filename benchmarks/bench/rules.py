@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchmarks.bench import of_layers
 from benchmarks.bench._figure import Figure, ratio
-from benchmarks.bench._subjects import LibraryOp, in_modules, of_reports, timed
+from benchmarks.bench._subjects import LibraryOp, in_module, in_modules, of_reports, timed
 from certgrad.obligations.certificate import PROOFS
 from certgrad.ops import registry
 
@@ -15,7 +16,7 @@ ORDINARY, LIBRARY = 1.0, 0.35
 def figures(short: bool) -> Iterator[Figure]:
     """Sums over all rules: of the audit, over those of `check_grads`."""
     ordinary = [*in_modules("examples.ordinary")]
-    rules = ordinary[::9] if short else [*ordinary, *of_reports("right")]
+    rules = [*in_module(of_layers), *(ordinary[::9] if short else [*ordinary, *of_reports("right")])]
     proved = [one for one in timed(rules) if one.verdict in PROOFS]
     slowest = max(proved, key=lambda one: one.ratio)
     left_out = len(rules) - len(proved)

@@ -20,7 +20,7 @@ from benchmarks.corpus.run import LIMIT, Results, can_run, run, sample
 from certgrad.errors import UsageError
 
 SCRATCH = ROOT / ".certgrad_cache" / "corpus"
-PAGE = ROOT / "reports" / "corpus.md"
+REPORTS = ROOT / "reports"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,9 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout whose certgrad is asked")
     parser.add_argument("--against", type=Path, help="a checkout whose results, found before, stand for the records")
     parser.add_argument("--results", type=Path, default=SCRATCH, help="the folder of what was found")
-    parser.add_argument("--accept", action="store_true", help="write what was found as the records, and the page")
+    parser.add_argument("--accept", action="store_true", help="write what was found as the records, and the pages")
     parser.add_argument("--known", action="store_true", help="run nothing: compare, or accept, what was found before")
-    parser.add_argument("--page", action="store_true", help="write the page of the records as they are")
+    parser.add_argument("--page", action="store_true", help="write the pages of the records as they are")
     parser.add_argument("--collect", action="store_true", help="write a row for each rule of this checkout without one")
     options = parser.parse_args(arguments)
     try:
@@ -96,11 +96,18 @@ def _report(every: Mapping[str, Entry], before: Mapping[str, Record], now: Mappi
 
 
 def _write(every: Mapping[str, Entry], found: Mapping[str, Record]) -> None:
-    from benchmarks.corpus.page import page
-
     kept = {id: found[id] for id in every if id in found}
     write(CORPUS / "records", kept.values())
-    PAGE.write_text(page(every, kept), "utf-8")
+    for name, text in pages(every, kept).items():
+        (REPORTS / name).write_text(text, "utf-8")
+
+
+def pages(every: Mapping[str, Entry], found: Mapping[str, Record]) -> dict[str, str]:
+    """The pages of the records, by the names of their files in `reports/`."""
+    from benchmarks.corpus.page import page
+    from benchmarks.corpus.views import views
+
+    return {"corpus.md": page(every, found), **views(every, found)}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -80,6 +81,56 @@ def _traps() -> Iterator[Entry]:
                     yield Entry(id=entry.id, where=entry.where, expected="wrong")
 
 
+class Table(NamedTuple):
+    """A table of rules in a module of `tests/obligations`: an expression in that module for each of its keys."""
+
+    module: str
+    name: str
+    rule: str
+    signature: str
+    """An expression too; empty for an op, which has its own."""
+    expected: Expected
+    without: tuple[str, ...] = ()
+    """Keys of rules that may be proved at the sizes at which they are right: tests say of them what is enough."""
+
+
+SAME = "'n -> n'"
+WORKED_OUT = "a platform at a size that is worked out"
+LEFT_OUT = ("a large size", "a threshold")
+TABLES = (
+    Table("conformance.test_what_happens", "SIZES", "scaled(SIZES[{}])", SAME, "wrong", LEFT_OUT),
+    Table("conformance.test_what_happens", "TRACED", "scaled(TRACED[{}])", SAME, "wrong"),
+    Table("conformance.test_what_happens", "STATE", "scaled(STATE[{}])", SAME, "wrong"),
+    Table("conformance.test_what_happens", "OTHER_PATHS", "scaled(OTHER_PATHS[{}])", SAME, "right"),
+    Table("conformance.test_ways", "QUESTIONS", "squares(QUESTIONS[{}])", "'n -> '", "wrong", (WORKED_OUT,)),
+    Table("conformance.test_plain_values", "WRONG", "WRONG[{}][0]", "WRONG[{}][1]", "wrong"),
+    Table("conformance.test_plain_values", "RIGHT", "RIGHT[{}][0]", "RIGHT[{}][1]", "right"),
+    Table("decide.test_related_rules", "OPEN", "OPEN[{}]", SAME, "wrong"),
+    Table("generality.test_ranks_between", "AT_RANK_TWO", "doubled_where(AT_RANK_TWO[{}])", "'*s -> *s'", "wrong"),
+    Table("generality.test_ranks_between", "AT_RANK_FIVE", "doubled_where(AT_RANK_FIVE[{}])", "'*s -> *s'", "wrong"),
+    Table("laws.test_roots_of_unity", "PAIRS", "PAIRS[{}][1]", "PAIRS[{}][0]", "right"),
+    Table("laws.test_roots_of_unity", "PAIRS", "PAIRS[{}][2]", "PAIRS[{}][0]", "wrong"),
+    Table("laws.test_spectral_powers", "WRONG", "rule(*WRONG[{}])", "'n n ->'", "wrong"),
+    Table("test_index_rules", "FREE", "by_jax(*FREE[{}])", "", "right"),
+    Table("test_traps_hypotheses", "VACUOUS", "VACUOUS[{}]", "", "wrong"),
+)
+
+
+def _tests() -> Iterator[Entry]:
+    for table in TABLES:
+        module = f"tests.obligations.{table.module}"
+        names = vars(importlib.import_module(module))
+        stem = table.module.rpartition(".")[2].removeprefix("test_")
+        for key in filter(lambda key: key not in table.without, names[table.name]):
+            rule, signature = (text.format(repr(key)) for text in (table.rule, table.signature))
+            yield Entry(
+                id=f"tests/{stem}:{table.name}: {key}/{table.expected}",
+                where=f"{module}:{rule}",
+                expected=table.expected,
+                signature=eval(signature, names) if signature else "",
+            )
+
+
 def _rules(source: str, target: str) -> Iterator[Entry]:
     """Rules as `certgrad audit` finds them; by their names those are wrong that say so."""
     from certgrad.rules._declaration import declaration_of
@@ -139,6 +190,7 @@ SOURCES: dict[str, Callable[[], Iterator[Entry]]] = {
     "models": _models,
     "ordinary": lambda: _modules("ordinary", "examples.ordinary"),
     "pairs": _pairs,
+    "tests": _tests,
     "traps": _traps,
     "wrong_ops": _wrong_ops,
 }

@@ -21,7 +21,7 @@ SOURCES = {
     "pairs": "right rules and wrong twins by a stranger: `benchmarks/pairs`",
     "traps": "what the calculus might get wrong: `tests/obligations`",
     "attacks": "wrong rules by strangers: `tests/attacks`",
-    "tests": "rules of tests",
+    "tests": "rules of tests: `tests/obligations`",
     "models": "models: `examples/models`",
     "library_models": "models of libraries: `benchmarks/library_models`",
     "libraries": "parts of libraries: `benchmarks/libraries`",
@@ -39,7 +39,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     id: str
     where: str
-    """`module:object`, or `folder/file.py:object`; what that is depends on the source (`subjects`)."""
+    """`module:object`, or `folder/file.py:object`; what that is depends on the source (`subjects`). Of tests the object
+    is an expression in the module."""
     expected: Expected = ""
     """Whether the rule is its function's derivative; empty where nobody decided that, or where it is none by intent."""
     twin: str = ""
@@ -82,7 +83,11 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     laws: list[str] = []
     """The rules of the calculus that the proof applied, or the lemmas of a graph."""
     reason: str = ""
-    """Why nothing definite came of it."""
+    """Why nothing definite came of it, or why it did not at more sizes."""
+    asks: list[str] = []
+    """What the certificate of a graph asks, in its words: they name lines and values, which trees do not."""
+    version: str = ""
+    """Of the library whose part it is."""
 
     @property
     def source(self) -> str:

@@ -28,19 +28,19 @@ def page(entries: Mapping[str, Entry], records: Mapping[str, Record]) -> str:
     inside = [e for e in entries.values() if not e.outside]
     outside = [e for e in entries.values() if e.outside]
     parts = [INTRODUCTION, f"{len(inside)} entries in the model, {len(outside)} outside of it."]
-    parts += ["## What came of them", _table(("source", "is", "entries", "verdicts"), _counts(inside, records))]
+    parts += ["## What came of them", table(("source", "is", "entries", "verdicts"), _counts(inside, records))]
     parts += ["## Wrong and proved", _listed(e for e in inside if e.id in records and wrongly_proved(e, records[e.id]))]
     parts += [
         "## Right and refuted",
         _listed(e for e in inside if e.id in records and wrongly_refuted(e, records[e.id])),
     ]
-    parts += ["## Open", OPEN, _table(("entry", "is", "verdict", "why"), _open(inside, records))]
+    parts += ["## Open", OPEN, table(("entry", "is", "verdict", "why"), _open(inside, records))]
     parts += ["## The slowest", "Seconds of the processor.", _slowest(inside, records)]
     if outside:
         parts += [
             "## Outside the model",
             "Code that is made to deceive: nothing is promised of it, and what is said of it is known.",
-            _table(("why", "entries", "verdicts"), _outside(outside, records)),
+            table(("why", "entries", "verdicts"), _outside(outside, records)),
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -92,7 +92,7 @@ def _slowest(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:
     rows = [
         (name, f"`{r.id}`", r.verdict, f"{r.seconds:.0f}") for name, of in groups for r in of[: SLOWEST // len(groups)]
     ]
-    return _table(("", "entry", "verdict", "seconds"), rows)
+    return table(("", "entry", "verdict", "seconds"), rows)
 
 
 def _outside(entries: Iterable[Entry], records: Mapping[str, Record]) -> list[tuple[str, ...]]:
@@ -102,6 +102,7 @@ def _outside(entries: Iterable[Entry], records: Mapping[str, Record]) -> list[tu
     return [(why, str(len(of)), _verdicts(of, records)) for why, of in sorted(groups.items())]
 
 
-def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """As Markdown."""
     lines = [header, tuple("---" for _ in header), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '∣') for cell in line)} |" for line in lines)

@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -144,11 +145,11 @@ def _declared(entry: Entry) -> Mapping[str, Any]:
 
 
 def _rule(entry: Entry) -> dict[str, Any]:
-    """A rule at what the row says of it."""
-    module, name = _module(entry)
-    found = module
-    for part in name.split("."):
-        found = getattr(found, part)
+    """What an expression in a module is: a rule at the signature that the row gives it, or an op, which has its own."""
+    name, _, expression = entry.where.partition(":")
+    found = eval(expression, vars(importlib.import_module(name)))
+    if not entry.signature:
+        return of_certificate(audit(found))
     return of_report(certgrad.check(found, entry.signature, domain=entry.domain, **entry.options))
 
 
@@ -203,8 +204,13 @@ def _part(entry: Entry) -> dict[str, Any]:
     with _kept(_certify, "certification") as certified:
         row = _certify.certified(module.PARTS.get(name), 60)
     found = [one.certificate for one in certified if str(one.certificate.verdict) == row["verdict"]]
-    verdict = {"verdict": row["verdict"], "reason": row["why"]}
+    verdict = {"verdict": row["verdict"], "reason": row["why"], "version": _version(entry)}
     return of_graph(found[-1]) | verdict | {"scope": [row["for"]]} if found else verdict
+
+
+def _version(entry: Entry) -> str:
+    (distribution, *_) = metadata.packages_distributions()[entry.needs]
+    return metadata.version(distribution)
 
 
 def of_graph(certificate: Any) -> dict[str, Any]:
@@ -215,6 +221,7 @@ def of_graph(certificate: Any) -> dict[str, Any]:
         "limits": list(certificate.dimensions),
         "laws": sorted({lemma.name for lemma in certificate.lemmas}),
         "reason": "; ".join(certificate.findings[:2]),
+        "asks": list(dict.fromkeys([*(h.text for h in certificate.hypotheses), *certificate.dimensions])),
     }
 
 

@@ -1,10 +1,9 @@
-"""One part: what came of it, as data."""
+"""One part: what comes of it."""
 
 from __future__ import annotations
 
 import re
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -13,9 +12,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from benchmarks.libraries import NO_ENTRY, REFUSED
 from benchmarks.libraries._part import Call, Part, abstract
-from benchmarks.statements import digests
-from certgrad.graph import GraphCertificate, trace
+from certgrad.graph import trace
 from certgrad.graph._certify import certification
 
 NOT_TRIED = "not tried"
@@ -26,27 +25,28 @@ class OutOfTime(BaseException):
     """An attempt took longer than its limit. No `except Exception` on the way stops it."""
 
 
-def certified(part: Part | None, seconds: int) -> dict[str, Any]:
-    """The row of a part: of the first attempt that is proved, or else of the last one that came to a verdict."""
+def certified(part: Part | None, seconds: int) -> dict[str, str]:
+    """The first attempt that is proved, or else the last one that came to a verdict: what it is `for`, and `why` not.
+
+    Of a part that is proved it says why it is not at more sizes; of one that JAX refuses, what JAX says.
+    """
     if part is None or part.why:
-        return {"verdict": NOT_TRIED, "why": part.why if part else "no entry", "seconds": 0.0}
-    start = time.process_time()
-    before: list[dict[str, Any]] = []
+        return {"for": "", "verdict": NOT_TRIED, "why": part.why if part else NO_ENTRY}
+    before: list[dict[str, str]] = []
     try:
         for claimed, call in part.attempts():
             row = {"for": claimed} | _attempt(call, seconds)
             if row["verdict"].startswith("proved"):
-                before, failed = [], before
-                return row | {"narrower": _said(failed), "seconds": time.process_time() - start}
+                return row | {"why": f"{before[-1]['for']}: {before[-1]['why']}" if before else ""}
             before.append(row)
     except Exception as error:
         before.append({"for": "", "verdict": FAILED, "why": _words(error)})
-    verdicts = [row for row in before if row["verdict"] != FAILED]
-    row = (verdicts or before)[-1] | {"narrower": _said(before[:-1]), "seconds": time.process_time() - start}
-    return row | {"jax": _refused_by_jax(part, seconds)}
+    row = next((row for row in reversed(before) if row["verdict"] != FAILED), before[-1])
+    refused = _refused_by_jax(part, seconds)
+    return row | ({"why": f"{REFUSED}: {refused}"} if refused else {})
 
 
-def _attempt(call: Call, seconds: int) -> dict[str, Any]:
+def _attempt(call: Call, seconds: int) -> dict[str, str]:
     try:
         with limit(seconds):
             found = certification(trace(call.fn, *call.specs)).certificate
@@ -56,9 +56,6 @@ def _attempt(call: Call, seconds: int) -> dict[str, Any]:
         return {"verdict": FAILED, "why": _words(error)}
     return {
         "verdict": str(found.verdict),
-        "specs": list(call.specs),
-        "asks": list(dict.fromkeys(_asks(found))),
-        "statements": digests((h.formula, h.tree) for h in found.hypotheses),
         "why": "; ".join(found.findings),
     }
 
@@ -111,15 +108,8 @@ def limit(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def _asks(found: GraphCertificate) -> list[str]:
-    return [h.text for h in found.hypotheses] + found.dimensions
-
-
-def _said(rows: list[dict[str, Any]]) -> list[str]:
-    """Why an attempt at more sizes did not do."""
-    return [f"{row['for']}: {row['why']}" for row in rows]
-
-
 def _words(error: Exception) -> str:
+    """Without folders, the shapes that it was traced at, and advice."""
     text = re.sub(r"/\S*/(?=[\w.-]+/[\w.-]+\.py)", "", " ".join(str(error).split()))
+    text = re.sub(r"JAX could not trace .*? as jax_enable_x64 is off\): (.*?)\. Call it once.*", r"\1", text)
     return f"{type(error).__name__}: {re.sub(r' at 0x[0-9a-f]+', '', text)}"[:600]

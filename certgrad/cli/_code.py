@@ -2,7 +2,7 @@
 
 import importlib.util
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +15,7 @@ from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
     from certgrad._plugins import Plugin
-    from certgrad.exhibits.data import Exhibit
-    from certgrad.obligations.certificate import Certificate
-    from certgrad.report.audited import Place
-    from certgrad.report.findings import Finding, Remark
+    from certgrad.report.findings import Finding
     from certgrad.rules._baseline import Looked
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._find import Found
@@ -33,56 +30,11 @@ class Limits:
     importing: float
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What came of one rule. `certificate` is None if it was not audited, or all its findings are ignored."""
-
-    name: str
-    place: "Place"
-    certificate: "Certificate | None"
-    seconds: float
-    reproduction: str
-    remarks: "tuple[Remark, ...]"
-    notes: tuple[str, ...]
-    inferred: str = ""
-    """The declaration that it was audited with, as TOML, where nobody made one."""
-    ignored: tuple[str, ...] = ()
-    """The codes of its obligations, where all of them are ignored and there is no certificate."""
-    of: str = ""
-    """The rule that this is the rule of."""
-    exhibit: "Exhibit | None" = None
-    """What a page shows of it, where that was asked for."""
-
-    @property
-    def file(self) -> str:
-        """The file that it is in, in full."""
-        return self.place.file
-
-    @property
-    def named(self) -> str:
-        """Its name, and file and line."""
-        return f"{self.name} ({self.place.shown})" if self.place.shown else self.name
-
-    @property
-    def missing(self) -> bool:
-        """It is a rule, and no module that does not import, and could not be audited."""
-        from certgrad.report.findings import UNSEEN
-
-        return self.certificate is None and ":" in self.name and any(r.code in UNSEEN for r in self.remarks)
-
-    @property
-    def findings(self) -> "list[Finding]":
-        """What is not proved, and what is remarked."""
-        from certgrad.report.findings import findings_of
-
-        return findings_of(self.name, self.certificate, self.remarks)
-
-
 @dataclass
 class Code:
     """What came of the code targets."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: "list[RuleResult]" = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     """What the targets mean: modules and objects."""
     files: list[str] = field(default_factory=list)
@@ -217,9 +169,7 @@ def audit(
         out.names += one.names
         out.files += one.files
         out.of_target[one.target] = [rule.name for rule in one.rules]
-    out.rules = [
-        rule for name in dict.fromkeys([*every, *results]) if name in results for rule in rules_of(results[name])
-    ]
+    out.rules = [rule for name in dict.fromkeys([*every, *results]) if name in results for rule in results[name].each]
     if cache is not None and results:
         _library.tidy_cache(cache, next((r.cache_problem for r in results.values() if r.cache_problem), ""))
     if interrupted:
@@ -228,74 +178,29 @@ def audit(
     return out
 
 
-def rules_of(result: "RuleResult") -> list[Rule]:
-    """What a process says of a rule, and of the rule of it."""
-    from certgrad.report import json
-
-    first = rule_of(result)
-    if not result.second:
-        return [first]
-    second = json.decode(result.second)
-    reproduction = result.second_reproduction
-    own = replace(first, name=second.op, certificate=second, reproduction=reproduction, remarks=(), notes=(), seconds=0)
-    return [first, replace(own, of=first.name, exhibit=None)]
-
-
-def rule_of(result: "RuleResult") -> Rule:
-    """What a process says of a rule."""
-    from certgrad.report import json
-
-    certificate = json.decode(result.certificate) if result.certificate else None
-    ignored = tuple(certificate.ignored or ()) if certificate is not None and not certificate.claims else ()
-    return Rule(
-        result.name,
-        _place(result.where, result.file),
-        certificate if certificate and certificate.claims else None,
-        result.seconds,
-        result.reproduction,
-        tuple(result.remarks),
-        tuple(result.notes),
-        result.inferred,
-        ignored,
-        exhibit=_library.decoded(result.exhibit),
-    )
-
-
-def _place(where: str, file: str) -> "Place":
-    """Where a rule is, with the file as it is named from here."""
-    from certgrad.report.audited import Place
-
-    line = where.rpartition(":")[2]
-    if file in ("", "?") or not line.isdigit():
-        return Place()
-    return Place(file, int(line), f"{_shown(file)}:{line}")
-
-
 def by_file(code: Code) -> list[str]:
     """For each file how many rules it has, and which of them were left out. Nothing after an interruption."""
+    from certgrad.report.audited import from_here
+
     if code.interrupted:
         return []
-    files = dict.fromkeys([*code.files, *(rule.file for rule in code.rules if ":" in rule.name)])
+    placed = [(rule, rule.place.file) for rule in code.rules]
+    files = dict.fromkeys([*code.files, *(file for rule, file in placed if ":" in rule.name)])
     lines, without = [], 0
     for file in filter(None, files):
-        rules = [rule for rule in code.rules if rule.file == file and not rule.of]
+        rules = [rule for rule, its_file in placed if its_file == file and not rule.of]
         left = [rule.name.partition(":")[2] for rule in rules if rule.missing]
         if not rules:
             without += 1
             continue
         count = len(rules) - len(left)
         audited = "all" if not left and count > 1 else str(count)
-        text = f"{_shown(file)}: {counted(len(rules), 'rule')} found, {audited} audited"
+        text = f"{from_here(file)}: {counted(len(rules), 'rule')} found, {audited} audited"
         lines.append(text + (f"; left out: {', '.join(left)}" if left else ""))
     if without:
         other = " other" if lines else ""
         lines.append(f"no derivative rule in {counted(without, f'{other} file'.strip())}")
     return lines
-
-
-def _shown(file: str) -> str:
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
 
 
 def counted(number: int, word: str) -> str:

@@ -59,7 +59,7 @@ Timeout = Annotated[
         min=0.1,
         metavar="SECONDS",
         envvar="CERTGRAD_TIMEOUT",
-        help="For the audit of one rule in code; it is left out if it takes longer. 600 if nothing else is configured.",
+        help="Of the processor, for the audit of one rule in code: what is open then is unproved. Usually 20.",
         show_default=False,
     ),
 ]

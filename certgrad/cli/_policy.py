@@ -8,7 +8,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from certgrad.cli._code import Code, Rule
+import msgspec
+
+from certgrad.cli import _library
+from certgrad.cli._code import Code
 from certgrad.cli._select import Selection
 from certgrad.obligations.certificate import HOLDS, ORDER, VerdictName, fails
 from certgrad.report.audited import Audited, Remarked
@@ -17,6 +20,7 @@ from certgrad.report.findings import ERRORS
 if TYPE_CHECKING:
     from certgrad.report.findings import Finding
     from certgrad.rules._configuration import Configuration
+    from certgrad.rules._worker import RuleResult
 
 
 @dataclass(frozen=True)
@@ -35,21 +39,21 @@ class Judged:
     """The verdicts to fail on."""
 
 
-def selected(code: Code, selection: Selection, configuration: "Configuration") -> list[Rule]:
+def selected(code: Code, selection: Selection, configuration: "Configuration") -> "list[RuleResult]":
     """The rules without what is ignored by path, or not selected."""
     out = []
     for rule in code.rules:
-        dropped = configuration.ignored_in(rule.file)
+        dropped = configuration.ignored_in(rule.place.file)
         own = replace(selection, ignore=replace(selection.ignore, codes=(*selection.ignore.codes, *dropped)))
         certificate = own.narrow(rule.certificate) if rule.certificate else None
-        remarks = tuple(r for r in rule.remarks if not own.ignore.matches_code(r.code))
-        ignored = tuple(own.ignored(rule.certificate)) if rule.certificate else rule.ignored
-        out.append(replace(rule, certificate=certificate, remarks=remarks, ignored=ignored))
+        remarks = [r for r in rule.remarks if not own.ignore.matches_code(r.code)]
+        ignored = list(own.ignored(rule.certificate)) if rule.certificate else rule.ignored
+        out.append(msgspec.structs.replace(rule, certificate=certificate, remarks=remarks, ignored=ignored))
     return out
 
 
 def judge(
-    rules: Iterable[Rule],
+    rules: "Iterable[RuleResult]",
     library: Sequence[Audited],
     baseline: "Collection[Finding]",
     *,
@@ -70,9 +74,9 @@ def judge(
         known = {f.code for f in rule.findings if f in baseline}
         covered += len(known)
         if rule.certificate is not None:
-            audited.append(
-                Audited(rule.certificate, rule.seconds, rule.reproduction, rule.place, frozenset(known), rule.exhibit)
-            )
+            exhibit = _library.decoded(rule.exhibit)
+            own = rule.certificate, rule.seconds, rule.reproduction, rule.place
+            audited.append(Audited(*own, frozenset(known), exhibit))
             claims = [c for c in rule.certificate.claims if c.code not in known]
             failed = failed or any(fails(c, verdicts) for c in claims)
         said = [

@@ -49,7 +49,7 @@ def baseline(
     with _console.watching(shown=True) as watch:
         asked = (configuration.conformance, configuration.jobs, watch, configuration.cache_folder)
         audit = _code.audit(code, _code.limits(configuration), *asked, configuration.order).whole()
-    found = {f for rule in audit.rules for f in rule.findings if configuration.wants(f.code, rule.file)}
+    found = {f for rule in audit.rules for f in rule.findings if configuration.wants(f.code, rule.place.file)}
     stale = set(_baseline.stale(before, found, audit.looked))
     after = before - stale if prune else (before - stale) | found
     _baseline.write(file, after)

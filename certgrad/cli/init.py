@@ -13,7 +13,7 @@ from certgrad.errors import UsageError
 from certgrad.process.files import write_atomically
 
 if TYPE_CHECKING:
-    from certgrad.cli._code import Rule
+    from certgrad.rules._worker import RuleResult
 
 SECONDS = 40.0
 """For looking at the rules. What is not reached then is left to `certgrad audit`."""
@@ -80,14 +80,14 @@ def _check_place(folder: Path, root: Path | None) -> None:
         )
 
 
-def _looked_at(targets: Sequence[str]) -> "tuple[list[Rule], int]":
+def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], int]":
     """What comes of the rules in a short time, and how many there are. Raises UsageError where no target imports."""
     from certgrad.rules._crew import audit_targets
     from certgrad.rules._isolated import Budget
     from certgrad.rules._worker import Failure, RuleResult, Seen
 
     started = time.monotonic()
-    rules: dict[str, Rule] = {}
+    rules: dict[str, RuleResult] = {}
     order: list[str] = []
     problems: list[str] = []
     budget = Budget(importing=SECONDS / 2, auditing=SECONDS / 2)
@@ -98,7 +98,7 @@ def _looked_at(targets: Sequence[str]) -> "tuple[list[Rule], int]":
                     order += [rule.name for rule in event.rules]
                     watch.more(len(event.rules))
                 case RuleResult():
-                    rules[event.name] = _code.rule_of(event)
+                    rules[event.name] = event
                     watch.finished()
                 case Failure():
                     problems.append(event.message)
@@ -112,12 +112,12 @@ def _looked_at(targets: Sequence[str]) -> "tuple[list[Rule], int]":
     return [rules[name] for name in every if name in rules], len(every)
 
 
-def _unsigned(rules: "Sequence[Rule]") -> list[str]:
+def _unsigned(rules: "Sequence[RuleResult]") -> list[str]:
     """The rules for which no shapes were found."""
     return [r.name for r in rules if r.missing and any("no signature is declared" in m.text for m in r.remarks)]
 
 
-def _show_first(rules: "Sequence[Rule]") -> None:
+def _show_first(rules: "Sequence[RuleResult]") -> None:
     """The first refutation, if there is one."""
     from certgrad.report.audited import findings_of
     from certgrad.report.text import block

@@ -22,6 +22,7 @@ from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Node, Ref
 from certgrad.obligations.tracing.jax_internals import kind_of, program_of, symbols, wide_floats
+from certgrad.signatures.sizes import Size
 
 Name = Literal["forward", "value_and_grad", "vjp"]
 
@@ -201,8 +202,8 @@ def _axes(certified: Certification, fixed: Mapping[str, int]) -> dict[str, tuple
     found: dict[str, tuple[int, int]] = {}
     for k, argument in enumerate(certified.traced.specs.arguments):
         for axis, dim in enumerate(argument.spec.dims):
-            if (name := getattr(dim, "text", "")).isidentifier() and name not in fixed:
-                found.setdefault(name, (k, axis))
+            if isinstance(dim, Size) and dim.name is not None and dim.name not in fixed:
+                found.setdefault(dim.name, (k, axis))
     missing = [d for d in certified.traced.specs.dims if d not in fixed and d not in found]
     if missing:
         raise UsageError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -12,14 +12,15 @@ import numpy as np
 from certgrad.graph._induction import Induction
 from certgrad.graph._numbers import IDEAL, OwnNumbers
 from certgrad.graph._run import Key, Run
-from certgrad.graph._satisfiable import Asked
+from certgrad.graph._satisfiable import UNCOMPILED, Asked, in_floats
 from certgrad.graph.certificate import AtArrays
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.places import Counted, Question, question
 from certgrad.hypotheses.text import SIGNS
 from certgrad.hypotheses.tree import arrays as named
 from certgrad.obligations.floats import compute
-from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
+from certgrad.obligations.tracing.jax_internals import computed_by, jaxpr_of, wide_floats
+from certgrad.obligations.tracing.jax_internals._operations import operations
 
 
 def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
@@ -37,13 +38,21 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
 
     try:
         with wide_floats(traced.specs.wide), jax.debug_nans(False), jax.debug_infs(False):
-            kept, taken = jax.jit(values)(*given)
+            kept, taken = _computed(values, given)
     except Exception as error:  # whatever the user's program raises where it runs: it was only traced until now
         unknown = f"where it runs at them, it raises {type(error).__name__}"
         return [AtArrays(places=0, failing=0, unknown=unknown) for _ in induction.asked]
     table = dict(zip(wanted, kept, strict=True)), dict(zip(places, taken, strict=True))
     with wide_floats(), jax.debug_nans(False), jax.debug_infs(False):
         return [_evaluated(asked, keys, table, sizes) for asked, keys in zip(induction.asked, read, strict=True)]
+
+
+def _computed(values: Callable[..., Any], given: Sequence[Any]) -> Any:
+    """What a function gives at arrays: by numpy if it takes few operations, else compiled."""
+    program, form = jax.make_jaxpr(values, return_shape=True)(*given)
+    few = operations(jaxpr_of(program)) <= UNCOMPILED
+    found = in_floats(program, given, jax.jit(jax.extend.core.jaxpr_as_fun(program)), few)
+    return jax.tree.unflatten(jax.tree.structure(form), found)
 
 
 def _evaluated(asked: Asked, keys: Mapping[str, Key], table: Any, sizes: Mapping[str, int]) -> AtArrays:

@@ -13,9 +13,10 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.obligations.generality.decisions import rendering
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.tracing.jax_internals import serialised_all, wide_floats
+from certgrad.signatures.sizes import Size
 
 
-def rules_are_those_of_lemmas(induction: Induction, other: TracedGraph, fixed: Mapping[str, str]) -> bool:
+def rules_are_those_of_lemmas(induction: Induction, other: TracedGraph, fixed: Mapping[str, Size]) -> bool:
     """The rules of every node of `other`, the same graph at the sizes `fixed`, trace to the programs of the lemmas.
 
     Then the lemmas, which are about all sizes, are about what runs there. False where that is not seen.
@@ -36,7 +37,7 @@ def rules_are_those_of_lemmas(induction: Induction, other: TracedGraph, fixed: M
     return True
 
 
-def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, str]) -> bool:
+def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -> bool:
     operation, instance = judgement.operation, judgement.instance
     programs = instance.proof.programs
     sizes = {mine: fixed.get(str(size)) for mine, size in instance.sizes.items()}

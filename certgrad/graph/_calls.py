@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from certgrad._subject import Subject
-from certgrad.graph._cases import OneProgram
+from certgrad.graph._cases import OneProgram, program_text
 from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.conformance import Conformance, Difference, State, unlike
@@ -28,6 +28,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 from certgrad.obligations.tracing.jax_internals._operations import operations
 from certgrad.process.threads import ALONE
+from certgrad.signatures.sizes import whole
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
 """The sizes of the dimensions in a call: the first at which the function is the program that was traced."""
@@ -72,7 +73,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
     It is called at the arrays that were given as specs, or at drawn ones.
     """
     if why := uncalled(traced):
-        return Conformance((f"not compared with calls: {why}",))
+        return Conformance((f"not compared with calls: {why}",), _traced_again(traced))
     sizes = _place(traced)
     done: list[str] = []
     refused: list[str] = []
@@ -95,10 +96,18 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
     return Conformance((*said, *refused))
 
 
+def _traced_again(traced: TracedGraph) -> Difference | None:
+    """How a function that changes what outlives a trace of it is another program in the next one."""
+    if not traced.changes or program_text(traced.retraced({}).program, {}) == program_text(traced.program, {}):
+        return None
+    text = f"a trace changes {traced.changes}, which outlives it, and the next one gives another program"
+    return Difference((), text, {}, anywhere=True)
+
+
 def _place(traced: TracedGraph) -> dict[str, int]:
     rows = [dict(zip(traced.ir.dims, cycle(row), strict=False)) for row in PLACES]
     programs = OneProgram(traced.program)
-    return next((s for s in rows if not answered_otherwise(programs, {d: str(n) for d, n in s.items()})), rows[0])
+    return next((s for s in rows if not answered_otherwise(programs, {d: whole(n) for d, n in s.items()})), rows[0])
 
 
 def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
@@ -118,7 +127,7 @@ def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtyp
 
 def _drawn(subject: Subject, sizes: Mapping[str, int]) -> list[np.ndarray] | None:
     instance = family(subject, subject.cases[0]).prove[0]
-    shapes = instance.shapes({n: str(v) for n, v in sizes.items()})
+    shapes = instance.shapes({n: whole(v) for n, v in sizes.items()})
     return arguments(subject, instance, shapes, seeded(subject.name, "a call", str(instance.inputs), str(sizes)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.obligations.generality.decisions import Fixed, Sample, answered_otherwise, contrary, rendering
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.tracing.jax_internals import Program, serialised
+from certgrad.signatures.sizes import ONE, Size, named, whole
 
 CASES = 24
 
@@ -52,26 +52,21 @@ def contrary_cases(programs: Programs | OneProgram, fixed: Fixed, everything: bo
 
 
 def _simplified(fixed: Fixed) -> Fixed:
-    simple = {d: re.sub(r"^\((\w+)\)$", r"\1", re.sub(r"\b1\*", "", v)) for d, v in fixed.items()}
+    simple = {d: v.simplified for d, v in fixed.items()}
     return Sample(simple, fixed.question) if isinstance(fixed, Sample) else simple
 
 
-def shown(fixed: Fixed, names: Mapping[str, str] | None = None) -> str:
-    """A case in words, over other names for the dimensions."""
-    table = names or {}
+def shown(fixed: Fixed) -> str:
+    """A case in words."""
 
-    def renamed(text: str) -> str:
-        return re.sub(r"[A-Za-z_]\w*", lambda m: table.get(m[0], m[0]), text)
-
-    def equation(d: str, v: str) -> str:
-        alone = re.compile(rf"\b{re.escape(d)}\b")
-        if not alone.search(v):
-            return f"{renamed(d)} = {renamed(v)}"
-        other = next(j for j in ("j", "i", f"{d}_") if j not in (renamed(d), *fixed))  # of a residue class
-        return f"{renamed(d)} = {alone.sub(other, v)} for some {other}"
+    def equation(d: str, v: Size) -> str:
+        if d not in v.names:
+            return f"{d} = {v}"
+        other = next(j for j in ("j", "i", f"{d}_") if j not in (d, *fixed))  # of a residue class
+        return f"{d} = {v.renamed({d: other})} for some {other}"
 
     if isinstance(fixed, Sample):  # what is not so at some of these sizes is said of none
-        return renamed(fixed.question)
+        return fixed.question
     return " and ".join(equation(d, v) for d, v in sorted(fixed.items()))
 
 
@@ -87,11 +82,11 @@ def other_programs(
     without it, no rule is code of users: then nothing is traced again for what was never asked.
     """
     names = traced.ir.dims
-    queue: list[Fixed] = [dict.fromkeys(names, "1")] if names else []
-    apart: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: "1"} for n in names] for one in queue}
+    queue: list[Fixed] = [dict.fromkeys(names, ONE)] if names else []
+    apart: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in queue}
     if len(names) > 1:
-        queue.append(dict.fromkeys(names[1:], names[0]))
-        apart[str(sorted(queue[-1].items()))] = [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
+        queue.append(dict.fromkeys(names[1:], named(names[0])))
+        apart[str(sorted(queue[-1].items()))] = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
     if runs_the_same is None:
         queue = [one for one in queue if answered_otherwise(OneProgram(traced.program), one)]
     cases, questions = contrary_cases(OneProgram(traced.program), {}, everything=False)
@@ -126,10 +121,10 @@ def other_programs(
 
 def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
     """One size that is 1, or two that are equal, with one more that is, or two more that are."""
-    left = [n for n in names if n not in fixed and n not in fixed.values()]
-    if len(fixed) > 1 or not all(v == "1" or v in names for v in fixed.values()):
+    left = [n for n in names if n not in fixed and named(n) not in fixed.values()]
+    if len(fixed) > 1 or not all(v == ONE or v.name in names for v in fixed.values()):
         return []
-    more: list[Fixed] = [{n: "1"} for n in left] + [{b: a} for k, a in enumerate(left) for b in left[k + 1 :]]
+    more: list[Fixed] = [{n: ONE} for n in left] + [{b: named(a)} for k, a in enumerate(left) for b in left[k + 1 :]]
     return [{**fixed, **one} for one in more]
 
 
@@ -140,7 +135,7 @@ def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
     one of the first on its own.
     """
     for start, step in ((5, 2), (8, 3)) if traced.ir.dims else ():
-        fixed: Fixed = {d: str(start + step * k) for k, d in enumerate(traced.ir.dims)}
+        fixed: Fixed = {d: whole(start + step * k) for k, d in enumerate(traced.ir.dims)}
         try:
             other = traced.retraced(fixed)
         except CertgradError:
@@ -155,11 +150,11 @@ def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:
     If sizes of 1 are all that makes it another one, as they are for JAX's own code, the others are left open.
     Raises TraceError.
     """
-    numbers: Fixed = {d: str(n) for d, n in sizes.items()}
+    numbers: Fixed = {d: whole(n) for d, n in sizes.items()}
     there = traced.retraced(numbers)
     if _is(traced, there, numbers):
         return None
-    ones: Fixed = {d: n for d, n in numbers.items() if n == "1"}
+    ones: Fixed = {d: n for d, n in numbers.items() if n == ONE}
     if ones and ones != numbers:
         open_ = traced.retraced(ones)
         if _is(open_, there, numbers):

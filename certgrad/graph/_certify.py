@@ -39,6 +39,7 @@ from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import versions
 from certgrad.process.threads import without_collection
+from certgrad.signatures.sizes import Size
 
 LARGE = ". Each takes long at these sizes: with the batch left open, as in `n 3 64 64`, more are tried"
 CERTIFIED_TOO = "Where {}, the function is another program than this graph. That one was certified too."
@@ -326,7 +327,7 @@ def _said(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:
                 inside[here] = values.inside(values.traced.nodes[node], body)
             values = inside[here]
         read = {name: values.of(ref) for name, ref in asked.arguments.items() if name in h.of}
-        sizes = {mine: fixed.get(size, size) for mine, size in _rendered(asked.own_sizes, fixed)}
+        sizes = {mine: str(fixed.get(size, size)) for mine, size in _rendered(asked.own_sizes, fixed)}
         out.append((h.text, (at_sizes(h.tree, sizes), tuple(sorted(read.items())))))
     return out
 
@@ -335,7 +336,7 @@ def _rendered(sizes: Mapping[str, Any], fixed: Fixed) -> list[tuple[str, str]]:
     return [(mine, rendering(fixed)(size)) for mine, size in sizes.items()]
 
 
-def _runs_the_same(induction: Induction, graph: TracedGraph, fixed: Mapping[str, str]) -> bool:
+def _runs_the_same(induction: Induction, graph: TracedGraph, fixed: Mapping[str, Size]) -> bool:
     """A graph of the same program runs the same rules as well, where any are code of their own."""
     return not _has_rules(graph) or rules_are_those_of_lemmas(induction, graph, fixed)
 

@@ -19,6 +19,7 @@ from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._shape_rules import Rule, rule_for, rules_for
 from certgrad.obligations.tracing.jax_internals import DimExpr, Program, inner_program, is_dropped, is_literal, symbols
+from certgrad.signatures.sizes import Size
 
 DIMS = ("n", "m", "k", "l", "p", "q")
 INLINED = frozenset("jit pjit closed_call core_call checkpoint remat remat2 composite custom_vmap_call".split())
@@ -63,7 +64,7 @@ class Family:
         """Shapes and parameters: equal for nodes of one family alone."""
         return structure(self.shapes), _key(self.bound)
 
-    def at(self, fixed: Mapping[str, str]) -> Family:
+    def at(self, fixed: Mapping[str, Size]) -> Family:
         """The family with some sizes set to numbers, to each other or to expressions."""
         table = _jaxpr.dimension_table(list(self.sizes), fixed)
         shapes = tuple(tuple(_jaxpr.replaced(d, table) for d in s) for s in self.shapes)

@@ -206,7 +206,7 @@ class Induction:
         for k, sign in enumerate(judgement.signs):
             self.signs[node.id, k] = sign
         operation = judgement.operation
-        if not any(real) and not any(o.real for o in node.outputs):
+        if equation.without_reals:
             return self.plain(node, "constant", node.name)
         self.judged[node.id] = judgement
         lemma = judgement.instance.proof.lemma
@@ -225,7 +225,7 @@ class Induction:
         names, domain, title = described
         operation = Operation(equation, names, active, domain, title, resting=node.id in self.resting)
         lemmas = self.shared.lemmas
-        if not any(real) and not any(o.real for o in node.outputs):
+        if equation.without_reals:
             if not all(kind_of(v.aval.dtype) in "fib" for v in (*equation.variables, *equation.eqn.outvars)):
                 return Judgement(operation, Instance(lemmas.nothing(operation), {}))
             instance = lemmas.of(_with_signs(operation, signs))

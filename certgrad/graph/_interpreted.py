@@ -7,9 +7,8 @@ from dataclasses import replace
 from certgrad.graph import _bounds
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY
-from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.polynomials import Poly

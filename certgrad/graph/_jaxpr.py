@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -24,7 +23,6 @@ import certgrad
 from certgrad.graph._numbers import Numbers, OwnNumbers
 from certgrad.graph.ir import ArrayType, Literal
 from certgrad.jaxpr.linear import LINEAR
-from certgrad.obligations.generality.instances import evaluate_size
 from certgrad.obligations.tracing.jax_internals import (
     DimExpr,
     Program,
@@ -39,9 +37,9 @@ from certgrad.obligations.tracing.jax_internals import (
     symbols,
 )
 from certgrad.process.threads import Kept
+from certgrad.signatures.sizes import Size, parse_size
 
 Dims = Mapping[str, Any]
-_OPERATIONS = ("floordiv", "mod", "max", "min")
 _PACKAGE = str(Path(certgrad.__file__).parent) + os.sep
 _OPS = f"{_PACKAGE}ops{os.sep}"
 _TRACE = f"{_PACKAGE}graph{os.sep}_trace.py"
@@ -82,6 +80,11 @@ class Equation:
         """Whether each of `variables` is real; None for booleans, of which no sign is known."""
         kinds = [kind_of(v.aval.dtype) for v in self.variables]
         return [None if kind == "b" else kind == "f" for kind in kinds]
+
+    @cached_property
+    def without_reals(self) -> bool:
+        """None of its operands and outputs is real."""
+        return not any(self.real) and not any(out.real for out in self.output_types)
 
     @cached_property
     def operand_types(self) -> list[ArrayType]:
@@ -272,17 +275,17 @@ def called_name(program: Program) -> str:
 def dims_in(value: Any) -> list[str]:
     """The names of the dimension variables in a dimension, a shape or a parameter, in order of appearance."""
     if isinstance(value, DimExpr):
-        return list(dict.fromkeys(n for n in re.findall(r"[A-Za-z_]\w*", str(value)) if n not in _OPERATIONS))
+        return list(parse_size(value).names)
     if isinstance(value, tuple | list):
         return list(dict.fromkeys(n for v in value for n in dims_in(v)))
     return []
 
 
-def dimension_table(names: Sequence[str], fixed: Mapping[str, str]) -> dict[str, Any]:
-    """A fresh symbol for each dimension; those in `fixed` are what their expressions say: `1`, `n`, `2*n`."""
-    used = [n for text in fixed.values() for n in re.findall(r"[A-Za-z_]\w*", text)]
+def dimension_table(names: Sequence[str], fixed: Mapping[str, Size]) -> dict[str, Any]:
+    """A fresh symbol for each dimension; those in `fixed` are what their sizes say: `1`, `n`, `2*n`."""
+    used = [n for size in fixed.values() for n in size.names]
     table: dict[str, Any] = dict(symbols(list(dict.fromkeys([*(n for n in names if n not in fixed), *used]))))
-    return table | {n: evaluate_size(text, table) for n, text in fixed.items()}
+    return table | {n: size.evaluate(table) for n, size in fixed.items()}
 
 
 def is_positive(size: Any) -> bool:

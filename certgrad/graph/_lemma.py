@@ -7,12 +7,10 @@ from typing import Any
 
 from certgrad.graph import _jaxpr
 from certgrad.graph._family import Family, families_of, is_symbolic, structure
-from certgrad.graph._jaxpr import Equation
+from certgrad.graph._jaxpr import Equation, bytes_of
 from certgrad.graph._rules import ActiveShapes
 from certgrad.obligations.generality.decisions import Fixed
-from certgrad.obligations.tracing.jax_internals import (
-    wide_floats,
-)
+from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
 
 from ._interpreted import output_signs
@@ -39,6 +37,25 @@ _same = Kept()
 """Whether JAX's rules are those of the lemma at the sizes of a node."""
 
 
+_instances = Kept()
+"""The lemmas at nodes of JAX's own primitives whose sizes are numbers, by all that such a node is."""
+
+
+def _at_numbers(equation: Equation) -> Any:
+    """What tells an equation apart, for all threads and graphs; nothing where it has symbolic sizes or a program."""
+    atoms = (*equation.eqn.invars, *equation.eqn.outvars)
+    if equation.holds_program or any(is_symbolic(d) for v in atoms for d in getattr(v.aval, "shape", ())):
+        return None
+    slots = {v: k for k, v in enumerate(equation.variables)}
+    reads = (slots[v] if not is_literal(v) else bytes_of(v.val) for v in equation.eqn.invars)
+    key = equation.primitives, equation.wide, *reads, *(v.aval for v in atoms), *equation.eqn.params.items()
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
 class Lemmas:
     """All lemmas of one certification, each proved once."""
 
@@ -56,8 +73,14 @@ class Lemmas:
         key = o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.resting, o.search
         found = self.instances.get(key)
         if found is None:
-            with wide_floats(operation.equation.wide):
-                found = self.instances[key] = self._instance(operation)
+            known = (self.rules, at_numbers, *key[1:]) if (at_numbers := _at_numbers(o.equation)) else None
+            found = None if known is None else _instances.table.get(known)
+            if found is None:
+                with wide_floats(operation.equation.wide):
+                    found = self._instance(operation)
+            if known is not None:
+                _instances.table[known] = found
+            self.instances[key] = found
         return found
 
     def _instance(self, operation: Operation) -> Instance:

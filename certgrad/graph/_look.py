@@ -27,19 +27,20 @@ from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.conformance import most_entries
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.tracing.jax_internals import from_library, jaxpr_of, kind_of, wide_floats
+from certgrad.signatures.sizes import Size, parse_size
 
 DRAWS = range(2)
 LARGEST = 10_000
 """A rule is not looked at where an array of it has more entries: a ball for each takes long."""
 
 
-def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, str]) -> list[str]:
+def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, Size]) -> list[str]:
     """What fails of the rules in a graph that JAX did not write, `there` at sizes that are numbers: `fixed`."""
     return list(dict.fromkeys(_defects(induction, there, fixed, {})))
 
 
 def _defects(
-    induction: Induction, there: TracedGraph, fixed: Mapping[str, str], known: dict[Any, str]
+    induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], known: dict[Any, str]
 ) -> Iterator[str]:
     nodes = induction.traced.nodes
     rules = {k for k, equation in there.equations.items() if equation.name.startswith("custom_")}
@@ -65,16 +66,16 @@ def _is_own(equation: Equation, title: str) -> bool:
     return not all(from_library(str(getattr(info, "func_filename", ""))) for info in infos)
 
 
-def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, str]) -> str:
+def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -> str:
     """A point at which a lemma fails inside its own hypotheses, and how; nothing where none is found.
 
     A lemma that takes for granted how its arguments move is about no point alone.
     """
     operation, lemma = replace(judgement.operation, equation=equation), judgement.instance.proof.lemma
-    sizes = {mine: fixed.get(str(size), str(size)) for mine, size in judgement.instance.sizes.items()}
+    sizes = {mine: parse_size(size).at(fixed).value for mine, size in judgement.instance.sizes.items()}
     kinds = [KINDS.get(kind_of(v.aval.dtype), "") for v in equation.variables]
     shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
-    whole = all(n.isdigit() for n in (*sizes.values(), *(str(n) for s in shapes for n in s)))
+    whole = None not in sizes.values() and all(isinstance(n, int) for s in shapes for n in s)
     of_points = lemma.verdict in HOLDS and not operation.still and not operation.resting
     if not of_points or not whole or not all(kinds) or any(prod(map(int, s)) > LARGEST for s in shapes):
         return ""
@@ -87,7 +88,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, str])
     if any(most_entries(program) > LARGEST for program in found.all().values()):
         return ""
     programs = verify.Programs(found.forward, found.jvp, found.vjp, found.primal, shapes, found.out_shapes)
-    shape = verify.Shape({mine: int(n) for mine, n in sizes.items()}, {}, shapes)
+    shape = verify.Shape({mine: n for mine, n in sizes.items() if n is not None}, {}, shapes)
     rng = seeded(lemma.digest, "a last look")
     failed = verify.failing(asked, shape, programs, DRAWS, rng)
     return "" if failed is None else f"{failed[1]} ({failed[0]})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -26,6 +25,7 @@ from certgrad.obligations.tracing.jax_internals import (
     kind_of,
     wide_floats,
 )
+from certgrad.signatures.sizes import parse_size
 
 _NAMES = ("x", "y", "z", "w")
 
@@ -73,7 +73,8 @@ def canonical(names: Sequence[str]) -> dict[str, str]:
 
 
 def with_renamed(value: Any, table: Mapping[str, str]) -> str:
-    return re.sub(r"[A-Za-z_]\w*", lambda m: table.get(m[0], m[0]), str(value))
+    """A dimension as JAX writes it, over other names."""
+    return parse_size(value).renamed(table).spaced if isinstance(value, _jaxpr.DimExpr) else str(value)
 
 
 def operation_key(operation: Operation) -> Any:
@@ -149,7 +150,8 @@ def _traced_where(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ..
     """Where the active arguments move, and no others, and the outputs are used that are said to be."""
     equation = operation.equation
     shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
-    return trace_rules(node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide)
+    where = operation.title or equation.name
+    return trace_rules(node_rules(equation, shapes, run), shapes, 0, where, equation.wide, together=True)
 
 
 def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Iterator[Operation]:

@@ -20,6 +20,7 @@ from certgrad.hypotheses.text import text
 from certgrad.hypotheses.tree import Statement, encode
 from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.readings import as_stored, refused, rounded_in, why_refused
 from certgrad.obligations.auditing.redundant import not_implied
@@ -27,7 +28,6 @@ from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName,
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.problem import Problem, Programs, build
 from certgrad.obligations.prove.prove import minimal, prove
 from certgrad.obligations.prove.statements import Outcome
@@ -43,6 +43,7 @@ from certgrad.obligations.tracing.jax_internals import (
     versions,
 )
 from certgrad.obligations.wording.stated import Reads
+from certgrad.signatures.sizes import parse_size
 
 from ._literals import up_to_rounding, with_reason
 from ._operation import (
@@ -166,7 +167,7 @@ def traced_only(operation: Operation, setting: Setting) -> Proof:
 
 def same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
     assert proof.programs is not None
-    sizes = {n: str(size) for n, size in family.sizes.items()}
+    sizes = {n: parse_size(size) for n, size in family.sizes.items()}
     here = family.at(sizes)
     try:
         own = traced_programs(operation, here.run, here.shapes)

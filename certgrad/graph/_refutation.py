@@ -23,6 +23,7 @@ from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.wording.present import show_difference
+from certgrad.signatures.sizes import parse_size
 
 from ._operation import Operation, rule_is_reverse
 
@@ -112,7 +113,7 @@ class _AtNumbers:
         self.operation, self.programs = operation, programs
         self.name = f"{operation.title} {shapes.inputs}"
         self.inputs = [
-            Input(n, tuple(str(d) for d in s), k, differentiable=i in shapes.active)  # type: ignore[arg-type]
+            Input(n, tuple(map(parse_size, s)), k, differentiable=i in shapes.active)  # type: ignore[arg-type]
             for i, (n, s, k) in enumerate(zip(operation.names, shapes.inputs, shapes.dtypes, strict=True))
         ]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from typing import Any
 
 import jax
@@ -212,7 +213,7 @@ class Region:
     equation: Equation
 
 
-Before = Callable[[TracedGraph, "Uses", set[int], int], set[int]]
+Before = Callable[[TracedGraph, "Uses", set[int]], set[int]]
 """Some operations, with which of those before belongs to them."""
 
 
@@ -236,7 +237,7 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
         if len(reached) > (NODES if under_hypotheses is None else FURTHER + len(under_hypotheses.members)):
             break
         if closes and node.name not in _ON_THE_WAY:
-            members = (before or _with_ancestors)(traced, uses, reached, node.id)
+            members = (before or _with_ancestors)(traced, uses, reached)
             if under_hypotheses is not None and (
                 failed >= FAILURES or len(members) > WITH_OTHERS + len(under_hypotheses.members)
             ):
@@ -271,16 +272,14 @@ _MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
 """How (a + aᵀ)/2 is computed, which is what those factorisations are given."""
 
 
-def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int], last: int) -> set[int]:
+def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
     """With operations before that serve the region alone: masks, sizes, the shift itself, another use of a seed.
 
     Those that depend on no input may serve others too.
     """
     members = set(reached)
     stopped = {k for k in reached if traced.nodes[k].name == "stop_gradient"}  # and what is read by these alone
-    for node in reversed(traced.nodes[: last + 1]):
-        if node.id in members or node.kind == "input" or node.id in traced.bodies:
-            continue
+    for node in _before(traced, members):
         readers = uses.readers[node.id]
         fixed = uses.fixed[node.id] and small(traced, node)
         silent = node.id in uses.silent
@@ -289,22 +288,42 @@ def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int], last: in
             members.add(node.id)
             continue
         known = fixed or node.name == "is_finite"  # which is true of every real number
-        if len(node.outputs) == 1 and ((known and readers & members) or (silent and readers <= members)):
+        if len(node.outputs) == 1 and (known or (silent and readers <= members)):
             members.add(node.id)
     return members
 
 
-def _with_masks(traced: TracedGraph, uses: Uses, reached: set[int], last: int) -> set[int]:
+def _before(traced: TracedGraph, members: Set[int]) -> Iterator[Node]:
+    """The operations that members read and that may join them, the last first; also what those read that join."""
+    waiting: list[int] = []
+    seen: set[int] = set()
+
+    def read_by(k: int) -> None:
+        for o in traced.nodes[k].operands:
+            if isinstance(o, Ref) and o.node not in seen:
+                seen.add(o.node)
+                heappush(waiting, -o.node)
+
+    for k in members:
+        read_by(k)
+    while waiting:
+        node = traced.nodes[-heappop(waiting)]
+        if node.id in members or node.kind == "input" or node.id in traced.bodies:
+            continue
+        yield node
+        if node.id in members:
+            read_by(node.id)
+
+
+def _with_masks(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
     """With the comparisons that decide what is selected, and operations that depend on no input.
 
     A stopped value that is selected only on a boundary is none elsewhere, whatever it is made of.
     """
     members = set(reached)
-    for node in reversed(traced.nodes[: last + 1]):
-        if node.id in members or node.kind == "input" or node.id in traced.bodies or len(node.outputs) != 1:
-            continue
+    for node in _before(traced, members):
         fixed = uses.fixed[node.id] and small(traced, node)
-        if (fixed or node.outputs[0].dtype == "bool") and uses.readers[node.id] & members:
+        if len(node.outputs) == 1 and (fixed or node.outputs[0].dtype == "bool"):
             members.add(node.id)
     return members
 

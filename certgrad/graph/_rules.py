@@ -13,7 +13,7 @@ from certgrad._subject import Rules
 from certgrad.graph._jaxpr import Equation, primal_function, without_linear
 from certgrad.obligations.generality.patterns import sees_zeros
 from certgrad.obligations.prove.problem import Shapes
-from certgrad.obligations.tracing.jax_internals import jaxpr_of
+from certgrad.obligations.tracing.jax_internals import equations_of, jaxpr_of
 
 Outputs = Callable[..., list[Any]]
 
@@ -42,7 +42,8 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
     tangent_of = forward
     if equation.name.startswith("custom_vjp_call") and equation.inner is not None:
         tangent_of = _real_outputs(primal_function(equation), shapes.used)
-    own = equation.name in ("custom_jvp_call", "jit", "pjit") or equation.name.startswith("custom_vjp_call")
+    custom = ("custom_jvp_call", "custom_vjp_call")
+    own = any(e.primitive.name.startswith(custom) for e in equations_of(equation.program.jaxpr))
     wrap = without_linear if own else lambda fn: fn
     active = shapes.active
 
@@ -51,18 +52,27 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
             list(args), list(tangents)
         )
 
-    def vjp(args: list, seeds: list, params: list) -> list:
-        def pull(xs: list, cts: list) -> list:
-            return list(jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))[1](list(cts)))
+    def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
+        assert seeds is not None, "the cotangents of a node are given"
 
-        return wrap(pull)(list(args), list(seeds))
+        def pull(xs: list, cts: list) -> list:
+            if not active:
+                return forward(*xs)
+            value, pulled = jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))
+            return [*value, *pulled(list(cts))]
+
+        found = wrap(pull)(list(args), list(seeds))
+        return found[: len(seeds)], found[len(seeds) :]
+
+    def vjp(args: list, seeds: list, params: list) -> list:
+        return both(args, seeds, params)[1]
 
     def primal(args: list, params: list) -> list:
         if not active:
             return forward(*args)
         return wrap(lambda xs: jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))[0])(list(args))
 
-    return Rules(lambda args, params: forward(*args), jvp, vjp, primal)
+    return Rules(lambda args, params: forward(*args), jvp, vjp, primal, both=both)
 
 
 def _chosen(args: Sequence[Any], active: Sequence[int]) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Any, Literal
@@ -24,6 +25,8 @@ from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
 from certgrad.obligations.decide.evaluate import all_different_at, evaluate
+from certgrad.obligations.floats import Setting
+from certgrad.obligations.floats import run as run_in_floats
 from certgrad.obligations.laws.order import different_entries
 from certgrad.obligations.prove.satisfiable import relations_of
 from certgrad.obligations.terms.atoms import Access, Dim
@@ -48,6 +51,8 @@ RIGOROUS = 400_000
 FLOATS = 20_000_000_000
 """How many scalar operations all points of one search may take in floats, once the fewest are tried."""
 FEWEST = 2
+UNCOMPILED = 50_000_000
+"""So many of them numpy does, one operation on arrays at a time, before a program is compiled, which takes a second."""
 CONSTANT = 20_000
 """How many scalar operations it may take to compute values that depend on no input."""
 ENTRIES = 4_000
@@ -252,7 +257,9 @@ class _Search:
             values = run_on_balls(at.program, point, precision=PRECISION).values
         else:
             self.taken += at.operations
-            values = _in_floats(at, point)
+            with wide_floats():
+                given = [_as_given(x, v.aval.dtype) for x, v in zip(point, jaxpr_of(at.program).invars, strict=True)]
+                values = in_floats(at.program, given, at.compiled, self.taken <= UNCOMPILED)
         table = dict(zip([*self.wanted, *at.places], values, strict=True))
         with scalars.precision(PRECISION):
             holding = {k for k, a in enumerate(self.asked) if _holds_if_known(a, table, sizes, at.rigorous)}
@@ -332,11 +339,12 @@ def _draws(jaxpr: Any) -> bool:
     return not {"random_bits", "threefry2x32"}.isdisjoint(primitives_of(jaxpr))
 
 
-def _in_floats(at: _Programs, point: Sequence[Any]) -> list[Any]:
-    with wide_floats():
-        given = [_as_given(x, v.aval.dtype) for x, v in zip(point, jaxpr_of(at.program).invars, strict=True)]
-        found = at.compiled(*given)
-        return [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in found]
+def in_floats(program: Any, given: Sequence[Any], compiled: Callable[..., Any], by_numpy: bool) -> list[Any]:
+    """The values of a program in floats: by numpy if that is to be tried and can, else as JAX compiles it."""
+    if by_numpy:
+        with suppress(Exception):  # an operation that numpy has not, or a loop of too many steps
+            return run_in_floats(program, [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in given], Setting())
+    return [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in compiled(*given)]
 
 
 def _as_given(value: np.ndarray, dtype: Any) -> Any:

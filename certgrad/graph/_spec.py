@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,8 @@ from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations.tracing.jax_internals import key_dtype, kind_of
 from certgrad.signatures.fit import fits
 from certgrad.signatures.nested import BRACKETS, nested
-from certgrad.signatures.signature import ArraySpec, Dim, Signature, Star, named_dtype, parse
+from certgrad.signatures.signature import ArraySpec, Signature, named_dtype, parse
+from certgrad.signatures.sizes import NoSizeError, Size, Star, parse_size
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(.*)", re.DOTALL)
 _TYPED = re.compile(r"\s*([a-z]+\d*)\[([^\[\]]*)\]\s*")
@@ -120,7 +122,7 @@ class Specs:
                     sizes.setdefault(dim.name, int(size))
         known = ", ".join(f"{k} = {v}" for k, v in sizes.items())
         for argument, shape in zip(self.arguments, shapes, strict=True):
-            if any(n not in sizes for d in argument.spec.dims if isinstance(d, Dim) for n in d.names):
+            if any(n not in sizes for d in argument.spec.dims if isinstance(d, Size) for n in d.names):
                 continue
             expected = argument.spec.shape(sizes, {})
             if tuple(shape) != tuple(expected):
@@ -162,7 +164,7 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
     wide = bool(jax.config.read("jax_enable_x64")) or any(a.given is None and _needs_64_bits(a.own) for a in arguments)
     read = Specs(tuple(arguments), tuple(trees), static, wide)
     for name in read.dims:
-        if name not in _shown_by([d for a in arguments for d in a.spec.dims if isinstance(d, Dim)]):
+        if name not in _shown_by([d for a in arguments for d in a.spec.dims if isinstance(d, Size)]):
             raise UsageError(
                 f"The dimension {name} stands only inside expressions, so no array shows its size. "
                 f"Write an axis as '{name}' alone in some spec."
@@ -184,14 +186,14 @@ def _read(given: Any, base: str) -> tuple[str, Any]:
         raise UsageError(f"The spec '{given}' does not parse: {why} Example: 'params: {{w: d m, b: m}}'.") from None
 
 
-def _shown_by(dims: Sequence[Dim]) -> set[str]:
+def _shown_by(dims: Sequence[Size]) -> set[str]:
     """The names whose sizes follow from the lengths of axes: `h` from `2*h`, and then `w` from `h+w`."""
     known: set[str] = set()
     more = True
     while more:
         more = False
         for dim in dims:
-            left = [n for n in re.findall(r"[A-Za-z_]\w*", dim.text) if n not in known]
+            left = [n for n in dim.occurrences if n not in known]
             if len(left) == 1:  # once, so that the length is linear in it
                 known.add(left[0])
                 more = True
@@ -269,16 +271,12 @@ def _array(value: Any, name: str) -> Argument:
     return Argument(name, spec, dtype, value if known else None)
 
 
-def _dim(size: Any, name: str) -> Dim:
+def _dim(size: Any, name: str) -> Size:
     """A size of an array, which may be a symbolic one of JAX's, as a spec says it."""
-    try:
-        (dim,) = (Dim(str(size)),) if isinstance(size, int) else written_spec(str(size).replace(" ", "")).dims
-        assert isinstance(dim, Dim)
-        return dim
-    except SignatureError:
-        raise UsageError(
-            f"{name} has an axis of size {size}. Write it as sums and products of names, such as 2*n+1."
-        ) from None
+    with suppress(NoSizeError):
+        if (dim := parse_size(size)).is_sum_of_products:
+            return dim
+    raise UsageError(f"{name} has an axis of size {size}. Write it as sums and products of names, such as 2*n+1.")
 
 
 def parameter_names(fn: Callable[..., Any]) -> list[str]:

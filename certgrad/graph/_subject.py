@@ -23,9 +23,9 @@ from certgrad.obligations.conformance import (
     Effort,
     conformance,
 )
-from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.obligations.generality.hidden import unlike_its_traces
+from certgrad.obligations.generality.in_code import tells_numbers
 from certgrad.obligations.generality.reach import is_users, reachable_from, rules_in
-from certgrad.obligations.generality.surroundings import asks_for_surroundings, tells_numbers
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.signatures.cases import Case
@@ -131,7 +131,8 @@ def _as_program(traced: TracedGraph) -> Any:
 
 def unlike_its_graph(traced: TracedGraph) -> str:
     """Why the function, or a rule that it runs, may do something else than the graph says, or an empty text."""
-    return unlike_its_traces(GraphSubject(traced), [_as_program(traced)])
+    hidden = unlike_its_traces(GraphSubject(traced), [_as_program(traced)])
+    return "" if hidden is None else hidden.reason
 
 
 def rules_of_users(traced: TracedGraph) -> bool:
@@ -145,7 +146,7 @@ def rules_of_users(traced: TracedGraph) -> bool:
 
 def measured(traced: TracedGraph) -> Conformance:
     """The function, compared with calls in the dtype that was traced; with its gradient, and with traces at numbers,
-    where rules are code of users, or where code asks for its surroundings.
+    where rules are code of users, or where code asked for its surroundings while it was traced.
 
     What was traced in float64, because nothing else was said, is compared in float32 as well.
     """
@@ -154,7 +155,7 @@ def measured(traced: TracedGraph) -> Conformance:
         return Conformance((ONLY_LIBRARIES,))
     try:
         telling = tells_numbers(code)
-        if telling or rules_of_users(traced) or asks_for_surroundings(code):
+        if telling or traced.heard or rules_of_users(traced):
             return _with_gradients(traced, None if telling else TRACES)
         return called_alone(GraphSubject(traced), traced, _claimed(traced))
     except CertgradError as error:
@@ -178,7 +179,7 @@ def _with_gradients(traced: TracedGraph, sizes: int | None) -> Conformance:
     subject = Compared([traces], traces.families[0].prove[0])
     why = uncalled(traced) or _uncalled_in(traced, claimed[0])
     effort = Effort(sizes, 0 if why else len(claimed), either=traced.specs.wide and not why)
-    found = conformance(subject, claimed, effort)
+    found = conformance(subject, claimed, effort, traced.heard)
     if not why or found.difference is not None:
         return found
     return Conformance((*found.compared, f"not compared with calls: {why}"), only=found.only)

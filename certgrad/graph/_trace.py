@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from types import MethodType
 from typing import Any
 
 import jax
@@ -17,9 +19,11 @@ from certgrad.graph._family import INLINED
 from certgrad.graph._fold import exact_literal
 from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
-from certgrad.graph._wellformed import check, line_of
+from certgrad.graph._wellformed import check, check_equations, line_of
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
-from certgrad.obligations.generality.reach import reachable_from
+from certgrad.obligations.conformance import State, forget
+from certgrad.obligations.generality.reach import is_own, is_users, reached_from, remembered_by_jax
+from certgrad.obligations.tracing.asked import Heard, hearing
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import (
     Program,
@@ -31,11 +35,13 @@ from certgrad.obligations.tracing.jax_internals import (
     sampler,
     scan_loop,
     serialised,
+    unremembered,
     while_loop,
     wide_floats,
 )
 from certgrad.obligations.tracing.jax_internals import trace as trace_program
 from certgrad.process.threads import without_collection
+from certgrad.signatures.sizes import Size
 
 _KINDS: dict[str, Kind] = {
     "custom_jvp_call": "custom_jvp",
@@ -65,6 +71,10 @@ class TracedGraph:
     """The graphs inside a node: the body of a `scan`, the branches of a `cond`."""
     as_traced: tuple[list[Node], list[Operand], dict[int, Any]] | None = None
     """Nodes, outputs and constants as they were when the function was traced."""
+    heard: Heard = field(default_factory=Heard)
+    """What the function asked of its surroundings, in all its traces."""
+    changes: str = ""
+    """What tracing the function changed that outlives it, in words."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -75,10 +85,12 @@ class TracedGraph:
         operands = node.operands
         return [operands[k] for k in self.equations[node.id].positions]  # type: ignore[misc]
 
-    def retraced(self, fixed: Mapping[str, str]) -> TracedGraph:
+    def retraced(self, fixed: Mapping[str, Size]) -> TracedGraph:
         """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
         assert self.fn is not None, "the graph inside a node is not traced again"
-        return _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
+        again = _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
+        self.heard.add(again.heard)
+        return replace(again, heard=self.heard)
 
     def is_same_in(self, real: Any, wide: bool) -> bool:
         """With all real arguments of this dtype the function traces to the same program, dtypes aside."""
@@ -89,8 +101,7 @@ class TracedGraph:
             other = _traced(self.fn, replace(self.specs, arguments=tuple(given), wide=wide), self.ir.name, {})
         except TraceError:
             return False
-        texts = [serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)]
-        return texts[0] == texts[1]
+        return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)}) == 1
 
     def changed(self) -> str | None:
         """The first node that is not what was traced, though it is well formed: of the same types, it goes unseen."""
@@ -112,60 +123,7 @@ class TracedGraph:
 
     def check(self) -> str | None:
         """The first broken invariant of the graph, or the first node that is not what its equation says."""
-        return check(self.ir) or self._check_equations()
-
-    def _check_equations(self) -> str | None:
-        for node in self.nodes:
-            if (equation := self.equations.get(node.id)) is not None:
-                if problem := self._check_equation(node, equation):
-                    return problem + line_of(node)
-                for body in self.bodies.get(node.id, ()):
-                    if problem := body._check_equations():
-                        return f"node {node.id} ({node.name}), inside its {body.ir.name}: {problem}"
-            elif node.kind not in ("input", "constant"):
-                return f"node {node.id} ({node.name}) has no equation behind it"
-        return None
-
-    def _check_equation(self, node: Node, equation: Equation) -> str | None:
-        if self._as_equation(node, equation):
-            return None
-        where = f"node {node.id} ({node.name})"
-        found: dict[Any, Operand] = {}
-        if len(node.operands) != len(equation.eqn.invars):
-            return f"{where} has {len(node.operands)} operands; its equation has {len(equation.eqn.invars)}"
-        types = equation.operand_types
-        for k, (operand, atom) in enumerate(zip(node.operands, equation.eqn.invars, strict=True)):
-            given, expected = self.ir.type_of(operand), types[k]
-            if given is not expected and given != expected:
-                return f"{where}, operand {k} ({operand}) is {given}, but the operation takes {expected} there"
-            if is_literal(atom):
-                if (own := equation.literals[k]) is not None and operand != own:
-                    return f"{where}, operand {k} is {operand}, but the operation has {own} there"
-            elif isinstance(operand, Literal):
-                return f"{where}, operand {k} is the number {operand}, but the operation reads a value there"
-            elif found.setdefault(atom, operand) != operand:
-                return f"{where}, operand {k} is {operand}, but the operation reads {found[atom]} there as well"
-        for k, (declared, inferred) in enumerate(zip(node.outputs, equation.output_types, strict=False)):
-            if declared is not inferred and declared != inferred:
-                return f"{where}, output {k} is declared {declared}, but the operation gives {inferred}"
-        if len(node.outputs) != len(equation.output_types):
-            return f"{where} declares {len(node.outputs)} outputs; its equation has {len(equation.output_types)}"
-        return None
-
-    def _as_equation(self, node: Node, equation: Equation) -> bool:
-        """At a glance: it reads distinct values of the very types that the equation takes, and its own numbers."""
-        operands, types, literals = node.operands, equation.operand_types, equation.literals
-        if len(operands) != len(types) or len(equation.variables) + equation.scalars != len(types):
-            return False
-        nodes = self.ir.nodes
-        for k, operand in enumerate(operands):
-            if type(operand) is Ref:
-                if literals[k] is not None or nodes[operand.node].outputs[operand.output] is not types[k]:
-                    return False
-            elif operand is not literals[k] and operand != literals[k]:
-                return False
-        outputs = equation.output_types
-        return node.outputs is outputs or node.outputs == outputs
+        return check(self.ir) or check_equations(self)
 
     def __str__(self) -> str:
         return str(self.ir)
@@ -188,7 +146,7 @@ def _finished(traced: TracedGraph) -> TracedGraph:
     return replace(traced, as_traced=([*traced.nodes], [*traced.ir.outputs], {**traced.constants}))
 
 
-def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, str]) -> TracedGraph:
+def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, Size]) -> TracedGraph:
     with wide_floats(read.wide):
         table = _jaxpr.dimension_table(read.dims, fixed)
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
@@ -197,8 +155,18 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
             for a, dtype in zip(read.arguments, read.dtypes, strict=True)
         ]
         try:
-            with sizes_as_integers(reachable_from([fn])):
+            code = [*reached_from([fn])]
+            files = {f.__code__.co_filename for f in code if is_users(f)}
+            if not fixed:
+                forget(code)
+            state = State([fn], modules=False) if any(map(_is_of_object, code)) else None
+            with (
+                unremembered() if remembered_by_jax(code) else nullcontext(),
+                sizes_as_integers(filter(is_own, code)),
+                hearing(files) as heard,
+            ):
                 program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
+            changes = "" if state is None else state.changed()
         except CertgradError:
             raise
         except Exception as error:
@@ -209,7 +177,13 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
                 "A graph is a function of its arguments alone; remove printing, callbacks and state."
             )
         inputs = [a.name for a in read.arguments]
-        return replace(_built(program, title, inputs, names, Shared(read.wide)), fn=fn, specs=read)
+        built = _built(program, title, inputs, names, Shared(read.wide))
+        return replace(built, fn=fn, specs=read, heard=heard, changes=changes)
+
+
+def _is_of_object(value: Any) -> bool:
+    """A method of an object, which may keep something there from call to call."""
+    return isinstance(value, MethodType) and not isinstance(value.__self__, type)
 
 
 def _built(program: Program, title: str, inputs: Sequence[str], dims: list[str], shared: Shared) -> TracedGraph:
@@ -265,18 +239,32 @@ class Shared:
         self.params: dict[Equation, dict[str, str]] = {}
         self.outputs: dict[Equation, list[ArrayType]] = {}
         self.ops: dict[Equation, tuple[Any, dict[str, Any]] | None] = {}
+        self.called: dict[Equation, tuple[Program | None, str]] = {}
+        """The program that an equation calls, and the function of `jax.random` that it draws by."""
+        self.places: dict[Any, tuple[str, str]] = {}
+        """The user's line and function, by traceback: those of a loop in Python are equal."""
         self.literals: dict[Any, Literal] = {}
         self.atoms: dict[int, Any] = {}
         """One of JAX's literals behind each of ours, by identity."""
         self.kept: list[Any] = []
 
-    def equation(self, eqn: Any, original: Any, jaxpr: Any) -> Equation:
-        """The one equation of all nodes that do the same to values of the same types."""
+    def place(self, eqn: Any) -> tuple[str, str]:
+        """The user's file and line of an equation, and the name of the function there."""
+        traceback = eqn.source_info.traceback
+        found = self.places.get(traceback)
+        if found is None:
+            found = self.places[traceback] = _jaxpr.source_of(eqn)
+        return found
+
+    def equation(self, eqn: Any, original: Any, jaxpr: Any, operands: Sequence[Operand]) -> Equation:
+        """The one equation of all nodes that do the same to values of the same types. Literals are shared already."""
         slots: dict[Any, int] = {}
         reads = tuple(
             [
-                (np.asarray(v.val).tobytes(), v.aval) if is_literal(v) else (slots.setdefault(v, len(slots)), v.aval)
-                for v in eqn.invars
+                (slots.setdefault(v, len(slots)), v.aval)
+                if not is_literal(v)
+                else (str(id(o)) if type(o) is Literal else np.asarray(v.val).tobytes(), v.aval)
+                for v, o in zip(eqn.invars, operands, strict=True)
             ]
         )
         try:
@@ -312,8 +300,8 @@ class _Builder:
 
     def add(self, kind: Kind, name: str, operands: list[Operand], outputs: list[ArrayType], **rest: Any) -> Ref:
         node = Node(id=len(self.nodes), kind=kind, name=name, operands=operands, outputs=outputs, **rest)
-        real = any(o.real for o in outputs)
-        if real and (kind == "input" or any(isinstance(o, Ref) and o.node in self.moving for o in operands)):
+        moves = kind == "input" or not self.moving.isdisjoint([o.node for o in operands if type(o) is Ref])
+        if moves and any(o.real for o in outputs):
             self.moving.add(node.id)
         self.nodes.append(node)
         return Ref(node=node.id)
@@ -340,14 +328,12 @@ class _Builder:
                 if is_literal(eqn.invars[chosen]):
                     known[eqn.outvars[0]] = eqn.invars[chosen]
                 continue
-            where = site if site[0] else _jaxpr.source_of(eqn)
-            outputs = self.equation(eqn, original, program.jaxpr, operands, where)
-            env.update((v, out) for v, out in zip(eqn.outvars, outputs, strict=True) if not is_dropped(v))
-            known.update(
-                (v, self.shared.atoms[id(o)])
-                for v, o in zip(eqn.outvars, outputs, strict=True)
-                if isinstance(o, Literal)
-            )
+            outputs = self.equation(eqn, original, program.jaxpr, operands, site if site[0] else self.shared.place(eqn))
+            for v, out in zip(eqn.outvars, outputs, strict=True):
+                if not is_dropped(v):
+                    env[v] = out
+                if type(out) is Literal:
+                    known[v] = self.shared.atoms[id(out)]
         return [self.read(v if is_literal(v) else known.get(v, v), env) for v in program.jaxpr.outvars]
 
     def read(self, atom: Any, env: Mapping[Any, Operand]) -> Operand:
@@ -370,13 +356,15 @@ class _Builder:
     def equation(
         self, eqn: Any, original: Any, jaxpr: Any, operands: list[Operand], where: tuple[str, str]
     ) -> list[Operand]:
-        inner = inner_program(eqn)
-        drawn = sampler(eqn)
+        equation = self.shared.equation(eqn, original, jaxpr, operands)
+        called = self.shared.called.get(equation)
+        if called is None:
+            called = self.shared.called[equation] = inner_program(eqn), sampler(eqn)
+        inner, drawn = called
         if drawn and any(isinstance(o, Ref) and o.node in self.moving for o in operands):
             drawn = ""  # of bounds that move, what is drawn has a derivative
-        if inner is not None and eqn.primitive.name in INLINED and not drawn:
+        if inner is not None and equation.name in INLINED and not drawn:
             return self.walk(inner, operands, where, eqn.invars)
-        equation = self.shared.equation(eqn, original, jaxpr)
         if equation not in self.shared.params:
             self._describe(equation, where)
         kind: Kind = _KINDS.get(equation.name, "primitive" if inner is None else "call")
@@ -475,7 +463,7 @@ def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
     wanted = {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
     for node in reversed(traced.nodes):
         if node.id in wanted:
-            wanted.update(p.node for p in node.parents)
+            wanted.update([o.node for o in node.operands if type(o) is Ref])
     kept = [n for n in traced.nodes if n.kind == "input" or n.id in wanted]
     if len(kept) == len(traced.nodes):
         return traced

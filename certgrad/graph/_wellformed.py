@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 from certgrad.graph._primitives import MANY, PRIMITIVES
-from certgrad.graph.ir import FORMAT, ArrayType, Graph, Literal, Node, Operand
+from certgrad.graph.ir import FORMAT, ArrayType, Graph, Literal, Node, Operand, Ref
+from certgrad.obligations.tracing.jax_internals import is_literal
+from certgrad.signatures.sizes import NoSizeError, parse_size
 
-_SIZE = re.compile(r"[A-Za-z_]\w*|[0-9]+|[-+*(), ]")
-_FUNCTIONS = frozenset({"floordiv", "mod", "max", "min"})
+if TYPE_CHECKING:
+    from certgrad.graph._jaxpr import Equation
+    from certgrad.graph._trace import TracedGraph
+
 _BODIES = {"scan": (1, 1), "cond": (1, MANY), "while": (2, 2)}
 _DTYPE = re.compile(r"bool|u?int(2|4|8|16|32|64)|b?float\d+\w*|key<\w+>|float0")
 
@@ -18,7 +23,7 @@ def check(graph: Graph) -> str | None:
 
     A node's id is its position, its parents exist and come before it, it has as many operands as its kind takes, its
     shapes are over the graph's dimensions; the graphs inside a node are well formed and fit it. Shapes and dtypes are
-    compared with those of the operation itself by `TracedGraph.check`, which has the operation.
+    compared with those of the operation itself by `check_equations`.
     """
     if graph.format != FORMAT:
         return f"the format is {graph.format}; this version reads format {FORMAT}"
@@ -31,6 +36,63 @@ def check(graph: Graph) -> str | None:
 def line_of(node: Node) -> str:
     """Where a node comes from, at the end of a message about it."""
     return f" (the node comes from {node.source})" if node.source else ""
+
+
+def check_equations(traced: TracedGraph) -> str | None:
+    """The first node that is not what its equation says, in a graph or in those inside its nodes."""
+    for node in traced.nodes:
+        if (equation := traced.equations.get(node.id)) is not None:
+            if problem := _check_equation(traced.ir, node, equation):
+                return problem + line_of(node)
+            for body in traced.bodies.get(node.id, ()):
+                if problem := check_equations(body):
+                    return f"node {node.id} ({node.name}), inside its {body.ir.name}: {problem}"
+        elif node.kind not in ("input", "constant"):
+            return f"node {node.id} ({node.name}) has no equation behind it"
+    return None
+
+
+def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
+    if _as_equation(graph, node, equation):
+        return None
+    where = f"node {node.id} ({node.name})"
+    found: dict[Any, Operand] = {}
+    if len(node.operands) != len(equation.eqn.invars):
+        return f"{where} has {len(node.operands)} operands; its equation has {len(equation.eqn.invars)}"
+    types = equation.operand_types
+    for k, (operand, atom) in enumerate(zip(node.operands, equation.eqn.invars, strict=True)):
+        given, expected = graph.type_of(operand), types[k]
+        if given is not expected and given != expected:
+            return f"{where}, operand {k} ({operand}) is {given}, but the operation takes {expected} there"
+        if is_literal(atom):
+            if (own := equation.literals[k]) is not None and operand != own:
+                return f"{where}, operand {k} is {operand}, but the operation has {own} there"
+        elif isinstance(operand, Literal):
+            return f"{where}, operand {k} is the number {operand}, but the operation reads a value there"
+        elif found.setdefault(atom, operand) != operand:
+            return f"{where}, operand {k} is {operand}, but the operation reads {found[atom]} there as well"
+    for k, (declared, inferred) in enumerate(zip(node.outputs, equation.output_types, strict=False)):
+        if declared is not inferred and declared != inferred:
+            return f"{where}, output {k} is declared {declared}, but the operation gives {inferred}"
+    if len(node.outputs) != len(equation.output_types):
+        return f"{where} declares {len(node.outputs)} outputs; its equation has {len(equation.output_types)}"
+    return None
+
+
+def _as_equation(graph: Graph, node: Node, equation: Equation) -> bool:
+    """At a glance: it reads distinct values of the very types that the equation takes, and its own numbers."""
+    operands, types, literals = node.operands, equation.operand_types, equation.literals
+    if len(operands) != len(types) or len(equation.variables) + equation.scalars != len(types):
+        return False
+    nodes = graph.nodes
+    for k, operand in enumerate(operands):
+        if type(operand) is Ref:
+            if literals[k] is not None or nodes[operand.node].outputs[operand.output] is not types[k]:
+                return False
+        elif operand is not literals[k] and operand != literals[k]:
+            return False
+    outputs = equation.output_types
+    return node.outputs is outputs or node.outputs == outputs
 
 
 class _Checker:
@@ -91,13 +153,14 @@ class _Checker:
         if not _DTYPE.fullmatch(output.dtype):
             return f"{where} has the dtype {output.dtype}, which is none"
         for size in output.shape:
-            if size.isdigit():
-                continue
-            parts = _SIZE.findall(size)
-            if "".join(parts) != size or not any(p.isidentifier() for p in parts):
+            try:
+                read = parse_size(size)
+            except NoSizeError:
+                read = None
+            if read is None or (read.value is None and not read.names):
                 return f"{where} has an axis of length '{size}', which is no size"
-            for name in filter(str.isidentifier, parts):
-                if name not in self.dims and name not in _FUNCTIONS:
+            for name in read.names:
+                if name not in self.dims:
                     known = ", ".join(sorted(self.dims)) or "none"
                     return f"{where} has an axis of length '{size}', but {name} is no dimension of the graph ({known})"
         return None

@@ -36,8 +36,8 @@ _UNORDERED = (t.Fold, t.ForAll, t.Distinct)
 
 @lru_cache(maxsize=2048)
 def canonical(statement: t.Statement) -> Any:
-    """The statement in canonical form."""
-    taken = _named(statement)
+    """The statement in canonical form. Index variables that nothing in it binds keep their names."""
+    taken = _named(statement) | t.unbound(statement)
     names = dict.fromkeys(_bound(statement), "?")
     found = _ordered(statement, names)
     for _ in range(_ROUNDS):
@@ -52,9 +52,7 @@ def ordered(term: t.Term, reserved: Collection[str] = ()) -> Any:
     """The term with sums and products in the order in which they are shown, and letters for what it binds: none that is
     free in it, or reserved for what stands beside it.
     """
-    bound = {*_bound(term)}
-    free = {n.name for n in t.walk(term) if isinstance(n, t.Index)} - bound
-    return _Renaming(_named(term) | free | {*reserved}).node(_ordered(term, {}), {})
+    return _Renaming(_named(term) | t.unbound(term) | {*reserved}).node(_ordered(term, {}), {})
 
 
 def letters(taken: set[str], alphabet: str = LETTERS) -> Iterator[str]:

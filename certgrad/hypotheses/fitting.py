@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from certgrad.signatures.sizes import NoSizeError, size_at
+
 from . import tree as t
 from .arithmetic import UnfitError
-from .size_texts import NoSizeError, size_at
 
 
 def about_whole_arrays(statement: t.Statement) -> bool:

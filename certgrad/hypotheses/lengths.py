@@ -7,14 +7,12 @@ of an axis that has it (`logits.shape[1]`), once, where the signature is known.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Mapping, Sequence
 
-Axes = Mapping[str, Sequence[str]]
-"""By array the sizes of its axes as they are written; `*s` for any number of axes."""
+from certgrad.signatures.sizes import Size, Star
 
-_SIZE = re.compile(r"(?:([1-9]\d*)\*)?([A-Za-z_]\w*)(?:([+-])(\d+))?")
-"""A size that tells the number that its name stands for: `n`, `2*n`, `n+1`, `2*n-1`."""
+Axes = Mapping[str, Sequence[Size | Star]]
+"""By array the sizes of its axes."""
 
 
 def in_lengths(texts: Sequence[str], axes: Axes, taken: Collection[str] = ()) -> tuple[str, ...]:
@@ -45,19 +43,18 @@ def _lengths(axes: Axes) -> dict[str, str]:
     """By size how it is read off an array: a bare name before an expression."""
     found: dict[str, tuple[bool, str]] = {}
     for array, sizes in axes.items():
-        stars = [k for k, size in enumerate(sizes) if size.startswith("*")]
+        stars = [k for k, size in enumerate(sizes) if isinstance(size, Star)]
         for k, size in enumerate(sizes):
-            match = _SIZE.fullmatch(size)
-            if match is None or (stars and stars[0] < k < stars[-1]):
+            if isinstance(size, Star) or size.of_one_name is None or (stars and stars[0] < k < stars[-1]):
                 continue
-            times, name, sign, shift = match.groups()
+            times, name, shift = size.of_one_name
             place = k if not stars or k < stars[0] else k - len(sizes)
             text = f"{array}.shape[{place}]"
             if shift:
-                text = f"({text} {'-' if sign == '+' else '+'} {shift})"
-            if times:
+                text = f"({text} {'-' if shift > 0 else '+'} {abs(shift)})"
+            if times != 1:
                 text = f"{text} / {times}"
-            bare = times is None and shift is None
+            bare = size.name is not None
             if name not in found or (bare and not found[name][0]):
                 found[name] = bare, text
     return {name: text for name, (_, text) in found.items()}

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from certgrad.hypotheses import tree as t
+from certgrad.signatures.sizes import Size
 
 from .denied import denied
 from .forms import Summands, roots_together, sum_of
@@ -44,12 +45,11 @@ def term_text(term: t.Term, style: Style = "text") -> str:
 def equal_by_induction(left: t.Carry, right: t.Carry, sign: int = 1) -> str:
     """An equation, up to a sign, between what two loops carry, at every time t."""
     printer = Printer(ranges=False)
-    minus = "−" if sign < 0 else ""
-    return printer.with_definitions(f"{printer.term(left)} = {minus}{printer.term(right)} by induction on t")
+    return printer.with_definitions(f"{printer.term(left)} = {'−' * (sign < 0)}{printer.term(right)} by induction on t")
 
 
-Sizes = Mapping[str, Sequence[str]]
-"""The sizes of the axes of arrays, as they are written."""
+Sizes = Mapping[str, Sequence[Size]]
+"""The sizes of the axes of arrays."""
 
 
 @dataclass
@@ -124,7 +124,7 @@ class Printer:
         if isinstance(size, t.Axis):
             known = self.sizes.get(size.array, ())
             if len(known) > size.position:
-                return known[size.position]
+                return str(known[size.position])
             return f"axis {size.position} of {size.array}"
         return self.term(size)
 

@@ -1,7 +1,8 @@
 """Primitives that JAX itself runs as programs of others: what one of them means is that program.
 
 These are some of JAX's own by name, and every primitive from outside JAX's core (sparse arrays, those of other
-packages) for which a Python function is registered that JAX traces in its place (`mlir.lower_fun`).
+packages) for which a Python function is registered that JAX traces in its place (`mlir.lower_fun`). Others hold the
+program that they call.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,8 @@ from jax.extend.core import Primitive
 
 from certgrad.jaxpr import devices as _devices
 from certgrad.jaxpr import pallas as _pallas
+from certgrad.jaxpr.linear import LINEAR, linear_program
+from certgrad.jaxpr.programs import CALLS, held
 
 DECLARED = "call_hi_primitive"
 """A primitive whose class says what it runs. Its parameter is an object that no text of a program can hold."""
@@ -161,3 +164,17 @@ def _read(eqn: Any) -> tuple[Any, str]:
             return None, str(error)
         except Exception as error:  # an operation that JAX's own compilers know, and nothing else does
             return None, f"reading it raises {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+
+
+def called(eqn: Any) -> Any:
+    """The closed jaxpr that an equation runs on its operands; None for one that is run as it is."""
+    own = eqn.primitive.name in CALLS and not is_python(eqn.primitive)
+    return held(eqn) if own else lowered(eqn)
+
+
+def written(eqn: Any) -> Mapping[str, Any]:
+    """The parameters that say which function an equation computes: for one with an object among them, its program."""
+    if eqn.primitive.name == LINEAR:
+        return {"jaxpr": linear_program(eqn)}
+    program = lowered(eqn) if eqn.primitive.name == DECLARED else None
+    return eqn.params if program is None else {"jaxpr": program}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from certgrad.obligations.balls import RULES
 
 from .balls._indexing import absent, read_at, written_at
 from .balls._values import Value
+from .tracing import random_bits
 from .tracing.float_values import _SAME
 from .tracing.jax_internals import (
     CALLS,
@@ -98,7 +100,8 @@ def compute(name: str, params: dict[str, Any], operands: list[Array], outs: Sequ
     eqn = SimpleNamespace(primitive=SimpleNamespace(name=name), params=params)
     with np.errstate(all="ignore"):
         found = _applied(eqn, params, operands, [a.dtype for a in outs], Setting())
-    return [np.asarray(v).astype(a.dtype, copy=False) for v, a in zip(found, outs, strict=True)]
+    pairs = zip(found, outs, strict=True)
+    return [v if kind_of(a.dtype) == "k" else np.asarray(v).astype(a.dtype, copy=False) for v, a in pairs]
 
 
 def _run(program: Program, args: Sequence[Array], setting: Setting) -> list[Array]:
@@ -155,12 +158,25 @@ def _applied(
     if name in _OWN:
         found = _OWN[name](params, *operands)
         return [np.asarray(v) for v in found] if isinstance(found, list) else [np.asarray(found)]
+    if any(kind_of(x.dtype) == "k" for x in operands) and (of_keys := _of_keys(name, params, operands)) is not None:
+        return of_keys
     if name in _MOVED:
         moved = RULES[name](None, params, *map(Value, operands))
         return [v.primal for v in moved] if isinstance(moved, list) else [moved.primal]
     if name == "pallas_call" and hasattr(eqn, "invars") and (inner := inner_program(eqn)) is not None:
         return _run(inner, operands, setting)  # what was proved is what this program says
     return _by_jax(eqn, params, operands)
+
+
+def _of_keys(name: str, params: dict[str, Any], operands: list[Array]) -> list[Array] | None:
+    """What an operation on random keys gives; None where JAX computes it."""
+    with suppress(random_bits.OtherKeysError):
+        if name in random_bits.OF_KEYS:
+            return [random_bits.OF_KEYS[name](params, *operands)]
+        if name in _MOVED and len(operands) == 1:
+            moved = RULES[name](None, params, Value(np.arange(operands[0].size).reshape(operands[0].shape)))
+            return [random_bits.at(operands[0], v.primal) for v in (moved if isinstance(moved, list) else [moved])]
+    return None
 
 
 def _by_jax(eqn: Any, params: dict[str, Any], operands: list[Array]) -> list[Array]:
@@ -357,6 +373,23 @@ def _sort(params: dict[str, Any], *xs: Array) -> list[Array]:
     return [np.take_along_axis(x, order, axis) for x in xs]
 
 
+def _shifted(shift: Callable[..., Array]) -> Callable[..., Array]:
+    def shifted(params: dict[str, Any], x: Array, by: Array) -> Array:
+        words, count = (v.view(f"u{v.dtype.itemsize}") for v in (x, by))
+        bits = 8 * x.dtype.itemsize
+        return np.where(count < bits, shift(words, count % bits), 0).astype(words.dtype).view(x.dtype)
+
+    return shifted
+
+
+def _bitcast(params: dict[str, Any], x: Array) -> Array:
+    """Of narrower numbers several are one along a last axis, which comes or goes."""
+    new = np.dtype(params["new_dtype"])
+    x = x[..., None] if new.itemsize < x.dtype.itemsize else x
+    found = np.ascontiguousarray(x).reshape(x.shape).view(new)
+    return found[..., 0] if new.itemsize > x.dtype.itemsize else found
+
+
 def _divided(params: dict[str, Any], x: Array, y: Array) -> Array:
     if kind_of(x.dtype) == "f":
         return np.divide(x, y)
@@ -432,6 +465,7 @@ def _digamma(params: dict[str, Any], x: Array) -> Array:
 _OWN: dict[str, Callable[..., Any]] = {
     "argmax": _extreme(np.argmax),
     "argmin": _extreme(np.argmin),
+    "bitcast_convert_type": _bitcast,
     "convert_element_type": lambda params, x: x,
     "copy_p": lambda params, x: x,
     "cummax": _cumulative(np.maximum.accumulate),
@@ -459,5 +493,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "rem": lambda params, x, y: np.fmod(x, y),
     "round": _rounded,
     "select_n": _select,
+    "shift_left": _shifted(np.left_shift),
+    "shift_right_logical": _shifted(np.right_shift),
     "sort": _sort,
 }

@@ -125,7 +125,7 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
     found = Found(place.name, rule, where=place.where, file=place.file)
     if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:
         table = {place.name: (said,)} if said is not None else {}
-        examinations = [(examined(found, table, conformance), None)]
+        examinations: list[tuple[Examination, Declaration | None]] = [(examined(found, table, conformance), None)]
     else:
         claims = claims_of(variant)
         looked.left += claims.left

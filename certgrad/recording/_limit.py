@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from certgrad.obligations.terms.budget import ends_in
+from certgrad.obligations.terms.budget import CLOCK, auditing
 
 _AGAIN = 0.05
 _ONCE_MORE = 2.0
@@ -20,9 +20,8 @@ class OverError(BaseException):
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise OverError in the block after so many seconds; in the main thread, on systems that have such alarms.
-
-    Its proofs share the time, so that there is some for sizes as numbers where a proof does not close.
+    """Give an audit in the block so many seconds of the processor, and raise OverError in it after several times as
+    many by the clock; that in the main thread, on systems that have such alarms.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
@@ -36,9 +35,9 @@ def limited(seconds: float) -> Iterator[None]:
         raise OverError
 
     before = signal.signal(signal.SIGALRM, over)
-    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, CLOCK * seconds)
     try:
-        with ends_in(seconds):
+        with auditing(seconds):
             yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, left)

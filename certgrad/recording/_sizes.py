@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from math import gcd, isqrt
 
-from certgrad.signatures.signature import Dim
+from certgrad.signatures.sizes import parse_size
 
 Shapes = list[list[int]]
 Axis = tuple[int, int]
@@ -75,8 +75,8 @@ class Lengths:
         for call in range(len(next(iter(self.values.values()), ()))):
             found: dict[str, int] = {}
             for a, k in self.axes:
-                for name in Dim(dims[a][k]).names:  # one at most: n, n+1, 8*n
-                    at_0, at_1 = (Dim(dims[a][k]).evaluate({name: v}) for v in (0, 1))
+                for name in parse_size(dims[a][k]).names:  # one at most: n, n+1, 8*n
+                    at_0, at_1 = (parse_size(dims[a][k]).evaluate({name: v}) for v in (0, 1))
                     found[name] = (self.values[a, k][call] - at_0) // (at_1 - at_0)
             if found and found not in out:
                 out.append(found)
@@ -143,10 +143,10 @@ class Lengths:
 
     def _lengths(self, texts: list[str]) -> dict[Axis, int]:
         """Lengths that differ wherever the names do."""
-        names = dict.fromkeys(n for text in texts for dim in text.split() for n in Dim(dim).names)
+        names = dict.fromkeys(n for text in texts for dim in text.split() for n in parse_size(dim).names)
         sizes = dict(zip(names, self._fresh * (1 + len(names) // len(self._fresh)), strict=False))
         dims = [text.split() for text in texts]
-        return {(a, k): Dim(dims[a][k]).evaluate(sizes) for a, k in self.axes}
+        return {(a, k): parse_size(dims[a][k]).evaluate(sizes) for a, k in self.axes}
 
     def _at(self, lengths: dict[Axis, int]) -> bool:
         if self._tries <= 0:

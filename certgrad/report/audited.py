@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -45,6 +46,20 @@ class Place:
 
 
 NOWHERE = Place()
+
+
+def place_of(where: str, file: str) -> Place:
+    """Where a rule is, from `file.py:12` and its file in full."""
+    line = where.rpartition(":")[2]
+    if file in ("", "?") or not line.isdigit():
+        return NOWHERE
+    return Place(file, int(line), f"{from_here(file)}:{line}")
+
+
+def from_here(file: str) -> str:
+    """The file as it is named from the working directory; its name alone, where it is not under it."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._equal import Equality, equal
     from ._fails import failure, refuted, runs
     from ._infer import forward_of, traces
-    from ._merged import merged, rests_on
+    from ._merged import as_surrogate, merged, read_as_ideal, with_integers, with_value
     from ._multiples import listed, multiples
     from ._numeric import checked_numerically, pointed_to_solves
     from ._open_number import OpenNumber
@@ -39,6 +39,7 @@ _PUBLIC = {
 _FOR_SOME_RULES = {
     "OpenNumber": "_open_number",
     "approximation": "_approximation",
+    "as_surrogate": "_merged",
     "at_sizes": "_at_sizes",
     "checked_numerically": "_numeric",
     "diagnosed": "_causes",
@@ -53,12 +54,14 @@ _FOR_SOME_RULES = {
     "named_function": "_declaration",
     "of_failure": "_reproduction",
     "pointed_to_solves": "_numeric",
+    "read_as_ideal": "_merged",
     "read_sizes": "_at_sizes",
     "refuted": "_fails",
     "reproduction": "_reproduction",
-    "rests_on": "_merged",
     "runs": "_fails",
     "traces": "_infer",
+    "with_integers": "_merged",
+    "with_value": "_merged",
 }
 """What only some rules need: those that are wrong, fail, stay open, take numbers, or approximate a function."""
 

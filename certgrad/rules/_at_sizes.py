@@ -8,22 +8,25 @@ are telling ones (`_telling.py`): where those are not proved, nothing is.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isqrt, prod
 
 import msgspec
 
 from certgrad import rules
-from certgrad.errors import UsageError
+from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, CaseClaim, Certificate, Claim, sealed, sized, worst
 from certgrad.obligations.conformance import LIMITS
 from certgrad.obligations.generality.in_code import LARGEST, in_code
 from certgrad.obligations.generality.reach import is_users, reachable
+from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.terms.budget import budget
+from certgrad.obligations.tracing.jax_internals import Program
 
+from ._judged import Look, first_look, judged, report_of
 from ._report import Report
-from ._telling import FIRST, Forward, telling
+from ._telling import FIRST, telling
 from ._user_rule import UserRule
 
 Sizes = Mapping[str, int]
@@ -73,39 +76,29 @@ def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:
     return {name: sizes[k % len(sizes)] for k, name in enumerate(names)}
 
 
-def at_sizes(
-    report: Report,
-    rule: UserRule,
-    differs_at: Sequence[Sizes],
-    given: Sequence[Sizes],
-    checked: Callable[[Sizes], Report | None],
-    forward: Forward,
-) -> Report:
+def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
     """The report at numbers, if something is proved or refuted there; else the one that is given.
 
     Args:
         report: what came of the rule with sizes left open; unproved.
-        rule: that rule.
-        differs_at: sizes at which something else was seen than is proved for sizes left open.
+        look: that attempt. Its traces say at which sizes something else was seen than is proved for sizes left open.
         given: sizes to look at first.
-        checked: the report at sizes; None where the function does not run.
-        forward: the function traced at sizes.
     """
+    rule, differs_at = look.rule, look.traces.differs_at
     if not names_of(rule):  # at its only sizes a rule can fail, and is looked at already
-        found = None if rules.traces(rule) else checked({})
-        return found or report
+        return report if rules.traces(look.traces) else _at(look, {}) or report
     proofs: list[tuple[Sizes, Report]] = []
     left_out: list[str] = []
     left = WANTED
-    until = time.process_time() + min(ALL_SECONDS, budget.seconds_left() / 2)
+    until = budget.until(ALL_SECONDS)
     if any(_entries(rule, sizes) > ENTRIES for sizes in differs_at):
         return report
     of_code = _of_code(rule)
-    first = telling(names_of(rule), lambda sizes: forward(sizes) if _entries(rule, sizes) <= ENTRIES else None, of_code)
+    first = telling(names_of(rule), lambda sizes: _forward(look, sizes), of_code)
     for sizes, counts in _tried(rule, [*differs_at, *given], first, of_code):
-        if (counts and left == 0) or time.process_time() > until:
+        if (counts and left == 0) or time.thread_time() > until:
             continue
-        found = checked(sizes)
+        found = _at(look, sizes)
         if found is None:
             continue
         if found.verdict == "refuted":
@@ -119,7 +112,7 @@ def at_sizes(
             return replace(report, left_out=(f"{sized([sizes])}: {found.reason}",))
         else:  # nor here; where it is large, something may be seen to be wrong where it is small
             small = _row(names_of(rule), (2,))
-            there = checked(small) if _entries(rule, sizes) > LARGE else None
+            there = _at(look, small) if _entries(rule, sizes) > LARGE else None
             return report if there is None or there.verdict != "refuted" else _refuted(there, small, report)
     if not proofs:
         return report
@@ -128,6 +121,31 @@ def at_sizes(
     certificate = rules.merged([_about(r.certificate, sizes, proved, reason) for sizes, r in proofs])
     certificate = sealed(msgspec.structs.replace(certificate, signature=report.certificate.signature))
     return _with_sizes(replace(proofs[0][1], left_out=tuple(left_out)), certificate)
+
+
+def _at(look: Look, sizes: Sizes) -> Report | None:
+    """The report on the rule at sizes. Where it does not trace it may fail; None where its function does not run."""
+    attempt = replace(look.attempt, sizes=sizes, excluded=())
+    rule = look.statement.rule(attempt)
+    try:
+        there = first_look(look.statement, attempt)
+    except SignatureError:  # which counts where the rule traces
+        if rules.traces(Traces(rule)):
+            raise
+    else:
+        if rules.traces(there.traces):
+            return judged(there)
+    failure = rules.failure(rule)
+    if failure is None:
+        return None
+    return replace(report_of(rule, rules.refuted(rule, failure)), reproduction=rules.of_failure(rule, failure))
+
+
+def _forward(look: Look, sizes: Sizes) -> Program | None:
+    """The function traced at sizes, unless an array is too large to be looked at there."""
+    if _entries(look.rule, sizes) > ENTRIES:
+        return None
+    return rules.forward_of(look.statement.rule(replace(look.attempt, sizes=sizes)))
 
 
 def _refuted(found: Report, sizes: Sizes, report: Report) -> Report:

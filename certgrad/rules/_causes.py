@@ -6,9 +6,8 @@ as a constant" where the rule is proved to be the adjoint of that derivative.
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 import jax.numpy as jnp
+import msgspec
 
 from certgrad._subject import Rules
 from certgrad.errors import CertgradError
@@ -26,9 +26,8 @@ from certgrad.obligations.certificate import worst as worst_of
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import prove
-from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, budget, limited
 from certgrad.signatures.cases import Case
-from certgrad.signatures.signature import ArraySpec, Dim, Signature, Star
 
 from ._missing import NOTHING, missing_term
 from ._mistakes import INTENDED, Mistake, mistakes, where_right
@@ -46,6 +45,7 @@ LEAST = 5.0
 MOST = 10.0
 """And no more than this, however long it took; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
+"""Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
 MAX_CHANGES = 4
 """So many changes of one step that are right at some points are tried to be proved."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
@@ -58,26 +58,31 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
 
     The verdict took so many `seconds`; causes are looked for as long as that is in proportion.
     """
-    until = time.process_time() + min(max(SHARE * seconds, LEAST), MOST)
+    until = budget.until(min(max(SHARE * seconds, LEAST), MOST))
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
     if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
+    whole = _decisive(adjoint)
     out: list[ArgumentClaim] = []
     for name in rule.moving:
         shown = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
-        if shown and time.process_time() > until:
+        if shown and time.thread_time() > until:
             out.append(ArgumentClaim(name, "unproved", reason=NOT_ALONE))
             continue
         one = made(name, None) if len(rule.moving) > 1 else rule
         if one is not rule:
             one.claim([kind for kind in one.kinds if kind != "rule_runs_forward"])
-        try:
-            found = audit(one) if one is not rule else certificate
-        except Exception as error:  # whatever the rule does when it is traced
-            out.append(ArgumentClaim(name, "unproved", reason=str(error), cause=_shape_cause(str(error))))
-            continue
-        cases = [c for claim in found.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
-        worst = _decisive(cases)
+            one.steps = FIRST_STEPS
+        worst = whole if one is rule else _of_argument(whole, name)
+        cases = [worst if worst is not None and c is whole else c for c in adjoint]
+        if worst is None and one is not rule:
+            try:
+                found = audit(one)
+            except Exception as error:  # whatever the rule does when it is traced
+                out.append(ArgumentClaim(name, "unproved", reason=str(error), cause=_shape_cause(str(error))))
+                continue
+            cases = [c for claim in found.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
+            worst = _decisive(cases)
         if worst is None:
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
             continue
@@ -113,6 +118,19 @@ def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:
             if case.verdict == verdict:
                 return case
     return None
+
+
+def _of_argument(whole: CaseClaim | None, name: str) -> CaseClaim | None:
+    """What is wrong with the whole rule, of the only argument that moves at its witness; None for the others."""
+    witness = whole.witness if whole is not None and whole.verdict == "refuted" else None
+    if witness is None or whole is None or {n for n, dx in witness.tangents.items() if _moves(dx)} != {name}:
+        return None
+    alone = msgspec.structs.replace(witness, tangents={name: witness.tangents[name]})
+    return msgspec.structs.replace(whole, witness=alone, residual="")  # which is that of any argument
+
+
+def _moves(tangent: Any) -> bool:
+    return any(map(_moves, tangent)) if isinstance(tangent, list) else tangent != "0"
 
 
 def _shape_cause(reason: str) -> str:
@@ -169,7 +187,7 @@ def likely_cause(
 
     def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False) -> Cause | None:
         for mistake in family(trial):
-            if time.process_time() > until:
+            if time.thread_time() > until:
                 return None
             if (tried or trial.agrees(mistake)) and (there is None or _said(mistake, there, family(there))):
                 subject = mended(one, mistake)
@@ -179,7 +197,7 @@ def likely_cause(
 
     if cause := first(lambda t: mistakes(t.one, rule, t.rules)):
         return cause
-    if time.process_time() > until:
+    if time.thread_time() > until:
         return None
     if nonlinear(one, trial):
         return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
@@ -197,9 +215,10 @@ def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
 def mended(one: UserRule, mistake: Mistake) -> UserRule:
     """The rule but for a mistake: at all shapes, or those of the mistake."""
     found = copy(one)
-    found.claimed, found.conformance, found.seconds = ("vjp_is_adjoint",), None, ONE_PROOF
+    found.claimed, found.conformance = ("vjp_is_adjoint",), None
+    found.steps, found.seconds = FIRST_STEPS, ONE_PROOF
     found.domain = (*one.domain, *mistake.domain)
-    found.signature = _at(one.signature, mistake.fixed)
+    found.signature = one.signature.renamed(mistake.fixed)
     found.cases = (Case(found.signature, one.cases[0].statics),)
     found.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
     return found
@@ -211,27 +230,13 @@ def proved(subject: UserRule) -> bool:
     shapes = instance.shapes()
     try:
         programs = trace_rules(subject.rules(instance.statics), shapes, 0, subject.name)
-        with limited(seconds=ONE_PROOF):
+        with limited(FIRST_STEPS, ONE_PROOF):
             problem = build(subject.arg_names, {}, subject.domain, shapes, programs, subject.name)
             if not prove(problem, "vjp_is_adjoint").proved:
                 return False
         return audit(subject).verdict in PROOFS
     except (BudgetError, Exception):  # what does not even trace is not
         return False
-
-
-def _at(signature: Signature, fixed: Mapping[str, str]) -> Signature:
-    """With some of its sizes set."""
-    if not fixed:
-        return signature
-
-    def spec(one: ArraySpec) -> ArraySpec:
-        texts = [re.sub(r"[A-Za-z_]\w*", lambda m: fixed.get(m[0], m[0]), str(d)) for d in one.dims]
-        return replace(
-            one, dims=tuple(d if isinstance(d, Star) else Dim(t) for d, t in zip(one.dims, texts, strict=True))
-        )
-
-    return Signature(tuple(map(spec, signature.inputs)), tuple(map(spec, signature.outputs)))
 
 
 def _otherwise(rules: Rules, change: Change) -> Mistake:

@@ -210,7 +210,7 @@ class _Crew:
             self.said.put(rule)
             started = time.monotonic()
             worker.ask(rule.name)
-            event = worker.next(self._budget.auditing)
+            event = worker.next(self._budget.waiting)
             if isinstance(event, RuleResult):
                 with self._change:
                     self._rules += 1

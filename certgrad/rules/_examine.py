@@ -10,15 +10,18 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.errors import SignatureError, UsageError
-from certgrad.obligations.generality.instances import evaluate_size, family
+from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.patterns import sees_zeros
-from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.generality.traces import Spec, Trace, Traces
 from certgrad.obligations.tracing.jax_internals import key_dtype, primitives_of, symbols, trace
 
 from ._layers import backward_of
 from ._returned import absent, recorded
 from ._structure import real_parts
 from ._user_rule import REVERSE_ONLY, VALUE_ONLY, UserRule
+
+GENERAL = Spec(0, 0, (), True)
+"""The first case at its general shapes, in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +42,19 @@ class Examined:
     """An output is complex."""
     sees_zeros: bool = False
     """A rule that the function calls sees symbolic zeros."""
+    traces: Traces | None = None
+    """The rule at its general shapes, as it was traced for this look."""
 
 
 def examine(rule: UserRule) -> Examined:
-    """Trace the rule once, on symbols of its own. What does not trace is left to the audit to report.
+    """Trace the function once, on symbols of its own, and then the rule, as the audit does. What does not trace is left
+    to the audit to report.
 
     Raises:
         SignatureError: the function returns other shapes than its signature says.
     """
     instance = replace(family(rule, rule.cases[0]).prove[0], shared=False)
     shapes = instance.shapes()
-    rules = rule.rules(instance.statics)
     try:
         arrays = [
             jax.ShapeDtypeStruct(s, {"int": "int32", "bool": "bool", "key": key_dtype()}.get(d, "float32"))
@@ -85,12 +90,13 @@ def examine(rule: UserRule) -> Examined:
     backward = backward_of(rule.custom)
     if backward is None:
         return replace(seen, reverse_only=reverse)
+    seen = replace(seen, reverse_only=reverse, traces=Traces(rule))
+    assert seen.traces is not None
     with recorded(*backward) as cotangents:
-        try:
-            trace_rules(replace(rules, jvp=None, primal=None), shapes, len(rule.params), rule.name)
-        except Exception:
-            return replace(seen, reverse_only=reverse)
-    return replace(seen, without_gradient=_without_gradient(rule, cotangents), reverse_only=reverse)
+        made = seen.traces.make(GENERAL)
+    missing = _without_gradient(rule, cotangents) if isinstance(made, Trace) else ()
+    cotangents.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
+    return replace(seen, without_gradient=missing)
 
 
 def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays: list[Any]) -> None:
@@ -108,8 +114,9 @@ def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays
         raise SignatureError(f"{name} returns {shown}, and not {expected} as that does.")
 
 
-def settled(rule: UserRule, found: Examined) -> None:
-    """Take the mode of the rule from what was found."""
+def settled(rule: UserRule, found: Examined) -> Traces:
+    """Take the mode of the rule from what was found. Its traces: those of the look, if they are of what is claimed."""
+    before = rule.kinds, rule.cases, rule.ideal
     if found.reverse_only:
         rule.claim(REVERSE_ONLY)
     if not rule.moving:  # nothing to prove of a derivative: the fwd is all that is left
@@ -117,6 +124,8 @@ def settled(rule: UserRule, found: Examined) -> None:
         rule.claim(VALUE_ONLY)
     rule.split(found.outputs, found.sees_zeros)
     rule.complex_outputs = found.complex_outputs
+    same = found.traces is not None and found.traces.op is rule and before == (rule.kinds, rule.cases, rule.ideal)
+    return found.traces if same and found.traces is not None else Traces(rule)
 
 
 def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:
@@ -140,7 +149,7 @@ def _check_outputs(rule: UserRule, found: list[tuple[Any, ...]], instance: Any) 
     if declared is None:
         return
     table = symbols(instance.names)
-    groups = {s: [evaluate_size(n, table) for n in axes] for s, axes in instance.groups.items()}
+    groups = {s: [table[n] for n in axes] for s, axes in instance.groups.items()}
     try:
         expected = [s.shape(table, groups) for s in declared]
     except KeyError as error:

@@ -17,7 +17,8 @@ import jax.numpy as jnp
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import trace_forward, trace_rules
+from certgrad.obligations.generality.traces import Spec, Traces
+from certgrad.obligations.prove.problem import trace_forward
 from certgrad.obligations.tracing.jax_internals import Program
 
 from ._declaration import Declaration
@@ -128,7 +129,7 @@ def _try(out: Tried, function: Callable, declared: Declaration) -> None:
     """Note whether the rule traces as it is declared, or why not."""
     try:
         rule = UserRule(function, declared.signature, static=declared.static)
-        why = untraced(rule) or _has_gradient(rule)
+        why = untraced(Traces(rule)) or _has_gradient(rule)
         if why and rule.kind and ":" not in f"{declared.signature}" and forward_of(rule) is not None:
             out.refused.append(declared)
     except CertgradError as error:
@@ -148,7 +149,7 @@ def _has_gradient(rule: UserRule) -> str:
     if backward is None or not whole:
         return ""
     with recorded(*backward) as returned:
-        untraced(rule)
+        untraced(Traces(rule))
     for cotangents in returned:
         if not isinstance(cotangents, (tuple, list)) or len(cotangents) != len(rule.dynamic):
             continue
@@ -186,25 +187,21 @@ def _ordered(candidates: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     return sorted(choices, key=lambda c: (-sum(rank[s] for s in c) + sum(4 for s in c if ":int" in s), len(set(c))))
 
 
-def traces(rule: UserRule) -> bool:
-    """The first case of the rule traces, in 64 bits or in 32."""
-    return not untraced(rule)
+def traces(made: Traces) -> bool:
+    """The first case of a rule traces, in 64 bits or in 32."""
+    return not untraced(made)
 
 
-def untraced(rule: UserRule) -> str:
-    """Why the first case of the rule traces neither in 64 bits nor in 32; or an empty text."""
+def untraced(made: Traces) -> str:
+    """Why the first case of a rule traces neither in 64 bits nor in 32; or an empty text."""
     why = ""
     for wide in (True, False):
-        try:
-            instance = family(rule, rule.cases[0]).prove[0]
-            programs = rule.rules(instance.statics)
-            trace_rules(programs, instance.shapes(), len(rule.params), rule.name, wide)
-        except (CertgradError, RecursionError) as error:
-            why = why or str(error)
-            if "float" not in str(error):  # it does not fail for its dtype
-                return why
-            continue
-        return ""
+        found = made.make(Spec(0, 0, (), wide))
+        if not isinstance(found, CertgradError):
+            return ""
+        why = why or str(found)
+        if "float" not in str(found):  # it does not fail for its dtype
+            return why
     return why
 
 

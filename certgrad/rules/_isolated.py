@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 import certgrad
+from certgrad.obligations.terms.budget import AUDIT, CLOCK
 
 from ._worker import Event, Request
 
@@ -29,7 +30,13 @@ class Budget:
 
     starting: float = 180
     importing: float = 60
-    auditing: float = 600
+    auditing: float = AUDIT
+    """Of the process: the audit itself ends then."""
+
+    @property
+    def waiting(self) -> float:
+        """By the clock, for an audit that does not come back."""
+        return CLOCK * self.auditing
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from certgrad.exhibits.data import Mend
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.certificate import PROOFS
+from certgrad.signatures.sizes import Size
 
 from ._as_code import NotCodeError, Writer
 from ._declaration import Declaration
@@ -139,8 +140,8 @@ class _Source:
         found: dict[str, str] = {}
         for name, spec in zip(self.rule.arg_names, self.rule.signature.inputs, strict=True):
             for k, dim in enumerate(spec.dims):
-                if name in self.arrays and str(dim).isidentifier():
-                    found.setdefault(str(dim), f"{self.arrays[name]}.shape[{k}]")
+                if name in self.arrays and isinstance(dim, Size) and dim.name is not None:
+                    found.setdefault(dim.name, f"{self.arrays[name]}.shape[{k}]")
         return found
 
 

@@ -1,4 +1,4 @@
-"""Certificates of one rule, at several sizes or static values, as one."""
+"""Certificates of one rule as one: at several sizes or static values, of its value, of outputs that are integers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
-from certgrad.obligations.certificate import Certificate, each_once, sealed, worst
+from certgrad.obligations.certificate import ORDER, Certificate, Claim, each_once, sealed, worst
 from certgrad.obligations.generality.looks import digest_of
+
+OF_BOTH = "the rule computes its value otherwise than the function: both are read as what they approximate"
 
 
 def merged(certificates: Sequence[Certificate]) -> Certificate:
@@ -52,3 +54,72 @@ def rests_on(certificates: Sequence[Certificate]) -> dict[str, Any]:
         "traced": [case for c in certificates for case in c.traced],
         "literals": list({m.literal: m for c in certificates for m in c.literals}.values()),
     }
+
+
+def read_as_ideal(certificate: Certificate) -> Certificate:
+    """The claim of a rule's value, which is proved of what both it and the function approximate."""
+    claims = [msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, OF_BOTH])) for c in certificate.claims]
+    return sealed(msgspec.structs.replace(certificate, claims=claims))
+
+
+def with_value(certificate: Certificate, approximates: Sequence[str], value: Certificate) -> Certificate:
+    """The claims about an ideal function's derivative, and that about the value of the function which runs."""
+    about = "jvp_is_derivative" if any(c.kind == "jvp_is_derivative" for c in certificate.claims) else "vjp_is_adjoint"
+    claims = [
+        msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, *approximates])) if c.kind == about else c
+        for c in certificate.claims
+    ]
+    claims += value.claims
+    return sealed(
+        msgspec.structs.replace(
+            certificate,
+            claims=claims,
+            verdict=worst([c.verdict for c in claims]),
+            **rests_on([certificate, value]),
+        )
+    )
+
+
+def with_integers(certificate: Certificate, integers: Certificate) -> Certificate:
+    """With what is found of the values of integer outputs, which have no derivative: the fwd must return them too."""
+    (other,) = integers.claims
+
+    def joined(claim: Claim) -> Claim:
+        if claim.kind != other.kind:
+            return claim
+        worse = ORDER.index(other.verdict) > ORDER.index(claim.verdict)
+        reasons = {c.reason: msgspec.structs.replace(c, reason=f"an integer output: {c.reason}") for c in other.cases}
+        known = {h.tree for h in claim.hypotheses}
+        hypotheses = [*claim.hypotheses, *(h for h in other.hypotheses if h.tree not in known)]
+        if not worse:
+            return msgspec.structs.replace(claim, hypotheses=hypotheses)
+        cases = list(reasons.values()) if other.verdict in ("refuted", "unproved") else other.cases
+        return msgspec.structs.replace(claim, hypotheses=hypotheses, verdict=other.verdict, cases=cases)
+
+    claims = [joined(c) for c in certificate.claims]
+    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
+
+
+def as_surrogate(certificate: Certificate, reason: str) -> Certificate:
+    """With the author's reason in place of findings about the derivative; the forward's value is claimed as ever.
+
+    The claim that compares the rule with the derivative is of no interest to the author, so it need not be decided;
+    that JAX's transposition of a JVP is its adjoint must be proved all the same.
+    """
+    kinds = [claim.kind for claim in certificate.claims]
+    about_derivative = "jvp_is_derivative" if "jvp_is_derivative" in kinds else "vjp_is_adjoint"
+
+    def turned(claim: Claim) -> Claim:
+        undecided = ("refuted", "unproved") if claim.kind == about_derivative else ("refuted",)
+        if claim.kind == "rule_runs_forward" or claim.verdict not in undecided:
+            return claim
+        cases = [
+            msgspec.structs.replace(c, verdict="surrogate", reason=f"declared: {reason}")
+            if c.verdict in undecided
+            else c
+            for c in claim.cases
+        ]
+        return msgspec.structs.replace(claim, verdict=worst([c.verdict for c in cases]), cases=cases)
+
+    claims = [turned(c) for c in certificate.claims]
+    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))

@@ -19,6 +19,7 @@ from certgrad._subject import Rules
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.tracing.jax_internals import live_inputs
+from certgrad.signatures.sizes import ONE, Size, named
 
 from ._constants import compared_constants, held_constant
 from ._user_rule import UserRule
@@ -42,7 +43,7 @@ class Mistake:
 
     text: str
     rules: Rules
-    fixed: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Size] = field(default_factory=dict)
     domain: tuple[str, ...] = ()
 
 
@@ -146,7 +147,7 @@ def _passed_through(rules: Rules, sign: int, what: str) -> Mistake:
 def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
     """The divisor of a mean, or that of scores, left out or there once too often."""
     named = {
-        str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if hasattr(d, "text")
+        str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if isinstance(d, Size)
     }
     if any(s.stars for s in one.signature.inputs):
         return
@@ -259,7 +260,7 @@ def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
     """Over an axis that the argument does not have."""
     names = family(one, one.cases[0]).prove[0].names
     spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
-    own = {name for d in spec.dims for name in names if name in str(d).replace("*", " ").replace("+", " ").split()}
+    own = {name for d in spec.dims if isinstance(d, Size) for name in d.names}
     for n in () if spec.stars else names:
         if n not in own:
             yield Mistake(f"a sum over the axis {n} is missing", _summed(one, plain, n))
@@ -270,9 +271,9 @@ def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:
     plain = replace(rules, jvp=None, primal=None)
     names = family(one, one.cases[0]).prove[0].names
     for n in names:
-        yield Mistake(f"right where {n} = 1", plain, {n: "1"})
+        yield Mistake(f"right where {n} = 1", plain, {n: ONE})
     for a, b in combinations(names, 2):
-        yield Mistake(f"right where {a} = {b}", plain, {b: a})
+        yield Mistake(f"right where {a} = {b}", plain, {b: named(a)})
 
 
 def _summed(one: UserRule, plain: Rules, name: str) -> Rules:

@@ -30,9 +30,12 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.reach import is_users, reachable
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
-from certgrad.signatures.signature import Signature, Star
+from certgrad.signatures.signature import Signature
+from certgrad.signatures.sizes import Star
 
 from ._infer import forward_of, traces, untraced
 from ._user_rule import UserRule
@@ -50,17 +53,20 @@ NO_NUMBER = "requires a constant"
 """What JAX says where a size must be a number: of a multiple of another it is none either."""
 
 
-def multiples(rule: UserRule, made: Callable[[Multiples], UserRule]) -> Multiples:
-    """Which sizes must be multiples of what for the rule to trace; empty where it traces, or none were found."""
-    axes, why = _axes(rule.signature), untraced(rule)
+def multiples(rule: UserRule, made: Callable[[Multiples], UserRule], seen: Traces | None = None) -> Multiples:
+    """Which sizes must be multiples of what for the rule to trace; empty where it traces, or none were found.
+
+    `made` is the rule with multiples; `seen` are traces of the rule, where some were made already.
+    """
+    axes, why = _axes(rule.signature), untraced(seen or Traces(rule))
     if not axes or (UNTRACED not in why or NO_NUMBER in why if why else _reshapes(rule)):
         return {}
-    until = time.process_time() + SECONDS
+    until = budget.until(SECONDS)
     for count, chosen in enumerate(_tried(rule, list(axes))):
-        if count == TRACES or time.process_time() > until:
+        if count == TRACES or time.thread_time() > until:
             break
         there = made(chosen)
-        if traces(there) and _reshapes(there):
+        if traces(Traces(there)) and _reshapes(there):
             return chosen
     return {}
 

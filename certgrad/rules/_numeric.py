@@ -28,11 +28,11 @@ SOLVES = (
 DIFFERS = "a numeric check found a point where the two sides differ, and ball arithmetic confirms it"
 
 
-def pointed_to_solves(report: Report, rule: UserRule) -> Report:
+def pointed_to_solves(report: Report, traces: Traces) -> Report:
     """The report on a rule that is not proved; if its function iterates until a test ends it, or some number of steps,
     and no solver in it is marked, with what to declare.
     """
-    if not _iterates(rule):
+    if not _iterates(traces):
         return report
 
     def told(one: CaseClaim) -> CaseClaim:
@@ -47,8 +47,8 @@ def pointed_to_solves(report: Report, rule: UserRule) -> Report:
     return replace(report, certificate=sealed(msgspec.structs.replace(report.certificate, claims=claims)))
 
 
-def _iterates(rule: UserRule) -> bool:
-    made = Traces(rule).make(Spec(0, 0, (), True))
+def _iterates(traces: Traces) -> bool:
+    made = traces.make(Spec(0, 0, (), True))
     if not isinstance(made, Trace):
         return False
     equations = list(equations_of(made.programs.forward.jaxpr))

@@ -22,7 +22,9 @@ from certgrad.obligations.certificate import Witness
 from certgrad.obligations.floats import Setting, applied
 from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, trace, wide_floats
+from certgrad.signatures.sizes import whole
 
 from ._layers import backward_of
 from ._plausible import drawn
@@ -124,7 +126,7 @@ class _Search:
         self.program = Steps.of(backward.jaxpr, backward.consts)
         if len(self.program.steps) > MAX_STEPS:
             raise ValueError
-        self.until = time.process_time() + SECONDS
+        self.until = budget.until(SECONDS)
         self.points: list[_At] = []
         outs = [v.aval for v in forward.jaxpr.outvars]
         for sizes, args, given in self._places(witness, outs):
@@ -141,7 +143,7 @@ class _Search:
         """Sizes, arguments and seeds: two that are drawn, and the witness."""
         for k, numbers in enumerate(SIZES):
             sizes = dict(zip(self.instance.names, cycle(numbers), strict=False))
-            point = drawn(self.one, self.instance, {n: str(v) for n, v in sizes.items()}, self.one.domain, seed=k)
+            point = drawn(self.one, self.instance, {n: whole(v) for n, v in sizes.items()}, self.one.domain, seed=k)
             if point is not None:
                 args, rng = point
                 yield sizes, args, [rng.standard_normal(_shape(aval, sizes)) for aval in outs]
@@ -157,7 +159,7 @@ class _Search:
         live = [s for s in reversed(self.program.live()) if len(s.outs) == 1]
         for of_step in (self._factor, self._other_function, self._needless, self._other_operand, self._joined):
             for step in live:
-                if time.process_time() > self.until:
+                if time.thread_time() > self.until:
                     return
                 with np.errstate(all="ignore"):
                     found = list(of_step(step))
@@ -232,7 +234,7 @@ class _Search:
             str(d): (k, j)
             for k, dims in enumerate(self.instance.inputs)
             for j, d in enumerate(dims)
-            if d.isidentifier()
+            if d.name is not None
         }
         for count in (1, 2):
             for chosen in combinations(named, count):

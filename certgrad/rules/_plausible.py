@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -16,6 +16,7 @@ from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.decisions import concrete
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.tracing.jax_internals import computed_by, evaluate, primal_body
+from certgrad.signatures.sizes import Size, whole
 
 from ._mistakes import Mistake
 from ._user_rule import UserRule
@@ -29,7 +30,8 @@ class Trial:
     def __init__(self, one: UserRule) -> None:
         self.one = one
         self.rules = _once_at_each_point(one.rules(one.cases[0].statics))
-        self._points: dict[Any, Any] = {}
+        self._points: dict[Any, _Point | None] = {}
+        self._drawn: dict[Any, tuple[list[_Point], Iterator[_Point]]] = {}
         self._seeds: dict[Any, Any] = {}
         self._derivatives: dict[Any, Any] = {}
 
@@ -37,20 +39,27 @@ class Trial:
         """As `plausible`, of a mistake."""
         return self.plausible(mistake.rules, mistake.fixed, mistake.domain)
 
-    def plausible(self, rules: Rules, fixed: Mapping[str, str], domain: tuple[str, ...]) -> bool:
-        """The two sides of the adjoint law agree at a random point; also where the rule's own domain gives none."""
+    def plausible(self, rules: Rules, fixed: Mapping[str, Size], domain: tuple[str, ...]) -> bool:
+        """The two sides of the adjoint law agree at drawn points of two sizes; also where the rule's own domain gives
+        none."""
         with jax.enable_x64(True), computed_by(compute):
-            point = self._point(fixed, (*self.one.domain, *domain))
-            if point is None:
+            first = self._point(fixed, (*self.one.domain, *domain))
+            if first is None:
                 return not domain
-            args, tangent = point
-            try:
-                seeds = self._seeds_of(rules.forward(args, []))
-                moved = rules.jvp(args, [tangent], []) if rules.jvp else self._derivative(rules, args, tangent)
-                left = sum(float(np.vdot(a, b)) for a, b in zip(moved, seeds, strict=True))
-                right = float(np.vdot(tangent, rules.vjp(args, seeds, [])[0]))
-            except Exception:  # the proof will fail for the same reason, and costs no more
+            if not self._agree(rules, first, fixed):
                 return False
+            second = self._point(fixed, (*self.one.domain, *domain), larger=True)
+            return second is None or self._agree(rules, second, fixed)
+
+    def _agree(self, rules: Rules, point: _Point, fixed: Mapping[str, Size]) -> bool:
+        args, tangent = point.args, point.tangent
+        try:
+            seeds = self._seeds_of(rules.forward(args, []))
+            moved = rules.jvp(args, [tangent], []) if rules.jvp else self._derivative(rules, args, tangent)
+            left = sum(float(np.vdot(a, b)) for a, b in zip(moved, seeds, strict=True))
+            right = float(np.vdot(tangent, rules.vjp(args, seeds, [])[0]))
+        except Exception:  # the proof will fail for the same reason, and costs no more
+            return False
         if fixed and max(abs(left), abs(right)) < 1e-9:
             return False  # both are 0, as for a softmax of one entry: any multiple is right there
         return bool(abs(left - right) <= TOLERANCE * max(abs(left), abs(right), 1e-3))
@@ -61,7 +70,7 @@ class Trial:
             point = self._point({}, self.one.domain)
             if point is None:
                 return False
-            args, _ = point
+            args = point.args
             try:
                 seeds = self._seeds_of(self.rules.forward(args, []))
                 once, twice = (np.asarray(self.rules.vjp(args, [k * s for s in seeds], [])[0]) for k in (3, 6))
@@ -70,11 +79,23 @@ class Trial:
         finite = np.all(np.isfinite(once)) and np.all(np.isfinite(twice))
         return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
-    def _point(self, fixed: Mapping[str, str], domain: tuple[str, ...]) -> Any:
-        key = tuple(sorted(fixed.items())), domain
+    def _point(self, fixed: Mapping[str, Size], domain: tuple[str, ...], larger: bool = False) -> _Point | None:
+        """Arrays inside the domain; None where none were drawn, or the function takes no larger sizes."""
+        key = tuple(sorted(fixed.items())), domain, larger
         if key not in self._points:
-            self._points[key] = _point(self.one, fixed, domain)
+            self._points[key] = next((p for p in self._all(fixed, larger) if inside(domain, p.exact)), None)
         return self._points[key]
+
+    def _all(self, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
+        """What is drawn at some sizes. Of all domains it is the same, so that most of its values are known."""
+        key = tuple(sorted(fixed.items())), larger
+        if key not in self._drawn:
+            self._drawn[key] = [], _points(self.one, fixed, larger)
+        known, further = self._drawn[key]
+        yield from known
+        for point in further:
+            known.append(point)
+            yield point
 
     def _seeds_of(self, outs: list) -> list:
         for k, y in enumerate(outs):
@@ -109,29 +130,42 @@ def _once_at_each_point(rules: Rules) -> Rules:
     return replace(rules, forward=once(rules.forward), vjp=once(rules.vjp))
 
 
-def _point(one: UserRule, fixed: Mapping[str, str], domain: tuple[str, ...]) -> tuple[list, Any] | None:
-    """Arrays inside the domain and a tangent; None where no point was found."""
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Arrays, and a tangent of the one that moves."""
+
+    args: list
+    tangent: Any
+    exact: Mapping[str, Any]
+    """The arrays by name, as fractions."""
+
+
+def _points(one: UserRule, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
     instance = family(one, one.cases[0]).prove[0]
-    sizes = {**concrete(instance), **fixed}
-    found = drawn(one, instance, {n: sizes.get(v, v) for n, v in sizes.items()}, domain)
-    if found is None:
-        return None
-    args, rng = found
-    tangent = rng.standard_normal(args[one.arg_names.index(one.moving[0])].shape)
-    return [jnp.asarray(a) for a in args], jnp.asarray(tangent)
+    sizes = {**{n: whole(v.evaluate({}) + larger) for n, v in concrete(instance).items()}, **fixed}
+    rng = np.random.default_rng(int(larger))
+    moving = one.arg_names.index(one.moving[0])
+    for args in _draws(instance, {n: sizes.get(v.name or "", v) for n, v in sizes.items()}, rng):
+        tangent = jnp.asarray(np.random.default_rng(0).standard_normal(args[moving].shape))
+        yield _Point([*map(jnp.asarray, args)], tangent, _exactly(one, args))
 
 
 def drawn(
-    one: UserRule, instance: Instance, sizes: Mapping[str, str], domain: Sequence[str], seed: int = 0
+    one: UserRule, instance: Instance, sizes: Mapping[str, Size], domain: Sequence[str], seed: int = 0
 ) -> tuple[list[np.ndarray], np.random.Generator] | None:
     """Arrays of these sizes inside a domain, and the generator that drew them; None where none were found."""
-    shapes = instance.shapes(sizes).inputs
     rng = np.random.default_rng(seed)
+    return next(((args, rng) for args in _draws(instance, sizes, rng) if inside(domain, _exactly(one, args))), None)
+
+
+def _draws(instance: Instance, sizes: Mapping[str, Size], rng: np.random.Generator) -> Iterator[list[np.ndarray]]:
+    shapes = instance.shapes(sizes).inputs
     for attempt in range(30):
-        args = [_draw(rng, s, d, attempt) for s, d in zip(shapes, instance.dtypes, strict=True)]
-        if inside(domain, {n: _exact(a) for n, a in zip(one.arg_names, args, strict=True)}):
-            return args, rng
-    return None
+        yield [_draw(rng, s, d, attempt) for s, d in zip(shapes, instance.dtypes, strict=True)]
+
+
+def _exactly(one: UserRule, args: Sequence[np.ndarray]) -> Mapping[str, Any]:
+    return {n: _exact(a) for n, a in zip(one.arg_names, args, strict=True)}
 
 
 def _draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, attempt: int) -> np.ndarray:

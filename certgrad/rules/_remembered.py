@@ -29,9 +29,10 @@ from certgrad.obligations.cache import (
     sources_of,
 )
 from certgrad.obligations.generality.decisions import contrary
-from certgrad.obligations.generality.guards import INSTALLED
+from certgrad.obligations.generality.hidden import INSTALLED
 from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
 from certgrad.obligations.generality.traces import Spec, Traces
+from certgrad.obligations.terms.budget import MORE
 from certgrad.obligations.tracing.jax_internals import unremembered
 
 from ._by_name import approximating, declarations_of
@@ -44,8 +45,8 @@ from ._layers import plain_function, unwrapped
 from ._user_rule import UserRule
 from ._worker import RuleResult
 
-BY_THE_CLOCK = ("exceeded its seconds", "took longer", "took more than")
-"""What a verdict says that another run, on a quicker machine, need not come to."""
+BY_THE_CLOCK = (MORE, "exceeded its seconds", "took longer", "took more than")
+"""What a verdict says that another run, on a quicker machine or with more time, need not come to."""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -168,10 +169,9 @@ class Memory:
 
     def keep(self, key: Key, result: RuleResult) -> None:
         """Keep what was found, if another run would find it and all the code that ran is in the key."""
-        said = b"\n".join([result.certificate, result.second, *(r.text.encode() for r in result.remarks)]).decode(
-            errors="replace"
-        )
-        if not result.certificate or any(text in said for text in BY_THE_CLOCK):
+        certificates = [one for one in (result.certificate, result.second) if one is not None]
+        said = msgspec.json.encode([*certificates, *(r.text for r in result.remarks)]).decode()
+        if result.certificate is None or any(text in said for text in BY_THE_CLOCK):
             return
         if not package_is_as_it_was() or not _runs_only(key):
             return
@@ -194,8 +194,7 @@ def _traced(subject: Subject) -> Traces:
     """The traces at sizes left open, with which claims are made where not all kinds of them can be traced."""
     found = Traces(subject)
     if isinstance(subject, UserRule) and any(isinstance(found.make(s), CertgradError) for s in _specs(found)):
-        settled(subject, examine(subject))
-        found = Traces(subject)
+        found = settled(subject, examine(subject))
     return found
 
 

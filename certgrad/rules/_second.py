@@ -15,7 +15,7 @@ from certgrad.obligations.generality.traces import Spec, Trace, Traces
 from ._user_rule import UserRule
 
 
-def gradients_of(rule: UserRule) -> list[tuple[Callable, str, list[str]]]:
+def gradients_of(rule: UserRule, traces: Traces) -> list[tuple[Callable, str, list[str]]]:
     """For each case the function from arguments and seeds to cotangents and values, its signature, and what moves.
 
     Raises:
@@ -26,7 +26,6 @@ def gradients_of(rule: UserRule) -> list[tuple[Callable, str, list[str]]]:
             f"order=2 needs values for {', '.join(rule.params)} of {rule.name} ({rule.where}): give them by "
             "certgrad.each."
         )
-    traces = Traces(rule)
     out = []
     for k, case in enumerate(rule.cases):
         made = traces.make(Spec(k, 0, (), True))

@@ -18,6 +18,7 @@ import numpy as np
 
 from certgrad import rules
 from certgrad.jaxpr.closures import kind_of_rule
+from certgrad.obligations.generality.traces import Traces
 
 from ._layers import parameters_of
 from ._parameters import POSITIONAL
@@ -33,7 +34,7 @@ def standing(rule: UserRule) -> Callable | None:
     custom, names = rule.custom, of_defaults(rule)
     known = type(custom) in (jax.custom_jvp, jax.custom_vjp) and rule.function is custom and not rule.sees_zeros
     alone = known and all(p.kind in POSITIONAL for p in rule.parameters.all.values()) and not rule.parameters.rest
-    if not alone or rule.parameters.fixed or not names or rules.traces(rule):
+    if not alone or rule.parameters.fixed or not names or rules.traces(Traces(rule)):
         return None
     if not all(isinstance(rule.unsaid[n], int | None) for n in names):
         return None

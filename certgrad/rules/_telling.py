@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, permutations
 
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import Program, equations_of
 
 Sizes = Mapping[str, int]
@@ -37,13 +38,13 @@ def telling(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = (
         forward: the function at sizes.
         of_code: sizes made of numbers of the code, which it may insist on.
     """
-    until = time.process_time() + SECONDS
+    until = budget.until(SECONDS)
     known: dict[tuple[int, ...], int | None] = {}
 
     def short(sizes: Sizes) -> int | None:
         """How many axes of the program have length 1; None where the function does not run."""
         key = tuple(sizes[n] for n in names)
-        if key not in known and len(known) < TRACES and time.process_time() < until:
+        if key not in known and len(known) < TRACES and time.thread_time() < until:
             program = forward(sizes)
             known[key] = None if program is None else _short(program)
         return known.get(key)

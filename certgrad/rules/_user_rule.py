@@ -28,6 +28,7 @@ from certgrad.obligations import tracing
 from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.process.threads import ALONE
 from certgrad.signatures.cases import Case
+from certgrad.signatures.sizes import parse_size
 
 from ._layers import (
     REVERSE,
@@ -120,13 +121,13 @@ class UserRule(Subject):
         self.undifferentiated = self._held(differentiable)
         self.excluded = tuple(excluded)
         flat = flat_signature(self.arguments, declared.outputs)
-        axes = {n: [str(d) for d in s.dims] for n, s in zip(self.arg_names, flat.inputs, strict=True)}
+        axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
         self.domain = in_lengths(self.domain, axes, taken=self.params)
         fixed = {*self.undifferentiated, *excluded}
         held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
         self.signature = replace(flat, inputs=tuple(held))
         if multiples:
-            products = {name: f"{divisor}*{name}" for name, divisor in multiples.items()}
+            products = {name: parse_size(f"{divisor}*{name}") for name, divisor in multiples.items()}
             self.signature = self.signature.renamed(products)
             self.outputs_declared = self.outputs_declared and tuple(s.renamed(products) for s in self.outputs_declared)
         if at is not None:
@@ -381,7 +382,7 @@ class UserRule(Subject):
             jvp = None if found.jvp is None else reading(found.jvp, self.ideals)
             forward, vjp = reading(found.forward, self.ideals), reading(found.vjp, self.ideals)
             primal = None if found.primal is None else reading(found.primal, self.ideals)
-            found = replace(found, forward=forward, jvp=jvp, vjp=vjp, primal=primal, both=None)
+            found = replace(found, forward=forward, jvp=jvp, vjp=vjp, primal=primal, both=None, pushed=None)
         return found
 
     def _rules(self, statics: Mapping[str, Any]) -> Rules:
@@ -391,6 +392,7 @@ class UserRule(Subject):
         names = self.moving if pattern is None else pattern.split(", ")
         moving = [k for k, n in enumerate(self.arg_names) if n in names]
         moved = [*moving, *also] or [k for k, n in enumerate(self.arg_names) if n in self.excluded]
+        forward_mode = bool(self.kind) and "jvp_is_derivative" in self.kinds
 
         def outputs(args: Sequence[Any], params: Sequence[Any], call: Callable[..., Any] = self.call) -> list[Any]:
             found = real_parts(jax.tree_util.tree_leaves(call(args, statics, params)))
@@ -422,21 +424,26 @@ class UserRule(Subject):
 
         def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
             value, pull = jax.vjp(of_moving(args, params, moved), *(args[k] for k in moved))
+            tracing.jax_internals.mark()  # what the rule computes forward ends here
             return value, list(pull(list(value if seeds is None else seeds)))[: len(moving)]
+
+        def pushed(args: list, tangents: list, params: list) -> tuple[list, list]:
+            return jax.jvp(of_moving(args, params), [args[k] for k in moving], list(tangents))
 
         def primal(args: list, params: list) -> list:
             points = [args[k] for k in moved]
-            if "jvp_is_derivative" in self.kinds and self.kind:
+            if forward_mode:
                 return jax.jvp(of_moving(args, params, moved), points, [jnp.zeros_like(x) for x in points])[0]
             return jax.vjp(of_moving(args, params, moved), *points)[0]
 
-        in_reverse = self.ideal is None and moving and not (self.kind and "jvp_is_derivative" in self.kinds)
+        one_call = self.ideal is None and bool(moving)
         return Rules(
             forward,
             jvp if "jvp_is_derivative" in self.kinds else None,
             vjp,
             primal if self.ideal is None else None,
-            both=both if in_reverse else None,
+            both=both if one_call and not forward_mode else None,
+            pushed=pushed if one_call and forward_mode and moved == moving else None,
         )
 
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import HOLDS
-from certgrad.report.findings import Remark, unaudited
+from certgrad.obligations.certificate import HOLDS, Certificate
+from certgrad.report.findings import UNSEEN, Finding, Remark, findings_of, unaudited
 
 if TYPE_CHECKING:
-    from certgrad.obligations.certificate import Certificate
+    from certgrad.report.audited import Place
 
     from ._by_name import Examination
     from ._declaration import Declaration
@@ -48,23 +48,23 @@ class Request(msgspec.Struct, frozen=True):
     exhibits: bool = False
     """Make what a page shows of each rule beside its certificate."""
     seconds: float = 0.0
-    """After so long an audit is stopped from outside; 0 for never."""
+    """Of the process, for the audit of a rule; 0: as many as it has where nobody says so."""
 
 
 class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What came of one rule: its certificate, or the reason why it was not audited."""
+    """What came of one rule: its certificate, or the reason why it was not audited, or that all of it is ignored."""
 
     name: str
     where: str = ""
     file: str = ""
-    certificate: bytes = b""
+    certificate: Certificate | None = None
     remarks: list[Remark] = []
     notes: list[str] = []
     seconds: float = 0.0
     reproduction: str = ""
     report: str = ""
     """All that is said of it, where it is not proved."""
-    second: bytes = b""
+    second: Certificate | None = None
     """The certificate of the rule of the rule, where that was asked for, and its reproduction."""
     second_reproduction: str = ""
     cache_problem: str = ""
@@ -73,6 +73,51 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The declaration, as `[tool.certgrad.signatures]` says it, that it was audited with where nobody made one."""
     exhibit: bytes = b""
     """What a page shows of it, where that was asked for: `Shown` brings it, after the result."""
+    ignored: list[str] = []
+    """The codes of its obligations, where all of them are ignored and there is no certificate."""
+    of: str = ""
+    """The rule that this is the rule of."""
+
+    @property
+    def place(self) -> Place:
+        """Where it is, with the file as it is named from the working directory."""
+        from certgrad.report.audited import place_of
+
+        return place_of(self.where, self.file)
+
+    @property
+    def named(self) -> str:
+        """Its name, and file and line."""
+        shown = self.place.shown
+        return f"{self.name} ({shown})" if shown else self.name
+
+    @property
+    def missing(self) -> bool:
+        """It is a rule, and no module that does not import, and could not be audited."""
+        return self.certificate is None and ":" in self.name and any(r.code in UNSEEN for r in self.remarks)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is not proved, and what is remarked."""
+        return findings_of(self.name, self.certificate, self.remarks)
+
+    @property
+    def each(self) -> list[RuleResult]:
+        """What came of the rule, and of the rule of it."""
+        if self.second is None:
+            return [self]
+        return [
+            self,
+            RuleResult(
+                name=self.second.op,
+                where=self.where,
+                file=self.file,
+                certificate=self.second,
+                reproduction=self.second_reproduction,
+                inferred=self.inferred,
+                of=self.name,
+            ),
+        ]
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -154,7 +199,7 @@ def _commands() -> BinaryIO:
 
 
 def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Event]:
-    from certgrad.obligations.terms.budget import ends_in
+    from certgrad.obligations.terms.budget import AUDIT, auditing
 
     from ._configuration import nearest
     from ._find import find
@@ -174,7 +219,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
         name = msgspec.json.decode(line, type=str)
         if name in by_name:
             found_rule = by_name[name]
-            with ends_in(request.seconds or float("inf")):
+            with auditing(request.seconds or AUDIT):
                 result = audited(found_rule, table, request.conformance, memory, request.order, reports)
             yield result
             if reports is not None and result.certificate:
@@ -211,8 +256,7 @@ def audited(
     started = time.perf_counter()
     key = memory.key(found) if memory is not None else None
     if memory is not None and key is not None and (known := memory.recall(found, key)) is not None:
-        certificate = _decoded(known)
-        if reports is None or certificate is None or certificate.verdict in HOLDS:
+        if reports is None or known.certificate is None or known.certificate.verdict in HOLDS:
             return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
     result = examined(found, table, conformance, order)
     if reports is not None and result.report is not None:
@@ -225,43 +269,34 @@ def audited(
     return msgspec.structs.replace(out, cache_problem=memory.folder.problem)
 
 
-def _decoded(result: RuleResult) -> Certificate | None:
-    from certgrad.report import json
-
-    return json.decode(result.certificate) if result.certificate else None
-
-
 def _shown(
     result: RuleResult, found: Found, table: Mapping[str, Sequence[Declaration]], report: Report | None
 ) -> Iterator[Shown]:
     """What a page shows of a rule that has a certificate, as it comes."""
     from ._exhibited import exhibited
 
-    certificate = _decoded(result)
-    assert certificate is not None
+    assert result.certificate is not None
     exhibit = b""
-    for exhibit in exhibited(found, table, certificate, report):
+    for exhibit in exhibited(found, table, result.certificate, report):
         yield Shown(exhibit=exhibit)
     yield Shown(exhibit=exhibit, last=True)
 
 
 def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:
     """What came of a rule, as it is handed on."""
-    from certgrad.report import json
-
-    report, certificate = result.report, result.certificate
+    report = result.report
     second = report.second if report is not None else None
     return RuleResult(
         name=found.name,
         where=found.where,
         file=found.file,
-        certificate=json.encode(certificate) if certificate is not None else b"",
+        certificate=result.certificate,
         remarks=list(result.remarks),
         notes=list(result.notes),
         seconds=seconds,
         reproduction=report.reproduction if report is not None else "",
         report=str(report) if report is not None and report.verdict not in HOLDS else "",
-        second=json.encode(second.certificate) if second is not None and second.claims else b"",
+        second=second.certificate if second is not None and second.claims else None,
         second_reproduction=second.reproduction if second is not None else "",
         inferred=_inferred(result),
     )

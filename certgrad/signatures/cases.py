@@ -6,13 +6,15 @@ Such values are positions of axes, and sizes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from jax import export
 
 from certgrad.errors import SignatureError
-from certgrad.signatures.signature import DIM, ArraySpec, Dim, Signature, parse
+from certgrad.signatures.signature import ArraySpec, Signature, parse
+from certgrad.signatures.sizes import NoSizeError, Size, parse_axis
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class SizeOf:
     Its proof holds for every value: the size is a symbol in it, like the lengths of axes.
     """
 
-    dim: Dim
+    dim: Size
 
     def evaluate(self, sizes: Mapping[str, Any]) -> Any:
         """The value when the dims have these sizes."""
@@ -93,9 +95,10 @@ def rank_of(star: str) -> RankOf:
 
 def size_of(text: str) -> SizeOf:
     """A size as a keyword: `case("*a n *c -> *a r*n *c", reps=size_of("r"))`. A number that may be 0 is `p-1`."""
-    if not DIM.fullmatch(text):
-        raise SignatureError(f"size_of: '{text}' is no size; write a name, or sums and products of names and integers.")
-    return SizeOf(Dim(text))
+    with suppress(NoSizeError):
+        if isinstance(dim := parse_axis(text), Size):
+            return SizeOf(dim)
+    raise SignatureError(f"size_of: '{text}' is no size; write a name, or sums and products of names and integers.")
 
 
 def is_size(value: Any) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 import jax
 
 from certgrad.signatures.cases import AxisOf, Case, RankOf, SizeOf, names_in, resolved
-from certgrad.signatures.signature import ArraySpec, Dim, Signature, Star
+from certgrad.signatures.signature import ArraySpec, Signature
+from certgrad.signatures.sizes import Size, Star
 
 Shape = tuple[Any, ...]
 Binding = dict[str, Any]  # a named dim to its length, and a star group ("*s") to its shape
@@ -93,7 +94,7 @@ def _fit_dims(dims: tuple[Any, ...], shape: Shape, known: Binding) -> Iterator[B
             yield from _fit_dims(rest, shape[1:], binding)
 
 
-def _fit_dim(dim: Dim, length: Any, known: Binding) -> Iterator[Binding]:
+def _fit_dim(dim: Size, length: Any, known: Binding) -> Iterator[Binding]:
     unknown = [name for name in dim.names if name not in known]
     if not unknown:
         if dim.evaluate(known) == length:
@@ -122,7 +123,7 @@ def _settled(known: Binding) -> Iterator[Binding]:
         yield from _settled(sizes)
 
 
-def _solve(dim: Dim, name: str, length: Any, known: Binding) -> Any:
+def _solve(dim: Size, name: str, length: Any, known: Binding) -> Any:
     """The size of the name with which the dim, linear in it, has this length; None if there is none of at least 1."""
     start = dim.evaluate({**known, name: 0})
     slope = dim.evaluate({**known, name: 1}) - start

@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from certgrad.errors import SignatureError
+from certgrad.signatures.sizes import NoSizeError, Size, Star, parse_axis, whole
 
 _TOKEN = re.compile(r"\S+")
-DIM = re.compile(r"(?:[A-Za-z_]\w*|\d+)(?:[+\-*](?:[A-Za-z_]\w*|\d+))*")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_STAR = re.compile(r"\*[A-Za-z_]\w*")
 _DTYPES = ("float", "int", "bool", "key", "complex")
 _REAL = ("float16", "bfloat16", "float32", "float64")
 PARTS = {"complex64": "float32", "complex128": "float64"}
@@ -36,61 +34,11 @@ def named_dtype(text: str) -> tuple[str, str] | None:
     return next(((kind, name) for kind, names in kinds.items() if name in names), None)
 
 
-def evaluate(text: str, sizes: Mapping[str, Any]) -> Any:
-    """The value of a dim as written, such as `2*n-1`, when its names have these values."""
-    total: Any = 0
-    for sign, product in re.findall(r"([+-]?)([^+-]+)", text):
-        term: Any = 1
-        for factor in product.split("*"):
-            term = term * (int(factor) if factor.isdigit() else sizes[factor])
-        total = total - term if sign == "-" else total + term
-    return total
-
-
-@dataclass(frozen=True)
-class Dim:
-    """The length of one axis: a name, an integer, or an expression of them such as `2*m`."""
-
-    text: str
-
-    @property
-    def name(self) -> str | None:
-        """The name, if the dim is nothing else."""
-        return self.text if self.text.isidentifier() else None
-
-    @property
-    def value(self) -> int | None:
-        """The integer, if the dim is nothing else."""
-        return int(self.text) if self.text.isdigit() else None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names in it, each once."""
-        return tuple(dict.fromkeys(re.findall(r"[A-Za-z_]\w*", self.text)))
-
-    def evaluate(self, sizes: Mapping[str, Any]) -> Any:
-        """The length when the names have these values (integers, or anything that adds and multiplies)."""
-        return evaluate(self.text, sizes)
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
-class Star:
-    """Any number of axes, the same ones wherever the name stands."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f"*{self.name}"
-
-
 @dataclass(frozen=True)
 class ArraySpec:
     """The shape and the kind of dtype of one array."""
 
-    dims: tuple[Dim | Star, ...]
+    dims: tuple[Size | Star, ...]
     dtype: str = "float"
     exact: str = ""
     """The dtype itself, where the signature names one: `uint32`."""
@@ -116,22 +64,19 @@ class ArraySpec:
         for dim in self.dims:
             if isinstance(dim, Star) and name == str(dim):
                 return tuple(range(axis, axis + ranks[dim.name]))
-            if isinstance(dim, Dim) and name in (dim.text, *dim.names):
+            if isinstance(dim, Size) and name in (str(dim), *dim.names):
                 return axis
             axis += ranks[dim.name] if isinstance(dim, Star) else 1
         raise SignatureError(f"The array '{self}' has no dim '{name}'. Name one of its dims, as in axis_of(\"n\").")
 
     def at(self, sizes: Mapping[str, int]) -> "ArraySpec":
         """With numbers for the names; a star group is one axis."""
-        dims = (str(sizes[d.name] if isinstance(d, Star) else d.evaluate(sizes)) for d in self.dims)
-        return replace(self, dims=tuple(map(Dim, dims)))
+        dims = (sizes[d.name] if isinstance(d, Star) else d.evaluate(sizes) for d in self.dims)
+        return replace(self, dims=tuple(map(whole, dims)))
 
-    def renamed(self, dims: Mapping[str, str]) -> "ArraySpec":
-        """With products in place of names: `2*c` with 4*c for c is `2*4*c`."""
-        found = (
-            d if isinstance(d, Star) else Dim(_NAME.sub(lambda m: dims.get(m[0], m[0]), d.text)) for d in self.dims
-        )
-        return replace(self, dims=tuple(found))
+    def renamed(self, dims: Mapping[str, Size]) -> "ArraySpec":
+        """With sizes in place of names: `2*c` with 4*c for c is `2*4*c`."""
+        return replace(self, dims=tuple(d if isinstance(d, Star) else d.at(dims) for d in self.dims))
 
     def __str__(self) -> str:
         text, dtype = " ".join(map(str, self.dims)), self.exact or self.dtype
@@ -155,15 +100,15 @@ class Signature:
         """The named dims, each once, in order of appearance."""
         specs = (*self.inputs, *self.outputs)
         return tuple(
-            dict.fromkeys(name for spec in specs for dim in spec.dims if isinstance(dim, Dim) for name in dim.names)
+            dict.fromkeys(name for spec in specs for dim in spec.dims if isinstance(dim, Size) for name in dim.names)
         )
 
     def at(self, sizes: Mapping[str, int]) -> "Signature":
         """With numbers for the names; a star group is one axis."""
         return Signature(tuple(s.at(sizes) for s in self.inputs), tuple(s.at(sizes) for s in self.outputs))
 
-    def renamed(self, dims: Mapping[str, str]) -> "Signature":
-        """With products in place of names of dims."""
+    def renamed(self, dims: Mapping[str, Size]) -> "Signature":
+        """With sizes in place of names."""
         return Signature(tuple(s.renamed(dims) for s in self.inputs), tuple(s.renamed(dims) for s in self.outputs))
 
     def __str__(self) -> str:
@@ -186,7 +131,7 @@ def parse(text: str, given: Sequence[str] = (), pairs: bool = False) -> Signatur
         told = "only rules in code take and return complex numbers; give the real and the imaginary part as two arrays"
         raise _error(text, text.index(":c"), told)
     known = {star for spec in inputs for star in spec.stars}
-    names = {name for spec in inputs for dim in spec.dims if isinstance(dim, Dim) for name in dim.names}
+    names = {name for spec in inputs for dim in spec.dims if isinstance(dim, Size) for name in dim.names}
     names |= set(given)
     for spec in outputs:
         for dim in spec.dims:
@@ -206,7 +151,7 @@ def _parse_side(text: str, start: int, stop: int, pairs: bool) -> tuple[ArraySpe
 
 
 def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
-    dims: list[Dim | Star] = []
+    dims: list[Size | Star] = []
     dtype, exact, last = "float", "", ""
     for match in _TOKEN.finditer(text, start, stop):
         token, colon, suffix = match[0].partition(":")
@@ -220,16 +165,16 @@ def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
             (dtype, exact), last = found, suffix
         if token == "()" and not dims:
             continue
-        if _STAR.fullmatch(token):
-            if Star(token[1:]) in dims:
-                raise _error(text, match.start(), f"'{token}' stands twice in one array")
-            dims.append(Star(token[1:]))
-        elif DIM.fullmatch(token):
-            dims.append(Dim(token))
-        elif token:
-            raise _error(
-                text, match.start(), f"'{token}' is no dim; a dim is a name, an integer, 2*m, n+1, or *s for any axes"
-            )
+        if not token:
+            continue
+        try:
+            dim = parse_axis(token)
+        except NoSizeError:
+            told = f"'{token}' is no dim; a dim is a name, an integer, 2*m, n+1, or *s for any axes"
+            raise _error(text, match.start(), told) from None
+        if isinstance(dim, Star) and dim in dims:
+            raise _error(text, match.start(), f"'{token}' stands twice in one array")
+        dims.append(dim)
     return ArraySpec(tuple(dims), dtype, exact)
 
 

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 from jax.extend import core as jex
 
-from certgrad.jaxpr.calls import called
 from certgrad.jaxpr.linear import LINEAR, linear_program
+from certgrad.jaxpr.lowerings import called
 
 from .expression import Expression, FloorDivide, Given, If, Infinity, Integer, Modulo, Number, Size, Sort, Truth
 from .rule import UnreadableError, less

@@ -1,4 +1,4 @@
-"""Models in plain jax.numpy, Equinox, Flax and optax, each a loss with its arguments, for `benchmarks/models.py`.
+"""Models in plain jax.numpy, Equinox, Flax and optax, each a loss with its arguments, for the corpus.
 
 None of them uses certgrad.
 """

@@ -21,12 +21,13 @@ def compiled() -> CompiledGraph:
     return compile_graph(trace(looping, "x: n d", "c: d"))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_a_sweep_satisfies_its_equations(compiled: CompiledGraph) -> None:
     assert check_sweep(compiled, X, X[0]) is None
     assert check_sweep(compiled, X.astype(np.float32), X[0].astype(np.float32)) is None
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("factor", [0.0, 2.0, 1 + 1e-3])
 def test_what_a_node_gives_is_changed_on_its_way(
     compiled: CompiledGraph, monkeypatch: pytest.MonkeyPatch, factor: float

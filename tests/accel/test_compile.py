@@ -23,7 +23,7 @@ def arguments(n: int, d: int, h: int, c: int) -> list:
     return [jnp.asarray(random.normal(size=s)) for s in [(n, d), (d, h), (h,), (h, c), (c,), (n, c)]]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("sizes", [(5, 3, 4, 2), (1, 1, 1, 1), (3, 3, 3, 3), (1, 4, 1, 2)])
 def test_value_and_grad_is_jax_s(compiled: CompiledGraph, sizes: tuple) -> None:
     with jax.enable_x64(True):
@@ -43,6 +43,7 @@ def test_in_single_precision(compiled: CompiledGraph) -> None:
     np.testing.assert_allclose(loss, mlp(*args), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_node_by_node() -> None:
     """Each node's forward and vjp, as its lemma has them, against JAX's on the node's own equation."""
     with jax.enable_x64(True):
@@ -78,7 +79,7 @@ def test_forward_and_vjp(compiled: CompiledGraph) -> None:
     np.testing.assert_allclose(cotangents[1], 2 * compiled.value_and_grad(*args)[1][1], rtol=1e-5)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("activation", [jax.nn.relu, ops.relu, models.right_vjp, models.right_jvp])
 def test_rules_of_every_kind_run(activation) -> None:
     loss = mlp_with(activation)

@@ -77,6 +77,7 @@ def test_the_same_graph_is_the_same_bytes(compiled: Any, file: Path, tmp_path: P
     assert b"test_export" not in zipfile.ZipFile(file).read("forward.jax")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["certificate.json", "forward.jax", "value_and_grad.stablehlo.mlir"])
 @pytest.mark.parametrize("how", ["is not the one that was written", "is missing"])
 def test_a_part_that_is_another_one_is_named(file: Path, tmp_path: Path, name: str, how: str) -> None:

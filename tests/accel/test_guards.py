@@ -110,6 +110,7 @@ def test_inside_a_loop_the_step_is_named() -> None:
         found.value_and_grad(jnp.array([1.0, 2, -3, 4]))
 
 
+@pytest.mark.slow
 def test_what_is_not_finite_is_followed_to_its_node() -> None:
     def large(x):
         return jnp.sum(jnp.tanh(x) * jnp.exp(x) - x)

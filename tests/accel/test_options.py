@@ -60,7 +60,7 @@ def apart(found: Any, wanted: Any) -> float:
     return max(float(jnp.abs(a - b).max() / (jnp.abs(b).max() + 1e-30)) for a, b in pairs)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("remat", [False, True])
 @pytest.mark.parametrize("f, given", [(deep, DEEP), (recurrent, RECURRENT), (nested, RECURRENT)])
 def test_gradients_are_those_of_jax_whether_values_are_kept_or_not(
@@ -110,6 +110,7 @@ def test_a_loop_keeps_no_more_than_what_jax_keeps(graphs: dict) -> None:
     assert widths(ours) <= widths(theirs)
 
 
+@pytest.mark.slow
 def test_dtypes(graphs: dict) -> None:
     exact = compile_graph(graphs["deep"]).value_and_grad(*DEEP)
     found = compile_graph(graphs["deep"], options=Options(dtype="bfloat16")).value_and_grad(*DEEP)
@@ -141,6 +142,7 @@ def mixed(options: Options) -> Any:
     return training_step(trace(recurrent, *RECURRENT), ADAM, ["params"], options=options)
 
 
+@pytest.mark.slow
 def test_a_step_in_bfloat16_keeps_its_parameters_in_float32() -> None:
     step = mixed(Options(dtype="bfloat16"))
     context = step.start({"params": RECURRENT[0]})

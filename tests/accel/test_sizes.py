@@ -36,6 +36,7 @@ def test_the_certificate_says_that_there_is_another_program(compiled) -> None:
     assert any("Where n = 2*d" in text for text in compiled.certificate.assumptions)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 1), (1, 2), (1, 1)])
 def test_each_size_runs_its_own_program(compiled, shape) -> None:
     x = jnp.ones(shape)
@@ -45,6 +46,7 @@ def test_each_size_runs_its_own_program(compiled, shape) -> None:
     assert compiled.vjp([x], jnp.ones(()))[1][0][0, 0] == jax.grad(right)(x)[0, 0]
 
 
+@pytest.mark.slow
 def test_sizes_that_the_certificate_excludes_do_not_run() -> None:
     done = certgrad.certify(trace(excluded, "n d"))
     assert done.verdict == "proved under hypotheses"
@@ -83,6 +85,7 @@ def test_guards_are_those_of_the_program_that_runs() -> None:
     assert [name for name, count in second.items() if count and name.startswith("log")]
 
 
+@pytest.mark.slow
 def test_exports_are_of_the_program_at_their_sizes(compiled, tmp_path) -> None:
     x = jnp.ones((4, 2))
     found = load_exported(export_graph(compiled, tmp_path / "right.zip", x))

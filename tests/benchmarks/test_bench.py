@@ -132,6 +132,7 @@ def test_a_group_that_ends_with_an_error_is_named(monkeypatch: pytest.MonkeyPatc
     assert failure.endswith("ZeroDivisionError: division by zero")
 
 
+@pytest.mark.slow
 def test_a_program_is_ended_at_its_limit_of_processor_time() -> None:
     assert bench.python("-c", "while True: pass", limit=1).out_of_time
 

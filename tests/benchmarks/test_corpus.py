@@ -12,7 +12,6 @@ from benchmarks.corpus import __main__ as command
 from benchmarks.corpus import run as running
 from benchmarks.corpus.compare import Change, compared, not_implied
 from benchmarks.corpus.entries import CorpusError, Entry, Record, entries, records, write
-from benchmarks.corpus.page import page
 from benchmarks.corpus.run import Results, can_run, run, sample
 from benchmarks.corpus.worker import Worker
 from certgrad.hypotheses import tree as t
@@ -276,10 +275,11 @@ def test_the_exit_code(
 
 # --- the corpus as it is committed
 
+RECORDS = records()
 CLOSED = [
     e
     for id, e in entries().items()
-    if e.source == "pairs" and not id.startswith("pairs/devices") and id in records() and decided(e, records()[id])
+    if e.source == "pairs" and not id.startswith("pairs/devices") and id in RECORDS and decided(e, RECORDS[id])
 ]
 """Pairs for several devices, of which JAX is told before it starts, are audited by `make corpus` alone."""
 
@@ -293,7 +293,16 @@ def test_a_pair_is_as_it_was(one: Entry) -> None:
     assert decided(one, audited(one))
 
 
-QUICK = ["library", "models", "pairs", "wrong_ops"]
+@pytest.mark.usefixtures("verdicts_alone")
+@pytest.mark.one_in(9)
+@pytest.mark.parametrize("one", [e for e in entries().values() if e.source == "tests"], ids=lambda one: one.id)
+def test_a_rule_of_the_tests_is_as_it_was(one: Entry) -> None:
+    from benchmarks.corpus.subjects import audited
+
+    assert [c for c in changes(one, RECORDS[one.id], audited(one)) if c.fails and c.kind != "slower"] == []
+
+
+QUICK = ["library", "models", "pairs", "tests", "wrong_ops"]
 LONG = ["attacks", "cases", "examples", "ordinary", "traps"]
 
 
@@ -304,8 +313,11 @@ def test_every_rule_has_its_row(source: str) -> None:
     assert {e.id for e in SOURCES[source]()} <= set(entries())
 
 
+PAGES = ["corpus.md", "libraries.md", "library_models.md", "models.md"]
+
+
 def test_its_files_are_in_order() -> None:
     every, known = entries(), records()
     assert set(known) <= set(every)
     assert all(not e.twin or e.twin in every for e in every.values())
-    assert command.PAGE.read_text("utf-8") == page(every, known)
+    assert {name: (command.REPORTS / name).read_text("utf-8") for name in PAGES} == command.pages(every, known)

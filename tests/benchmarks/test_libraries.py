@@ -1,18 +1,18 @@
-"""The survey of libraries: no public part is left out, and each outcome has its row."""
+"""The parts of libraries: no public one is left out, and each outcome has its row."""
 
 from __future__ import annotations
 
-import json
 from importlib.util import find_spec
 from typing import Any
 
 import jax.numpy as jnp
 import pytest
 
+from benchmarks.corpus.entries import Entry, Record
+from benchmarks.corpus.views import views
+from benchmarks.libraries import LIBRARIES, NO_ENTRY, library
 from benchmarks.libraries._certify import certified
 from benchmarks.libraries._part import Call, Part, abstract, function, layer, untried
-from benchmarks.libraries._report import rendered
-from benchmarks.libraries._run import LIBRARIES, library, work
 
 NEEDS = {"jax.scipy.stats": "jax", "optax losses": "optax", "optax optimisers": "optax"}
 
@@ -68,13 +68,8 @@ PARTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def rows() -> list[dict[str, Any]]:
-    return [{"part": name} | certified(part, 1 if name == "forever" else 60) for name, part in PARTS.items()]
-
-
-def test_each_outcome_is_a_row(rows: list[dict[str, Any]]) -> None:
-    found = {row["part"]: row for row in rows}
+def test_each_outcome_has_its_words() -> None:
+    found = {name: certified(part, 1 if name == "forever" else 60) for name, part in PARTS.items()}
     assert {name: row["verdict"] for name, row in found.items()} == {
         "sin": "proved",
         "log": "proved under hypotheses",
@@ -84,33 +79,38 @@ def test_each_outcome_is_a_row(rows: list[dict[str, Any]]) -> None:
         "base": "not tried",
         "forgotten": "not tried",
     }
-    assert found["log"]["asks"] == ["log (%1): every element of `x` > 0"]
     assert found["by_number"]["for"] == "n = 2"
-    assert found["by_number"]["narrower"][0].startswith("all n: TraceError")
+    assert found["by_number"]["why"].startswith("all n: TraceError")
     assert found["forever"]["why"] == "out of time after 1 s of processor time"
     assert found["fails"]["why"] == "ValueError: no such layer"
+    assert found["base"]["why"] == "the base class"
+    assert found["forgotten"]["why"] == NO_ENTRY
 
 
-def test_the_page_counts_what_is_a_part_and_gives_every_other_row_its_reason(rows: list[dict[str, Any]]) -> None:
-    page = rendered({"toys": {"version": "1.0", "parts": rows}})
-    assert "| toys | 1.0 | 6 | 3 | 1 | 2 | 3 | 50 % |" in page
+def test_the_page_counts_what_is_a_part_and_gives_every_other_row_its_reason() -> None:
+    log = {"verdict": "proved under hypotheses", "scope": ["all n"], "asks": ["log (%1): every element of `x` > 0"]}
+    outcomes: dict[str, dict[str, Any]] = {
+        "sin": {"verdict": "proved", "scope": ["all n"], "version": "1.0"},
+        "log": log,
+        "by_number": {"verdict": "proved", "scope": ["n = 2"], "reason": "all n: TraceError: no"},
+        "forever": {"verdict": "failed", "reason": "out of time after 1 s of processor time"},
+        "fails": {"verdict": "failed", "reason": "ValueError: no such layer"},
+        "base": {"verdict": "not tried", "reason": "the base class"},
+        "forgotten": {"verdict": "not tried", "reason": NO_ENTRY},
+    }
+    entries = {
+        f"libraries/jax_stats:{name}": Entry(
+            id=f"libraries/jax_stats:{name}", where=f"benchmarks.libraries.jax_stats:{name}"
+        )
+        for name in outcomes
+    }
+    records = {id: Record(id=id, seconds=0.1, **outcomes[id.rpartition(":")[2]]) for id in entries}
+    page = views(entries, records)["libraries.md"]
+    assert "| jax.scipy.stats | 1.0 | 6 | 3 | 1 | 2 | 3 | 50 % | 0.10 |" in page
     assert "| `sin` | proved |  | all n |" in page
     assert "| `log` | proved under hypotheses | `log (%1): every element of x > 0` | all n |" in page
-    assert "| `forever` | failed |  |  |" in page
-    assert "| out of time after 1 s of processor time |" in page
-    assert "| ValueError: no such layer |" in page
+    assert "| `forever` | failed |  |  | 0.1 | out of time after 1 s of processor time |" in page
+    assert "| ValueError: no such layer | 1 | jax.scipy.stats `fails` |" in page
     assert "- `base` is no part: the base class" in page
-    assert "| no entry |" in page
+    assert "| `forgotten` | not tried |" in page
     assert "- `by_number` is not certified for all n: TraceError" in page
-
-
-def test_a_part_that_ended_the_process_is_not_begun_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Toys:
-        PARTS = PARTS
-        public = staticmethod(lambda: ["sin", "base"])
-
-    monkeypatch.setattr("benchmarks.libraries._run.library", lambda name: Toys)
-    out = tmp_path / "rows"
-    out.write_text(json.dumps({"part": "sin"}) + "\n", "utf-8")
-    work("toys", out, 60, ())
-    assert [json.loads(line)["part"] for line in out.read_text("utf-8").splitlines()] == ["sin", "base", "base"]

@@ -56,6 +56,7 @@ def scheduler() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
+@pytest.mark.slow
 def test_results_come_in_order_also_where_a_worker_is_killed(tmp_path: Path) -> None:
     assert list(_dask.results(partial(dies_once, tmp_path), range(12), "local", 2)) == [k * k for k in range(12)]
     assert (tmp_path / "killed").exists()

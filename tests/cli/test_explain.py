@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Library, Result
 
 Run = Callable[..., Result]
@@ -58,6 +60,7 @@ wrong.defvjp(lambda x: (x**2, x), lambda x, g: (g * x,))
 """
 
 
+@pytest.mark.slow
 def test_the_rules_of_code(certgrad: Run, tmp_path: Path) -> None:
     (tmp_path / "explained.py").write_text(RULES)
     result = certgrad("explain", f"{tmp_path}/explained.py:wrong", "--no-cache")

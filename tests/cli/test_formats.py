@@ -35,6 +35,7 @@ def test_all_formats_at_once(
     assert written["html"].startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow
 def test_one_audit_of_wrong_rules_in_all_formats(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     files = {kind: tmp_path / f"audit.{kind}" for kind in _output.Format}
@@ -144,6 +145,7 @@ def test_verbose_tells_every_rule_in_full_and_quiet_contradicts_it(library: Libr
     assert both.err == "error: --quiet and --verbose contradict each other. Leave one of them out.\n"
 
 
+@pytest.mark.slow
 def test_where_nothing_could_be_looked_at_the_files_say_so(
     certgrad: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

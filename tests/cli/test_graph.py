@@ -67,6 +67,7 @@ def test_specs_in_any_order_and_json(certgrad: Run) -> None:
     assert [n.name for n in certificate.graph.inputs] == ["x", "W1", "b1", "W2", "b2", "target"]
 
 
+@pytest.mark.slow
 def test_a_model_of_the_builder_has_its_specs(certgrad: Run) -> None:
     result = certgrad("graph", str(Path(MLP).with_name("builder.py")) + ":loss")
     assert result.code == 0
@@ -74,6 +75,7 @@ def test_a_model_of_the_builder_has_its_specs(certgrad: Run) -> None:
     assert "relu at builder.py:11: every element of `linear(linear(x, W, b), V, c)` ≠ 0" in result.out
 
 
+@pytest.mark.slow
 def test_the_certificate_of_a_model_is_read_again(certgrad: Run) -> None:
     target = str(Path(MLP).with_name("builder.py")) + ":predict"
     result = certgrad("graph", target, "--format", "json")

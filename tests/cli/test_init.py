@@ -110,6 +110,7 @@ def steps() -> list:
     return yaml.safe_load(_starting.WORKFLOW.read_text())["jobs"]["audit"]["steps"]
 
 
+@pytest.mark.slow
 def test_the_workflow_is_valid(folder: Path, quick: None, certgrad: Run) -> None:
     assert certgrad("init").code == 0
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows"]

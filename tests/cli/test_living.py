@@ -9,7 +9,6 @@ import pytest
 
 from certgrad.cli import _code
 from certgrad.obligations.certificate import Certificate, ignoring
-from certgrad.report import json
 from certgrad.report.findings import Remark
 from certgrad.rules import _crew
 from certgrad.rules._worker import Begun, RuleResult, Seen
@@ -25,7 +24,8 @@ def result(name: str, certificate: Certificate | None = None, *remarks: tuple[st
         name=name,
         where=f"{module.rpartition('.')[2]}.py:3",
         file=str(Path.cwd() / f"{module.replace('.', '/')}.py"),
-        certificate=json.encode(msgspec.structs.replace(certificate, op=name)) if certificate else b"",
+        certificate=msgspec.structs.replace(certificate, op=name) if certificate and certificate.claims else None,
+        ignored=list(certificate.ignored or ()) if certificate and not certificate.claims else [],
         remarks=[Remark(*r) for r in remarks],
     )
 

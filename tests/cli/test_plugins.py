@@ -51,6 +51,7 @@ def test_the_ops_of_a_plugin_are_listed_by_the_target_that_names_them(
     assert certgrad("list").out.splitlines()[-1] == "certgrad_sample.ops:xlogx  *s -> *s  x·log x, elementwise."
 
 
+@pytest.mark.slow
 def test_the_ops_of_a_plugin_are_audited_with_the_library(
     library: Library, certgrad: Run, install: Callable[..., None]
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_plugin_is_no_part_of_an_audit_of_something_else(
     assert (done.code, "broken" in done.err) == (0, False)
 
 
+@pytest.mark.slow
 def test_a_plugin_that_does_not_import_is_named_and_the_others_are_shown(
     library: Library, certgrad: Run, install: Callable[..., None], tmp_path: Path
 ) -> None:

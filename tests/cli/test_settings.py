@@ -44,7 +44,7 @@ def test_defaults(certgrad: Run) -> None:
     values, sources = shown(certgrad)
     assert values["jobs"] == "auto"
     assert values["format"] == "text"
-    assert (values["timeout"], values["strict"], values["conformance"]) == (600, False, True)
+    assert (values["timeout"], values["strict"], values["conformance"]) == (20, False, True)
     assert {sources[key] for key in values} == {"default"}
 
 

@@ -38,6 +38,7 @@ def edited(folder: Path, to: Path, **fields: object) -> Path:
     return to
 
 
+@pytest.mark.slow
 def test_a_folder_is_verified(folder: Path, certgrad: Run) -> None:
     result = certgrad("verify", str(folder))
     assert result.code == 0

@@ -24,6 +24,7 @@ def lost(found: Conformity) -> list[str]:
     ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in STATED])
 def test_no_nan_at_the_ends_and_nan_beyond_them(name: str) -> None:
     found = conform(registry.get(name))
@@ -44,12 +45,14 @@ def stating(name: str, magnitudes: Magnitudes) -> Iterator[None]:
         op.magnitudes = before
 
 
+@pytest.mark.slow
 def test_an_op_that_states_too_much_is_found_at_the_end() -> None:
     with stating("triplet_margin", Magnitudes(most=3 / 4)):
         found = conform(registry.get("triplet_margin"), ["float32"])
     assert any("NaN in float32 with arguments of the most stated" in problem for problem in found.problems())
 
 
+@pytest.mark.slow
 def test_a_written_reason_excuses_no_nan() -> None:
     with stating("attention", ANY):
         found = conform(registry.get("attention"), ["float16"])
@@ -93,6 +96,7 @@ def test_a_product_in_another_order_is_no_nan() -> None:
     assert "jvp, vjp is NaN" in conform(op.with_rules(jvp=before, vjp=before), ["float16"]).problems()[0]
 
 
+@pytest.mark.slow
 def test_large_scores_do_not_exceed_their_own_maximum() -> None:
     """A quotient after the product of queries and keys was fused into each of its uses, and rounded in two ways."""
     found = conform(registry.get("multi_head_attention"), ["float32"])

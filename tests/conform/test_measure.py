@@ -55,6 +55,7 @@ def test_hard_arguments_name_an_overflow() -> None:
     assert [(h.what, h.lost, h.nan) for h in over] == [("arguments near ±2e+19", ["jvp", "vjp"], [])]
 
 
+@pytest.mark.slow
 def test_a_rule_that_cancels_is_told_from_an_op_that_is_ill_conditioned() -> None:
     found = conform(registry.get("i1e"), ["float32"]).hard["float32"]
     assert any(not explained(h.ulps, h.conditioned) for h in found if "near ±7e+04" in h.what)
@@ -79,6 +80,7 @@ def test_devices() -> None:
     assert "cpu" in devices()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["softmax", "matmul", "relu", "logsumexp", "cross_entropy_labels"])
 def test_proved_bounds_hold_of_what_is_measured(name: str) -> None:
     found = bounded(registry.get(name), ["float32"], points=10)

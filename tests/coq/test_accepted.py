@@ -49,6 +49,7 @@ def _all_accepted(kernel, names):
     assert left == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sort", pytest.param("top_k", marks=pytest.mark.slow)])
 def test_sorted_entries_move_and_are_given_back(kernel, name):
     file = printed(name)
@@ -121,7 +122,7 @@ def wrong(name: str, program: str, right: str, other: str) -> File:
     return replace(file, sections=(replace(section, definitions=tuple(definitions), theorems=theorems),))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "name, program, right, other",
     [*WRONG, *(pytest.param(*one, marks=pytest.mark.slow) for one in WRONG_TOO)],
@@ -132,6 +133,7 @@ def test_a_wrong_rule_is_not_accepted(kernel, name, program, right, other):
     assert judged.reason.startswith("no proof was found")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name", ["log", "solve", *(pytest.param(n, marks=pytest.mark.slow) for n in ("amax", "mlp", "sort"))]
 )
@@ -162,6 +164,7 @@ def test_an_axiom_of_ones_own_is_found(kernel):
     assert "anything" not in AXIOMS
 
 
+@pytest.mark.slow
 def test_a_definition_that_is_not_accepted_takes_its_theorems_along(kernel):
     file = printed("log")
     section, _ = file.sections

@@ -50,6 +50,7 @@ def test_the_theorems_are_about_the_nodes_of_the_certificate(done):
     assert text.count("{| does := loss_") - text.count("lawful {| does := ") == len(moving)
 
 
+@pytest.mark.slow
 def test_a_wrong_lemma_is_not_accepted(kernel, done):
     file = print_graph(done)
     section = next(s for s in file.sections if any(d.name.endswith("tanh_vjp") for d in s.definitions))
@@ -97,6 +98,7 @@ def certified(fn, *specs):
         return certification(trace(fn, *specs))
 
 
+@pytest.mark.slow
 def test_a_loop_of_any_length_is_accepted(kernel):
     file = print_graph(certified(recurrence, "d", "d d", "t d"))
     judged = kernel.judge(file).judged
@@ -106,6 +108,7 @@ def test_a_loop_of_any_length_is_accepted(kernel):
     assert "does := loop [[d; d]] [[d]] [[d]] [[d]] (of_graph" in file.text()
 
 
+@pytest.mark.slow
 def test_a_loop_with_a_wrong_step_is_not_accepted(kernel):
     graph = read_graph(certified(recurrence, "d", "d d", "t d"))
     k, node = next((k, n) for k, n in enumerate(graph.nodes) if n.loop)
@@ -130,6 +133,7 @@ def test_what_signs_discharge_is_discharged(kernel):
     assert whole(judged) == dict.fromkeys(WHOLE, True)
 
 
+@pytest.mark.slow
 def test_a_wire_to_another_slot_of_the_same_shape_is_another_program(kernel):
     """The theorems about the passes are true of that graph as well; that it is the function's program is not."""
     graph = read_graph(certified(lambda x: jnp.sum(jnp.tanh(x) - x), "n"))

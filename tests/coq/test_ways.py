@@ -20,12 +20,14 @@ def only(ways: tuple[str, ...]):
     return replace(file, sections=(replace(section, theorems=(theorem,)),))
 
 
+@pytest.mark.slow
 def test_the_way_that_finds_a_proof_is_said(kernel):
     (judged,) = kernel.judge(only(("fail", "idtac", "reflexivity", "trivial"))).judged
     assert judged.accepted
     assert judged.way == 2
 
 
+@pytest.mark.slow
 def test_a_way_that_takes_long_does_not_hold_up_the_others(kernel):
     forever = "do 3000 (do 3000 (do 3000 idtac))"
     (judged,) = kernel.judge(only((f"{forever}; reflexivity", "reflexivity"))).judged
@@ -39,6 +41,7 @@ def test_the_only_way_is_the_one(kernel):
     assert judged.way == 0
 
 
+@pytest.mark.slow
 def test_no_way_finds_a_proof(kernel):
     (judged,) = kernel.judge(only(("fail", "idtac"))).judged
     assert not judged.accepted
@@ -46,6 +49,7 @@ def test_no_way_finds_a_proof(kernel):
     assert judged.reason.startswith("no proof was found:")
 
 
+@pytest.mark.slow
 def test_a_search_that_ends_by_the_clock_says_so(kernel):
     hurried = Kernel(kernel.library, limit=1, remember=False)
     forever = "do 3000 (do 3000 (do 3000 idtac))"

@@ -14,11 +14,12 @@ from jax.sharding import PartitionSpec as P
 from certgrad.jaxpr.lowerings import idealised, lowered, why_not
 
 
-def test_programs_for_four_devices_are_read_as_they_run():
+@pytest.mark.parametrize(("every", "count"), [(4, 5), pytest.param(1, 19, marks=pytest.mark.slow)])
+def test_programs_for_four_devices_are_read_as_they_run(every: int, count: int):
     devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-m", "tests.devices.programs"]
+    command = [sys.executable, "-m", "tests.devices.programs", str(every)]
     run = subprocess.run(command, env={**os.environ, **devices}, capture_output=True, text=True, timeout=300)
-    assert "19 programs are read as they run" in run.stdout, run.stderr
+    assert f"{count} programs are read as they run" in run.stdout, run.stderr
 
 
 def equation(f, x):

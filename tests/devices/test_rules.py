@@ -110,6 +110,7 @@ def shared_weight_rule(summed):
 MADE = [log_mean_rule, turned_product_rule, scattered_rule, exchanged_rule, summed_outside_rule, shared_weight_rule]
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("make", MADE)
 @pytest.mark.parametrize("right", [True, False])
 def test_rules(make, right):

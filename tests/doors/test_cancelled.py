@@ -10,6 +10,7 @@ from tests.doors import cancelled
 from tests.doors.examples import Example, Function, Variant
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("use", cancelled.USES)
 @pytest.mark.parametrize("rule", ["pushed", "pulled", "forward"])
 def test_a_graph_is_refuted_by_a_witness_of_its_own(rule: str, use: Function) -> None:

@@ -14,6 +14,7 @@ from tests.doors.doors import verdict_through
 from tests.doors.examples import Example, Function, Variant, named
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("variant", zeros.ELSEWHERE, ids=lambda one: one.name)
 def test_certify(variant: Variant) -> None:
     right, wrong = (verdict_through("certify", Example(zeros, variant, is_wrong)) for is_wrong in (False, True))

@@ -105,6 +105,7 @@ def test_a_rule_that_does_not_trace_has_an_empty_exhibit() -> None:
     assert with_plots(exhibit(odd), odd, audit_op("sin")) == Exhibit()
 
 
+@pytest.mark.slow
 def test_a_composed_op_is_drawn() -> None:
     composed = next(n for n in registry.names() if type(registry.get(n)).__name__ == "Composed")
     (drawing, *_) = of(composed).drawings

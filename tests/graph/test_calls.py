@@ -1,5 +1,8 @@
 """A traced function beside what happens where it is called, and what is traced again for what its code asks."""
 
+import os
+from functools import lru_cache
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -7,6 +10,26 @@ import pytest
 from certgrad import certify, trace
 from certgrad.graph import _calls
 from certgrad.graph._cases import other_programs
+
+
+@lru_cache
+def on_a_gpu() -> bool:
+    return jax.default_backend() == "gpu"
+
+
+@jax.jit
+def under_jit(x: jax.Array) -> jax.Array:
+    return x * (3.0 if jax.default_backend() == "gpu" else 1.0)
+
+
+class Lazy:
+    """It keeps what it made in its first call, and is the same function in each."""
+
+    factor = None
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        self.factor = self.factor or 3.0
+        return jnp.sum(x) * self.factor
 
 
 class Counter:
@@ -34,6 +57,16 @@ ASKS = {
     ),
     "a rank": (by(lambda x: x.ndim == 2), "proved", "(n, d) = (3, 2)"),
     "the platform": (by(lambda x: jax.default_backend() == "gpu"), "unproved", "it asks for the platform"),
+    "the platform, as it remembers it": (by(lambda x: on_a_gpu()), "unproved", "it asks for the platform"),
+    "the platform at one size": (
+        by(lambda x: x.shape[0] == 128 and jax.default_backend() == "gpu"),
+        "unproved",
+        "it asks for the platform",
+    ),
+    "a setting": (by(lambda x: jax.config.jax_debug_nans), "unproved", "it asks for a setting of JAX (jax_debug_nans)"),
+    "the environment": (by(lambda x: os.environ.get("FAST")), "unproved", "it reads the environment (FAST)"),
+    "how many devices there are": (by(lambda x: len(jax.devices()) > 8), "unproved", "it asks how many there are"),
+    "what it made in its first call": (Lazy(), "proved", "(n, d) = (3, 2)"),
     "how often it was called": (Counter(), "unproved", "it returns something else"),
 }
 
@@ -41,6 +74,7 @@ ASKS = {
 @pytest.mark.parametrize("name", ASKS)
 def test_what_a_function_asks(name: str) -> None:
     function, verdict, said = ASKS[name]
+    on_a_gpu()
     found = certify(trace(function, "n d"))
     assert found.verdict == verdict
     assert any(said in text for text in (*found.measured, *found.findings))
@@ -67,6 +101,22 @@ def test_a_long_function_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.verdict == "proved"
         assert found.measured[0].startswith("not compared with calls: a call takes")
         assert why in found.measured[0]
+
+
+@pytest.mark.parametrize("spec", ["n d", "4 3"])
+def test_what_jax_remembers_of_a_function_under_jit_hides_no_question(spec: str) -> None:
+    under_jit(jnp.ones((4, 3)))
+    found = certify(trace(lambda x: jnp.sum(under_jit(x)), spec))
+    assert found.verdict == "unproved"
+    assert "it asks for the platform" in found.findings[0]
+
+
+@pytest.mark.parametrize("kind, verdict", [(Counter, "unproved"), (Lazy, "proved")])
+def test_a_long_function_that_changes_its_object_is_traced_again(
+    monkeypatch: pytest.MonkeyPatch, kind: type, verdict: str
+) -> None:
+    monkeypatch.setattr(_calls, "EQUATIONS", 1)
+    assert certify(trace(kind(), "n d")).verdict == verdict
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def test_a_malformed_graph_is_refused() -> None:
         certify(traced)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("activation", [jax.nn.relu, ops.relu, models.right_vjp])
 def test_right_rules_of_every_kind(activation) -> None:
     found = certificate(mlp_with(activation), *MLP)
@@ -101,6 +102,7 @@ WHERE_ZERO = "relu at models.py:18: every element of `x @ W1 + b1` < 0"
 """Where a rule's factor has nothing to multiply."""
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "activation, name, kind",
     [
@@ -244,6 +246,7 @@ def tripled_in(dtype, factor):
     return rule
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_a_rule_is_proved_in_the_dtype_of_its_operand(dtype) -> None:
     for factor, proved in ((2, False), (1, True)):

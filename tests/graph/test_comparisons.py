@@ -29,6 +29,7 @@ def asked(fn, *specs):
     return found.verdict, [h.text.partition(": ")[2] for h in found.hypotheses]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["3", "n"])
 def test_a_matrix_that_was_made_symmetric_passes_the_check(size) -> None:
     verdict, texts = asked(checked, f"z: {size} {size}")
@@ -42,6 +43,7 @@ def test_of_any_matrix_the_check_fails_beside_those_where_it_passes() -> None:
     assert verdict == "unproved"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "fn, at_least",
     [
@@ -56,6 +58,7 @@ def test_sides_that_are_the_same_where_they_are_defined(fn, at_least) -> None:
     assert at_least in texts
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "holds",
     [lambda x: jnp.maximum(x, 0) == 0 * x, lambda x: jnp.floor(x) == x, lambda x: x * x <= 0],
@@ -88,6 +91,7 @@ def test_a_rule_that_is_wrong_where_the_comparison_holds() -> None:
     assert right.verdict == "proved under hypotheses"
 
 
+@pytest.mark.slow
 def test_the_second_check_accepts_such_a_certificate() -> None:
     found = certify(trace(checked, "z: 3 3"))
     assert any(n.kind == "region" for n in found.graph.nodes)
@@ -105,6 +109,7 @@ def with_backward(bwd):
     return rule
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("spec", ["x: 2 3", "x: n d"])
 def test_the_largest_entry_stays_the_largest_where_there_is_one_alone(spec) -> None:
     right = with_backward(lambda x, g: (jnp.where(x == jnp.max(x, axis=-1, keepdims=True), g, 2 * g),))
@@ -119,6 +124,7 @@ def test_a_rule_that_is_wrong_at_the_largest_entry_or_at_the_others(bwd) -> None
     assert certify(trace(with_backward(bwd), "x: 2 3")).verdict in ("refuted", "unproved")
 
 
+@pytest.mark.slow
 def test_the_maximum_of_other_entries_is_one_that_an_entry_can_cross() -> None:
     _, texts = asked(lambda x: jnp.where(x >= jnp.max(x[:, :3], axis=-1, keepdims=True), x, 2 * x), "x: 2 5")
     assert any("≠ y" in text for text in texts)

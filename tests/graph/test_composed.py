@@ -33,6 +33,7 @@ def mlp() -> Certificate:
     return audit(ops.mlp)
 
 
+@pytest.mark.slow
 def test_a_perceptron_is_proved_where_its_relu_is_differentiable(mlp: Certificate) -> None:
     assert (mlp.verdict, mlp.signature, [c.kind for c in mlp.claims]) == (
         "proved under hypotheses",
@@ -60,6 +61,7 @@ def test_its_lemmas_and_the_induction_are_named(mlp: Certificate) -> None:
     assert {text.partition("(")[0] for text in lemmas} == {"op linear", "op relu"}
 
 
+@pytest.mark.slow
 def test_the_same_bytes_each_time(mlp: Certificate) -> None:
     _composed._certified.cache_clear()
     assert json.encode(audit(ops.mlp)) == json.encode(mlp)
@@ -75,6 +77,7 @@ def test_any_length_of_a_sequence_is_proved_and_verified_by_evaluation() -> None
     assert verify(certificate).outcome == "verified"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"])
 def test_evaluation_sees_what_a_part_asks(mlp: Certificate, kind: str) -> None:
     """At a relu that is 0 the JVP is no derivative; the adjoint law and the value hold there as well."""
@@ -160,6 +163,7 @@ def program(signature: str, forward) -> Composed:
     return composed(signature, registry=Registry())(forward)
 
 
+@pytest.mark.slow
 def test_a_wrong_rule_in_the_middle() -> None:
     def twin(x, weight_1, bias_1, weight_2, bias_2):
         return ops.linear(leaky(ops.linear(x, weight_1, bias_1)), weight_2, bias_2)
@@ -263,6 +267,7 @@ def test_a_literal_that_was_rounded_keeps_the_hypotheses() -> None:
 # --- the cache
 
 
+@pytest.mark.slow
 def test_the_cache_serves_what_was_proved_of_the_same_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlp: Certificate
 ) -> None:

@@ -29,6 +29,7 @@ def changed(graph: TracedGraph, name: str, **changes) -> TracedGraph:
     return graph
 
 
+@pytest.mark.slow
 def test_an_operation_without_a_proof() -> None:
     def model(W, x):
         return jnp.sum(jnp.tanh(jax.lax.linalg.lu(jnp.tanh(W @ x))[0]))

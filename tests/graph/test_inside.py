@@ -58,7 +58,7 @@ def certified(fn) -> tuple[Certification, list]:
     return certification(trace(fn, *args)), args
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("fn", list(SHAPES), ids=lambda f: f.__name__)
 def test_the_sweep_is_jax_s(fn) -> None:
     with jax.enable_x64(True):

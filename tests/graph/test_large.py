@@ -45,6 +45,7 @@ def test_large_arrays_are_looked_at_in_floats(given: bool) -> None:
     assert certificate.measured == ["one call in float32"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_rationals")
 def test_few_points_are_tried_where_each_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_satisfiable, "FLOATS", 10_000_000)
@@ -55,7 +56,7 @@ def test_few_points_are_tried_where_each_takes_long(monkeypatch: pytest.MonkeyPa
     assert finding.endswith("with the batch left open, as in `n 3 64 64`, more are tried")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("asks", [lambda x: hasattr(x, "_trace"), lambda x: "_trace" in dir(x)])
 def test_calls_are_compared_however_large_they_are(asks) -> None:
     """What a function does where it is not traced is seen in calls alone."""

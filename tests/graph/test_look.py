@@ -12,6 +12,7 @@ import pytest
 import certgrad
 from certgrad.graph._certify import certification
 from certgrad.graph._look import defects
+from certgrad.signatures.sizes import whole
 
 
 def _polynomial(x: Any) -> Any:
@@ -81,6 +82,6 @@ def test_at_sizes_left_open_numbers_are_put_in() -> None:
     traced = certgrad.trace(lambda x: jnp.sum(_piecewise(jnp.sin(x) * 3)), "n")
     done = certification(traced, compare=False)
     _forged(done.induction)
-    fixed = {"n": "3"}
+    fixed = {"n": whole(3)}
     (found,) = defects(done.induction, traced.retraced(fixed), fixed)
     assert "does not hold at x = " in found

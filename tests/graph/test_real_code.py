@@ -102,6 +102,7 @@ def refuses(x):
     raise ValueError("y alone")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("alone", "verdict", "said"),
     [

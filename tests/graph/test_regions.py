@@ -15,6 +15,7 @@ def masked(x):
     return jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((5, 5), bool)), x, -jnp.inf))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "fn, spec",
     [
@@ -205,6 +206,7 @@ def test_the_logarithm_of_a_difference_of_exponentials() -> None:
     assert certify(trace(lambda x, y: minus(x, y), "x: n", "y: n")).verdict in ("refuted", "unproved")
 
 
+@pytest.mark.slow
 def test_a_choice_among_several_must_leave_an_infinity_out() -> None:
     found = certify(trace(lambda x: jnp.select([x >= 1, x <= 0], [0 * x, -jnp.inf], x * x), "x: n"))
     assert found.verdict == "proved under hypotheses"

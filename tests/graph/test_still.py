@@ -41,6 +41,7 @@ def certified(function: Callable[..., Any], *specs: Any) -> GraphCertificate:
     return certificate
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "function",
     [
@@ -80,6 +81,7 @@ def test_at_all_sizes() -> None:
     assert asked_of_maxima(certificate) == [OR_ZERO]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "function",
     [
@@ -138,6 +140,7 @@ def ties_pull_back_more(x: Any) -> Any:
     return top(x)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("top", [ties_move_the_first_entry, ties_divide_by_zero, ties_pull_back_more])
 def test_a_rule_that_does_something_else_at_ties_is_asked_for_none(top: Callable[[Any], Any]) -> None:
     certificate = certified(lambda x: jnp.sum(top(jax.nn.relu(x)) ** 2), X)
@@ -169,6 +172,7 @@ def test_it_survives_as_data() -> None:
 KEPT = jax.ShapeDtypeStruct((3, 4), jnp.bool_)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "function",
     [
@@ -187,6 +191,7 @@ def test_what_bends_at_0_asks_nothing_of_what_rests_there(function: Callable[...
     assert found.points > 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("function", "asked"),
     [
@@ -203,6 +208,7 @@ def test_what_jumps_or_is_steep_at_0_asks_as_before(function: Callable[..., Any]
     assert asked in {text.split(" at ")[0] for text in texts_of(certify(trace(function, X)))}
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("function", "specs", "asked"),
     [
@@ -273,6 +279,7 @@ def _(primals: Any, tangents: Any) -> Any:
     return steep_where(x, keep), jnp.where(keep, steep, dx)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("function", "specs"),
     [
@@ -322,7 +329,7 @@ ANYWHERE = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", ANYWHERE)
 def test_what_is_asked_at_some_places_is_not_known_of_the_others(name: str) -> None:
     """x[4] + k[3] may be 0 as far as the first two places are asked; the gradient is wrong there, or is none."""
@@ -363,7 +370,7 @@ READS_OTHERS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", READS_OTHERS)
 @pytest.mark.parametrize("before", [lambda x: x**3, jax.nn.relu])
 def test_a_rule_that_reads_other_entries_is_asked_of_all(name: str, before: Callable[..., Any]) -> None:

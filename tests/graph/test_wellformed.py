@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certgrad.graph import check, trace
+from certgrad.graph import certify, check, trace
 from certgrad.graph.ir import ArrayType, Graph, Literal, Node, Ref, decode, encode
 from tests.graph.models import MLP, mlp
 
@@ -143,3 +143,10 @@ def test_any_damage_is_refused_or_still_a_graph(position: int, character: str) -
     if check(graph) is None:
         assert str(graph)
         assert check(decode(encode(graph))) is None
+
+
+def test_a_matrix_of_equal_sizes_is_flattened() -> None:
+    traced = trace(lambda x: jnp.sin(jnp.reshape(x, -1)), "x: n n")
+    assert traced.ir.nodes[-1].outputs[0].shape == ["n^2"]
+    assert check(traced.ir) is None
+    assert certify(traced).verdict == "proved"

@@ -3,7 +3,7 @@
 import pytest
 
 from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.canonical import canonical
+from certgrad.hypotheses.canonical import canonical, ordered
 from certgrad.hypotheses.prose import _in_words, prose
 from certgrad.hypotheses.text import text
 
@@ -101,6 +101,22 @@ def test_others_have_other_forms_and_texts() -> None:
 def test_a_letter_that_a_size_has_is_no_index() -> None:
     found = canonical(t.ForAll(over(a=t.Size("i")), t.Compare(">", total("b", t.Size("j"), "a", "b"), ZERO)))
     assert text(found) == "(Σ{l<j} x[k,l]) > 0 for k<i"
+
+
+def test_an_index_that_nothing_binds_is_captured_by_no_binder() -> None:
+    """Of a statement that is a part of another, whose binder is left away."""
+    row = t.Compare(">", total("b", COLUMN, "i", "b"), ZERO)
+    assert canonical(row) == t.Compare(">", total("j", COLUMN, "i", "j"), ZERO)
+    assert canonical(row) != canonical(t.Compare(">", total("b", COLUMN, "b", "b"), ZERO))
+    every = t.ForAll(over(b=COLUMN), t.Compare("!=", x("i", "b"), ZERO))
+    assert canonical(every) == t.ForAll(over(j=COLUMN), t.Compare("!=", x("i", "j"), ZERO))
+
+
+def test_nor_in_a_term_where_another_binder_has_its_name() -> None:
+    outer = t.Fold("sum", over(a=ROW), t.Mul((x("a"), t.Entry("y", (index("i"),)))))
+    found = ordered(t.Add((outer, total("i", ROW, "i"))))
+    assert t.unbound(found) == {"i"}
+    assert t.Fold("sum", over(j=ROW), t.Mul((x("j"), t.Entry("y", (index("i"),))))) in [*t.walk(found)]
 
 
 def test_words() -> None:

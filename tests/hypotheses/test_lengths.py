@@ -10,6 +10,11 @@ from certgrad.errors import DomainError
 from certgrad.hypotheses.lengths import in_lengths
 from certgrad.hypotheses.parse import parse
 from certgrad.obligations.balls.statements import inside
+from certgrad.signatures.sizes import parse_axis
+
+
+def _parsed(axes):
+    return {array: [parse_axis(size) for size in sizes] for array, sizes in axes.items()}
 
 
 @pytest.mark.parametrize(
@@ -23,18 +28,19 @@ from certgrad.obligations.balls.statements import inside
         ("x > 0", {"x": ["n"]}, "x > 0"),
         ("x > k", {"x": ["*s", "k", "*t"]}, "x > k"),
         ("x > k", {"x": ["k*m"]}, "x > k"),
+        ("x > k", {"x": ["k*m*n"]}, "x > k"),
     ],
 )
 def test_a_size_is_written_as_the_length_of_an_axis(condition, axes, written):
-    assert in_lengths([condition], axes) == (written,)
+    assert in_lengths([condition], _parsed(axes)) == (written,)
 
 
 def test_a_number_with_a_name_comes_before_a_size():
-    assert in_lengths(["x > n"], {"x": ["n"]}, taken=["n"]) == ("x > n",)
+    assert in_lengths(["x > n"], _parsed({"x": ["n"]}), taken=["n"]) == ("x > n",)
 
 
 def test_a_bare_size_comes_before_an_expression():
-    assert in_lengths(["i < n"], {"y": ["n+1"], "x": ["n"], "i": []}) == ("i < x.shape[0]",)
+    assert in_lengths(["i < n"], _parsed({"y": ["n+1"], "x": ["n"], "i": []})) == ("i < x.shape[0]",)
 
 
 @pytest.mark.parametrize("text", ["x.shape[0] > 2", "x.shape[0] != y.shape[0]"])

@@ -50,8 +50,8 @@ def test_equal_text_is_equal_tree() -> None:
     assert len(digests(hypotheses())) > 80
 
 
-def test_equal_text_is_equal_tree_in_the_surveys() -> None:
-    """Of the layers, losses and optimisers of libraries, and of published rules."""
+def test_equal_text_is_equal_tree_in_the_survey() -> None:
+    """Of published rules."""
     found: dict[str, str] = {}
 
     def gathered(value: Any) -> None:
@@ -62,8 +62,7 @@ def test_equal_text_is_equal_tree_in_the_surveys() -> None:
             elif isinstance(inner, dict | list):
                 gathered(inner)
 
-    for name in ("libraries", "library_models", "wild"):
-        gathered(msgspec.json.decode((REPORTS / f"{name}.json").read_bytes()))
+    gathered(msgspec.json.decode((REPORTS / "wild.json").read_bytes()))
     assert len(found) > 40
 
 
@@ -123,6 +122,7 @@ def drawn(rng: Random, shape: Any, dims: Any, kind: str) -> Any:
     return out
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_tree_means_what_its_clause_does(name: str) -> None:
     with precision(128):

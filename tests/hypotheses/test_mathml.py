@@ -45,7 +45,7 @@ def terms() -> st.SearchStrategy[t.Term]:
 
 
 @given(terms())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_every_element_has_its_children(term: t.Term) -> None:
     read(mathml(term))
     pieces = summands(term)

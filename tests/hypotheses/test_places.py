@@ -16,7 +16,7 @@ from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.floats import Floats
 from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.size_texts import NoSizeError, names_in
+from certgrad.signatures.sizes import NoSizeError, parse_size
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 
@@ -58,7 +58,7 @@ def point(statement: t.Statement, rng: np.random.Generator, whole: bool) -> tupl
             ranks[node.array] = max(ranks.get(node.array, 0), node.position + 1)
         elif isinstance(node, t.Size):
             try:
-                sizes |= dict.fromkeys(names_in(node.name), LENGTH)
+                sizes |= dict.fromkeys(parse_size(node.name).names, LENGTH)
             except NoSizeError:
                 continue
     shapes = {name: (LENGTH,) * rank for name, rank in ranks.items()}
@@ -100,7 +100,7 @@ def test_the_first_failing_place_is_told() -> None:
     assert one.axes == (("i", 6),)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_elimination_with_pivots(seed: int) -> None:
     """The two evaluators agree, where pivots are tied or the matrix is singular too."""
@@ -144,6 +144,7 @@ def over_windows(windows: int, of: t.Statement) -> t.Statement:
     return t.ForAll((t.Range("i", t.Axis("x", 0)), t.Range("k", t.Number(str(windows)))), of)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lower", "upper"), [(0, 2), (-2, 2), (1, 1), (2, 4)])
 def test_of_a_window_its_places_are_looked_at(lower: int, upper: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long axis, of which each window has a few entries: as they are cut out by hand, those outside left out."""
@@ -204,6 +205,7 @@ LARGE = {
 """Statements with numbers that a type of integers does not hold, with what they are asked of."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int32"])
 @pytest.mark.parametrize("text", LARGE)
@@ -219,6 +221,7 @@ def test_numbers_that_no_integer_of_jax_holds(text: str, dtype: str, wide: bool)
     assert np.asarray(found).tolist() == each
 
 
+@pytest.mark.slow
 def test_floats_overflow_to_infinity() -> None:
     floats = Floats()
     assert floats.mul(10**400, 0.5) == floats.add(10**400, 0.5) == floats.power(1e200, Fraction(2)) == np.inf

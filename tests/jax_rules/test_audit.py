@@ -29,6 +29,7 @@ def reasons(certificate: Certificate) -> set[str]:
     return {case.reason for claim in certificate.claims for case in claim.cases}
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "name, verdict",
     [
@@ -131,5 +132,6 @@ def test_a_primitive_without_configuration_has_a_reason() -> None:
     assert reasons(audit("ragged_all_to_all")) == {"a collective over devices"}
 
 
+@pytest.mark.slow
 def test_a_certificate_is_the_same_twice() -> None:
     assert json.encode(audit("clamp")) == json.encode(audit("clamp"))

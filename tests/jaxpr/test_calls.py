@@ -43,6 +43,7 @@ def test_a_polynomial_and_its_rule(slope, verdict):
     assert certgrad.check(polynomial(slope), "n, 3 -> n").verdict == verdict
 
 
+@pytest.mark.slow
 def test_a_mantissa_is_made_of_bits():
     """Whether a function with a rule makes it or a class, JAX runs the same operations on bits."""
     rule = jax.custom_vjp(lambda x: jnp.frexp(x)[0])

@@ -29,6 +29,7 @@ from certgrad.obligations.balls._draw import draw_direction, draw_inputs, nested
 from certgrad.obligations.balls._gaps import GAPS, _differ
 from certgrad.obligations.balls.statements import inside
 from certgrad.ops import Case, Op
+from certgrad.signatures.sizes import parse_size
 
 BITS = 128
 SPECIAL = [*map(Fraction, (0, 0, 1, -1, 2, -2, 3, -3, 6)), Fraction(1, 2), Fraction(-1, 2), Fraction(5, 10**7)]
@@ -176,7 +177,7 @@ def _broadcast(op: Op, case: Case) -> Iterator[list[Input]]:
     for form in _FORMS:
         for shapes in {form + form[:1], form + form[1:], form[:1] + form} if count == 3 else [form[:count]]:
             yield [
-                Input(name, tuple(map(str, shape)), spec.dtype)  # type: ignore[arg-type]
+                Input(name, tuple(map(parse_size, shape)), spec.dtype)  # type: ignore[arg-type]
                 for name, shape, spec in zip(op.arg_names, shapes, case.signature.inputs, strict=True)
             ]
 

@@ -14,10 +14,12 @@ from typing import Any
 
 from certgrad.rules._at_sizes import first_sizes
 from certgrad.rules._by_name import approximating, declarations_of
-from certgrad.rules._check import _examined, _Rule
 from certgrad.rules._declaration import Declaration
 from certgrad.rules._find import find
+from certgrad.rules._judged import first_look
+from certgrad.rules._statement import Attempt, Statement
 from certgrad.rules._user_rule import UserRule
+from certgrad.signatures.sizes import Star
 
 NAMES, NUMBERS = "names", "numbers"
 
@@ -36,32 +38,31 @@ class Subject:
         return self.source, self.name, self.at
 
 
-def said(name: str, function: Callable, signature: Any, options: Mapping[str, Any]) -> _Rule:
-    """A rule and what its author says of it."""
-    known = {k: options[k] for k in ("static", "differentiable", "approximates") if k in options}
-    return _Rule(
-        function,
-        signature,
-        known.get("static"),
-        known.get("differentiable"),
-        options.get("domain", ()),
-        known.get("approximates"),
-        name,
-        conformance=False,
-    )
+Said = tuple[Statement, Attempt]
 
 
-def at_both(source: str, name: str, make: Callable[[], _Rule]) -> Iterator[Subject]:
+def said(name: str, function: Callable, signature: Any, options: Mapping[str, Any]) -> Said:
+    """A rule and what its author says of it, and at which values."""
+    known = {k: options[k] for k in ("differentiable", "domain", "approximates") if k in options}
+    return Statement(function, signature, name=name, conformance=False, **known), Attempt(options.get("static"))
+
+
+def as_audited(statement: Statement, attempt: Attempt) -> UserRule:
+    """The rule as an audit sees it."""
+    return first_look(statement, attempt).rule
+
+
+def at_both(source: str, name: str, make: Callable[[], Said]) -> Iterator[Subject]:
     """The rule as its signature stands, and with small numbers for the sizes that this leaves open."""
 
     def numbers() -> UserRule | None:
-        found = make()
-        rule = found.made()
+        statement, attempt = make()
+        rule = statement.rule(attempt)
         sizes = first_sizes(rule)
-        stars = any(text.startswith("*") for s in rule.signature.inputs for text in map(str, s.dims))
-        return _examined(replace(found, at=sizes)) if sizes and not stars else None
+        stars = any(isinstance(d, Star) for s in rule.signature.inputs for d in s.dims)
+        return as_audited(statement, replace(attempt, sizes=sizes)) if sizes and not stars else None
 
-    yield Subject(source, name, NAMES, lambda: _examined(make()))
+    yield Subject(source, name, NAMES, lambda: as_audited(*make()))
     yield Subject(source, name, NUMBERS, numbers)
 
 
@@ -73,7 +74,7 @@ def classes() -> Iterator[Subject]:
         for pair in importlib.import_module(f"benchmarks.pairs.{module}").PAIRS:
             name = f"{module}: {pair.name}"
 
-            def make(pair: Any = pair, name: str = name) -> _Rule:
+            def make(pair: Any = pair, name: str = name) -> Said:
                 return said(name, pair.make()[0], pair.signature, pair.options)
 
             yield from at_both("classes", name, make)
@@ -106,7 +107,7 @@ def kernels() -> dict[str, tuple[Callable, str]]:
 
 def libraries() -> Iterator[Subject]:
     """The parts of libraries, with the derivatives that JAX makes of them: at all names that do, and at numbers."""
-    from benchmarks.libraries._run import LIBRARIES, library
+    from benchmarks.libraries import LIBRARIES, library
 
     for title in LIBRARIES:
         try:
@@ -130,7 +131,7 @@ def _part(name: str, part: Any, which: int) -> UserRule | None:
     specs = [spec.partition(": ")[2] or spec for spec in call.specs]
     names = [f"a{k}" for k in range(len(specs))]
     function = eval(f"lambda {', '.join(names)}: fn({', '.join(names)})", {"fn": call.fn})
-    return _examined(said(name, function, ", ".join(specs), {}))
+    return as_audited(*said(name, function, ", ".join(specs), {}))
 
 
 def survey() -> Iterator[Subject]:
@@ -144,7 +145,7 @@ def survey() -> Iterator[Subject]:
                 yield from at_both("survey", row["name"], partial(_surveyed, row["name"]))
 
 
-def _surveyed(name: str) -> _Rule:
+def _surveyed(name: str) -> Said:
     declared = importlib.import_module("declared").DECLARED
     target, _, attribute = name.partition(":")
     table: dict[str, Any] = {}
@@ -154,7 +155,8 @@ def _surveyed(name: str) -> _Rule:
     found = next(one for one in find(f"{target}:{attribute}").rules)
     chosen = declarations_of(replace(found, name=name), table)[0]
     options = {k: v for k, v in chosen.options.items() if v is not None}
-    return replace(said(name, found.rule, chosen.signature, options), elsewhere=approximating(table))
+    statement, attempt = said(name, found.rule, chosen.signature, options)
+    return replace(statement, elsewhere=approximating(table)), attempt
 
 
 def ops() -> Iterator[Subject]:

@@ -14,13 +14,12 @@ import pytest
 from jax import lax
 
 from certgrad.obligations import audit
-from certgrad.rules._check import _examined
 from tests.mutation._asked import _within, answered
 from tests.mutation._changes import Mutation
 from tests.mutation._lines import Lines, read
 from tests.mutation._rules_mutated import Right
 from tests.mutation._runs import MUTANT, RULE, ordered, run
-from tests.mutation._sources import Subject, said
+from tests.mutation._sources import Subject, as_audited, said
 from tests.mutation._surgery import CannotMakeError, changed, sites
 
 
@@ -71,7 +70,7 @@ def cube():
 
 
 def subject(at="names"):
-    return Subject("tests", "cube", at, lambda: _examined(said("cube", cube(), "n -> n", {})))
+    return Subject("tests", "cube", at, lambda: as_audited(*said("cube", cube(), "n -> n", {})))
 
 
 def test_a_broken_rule_is_refuted_and_a_change_of_nothing_is_seen():

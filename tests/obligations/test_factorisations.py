@@ -31,7 +31,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("options", FORMS, ids=lambda o: " ".join(k for k, v in o.items() if v) or "none")
 def test_triangular_solve_is_proved_with_jaxs_own_rules(options):
     f = triangular(**options)
@@ -76,7 +76,7 @@ TRIANGULAR = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("trap", named([Trap(t.name, t.wrong, at=(A, B)) for t in TRIANGULAR]))
 def test_triangular_wrong(trap):
     check(trap)
@@ -129,12 +129,13 @@ CHOLESKY = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("trap", named([Trap(t.name, t.wrong, at=(A,)) for t in CHOLESKY]))
 def test_cholesky_wrong(trap):
     check(trap)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("signature", ["n n -> n n", "b n n -> b n n"])
 def test_cholesky_is_proved_for_all_shapes_with_jaxs_own_rules(signature):
     one = declare(signature, lambda a: cholesky(a), own_jvp(cholesky), own_vjp(cholesky, several=False))
@@ -151,6 +152,7 @@ def test_cholesky_by_hand():
     assert not any(h.negligible for claim in certificate.claims for h in claim.hypotheses)
 
 
+@pytest.mark.slow
 def test_cholesky_of_a_matrix_that_is_not_symmetrised():
     """Only the lower triangle is read then. (JAX 0.10's own rule takes the whole tangent; 0.11's is right.)"""
 
@@ -174,6 +176,7 @@ def test_cholesky_of_a_matrix_that_is_not_symmetrised():
     assert {claim.kind: claim.verdict for claim in wrong.claims}["jvp_is_derivative"] == "refuted"
 
 
+@pytest.mark.slow
 def test_the_factor_solves_its_equation():
     right = declare(
         "n n -> n n", lambda a: cholesky(a) @ cholesky(a).T, lambda a, da: symmetric(da), lambda a, g: symmetric(g)
@@ -185,6 +188,7 @@ def test_the_factor_solves_its_equation():
     assert not audit(wrong).verdict.startswith("proved")
 
 
+@pytest.mark.slow
 def test_solving_with_the_factor_is_solving():
     def forward(a, b):
         return jax.scipy.linalg.cho_solve((cholesky(a), True), b)
@@ -226,12 +230,13 @@ DETERMINANTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("trap", named([Trap(t.name, t.wrong, at=(A,)) for t in DETERMINANTS]))
 def test_determinants_wrong(trap):
     check(trap)
 
 
+@pytest.mark.slow
 def test_determinants():
     by_hand = determinant(own_form, inverted)
     assert audit(by_hand).verdict == "proved under hypotheses"

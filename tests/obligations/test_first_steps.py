@@ -58,7 +58,7 @@ def smoothed(x):
     return lax.scan(lambda a, row: (0.5 * a + row, None), jnp.zeros(()), x)[0]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("function", "signature"),
     [
@@ -100,6 +100,7 @@ def streaming(x, rescaled=True, start=-jnp.inf, total=0.0):
     return largest + jnp.log(total)
 
 
+@pytest.mark.slow
 def test_a_maximum_that_starts_at_minus_infinity():
     softmax = lambda args, g: (g * jax.nn.softmax(args[0]),)
     assert verdict(with_rule(lambda x: streaming(x), softmax), "n -> ") == "proved"
@@ -139,6 +140,7 @@ def in_the_log_semiring(x):
     return lax.scan(lambda a, row: (jnp.logaddexp(a, row), None), x[0], x[1:])[0]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("function", "signature"), [(symplectic, ", , n -> "), (in_the_log_semiring, "n -> ")], ids=["momenta", "logaddexp"]
 )

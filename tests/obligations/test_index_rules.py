@@ -145,6 +145,7 @@ FREE = {
         lambda z, y: -jnp.mean(jnp.sum(jax.nn.log_softmax(z) * jax.nn.one_hot(y, z.shape[1]), axis=1)),
     ),
 }  # fmt: skip
+"""Rows of the corpus."""
 
 IN_RANGE = {
     "embedding": ("n d, m:int -> m d", lambda w, i: w[i], {"i ≤ n − 1", "i ≥ −n"}),
@@ -175,13 +176,7 @@ IN_RANGE = {
 }
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("name", FREE)
-def test_proved_with_nothing_assumed(name):
-    certificate = audit(by_jax(*FREE[name]))
-    assert certificate.verdict == "proved", [c.cases for c in certificate.claims]
-
-
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", IN_RANGE)
 def test_proved_for_indices_in_range(name):
     signature, f, expected = IN_RANGE[name]

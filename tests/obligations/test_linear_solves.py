@@ -57,13 +57,13 @@ SOLVES = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("trap", named([Trap(t.name, t.wrong, at=(A, B)) for t in SOLVES]))
 def test_solve_wrong(trap):
     check(trap)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("signature", ["n n, n m -> n m", "n n, n -> n", "b n n, b n m -> b n m", "n n, n n -> n n"])
 def test_solve_is_proved_for_all_shapes_with_jaxs_own_rules(signature):
     one = system(own_jvp(solve), own_vjp(solve), signature)
@@ -136,6 +136,7 @@ def test_a_kink_inside_the_matrix_is_a_hypothesis():
     assert "a[i,j] ≠ 0" in hypotheses(certificate) or "a ≠ 0" in hypotheses(certificate)
 
 
+@pytest.mark.slow
 def test_a_users_own_solver_is_not_taken_for_jaxs():
     """It may return anything."""
 
@@ -184,6 +185,7 @@ def ridge(a, b):
     return lax.custom_linear_solve(lambda x: a.T @ (a @ x) + x, b, conjugate_gradients, symmetric=True)
 
 
+@pytest.mark.slow
 def test_a_users_iterative_solver_is_trusted_under_a_hypothesis():
     """With JAX's derivative of the solve, and with one by hand."""
     certificate = audit(declare("n n, n -> n", ridge, own_jvp(ridge), own_vjp(ridge)))
@@ -199,6 +201,7 @@ def test_a_users_iterative_solver_is_trusted_under_a_hypothesis():
     assert audit(wrong).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_factors_that_a_proof_compares():
     """The determinant by the diagonal of the factors."""
 

@@ -87,6 +87,7 @@ RIGHT = [
 ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("f", "signature", "count"), RIGHT, ids=range(len(RIGHT)))
 def test_jaxs_own_rules(f, signature, count):
     found, certificate = verdicts(declare(signature, f, jvp_of(f, count), vjp_of(f, count)))
@@ -121,6 +122,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("f", "signature", "rule"), WRONG)
 def test_wrong_adjoints(f, signature, rule):
     count = signature.split("->")[0].count(",") + 1
@@ -223,6 +225,7 @@ def raised(x, k):
     return lax.fori_loop(0, k, lambda i, c: c * x, jnp.ones(()))
 
 
+@pytest.mark.slow
 def test_as_many_steps_as_an_integer_says():
     def jvp(x, k, dx, steps=0):
         def step(i, c):

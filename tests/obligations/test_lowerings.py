@@ -109,6 +109,7 @@ def times_sparse(scattered):
     return product
 
 
+@pytest.mark.slow
 def test_a_sparse_product_is_proved_for_any_number_of_entries() -> None:
     found = check(times_sparse(lambda at, v: at.add(v)), "k, k 2:int, 3 -> 4", domain="i >= 0", conformance=False)
     assert found.verdict == "proved under hypotheses"
@@ -135,6 +136,7 @@ def times_cube(name, register=True):
     return primitive
 
 
+@pytest.mark.slow
 def test_a_primitive_of_ones_own_is_the_function_that_is_compiled_for_it() -> None:
     # The last one has the name of a primitive that calls a program: it is told apart by what it is, not by its name.
     for primitive in (times_cube("times_cube"), times_cube("sin"), times_cube("jit")):

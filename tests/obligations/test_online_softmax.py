@@ -51,6 +51,7 @@ PROVED = dict.fromkeys(
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "forward",
     [
@@ -65,6 +66,7 @@ def test_the_unit_does_not_matter(forward):
     assert verdicts(stated(forward)) == PROVED
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "forward",
     [
@@ -128,6 +130,7 @@ def test_an_op_without_a_reference_has_no_claim_of_one():
         obligation(one, "forward_equals_reference")
 
 
+@pytest.mark.slow
 def test_the_second_check_looks_at_the_reference():
     one = stated(online())
     certificate = audit(one)

@@ -73,6 +73,7 @@ def back(shape):
     return bwd
 
 
+@pytest.mark.slow
 def test_places_divided_by_a_size():
     assert certgrad.check(rule(laid_flat, back(lambda m, k: (m, k))), "m, k").verdict == "proved"
     assert certgrad.check(rule(laid_flat, back(lambda m, k: (k, m))), "m, k").verdict == "refuted"

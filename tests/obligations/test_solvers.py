@@ -47,6 +47,7 @@ def kepler_bwd(r, g):
     return scaled * jnp.sin(z), scaled
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("signature", ["n, n -> n", "b n, b n -> b n", ", -> "])
 def test_an_elementwise_equation(signature):
     verdict, found, _ = proof(rule(kepler, kepler_bwd), signature)
@@ -70,6 +71,7 @@ def test_an_elementwise_equation_at_any_rank():
     assert proof(rule(cube, lambda r, g: (g / (3 * r[1] ** 2 + 2),)), "*s -> *s")[0] == "refuted"
 
 
+@pytest.mark.slow
 def test_a_solver_under_vmap_is_one_solver_of_a_batch():
     batched = rule(lambda e, m: jax.vmap(kepler)(e, m), kepler_bwd)
     assert proof(batched, "b n, b n -> b n")[0] == "proved under hypotheses"
@@ -97,6 +99,7 @@ def lambert(x):
     return lax.fori_loop(0, 30, lambda _, w: w - (w - x * jnp.exp(-w)) / (1 + w), jnp.log1p(x))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("derivative", "verdict"),
     [
@@ -150,7 +153,7 @@ def test_a_linear_system():
     }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINEAR_TWINS)
 def test_wrong_twins_of_a_linear_system(name):
     assert proof(rule(jacobi, lambda r, g: LINEAR_TWINS[name](*r, g)), "n n, n -> n")[0] == "refuted"
@@ -244,7 +247,7 @@ def by_the_value(w, x, z, g, matrix=lambda w: w.T, slope=lambda z: 1 - z**2):
     return jnp.outer(u, z), u
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("backward", [by_transposition, by_the_value])
 def test_a_fixed_point_layer(backward):
     verdict, found, _ = proof(rule(fixed_point, lambda r, g: backward(*r, g)), "n n, n -> n")

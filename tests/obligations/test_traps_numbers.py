@@ -69,6 +69,7 @@ PLATFORMS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PLATFORMS)
 def test_another_list_of_platforms_is_another_choice(name):
     function, slopes = PLATFORMS[name]
@@ -171,7 +172,7 @@ def doubled_off(mask):
     )
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "mask",
     [

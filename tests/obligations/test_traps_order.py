@@ -195,6 +195,7 @@ MASKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("signature", "forward", "expected"),
     [
@@ -221,6 +222,7 @@ def test_the_rules_of_jax(signature, forward, expected):
     assert not adjoint.hypotheses
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("signature", "forward"),
     [
@@ -276,6 +278,7 @@ def test_a_mask_that_is_an_input_needs_an_entry_that_is_kept():
     assert hypotheses(certificate) == {"(Σj [mask[i,j] > 0]) > 0"}
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "forward",
     [

@@ -192,6 +192,7 @@ def scanned(x):
     return lax.scan(lambda c, row: (c * row, c * row), jnp.ones(()), x)[1]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "one",
     [
@@ -206,6 +207,7 @@ def test_other_ways_to_write_it(one):
     assert certificate.verdict == "proved", certificate.claims
 
 
+@pytest.mark.slow
 def test_the_derivative_through_a_maximum_and_a_sum():
     def jvp(x, dx):
         top = jax.nn.one_hot(jnp.argmax(x, 1), x.shape[1], dtype=x.dtype)
@@ -231,6 +233,7 @@ def by_jax(signature, forward):
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("signature", "forward"),
     [

@@ -8,9 +8,9 @@ from jax import lax
 
 import certgrad
 from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.auditing.attempts import NO_SOLUTION
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.tracing.jax_internals import abstract, dim_poly, symbols, trace
 from tests.obligations.test_solvers import jacobi, proof, rule
 
@@ -55,7 +55,7 @@ EMPTY = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", EMPTY)
 def test_an_equation_that_determines_nothing(name):
     residual, why = EMPTY[name]
@@ -71,7 +71,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_solver_of_another_equation_proves_nothing(name):
     residual, change = OTHERS[name]
@@ -99,6 +99,7 @@ def test_another_solution_of_the_same_equation_is_another_value():
     assert proof(one, "n -> n", domain="a > 0")[0] == "refuted"
 
 
+@pytest.mark.slow
 def test_the_same_solver_from_another_start_is_another_value():
     near, far = square_root(), square_root(start=2.0)
     one = made(near, half_inverse, fwd=lambda a: (far(a), (a, near(a))))
@@ -138,6 +139,7 @@ def test_all_of_the_equation_is_asked_though_one_entry_is_used():
     assert "jacobi solves (Σ{j<n} a[i,j]·jacobi[j]) = b[i]" in found
 
 
+@pytest.mark.slow
 def test_a_stopped_argument_has_no_gradient():
     def forward(a, b):
         return jacobi(lax.stop_gradient(a), b)
@@ -163,6 +165,7 @@ def test_inside_a_loop_nothing_is_claimed():
         interpret(Context(Facts()), program, [rows], [True])
 
 
+@pytest.mark.slow
 def test_unknowns_mixed_along_two_axes_are_refused():
     run = solver(lambda x, a: a @ x + x @ a - a, lambda a: 0.5 * jnp.eye(a.shape[0]))
     verdict, _, reasons = proof(made(run, lambda a, z, g: (0 * a,)), "n n -> n n")
@@ -180,6 +183,7 @@ def test_a_solver_called_like_an_argument_keeps_a_name_of_its_own():
     assert found == {"a′ solves a[i] = 2·a′[i]"}
 
 
+@pytest.mark.slow
 def test_a_solver_in_the_equation_of_a_solver_is_refused():
     """z + y = a, where y solves y³ + y = z."""
     inner = certgrad.solves(lambda y, z: y**3 + y - z)(lambda z: z)
@@ -189,6 +193,7 @@ def test_a_solver_in_the_equation_of_a_solver_is_refused():
     assert "holds another solver of what it returns" in reasons
 
 
+@pytest.mark.slow
 def test_a_solver_of_what_another_returns():
     """The fourth root, by two square roots."""
     run = square_root()
@@ -257,6 +262,7 @@ def by_solver(solve):
     return given
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "solve", [lambda a, v: v, lambda a, v: v / jnp.diag(a), lambda a, v: jnp.linalg.inv(2 * a) @ v]
 )

@@ -190,6 +190,7 @@ COMPLEX = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", COMPLEX)
 def test_complex_numbers_that_come_to_the_identity(name):
     forward, verdict = COMPLEX[name]

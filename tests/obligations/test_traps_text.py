@@ -55,7 +55,7 @@ ALIKE = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", ALIKE)
 def test_both_are_listed(name: str) -> None:
     forward, detour, signature, point, sizes = ALIKE[name]
@@ -72,6 +72,7 @@ def test_both_are_listed(name: str) -> None:
         assert len({h.text for h in listed}) == len(listed)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["ranges", "strides", "thresholds", "entries"])
 def test_a_graph_lists_both(name: str) -> None:
     forward, detour, signature, point, sizes = ALIKE[name]

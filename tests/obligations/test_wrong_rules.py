@@ -131,6 +131,7 @@ def test_a_wrong_jvp_is_refuted_and_numpy_confirms_it(name):
     assert derivative[k] == pytest.approx(float(witness.rhs.midpoint), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(WRONG_VJP))
 def test_a_wrong_vjp_is_refuted_and_numpy_confirms_it(name):
     ((kind, witness),) = witnesses(name)
@@ -149,6 +150,7 @@ def test_every_example_is_here():
     assert {*WRONG_JVP, *WRONG_VJP} == set(rules.names()) == set(FORWARD)
 
 
+@pytest.mark.slow
 def test_the_balls_of_a_witness_do_not_overlap():
     for name in rules.names():
         for _, w in witnesses(name):

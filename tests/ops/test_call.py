@@ -110,6 +110,7 @@ def test_arguments_bind_as_in_python():
     np.testing.assert_array_equal(ops.sub(y=X, x=3 * X), 2 * X)
 
 
+@pytest.mark.slow
 def test_numpy_and_python_values_are_arrays():
     assert ops.relu(-1.0) == 0.0
     assert isinstance(ops.relu(np.ones(2)), jax.Array)

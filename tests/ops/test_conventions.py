@@ -30,6 +30,7 @@ def values(op, point):
     return [jnp.asarray(known[name]) for name in op.arg_names]
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("op, point, promised", PROMISES, ids=label)
 def test_rules_return_the_convention(op, point, promised):
     args = values(op, point)
@@ -49,6 +50,7 @@ def test_promises_are_made_at_excluded_points():
     assert all(op.domain for op, _, _ in PROMISES)
 
 
+@pytest.mark.slow
 def test_promises_at_kinks_hold_inside_arrays():
     from certgrad.ops import abs, clamp, leaky_relu, max, relu, sqrt
 

@@ -87,6 +87,7 @@ def test_scan_runs_the_rules(f):
     close(jax.jvp(scanned(f), (X,), (jnp.ones(3),))[1], FORWARD**2 * chain)
 
 
+@pytest.mark.slow
 @OPS
 def test_second_derivatives_differentiate_the_rules(f):
     close(jax.hessian(total(f))(X), np.diag(-REVERSE * SIN))

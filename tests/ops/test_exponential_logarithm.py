@@ -14,6 +14,7 @@ def grad(f, x):
     return jax.grad(lambda x: jnp.sum(f(x)))(x)
 
 
+@pytest.mark.slow
 def test_logaddexp_does_not_overflow_and_shares_ties():
     got = ops.logaddexp(FAR, FAR)
     np.testing.assert_allclose(got, FAR + np.log(2), rtol=1e-6)
@@ -47,6 +48,7 @@ def test_logarithms_of_powers(base, f):
     np.testing.assert_allclose(f(powers), np.arange(-5, 6), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_logit_is_the_inverse_of_sigmoid():
     x = jnp.linspace(-8, 8, 9)
     np.testing.assert_allclose(ops.logit(ops.sigmoid(x)), x, rtol=1e-3, atol=1e-6)

@@ -17,7 +17,7 @@ def gradients(f, args):
     return jax.grad(lambda *a: jnp.sum(jnp.sin(f(*a))), (0, 1, 2))(*args)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("tile", [None, 1, 2, 8])
 def test_it_is_attention(tile, is_causal):
@@ -29,6 +29,7 @@ def test_it_is_attention(tile, is_causal):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [1e4, -1e4, 1e-30])
 def test_large_and_small_scores(size):
     q, k, v = arrays()
@@ -55,6 +56,7 @@ def test_a_tile_that_does_not_divide_the_keys(tile):
         ops.flash_attention(*arrays(), tile=tile)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16], ids=["float32", "bfloat16"])
 def test_scores_of_a_hundred_million(dtype):
     """Each query attends to one key: the weights and the cotangent of the values are as exact as those."""

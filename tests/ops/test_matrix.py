@@ -28,6 +28,7 @@ SHAPES = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2
 SHAPES += [((2, 1, 2, 3), (1, 5, 3, 4)), ((2, 3), (5, 6, 3, 4)), ((1, 3), (3, 1)), ((3, 3), (3, 3))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("a, b", SHAPES)
 def test_matmul_takes_vectors_and_batches(a, b):
     check(ops.matmul, jnp.matmul, normal(*a), normal(*b))
@@ -69,6 +70,7 @@ def test_layer_norm_of_large_means_does_not_cancel():
     )
 
 
+@pytest.mark.slow
 def test_constant_rows_have_finite_derivatives():
     for f in (lambda x: ops.layer_norm(x, jnp.ones(3), jnp.ones(3)), lambda x: ops.rms_norm(0 * x, jnp.ones(3))):
         assert np.isfinite(jax.jacrev(f)(jnp.ones(3))).all()

@@ -3,10 +3,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from certgrad import ops
 
 
+@pytest.mark.slow
 def test_sqrt_is_0_below_0():
     assert ops.sqrt(-4.0) == 0.0
     assert jax.jvp(ops.sqrt, (0.0,), (1.0,))[1] == 0.0
@@ -21,6 +23,7 @@ def test_hypot_does_not_overflow_or_underflow():
     assert ops.hypot(0.0, 0.0) == 0.0
 
 
+@pytest.mark.slow
 def test_hypot_broadcasts():
     x, y = jnp.ones((2, 1)), jnp.ones(3)
     assert [g.shape for g in jax.grad(lambda x, y: jnp.sum(ops.hypot(x, y)), (0, 1))(x, y)] == [(2, 1), (3,)]

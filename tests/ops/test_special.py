@@ -16,6 +16,7 @@ def polygamma(n):
     return lambda x: ops.polygamma(n, x)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "f, points, value, slope",
     [

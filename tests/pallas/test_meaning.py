@@ -26,6 +26,7 @@ def same(f, *operands):
     np.testing.assert_allclose(found[0], expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.one_in(15)
 @pytest.mark.parametrize("name", MEANT)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_program_computes_the_same(name, sign):
@@ -35,6 +36,7 @@ def test_the_program_computes_the_same(name, sign):
     same(f, *operands)
 
 
+@pytest.mark.slow
 def test_computed_rows():
     x = jnp.arange(12.0).reshape(4, 3)
     same(called(at_computed_rows, (3, 3)), x, jnp.array([2, 0, 3]))

@@ -94,7 +94,7 @@ def test_right_and_wrong(name):
     assert check(wrong, signature).verdict == "refuted"
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("signature", ["2*r n -> 2*r n", "2*r 3 -> 2*r 3", "4 n -> 4 n"])
 def test_any_number_of_blocks(signature):
     right = check(softmax(k.softmax_backward), signature)
@@ -175,6 +175,7 @@ def test_a_write_beyond_the_end():
     assert check(f, "3 -> 3", conformance=False).verdict == "unproved"
 
 
+@pytest.mark.slow
 def test_an_operand_that_is_written_over():
     """In place, block by block, it is as if it were not; where a step reads what another wrote, nothing is said."""
 
@@ -346,7 +347,7 @@ def ordered(backward):
     return f
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_blocks_at_places_that_are_prefetched():
     def right(x, g):
         return (by_order(BACK, lambda y, k: y)(g * 2 * x[jnp.array(ORDER)] * (jnp.array(ORDER) + 1.0)[:, None]),)
@@ -359,6 +360,7 @@ def test_blocks_at_places_that_are_prefetched():
     assert check(ordered(turned), "3 2 -> 3 2").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_a_block_beyond_the_array_is_no_number():
     """The interpret mode moves it back; on a TPU it lies somewhere else."""
     f = jax.custom_vjp(by_order([0, 3, 1], lambda x, k: x))
@@ -366,6 +368,7 @@ def test_a_block_beyond_the_array_is_no_number():
     assert check(f, "3 2 -> 3 2", conformance=False).verdict == "unproved"
 
 
+@pytest.mark.slow
 def test_where_outputs_go_is_no_matter_of_prefetched_numbers():
     def kernel(where, x, o):
         o[...] = x[...]

@@ -53,6 +53,27 @@ if "fail" in sys.argv:
 wrong(jnp.ones(2))
 sys.exit("the end" if "text" in sys.argv else 7)
 """
+FLAG = """
+import jax, jax.numpy as jnp
+
+class Net:
+    train = False
+
+    def __call__(self, x):
+        return jnp.sum(act(x))
+
+net = Net()
+
+@jax.custom_vjp
+def act(x):
+    return jnp.sin(x)
+
+act.defvjp(lambda x: (act(x), x), lambda x, g: ((2 if net.train else 1) * g * jnp.cos(x),))
+jax.grad(net)(jnp.ones(3))
+net.train = True
+jax.grad(net)(jnp.ones(3))
+net.train = False
+"""
 FIT = """
 import jax
 import jax.numpy as jnp
@@ -142,6 +163,19 @@ def test_what_is_differentiated(folder: Path) -> None:
     assert certgrad(folder, "run", "--graphs", "fit.py").returncode == plain.returncode == 0
 
 
+@pytest.mark.slow
+@pytest.mark.slow
+def test_a_flag_that_is_set_back_before_the_end(folder: Path) -> None:
+    """The rule is wrong while it is set, and right at the end; `--strict` fails for the rule and for what holds it."""
+    (folder / "flag.py").write_text(FLAG)
+    assert certgrad(folder, "run", "--graphs", "flag.py").returncode == 0
+    done = certgrad(folder, "run", "--graphs", "--strict", "flag.py")
+    assert done.returncode == 1
+    assert "note: CG204 flag:act (flag.py:12): no claim is made about some calls: " in done.stderr
+    assert "net.train (False, later True)" in done.stderr
+    assert "Net.train (True, later False)" in " ".join(done.stderr.split())
+
+
 def test_functions_of_jax_alone_are_nothing_to_certify(folder: Path) -> None:
     (folder / "sine.py").write_text("import jax, jax.numpy as jnp\njax.grad(jnp.sin)(1.0)\n")
     assert certgrad(folder, "run", "--graphs", "sine.py").stderr.endswith("certgrad: nothing was differentiated\n")
@@ -157,6 +191,7 @@ def test_a_module(folder: Path) -> None:
     assert "1 of 3 rules: 1 proved" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_option_of_pytest(folder: Path) -> None:
     done = python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--certgrad-record", "test_rules.py")
     assert done.returncode == 0, done.stdout

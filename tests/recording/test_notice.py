@@ -66,6 +66,7 @@ def test_errors_are_shown_as_without():
         assert shown() == plain
 
 
+@pytest.mark.slow
 def test_the_program_decides_when_and_how_jax_is_imported():
     code = """
 import sys

@@ -14,6 +14,7 @@ def blocks() -> dict[str, Block]:
     return _library.blocks(["relu", "mlp_mse", "rnn", "feed_forward"])
 
 
+@pytest.mark.slow
 def test_only_composed_ops_are_blocks(blocks: dict[str, Block]) -> None:
     assert list(blocks) == ["mlp_mse", "rnn", "feed_forward"]
 

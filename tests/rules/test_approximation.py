@@ -42,7 +42,7 @@ def right():
 NEAR_0 = ["x > -1", "x < 1"]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [right(), custom_vjp(pade, lambda x: (pade(x), x), lambda x, g: (g * jnp.exp(x),))],
@@ -205,6 +205,7 @@ def first_kind(x):
     return special.iv(0, x)
 
 
+@pytest.mark.slow
 def test_functions_that_a_rule_calls_are_read_as_what_they_are_declared_to_approximate():
     report = certgrad.check(bessel(), "*s -> *s", approximates=first_kind)
     assert report.verdict == "proved"
@@ -214,6 +215,7 @@ def test_functions_that_a_rule_calls_are_read_as_what_they_are_declared_to_appro
     assert certgrad.check(bessel(declared=False), "n -> n", approximates=first_kind).verdict == "refuted"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "wrong",
     [lambda x, f, g: -g(x), lambda x, f, g: f(x), lambda x, f, g: g(x) + 1e-7 * f(x), lambda x, f, g: g(2 * x) / 2],
@@ -223,6 +225,7 @@ def test_a_rule_of_approximations_with_an_error_is_refuted(wrong):
     assert certgrad.check(bessel(wrong), "n -> n", approximates=first_kind).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_the_other_function_may_approximate_another_one_than_the_rule_needs():
     """What is said of it decides, however near it is to the right one."""
     rule = bessel(declared=False)
@@ -231,6 +234,7 @@ def test_the_other_function_may_approximate_another_one_than_the_rule_needs():
     assert certgrad.check(rule, "n -> n", approximates=first_kind).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_orders_beside_the_declared_one_are_read_as_well():
     @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
     def kn(n, x):
@@ -285,6 +289,7 @@ def test_a_rule_does_not_fail_because_an_ideal_function_does():
     assert "its rule fails" not in str(report), report
 
 
+@pytest.mark.slow
 def test_a_value_that_the_rule_computes_otherwise_is_read_as_ideal_too():
     """Of J₀ and J₁ at once, where the rule takes the values from a call that gives one more."""
 
@@ -310,6 +315,7 @@ def test_a_value_that_the_rule_computes_otherwise_is_read_as_ideal_too():
     assert any("the rule computes its value otherwise than the function" in text for text in value.idealisations)
 
 
+@pytest.mark.slow
 def test_a_function_that_calls_out_is_proved_of_what_it_computes():
     j0 = jax.custom_jvp(lambda x: jax.pure_callback(scipy.special.j0, x, x, vmap_method="expand_dims"))
     j1 = jax.custom_jvp(lambda x: jax.pure_callback(scipy.special.j1, x, x, vmap_method="expand_dims"))

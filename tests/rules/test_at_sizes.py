@@ -111,6 +111,7 @@ def test_a_size_that_the_code_names_is_looked_at():
     assert right.verdict == "proved at sizes"
 
 
+@pytest.mark.slow
 def test_an_entry_that_the_code_names_is_there_in_a_longer_axis():
     def weighed(x):
         def step(total, row):
@@ -170,6 +171,7 @@ def test_a_given_size_that_is_not_proved_is_named():
     assert report.left_out == ()
 
 
+@pytest.mark.slow
 def test_an_assertion_fails_unless_sizes_are_accepted():
     with pytest.raises(AssertionError, match="not certified for all sizes"):
         assert_certified(unrolled, "n d")
@@ -275,6 +277,7 @@ log_of_sum.defvjp(
 )
 
 
+@pytest.mark.slow
 def test_a_boolean_is_tried_at_both_values():
     report = certgrad.check(log_of_sum, "n d -> n")
     assert report.verdict == "refuted"
@@ -307,6 +310,7 @@ def test_values_that_are_proved_are_cases_of_the_claim():
     ]
 
 
+@pytest.mark.slow
 def test_a_value_at_which_nothing_is_proved_is_left_out_of_the_claim():
     @partial(jax.custom_vjp, nondiff_argnums=(1,))
     def transformed(x, exotic=False):
@@ -334,6 +338,7 @@ def test_an_entry_that_is_never_a_number_is_no_hypothesis(signature):
     assert "an entry is undefined whatever the input is" in found.reason
 
 
+@pytest.mark.slow
 def test_what_one_size_asks_is_not_said_of_the_others():
     """y ≤ d − 1 is y ≤ 2 at d = 3 and y ≤ 0 at d = 1."""
 

@@ -60,7 +60,7 @@ CASES = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", CASES)
 def test_a_mistake_is_named(name):
     f, bwd, signature, said = CASES[name]
@@ -92,7 +92,7 @@ SOMEWHERE = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", SOMEWHERE)
 def test_where_a_wrong_rule_is_right_is_proved(name):
     f, bwd, signature, domain = SOMEWHERE[name]
@@ -106,6 +106,7 @@ def test_where_a_wrong_rule_is_right_is_proved(name):
         assert certgrad.check(rule, signature, domain=domain).proved
 
 
+@pytest.mark.slow
 def test_a_forgotten_term_is_found_where_it_is_made():
     without_mean = custom_vjp(
         layer_norm, layer_norm_fwd, lambda r, g: (r[1] * (g - r[0] * (g * r[0]).mean(-1, keepdims=True)),)
@@ -115,6 +116,7 @@ def test_a_forgotten_term_is_found_where_it_is_made():
     assert "m = jnp.mean(x, -1, keepdims=True)" in cause
 
 
+@pytest.mark.slow
 def test_right_where_targets_sum_to_one():
     rule = custom_vjp(
         cross_entropy,
@@ -138,6 +140,7 @@ def test_another_value_under_grad():
     assert "does not return the function's value" in certgrad.check(rule, "n -> n").cause
 
 
+@pytest.mark.slow
 def test_the_script_shows_the_difference(tmp_path):
     (tmp_path / "mine.py").write_text(
         "import jax\nimport jax.numpy as jnp\n@jax.custom_vjp\ndef f(p, k):\n    return jnp.sum(p['a'] ** 3) * k\n"
@@ -210,7 +213,7 @@ FALSE_BEFORE = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", FALSE_BEFORE)
 def test_no_cause_says_more_than_is_proved(name):
     rule, options, said = FALSE_BEFORE[name]
@@ -236,7 +239,7 @@ STEPS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", STEPS)
 def test_a_single_step_that_is_wrong_is_named_with_its_line(name):
     f, bwd, said = STEPS[name]
@@ -247,6 +250,7 @@ def test_a_single_step_that_is_wrong_is_named_with_its_line(name):
     assert "test_causes.py" in report.cause
 
 
+@pytest.mark.slow
 def test_a_forgotten_temperature_is_named_and_no_size_at_which_nothing_depends_on_it():
     """With one entry a softmax is 1, and any multiple of its derivative is right."""
 
@@ -297,6 +301,7 @@ SAID = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SAID)
 def test_what_a_user_can_act_on_is_said(name):
     """Each was hard to act on once: another number in a comparison, no cause, a fraction of six digits."""
@@ -318,6 +323,7 @@ def test_a_step_is_quoted_as_far_as_it_goes():
     assert _expression("π = ß * x\n", len("π = ".encode()), len("π = ß".encode())) == "ß"
 
 
+@pytest.mark.slow
 def test_the_cotangent_of_an_integer_is_no_constant_that_is_compared():
     rule = jax.custom_vjp(lambda x, k: x * x)
     rule.defvjp(

@@ -81,6 +81,7 @@ def test_hypotheses_of_the_derivative_belong_to_the_claim():
     assert report.hypotheses == ["x ≠ 0"]
 
 
+@pytest.mark.slow
 def test_jax_is_no_oracle_at_a_kink_that_is_none():
     """max(a, b) + log1p(exp(−|a − b|)) is smooth; JAX's derivative of it at a = b is wrong, the rule's is right."""
 
@@ -103,6 +104,7 @@ def test_a_static_argument_and_an_intended_surrogate():
     assert "clips the gradient" in str(report)
 
 
+@pytest.mark.slow
 def test_a_custom_jvp_under_jit():
     @jax.custom_jvp
     def softplus(x):
@@ -121,6 +123,7 @@ def test_a_custom_jvp_under_jit():
     assert certgrad.check(wrong, "*s -> *s").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_labels_below_zero_tell_a_gather_from_a_one_hot():
     """The forward counts label −1 from the end; the rule's one-hot drops it."""
 

@@ -251,5 +251,6 @@ def test_a_function_may_return_a_size() -> None:
     assert certgrad.equal(lambda x: x.shape[0] + 1, lambda x: jnp.sum(jnp.ones_like(x)), "n").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_functions_of_random_keys() -> None:
     assert certgrad.equal(lambda k: jax.random.uniform(k, (3,)), lambda k: jax.random.uniform(k, (3,)), ":key").proved

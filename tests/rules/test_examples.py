@@ -98,6 +98,7 @@ def certificate(name):
     return audited(next(files for files in (QUICK, OTHERS) if name.partition(":")[0] in files))[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", [QUICK, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["quick", "others"])
 def test_every_rule_has_the_expected_verdict(files):
     expected = {

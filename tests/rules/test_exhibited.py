@@ -50,6 +50,7 @@ def test_exhibits_come_with_the_results(tmp_path: Path, monkeypatch: pytest.Monk
     assert [p.kind for p in half.plots] == ["witness"]
 
 
+@pytest.mark.slow
 def test_none_are_made_where_nobody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {r.exhibit for r in results(tmp_path, monkeypatch).values()} == {b""}
 

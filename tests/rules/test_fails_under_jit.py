@@ -49,6 +49,7 @@ def test_the_reproduction_fails_in_the_rule(tmp_path):
     assert "TracerBoolConversionError" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_function_that_does_not_run_under_jit_refutes_nothing():
     def concrete(x):
         return 2 * x if float(np.asarray(x).sum()) < 1e30 else x

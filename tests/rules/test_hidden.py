@@ -13,7 +13,7 @@ import sympy
 from jax import lax
 
 import certgrad
-from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.obligations.generality.hidden import unlike_its_traces
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.rules._user_rule import UserRule
 
@@ -102,6 +102,7 @@ def square(bwd):
     return custom_vjp(lambda x: x**2, lambda x: (x**2, x), bwd)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("bwd", "said"),
     [
@@ -142,7 +143,7 @@ def innocent(x, g):
 
 def test_variables_of_the_call_may_change():
     rule = square(innocent)
-    assert unlike_its_traces(UserRule(rule, "n -> n"), []) == ""
+    assert unlike_its_traces(UserRule(rule, "n -> n"), []) is None
     assert certgrad.check(rule, "n -> n").verdict == "proved"
 
 
@@ -229,6 +230,7 @@ def asking_at_one_size(x, g):
     return ((2 if x.shape[0] != 7 or isinstance(g, Tracer) else 3) * x * g,)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "bwd",
     [

@@ -153,6 +153,7 @@ FORMS = {
 VERDICTS = ("proved", "proved under hypotheses", "unproved", "refuted")
 
 
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_has_a_verdict(form):
     function, signature, options = FORMS[form]

@@ -32,6 +32,7 @@ LOOKUPS = {
 }
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("lookup", LOOKUPS)
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, "proved under hypotheses"), (2.0, "refuted")])
 def test_a_lookup(lookup, factor, verdict):

@@ -23,6 +23,7 @@ def of_four_axes(x):
     return x.sum((2, 3))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("function", "said"),
     [
@@ -51,6 +52,7 @@ def test_shapes_that_trace_are_found():
     assert [d.signature for d in inferred(rule(lambda x, w: x * w)).found] == ["n d, n d", "m d, m d"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("function", "found"),
     [
@@ -66,6 +68,7 @@ def test_square_matrices_and_halves(function, found):
     assert found in [str(d.signature) for d in inferred(made).found]
 
 
+@pytest.mark.slow
 def test_an_argument_with_a_gradient_is_not_taken_for_integers():
     made = jax.custom_vjp(lambda c, x: c[0] + x * c[1])
     made.defvjp(
@@ -108,6 +111,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_rule_that_is_refused_wherever_its_function_runs_is_refuted(case):
     backward, said = REFUSED[case]

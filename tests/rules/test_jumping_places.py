@@ -89,6 +89,7 @@ def curve(x, y):
     return x**2 + x * y**2 - 2 * y**2
 
 
+@pytest.mark.slow
 def test_the_derivative_of_pieces_is_claimed_beside_their_boundary_alone():
     """u in two pieces: where it is 0 each has the slope 0, and u has a slope."""
 

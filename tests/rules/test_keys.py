@@ -28,6 +28,7 @@ def test_what_is_drawn_again_from_the_same_key():
     assert any("which draw other numbers" in text for text in report.claims[0].measured)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("other", [lambda key: jax.random.split(key)[0], lambda key: jax.random.fold_in(key, 0)])
 def test_what_is_drawn_from_another_key(other):
     assert certgrad.check(dropout(other), "n, :key -> n").verdict == "refuted"
@@ -40,6 +41,7 @@ def test_a_key_that_is_returned():
     assert report.verdict == "unproved"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [jax.random.key(0), jax.random.PRNGKey(0)], ids=["typed", "raw"])
 @pytest.mark.parametrize("same", [True, False])
 def test_a_key_that_it_closes_over(key, same):

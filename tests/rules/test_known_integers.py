@@ -35,7 +35,7 @@ def right(x):
     return jnp.stack([0 * x, 2 * x, 3 * x**2], 1)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("slope", "verdict"),
     [
@@ -49,6 +49,7 @@ def test_given_integers_decide_steps_branches_and_places(slope, verdict):
     assert report.verdict == verdict, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "verdict"), [(3, "proved"), (2, "refuted")])
 def test_static_arrays_of_integers(order, verdict):
     @jax.custom_jvp
@@ -90,6 +91,7 @@ def divided():
     return jnp.where(jnp.max(lax.div(jnp.asarray([1, 2]), jnp.asarray([0, 1]))) == 2, 2.0, 3.0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("factor", [wide, divided])
 def test_what_is_not_the_same_everywhere_is_not_computed(factor):
     assert not check(scaled(factor), "n -> n").proved

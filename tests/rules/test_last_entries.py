@@ -31,6 +31,7 @@ LAST = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", LAST)
 def test_the_last_entry_of_a_longer_array(name):
     value, wanted = LAST[name]
@@ -57,6 +58,7 @@ def test_what_is_said_from_a_place_on_is_nothing_before_it():
     assert "x[2·label[i]+2] > 0" in report.hypotheses, report
 
 
+@pytest.mark.slow
 def test_what_a_sum_over_nothing_reads_is_not_there():
     """x > y[1], y[2], … > 0 says nothing of x where y has one entry, and the logarithm is that of x alone."""
 
@@ -68,6 +70,7 @@ def test_what_a_sum_over_nothing_reads_is_not_there():
     assert any("Σ" in text and text.endswith("> 0") for text in found), found
 
 
+@pytest.mark.slow
 def test_an_argument_may_be_empty():
     """x³ + 5x > y > 0 says nothing of x where y has no entry."""
 
@@ -102,6 +105,7 @@ def paired(x, y):
     return jnp.log(above + 1) + jnp.log(y[1:]) + 1 / above
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("signature", ["3, 3 -> 2, 3", "n+2, n+2 -> n+1, n+2"])
 def test_no_region_is_left_out_for_what_is_asked_at_other_places(signature):
     """At the last x nothing is asked of it."""
@@ -117,6 +121,7 @@ def test_no_region_is_left_out_for_what_is_asked_at_other_places(signature):
     assert certgrad.check(rule, signature).verdict in ("refuted", "unproved")
 
 
+@pytest.mark.slow
 def test_no_region_is_left_out_for_what_may_be_asked_of_no_entry():
     def value(x, y, z):
         return paired(x[None].repeat(y.shape[0]), y).sum() + z.sum() * jnp.where(bent(x) > 0, x, x * x)
@@ -172,6 +177,7 @@ ONCE = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", ONCE)
 def test_a_hypothesis_is_listed_once(name):
     value, signature, wanted = ONCE[name]

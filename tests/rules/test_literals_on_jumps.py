@@ -31,6 +31,7 @@ JUMPS = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("jump", JUMPS)
 def test_a_rule_that_rests_on_a_rounded_jump_is_not_proved(jump):
     assert certgrad.check(rule(JUMPS[jump]), "n -> n").verdict == "unproved"
@@ -58,6 +59,7 @@ def test_a_literal_elsewhere_is_read_as_ever(slope):
     assert certgrad.check(rule(made), "n -> n").verdict == (verdict or "proved up to rounding")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("jump", ["a comparison of a square", "a floor", "decimals that add up"])
 def test_nor_is_a_node_of_a_graph(jump, wide):

@@ -56,6 +56,7 @@ def test_a_mask_means_an_infinity() -> None:
     assert all(said in claim.idealisations for claim in found.certificate.claims)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("bwd", [forgets_the_sum, forgets_the_mask])
 def test_wrong_rules_beside_it(bwd: Callable) -> None:
     assert certgrad.check(ruled(attend, bwd), "n d, n d, n d").verdict == "refuted"
@@ -95,6 +96,7 @@ OTHERWISE = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", OTHERWISE)
 def test_what_is_more_than_an_infinity(case: str) -> None:
     """Wrong rules that are right where the number is an infinity."""

@@ -22,6 +22,7 @@ def mended(rule: Any) -> Mend | None:
     return mend(UserRule(rule, declared.signature), report, declared)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("rule", "added"),
     [

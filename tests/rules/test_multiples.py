@@ -48,6 +48,7 @@ def halves(x):
     return jnp.tanh(x.reshape(2, x.shape[0] // 2)).reshape(-1)
 
 
+@pytest.mark.slow
 def test_groups_of_a_given_size():
     right = certgrad.check(rule(centred, over_groups, nondiff_argnums=(1,)), "n c -> n c", static={"k": 4})
     assert right.verdict == "proved under hypotheses"

@@ -5,15 +5,15 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
-from certgrad.cli._code import Rule
 from certgrad.cli._policy import judge
 from certgrad.obligations.auditing import attempts, witnesses
 from certgrad.obligations.auditing.numeric import numeric
 from certgrad.obligations.certificate import fails
 from certgrad.obligations.generality.instances import family
-from certgrad.report.audited import Audit, Place
+from certgrad.report.audited import Audit
 from certgrad.report.problems import Level, problems
 from certgrad.rules._user_rule import UserRule
+from certgrad.rules._worker import RuleResult
 
 PROVES_NOTHING = "which proves nothing"
 
@@ -56,7 +56,7 @@ def test_a_wrong_rule_that_is_unproved_differs_and_is_not_refuted_by_floats():
 )
 def test_an_audit_fails_on_what_floats_contradict(factor, options, level):
     report = certgrad.check(rule(unknown, lambda x: factor * x), "n", sizes=None)
-    own = Rule("m:f", Place(), report.certificate, 0.0, "", (), ())
+    own = RuleResult(name="m:f", certificate=report.certificate)
     judged = judge([own], [], [], strict=False, **{"fail_on": [], **options})
     assert judged.failed == (level is Level.error)
     found = problems(Audit(judged.audited, failing=judged.failing))
@@ -107,6 +107,7 @@ def until(a):
     return jax.lax.while_loop(go_on, lambda s: (0.5 * (s[0] + a / s[0]), s[1] + 1), (jnp.ones_like(a), 0))[0]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("solver", [steps, until])
 def test_a_solver_that_is_not_marked_is_pointed_to_it(monkeypatch, solver):
     monkeypatch.setattr(attempts, "_limits", lambda op: (2000, 1.0))

@@ -44,6 +44,7 @@ def test_the_slope_by_the_state_that_was_saved():
     assert certgrad.check(recurrent(lambda n: n * (1 - n)), "t, , ").verdict == "proved"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("slope", "weighs"), [(lambda n: n * (1 - n), False), (lambda n: n * n, True)])
 def test_wrong_backward_passes(slope, weighs):
     assert certgrad.check(recurrent(slope, weighs), "t, , ", sizes=None).verdict == "refuted"
@@ -84,6 +85,7 @@ def test_posteriors_of_a_hidden_markov_model():
     assert certgrad.check(hidden_markov(), "t+1 s, s s, s").verdict == "proved"
 
 
+@pytest.mark.slow
 def test_wrong_posteriors():
     assert certgrad.check(hidden_markov(jnp.transpose), "t+1 s, s s, s", sizes=None).verdict == "refuted"
 
@@ -179,6 +181,7 @@ def test_a_kalman_filter():
     assert found.verdict == "proved under hypotheses", found
 
 
+@pytest.mark.slow
 def test_a_wrong_kalman_filter():
     found = certgrad.check(kalman(lambda d: d), "t, , , -> ", domain=["q > 0", "r > 0"], sizes=None)
     assert found.verdict == "refuted"

@@ -26,7 +26,7 @@ def scaled_norm(slope):
     return norm
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("slope", "verdict"),
     [

@@ -39,6 +39,7 @@ inner.defjvp(lambda primals, tangents: (primals[0] ** 2, 3 * primals[0] * tangen
 BY_A_WRONG_RULE = rule(lambda x: x**3, lambda r, g: (3 * g * inner(r[0]),))
 
 
+@pytest.mark.slow
 def test_a_right_rule_is_right_twice():
     report = certgrad.check(RIGHT, "n d, d", order=2, conformance=False)
     assert report.proved
@@ -54,6 +55,7 @@ def value_is_stopped():
     return made
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("wrong", [STOPPED, BY_A_WRONG_RULE, value_is_stopped()])
 def test_a_rule_that_is_right_once_and_not_twice(wrong):
     """The first claim compares values, and a second derivative goes through the code of the rule."""
@@ -79,6 +81,7 @@ def test_what_order_2_cannot_look_at():
         certgrad.check(STOPPED, "*s", order=2, conformance=False)
 
 
+@pytest.mark.slow
 def test_a_declaration_asks_for_it(tmp_path, monkeypatch):
     """A row of its own, from `declare`, from the configuration or for every rule from the command line."""
     source = """

@@ -44,6 +44,7 @@ def test_a_cotangent_for_an_integer_is_no_rule_of_an_array() -> None:
     assert check(found, "*s -> *s").verdict in ("refuted", "unproved")
 
 
+@pytest.mark.slow
 def test_a_number_that_the_function_compares_is_told() -> None:
     @jax.custom_jvp
     def scaled(x: Any, power: int = 2) -> Any:

@@ -103,6 +103,7 @@ def by_its_own_derivative(f):
     return rule
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("of", "verdict"),
     [

@@ -293,7 +293,7 @@ def test_flax(graph, tmp_path, monkeypatch):
         certgrad.check(nnx.custom_vjp(lambda x: x), "n -> n")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("right", [True, False])
 def test_a_module_of_flax_as_an_argument(right):
     """Its shapes are a module that holds texts; its cotangents are a state."""
@@ -454,6 +454,7 @@ def scaled_backward(x, g):
     return (g * 1e-3 / jnp.sqrt(x**2 + 1e-3) ** 3,)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "inner",
     [
@@ -490,6 +491,7 @@ def gradient_of(function):
     return made
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("factor", "verdict"), [(2, "proved"), (1, "refuted")])
 def test_a_default_that_jax_does_not_see_is_left_to_the_function(factor, verdict):
     """Given by position it would be an argument of which the backward function knows nothing."""

@@ -92,6 +92,7 @@ scaled.defvjp(lambda x, w: (x * w, w), lambda w, g: (g * w, None))
 """
 
 
+@pytest.mark.slow
 def test_what_strict_says_of_domains_and_of_arguments_that_are_left_out(tmp_path):
     (tmp_path / "declared.py").write_text(DECLARED)
     done = audit(tmp_path, "declared.py", "--strict")
@@ -118,6 +119,7 @@ def test_a_package_with_a_broken_module(folder):
     assert "shapes are inferred" in done.stderr
 
 
+@pytest.mark.slow
 def test_one_object_of_a_file(folder):
     done = audit(folder, "mypkg/rules.py:energy")
     assert done.returncode == 0, done.stderr
@@ -196,6 +198,7 @@ def test_a_public_module_of_jax():
     assert len(found) == len(set(found))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("target", ["nosuch.module", "nosuch.py", "mypkg.rules:nothing", "mypkg.broken"])
 def test_a_target_that_is_not_there(folder, target):
     done = audit(folder, target)
@@ -215,6 +218,7 @@ f.defvjp(lambda x: (2 * x, None), lambda _, g: ({} * g,))
 """
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("comment", "factor", "verdict", "said"),
     [
@@ -238,6 +242,7 @@ def test_findings_that_are_ignored(tmp_path, monkeypatch, comment, factor, verdi
     assert ("CG202" in {r.code for r in result.remarks}) != ("CG202" in comment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["first_example.py", pytest.param("first_example:xlogx", marks=pytest.mark.slow)])
 def test_the_first_example_of_the_readme_is_audited_as_a_file_and_by_name(tmp_path, target):
     readme = (Path(__file__).parents[2] / "README.md").read_text()
@@ -306,6 +311,7 @@ def results(folder, target, monkeypatch):
     return {r.name: next((m.text for m in r.remarks if m.code in ("CG201", "CG208")), "") for r in found}
 
 
+@pytest.mark.slow
 def test_modules_that_do_their_worst(hostile, monkeypatch):
     found = results(hostile, "hostile", monkeypatch)
     assert found == {
@@ -320,7 +326,7 @@ def test_modules_that_do_their_worst(hostile, monkeypatch):
     }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "names"),
     [
@@ -488,6 +494,7 @@ def maker(k):
 """
 
 
+@pytest.mark.slow
 def test_ops_of_a_file_are_audited_and_every_file_says_what_was_found(tmp_path):
     """A file of ops alone is no longer `nothing to audit`; the last line counts what could not be audited."""
     (tmp_path / "my_ops.py").write_text(OPS)

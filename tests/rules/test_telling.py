@@ -103,6 +103,7 @@ def test_a_large_shape_that_is_the_only_one_is_searched_for_a_witness():
     assert certgrad.check(squares, "100").verdict == "refuted"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["square", "two"])
 def test_where_no_sizes_tell_the_report_says_so(kind):
     """A loop over rows of a square matrix, and over two vectors of one length that are declared of two."""

@@ -61,6 +61,7 @@ def declared(signature, bwd, **options):
     return certgrad.declare(signature, **options)(custom_vjp(energy, energy_fwd, bwd))
 
 
+@pytest.mark.slow
 def test_a_declared_function_needs_no_signature():
     assert assert_certified(declared("n d, d -> n", energy_bwd)).proved
     with pytest.raises(AssertionError, match="half the derivative"):
@@ -165,7 +166,7 @@ def test_verdicts_are_remembered(project):
         assert "half the derivative is returned" in done.stdout
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("platforms", ["cpu", ""])
 def test_the_audit_and_pytest_share_what_they_remember(project, platforms, monkeypatch):
     if not platforms and jax.default_backend() != "cpu":
@@ -286,6 +287,7 @@ def test_a_module_of_a_package_that_does_not_import_fails(project):
     assert "CG208 not audited: does not import: SyntaxError" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_target_that_does_not_import_is_a_usage_error(project):
     (project / "mine.py").write_text("import sys\nsys.exit(0)\n")
     done = pytest_with_plugin(project, "--certgrad")

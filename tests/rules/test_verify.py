@@ -94,6 +94,7 @@ def certificate_of(found: Found) -> Certificate:
     return certificate
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", ["total", "power", "scaled", "held", "by_root", "modulus", "halved", "logarithm"])
 def test_what_is_proved_is_verified(rules: dict[str, Found], name: str) -> None:
     certificate = certificate_of(rules[name])
@@ -160,6 +161,7 @@ def of_text(folder: Path, text: str) -> Found:
     return found
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("factor", "outcome", "said"),
     [
@@ -221,6 +223,7 @@ def test_an_edit_of_a_composed_op(tmp_path: Path, factor: str, outcome: str, sai
 AUDIT = b'{"format": 1, "certgrad": "0", "rules": [], "remarks": [], "problems": [], "certificates": [%s]}'
 
 
+@pytest.mark.slow
 def test_the_command_reads_an_audit_and_asks_for_the_code(tmp_path: Path, rules: dict[str, Found]) -> None:
     from certgrad.report import json
 

@@ -160,6 +160,7 @@ def square(keeps):
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("keeps", "domain"),
     [
@@ -175,6 +176,7 @@ def test_masks_that_are_not(keeps, domain):
     assert certgrad.check(square(keeps), "n, n:int ->", domain=domain).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_a_disjunction_of_real_numbers():
     def f(x):
         return jnp.where(x > 0, x * x, -x)
@@ -200,6 +202,7 @@ def smoothstep(upper):
     return made(f, lambda r, g: (jnp.where((r[0] > 0) & upper(r[0]), 6 * g * r[0] * (1 - r[0]), 0.0),))
 
 
+@pytest.mark.slow
 def test_piecewise():
     assert certgrad.check(smoothstep(lambda x: x < 1), "n").verdict == "proved"
     assert certgrad.check(smoothstep(lambda x: x < 2), "n").verdict == "refuted"

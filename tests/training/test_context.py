@@ -48,6 +48,7 @@ def test_splitting_moves_the_key_and_changes_nothing(context: Context) -> None:
         unset.step = 8
 
 
+@pytest.mark.slow
 def test_old_keys_print_too(context: Context) -> None:
     old = Context({}, {}, {}, {}, jax.random.PRNGKey(3))
     assert "rng: 0 3\n" in str(old)

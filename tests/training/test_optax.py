@@ -70,23 +70,27 @@ def test_momentum() -> None:
 ASKED = ["b1 < 1", "b1 > 0", "b2 < 1", "b2 > 0", "eps > 0", "t < 2147483647", "t ≥ 0", "v_W ≥ 0", "v_b ≥ 0"]
 
 
+@pytest.mark.slow
 def test_adam() -> None:
     found = proof(optax.adam, ADAM)
     assert found.verdict == "proved under hypotheses", found
     assert found.hypotheses == ASKED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"eps_root": 1e-3}, {"nesterov": True}], ids=str)
 def test_adam_of_another_configuration_is_another_update(options: dict) -> None:
     assert proof(partial(optax.adam, **options), ADAM, {"W": "n"}).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_adamw() -> None:
     found = proof(optax.adamw, ADAMW)
     assert found.verdict == "proved under hypotheses", found
     assert found.hypotheses == ASKED
 
 
+@pytest.mark.slow
 def test_decay_in_the_gradient_is_not_adamw() -> None:
     def make(learning_rate: Any, b1: Any, b2: Any, eps: Any, weight_decay: Any) -> Any:
         return optax.chain(optax.add_decayed_weights(weight_decay), optax.adam(learning_rate, b1, b2, eps))
@@ -174,7 +178,7 @@ def graph() -> Any:
     return certgrad.trace(loss, PARAMS, *DATA.values())
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATED)
 def test_further_updates_are_certified_and_run_as_optax_does(name: str, graph: Any) -> None:
     make, update = STATED[name]
@@ -211,6 +215,7 @@ def test_lamb_is_certified_by_its_own_program_and_runs_as_that_of_optax_does(gra
     agrees(step, step.start({"params": PARAMS}, hyperparameters=hyper), optax.lamb(0.01, weight_decay=0.1))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "make, update",
     [
@@ -258,7 +263,7 @@ UNSTATED: dict[str, Any] = {
 BY_VALUE = {"polyak": optax.polyak_sgd(), "plateau": optax.chain(optax.sgd(0.1), optax.contrib.reduce_on_plateau())}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize("name", [*UNSTATED, *BY_VALUE])
 def test_any_transformation_runs_on_the_certified_gradient(name: str, graph: Any) -> None:
     rule = {**UNSTATED, **BY_VALUE}[name]
@@ -277,6 +282,7 @@ def test_what_is_certified_of_it_is_said(graph: Any) -> None:
     assert decode(encode(certificate)) == certificate
 
 
+@pytest.mark.slow
 def test_its_state_survives_a_checkpoint(graph: Any, tmp_path: Any) -> None:
     pytest.importorskip("orbax.checkpoint")
     for name in ("a chain", "noise", "inject_hyperparams"):

@@ -53,6 +53,7 @@ def by_formula(update: Update, gradient: Any, values: dict, frozen: tuple[str, .
     return values
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("update", [SGD, MOMENTUM, ADAM, ADAMW], ids=lambda u: u.name)
 def test_steps_are_those_of_the_formula_with_the_gradients_of_jax(update: Update, graph: Any, arrays: dict) -> None:
     step = training_step(graph, update, ["W1", "b1", "W2"], frozen=["b2"])
@@ -154,6 +155,7 @@ def test_a_hypothesis_on_the_gradient_is_no_step(graph: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_parameters_in_a_structure() -> None:
     def loss(params, x, labels):
         logits = x @ params["W"] + params["b"]
@@ -170,6 +172,7 @@ def test_parameters_in_a_structure() -> None:
     assert float(value) == pytest.approx(float(jnp.log(2.0)))
 
 
+@pytest.mark.slow
 def test_messages_name_what_is_wrong(graph: Any, arrays: dict) -> None:
     with pytest.raises(UsageError, match=r"There is no parameter 'W3'\. The arrays are x, W1"):
         certify_step(graph, SGD, ["W3"])

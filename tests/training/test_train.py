@@ -54,6 +54,7 @@ def test_a_run_takes_the_steps_of_a_loop_over_the_epochs(step: Any, start: Any) 
     assert run.ended == "after 10 steps"
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_its_last_checkpoint(step: Any, start: Any, tmp_path: Path) -> None:
     whole = train(step, start, batches(), steps=30, log_every=2, save_every=4, folder=tmp_path / "a")
     train(step, start, batches(), steps=13, log_every=2, save_every=4, folder=tmp_path / "b")
@@ -146,6 +147,7 @@ def test_intervals_that_do_not_fit(step: Any, start: Any) -> None:
         train(step, start, batches(), steps=3, save_every=15)
 
 
+@pytest.mark.slow
 def test_curves(step: Any, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = train(
         step, start, batches(), steps=40, log_every=1, metrics=lambda c: {"norm": jnp.sum(c.parameters["w"])}

@@ -58,6 +58,7 @@ def test_the_twins_without_a_change_are_right() -> None:
     assert prove_update(ADAMW, SHAPES, run=twin(decay="decoupled")).proved
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "update, run",
     [

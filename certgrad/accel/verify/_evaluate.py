@@ -38,6 +38,7 @@ from certgrad.obligations.tracing.jax_internals._operations import operations
 from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, derivative, equal, inner
 from certgrad.obligations.verify._points import Point, Space, on_boundaries
 from certgrad.obligations.verify._programs import Programs
+from certgrad.signatures.sizes import whole
 
 NODES = 400
 OPERATIONS = 100_000
@@ -110,11 +111,11 @@ def _at_sizes(walk: Walk, sizes: dict[str, int], questions: Mapping[int, Questio
     """The graph at these sizes; None where it is too large, or the function is another program there."""
     traced = walk.traced
     try:
-        there = traced.retraced({name: str(n) for name, n in sizes.items()})
+        there = traced.retraced({name: whole(n) for name, n in sizes.items()})
     except CertgradError:
         return None
     asked = broken_decision(OneProgram(traced.program), sizes)  # type: ignore[arg-type]
-    text = program_text(traced.program, {n: str(v) for n, v in sizes.items()})
+    text = program_text(traced.program, {n: whole(v) for n, v in sizes.items()})
     if asked is not None and program_text(there.program, {}) != text:
         return None
     here = AtSizes(walk, sizes, questions, there.program)

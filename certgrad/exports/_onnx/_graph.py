@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from certgrad.errors import UsageError
 from certgrad.exports._flat import Atom, Constant, Flat, Step, Value
+from certgrad.signatures.sizes import Call, Factor, Power, Size, parse_size
 
 Rule = Callable[["Writer", Step, list[str]], "str | list[str]"]
 """How a step is written: the writer, the step, the names of its operands; the names of its results."""
@@ -84,32 +84,36 @@ class Writer:
             return self.integers([size])
         if size not in self.sizes:
             first = Writer(self.shared)  # once, before all else
-            self.sizes[size] = first._size(ast.parse(size, mode="eval").body)
+            self.sizes[size] = first._size(parse_size(size))
             self.outermost.sized.extend(first.nodes)
         return self.sizes[size]
 
-    def _size(self, node: ast.expr) -> str:
-        match node:
-            case ast.Constant(value=int() as number):
-                return self.integers([number])
-            case ast.Name(id=name):
-                given, axis = self.shared.axes[name]
+    def _size(self, size: Size) -> str:
+        (sign, factors), *rest = size.terms
+        total = self._product(factors) if sign > 0 else str(self.op("Neg", self._product(factors)))
+        for sign, factors in rest:
+            total = str(self.op("Add" if sign > 0 else "Sub", total, self._product(factors)))
+        return total
+
+    def _product(self, factors: Sequence[Factor]) -> str:
+        product, *rest = map(self._factor, factors)
+        for factor in rest:
+            product = str(self.op("Mul", product, factor))
+        return product
+
+    def _factor(self, factor: Factor) -> str:
+        match factor:
+            case int():
+                return self.integers([factor])
+            case str():
+                given, axis = self.shared.axes[factor]
                 return str(self.op("Shape", given, start=axis, end=axis + 1))
-            case ast.UnaryOp(op=ast.USub(), operand=inner):
-                return str(self.op("Neg", self._size(inner)))
-            case ast.BinOp(op=ast.Pow(), left=base, right=ast.Constant(value=int() as power)):
-                name = self._size(base)
-                out = name
-                for _ in range(power - 1):
-                    out = self.op("Mul", out, name)
-                return out
-            case ast.BinOp(op=op, left=left, right=right) if type(op) in _ARITHMETIC:
-                return str(self.op(_ARITHMETIC[type(op)], self._size(left), self._size(right)))
-            case ast.Call(func=ast.Name(id=name), args=[left, right]) if name in _FUNCTIONS:
-                return str(self.op(_FUNCTIONS[name], self._size(left), self._size(right)))
-        raise UsageError(
-            f"The size {ast.unparse(node)} has no counterpart in ONNX. Give its dimensions as numbers: sizes={{…}}."
-        )
+            case Size():
+                return self._size(factor)
+            case Power(base=base, exponent=exponent):
+                return self._product([base] * exponent)
+            case Call(function=function, left=left, right=right):
+                return str(self.op(_FUNCTIONS[function], self._size(left), self._size(right)))
 
     def shape(self, sizes: Sequence[int | str]) -> str:
         """A shape as an array of integers."""
@@ -178,7 +182,6 @@ class Writer:
         )
 
 
-_ARITHMETIC = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul"}
 _FUNCTIONS = {"floordiv": "Div", "mod": "Mod", "max": "Max", "min": "Min"}
 _TYPES = {
     "float32": TensorProto.FLOAT,

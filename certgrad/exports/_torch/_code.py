@@ -14,6 +14,7 @@ import numpy as np
 
 from certgrad.errors import UsageError
 from certgrad.exports._flat import Atom, Constant, Flat, Step
+from certgrad.signatures.sizes import parse_size
 
 Rule = Callable[["Code", Step, list[str]], "str | list[str]"]
 """How a step is written: the code, the step, the names of its operands; an expression, or one for each result."""
@@ -52,7 +53,7 @@ class Code:
 
     def size(self, size: int | str) -> str:
         """A dimension as an expression."""
-        return re.sub(r"[A-Za-z_]\w*", lambda m: self.sizes.get(m[0], m[0]), str(size))
+        return str(size) if isinstance(size, int) else parse_size(size).renamed(self.sizes).code
 
     def shape(self, sizes: Sequence[int | str]) -> str:
         return listed([self.size(s) for s in sizes])

@@ -21,7 +21,8 @@ from certgrad.graph._spec import Argument, split_name
 from certgrad.graph.ir import ArrayType
 from certgrad.obligations.tracing.jax_internals import symbols, wide_floats
 from certgrad.process.threads import Kept
-from certgrad.signatures.signature import ArraySpec, Dim, Star, parse
+from certgrad.signatures.signature import ArraySpec, parse
+from certgrad.signatures.sizes import Size, Star
 
 Number = bool | int | float
 Sizes = Mapping[str, Any]
@@ -238,10 +239,10 @@ def shape_of(shape: Any, sizes: Sizes) -> tuple[Any, ...]:
     return tuple(d.evaluate(sizes) for d in _dims(shape))
 
 
-def _dims(shape: Any) -> tuple[Dim, ...]:
+def _dims(shape: Any) -> tuple[Size, ...]:
     text = shape if isinstance(shape, str) else " ".join(map(str, shape))
     spec = _spec(text, text)
-    return tuple(d for d in spec.dims if isinstance(d, Dim))
+    return tuple(d for d in spec.dims if isinstance(d, Size))
 
 
 def _spec(body: str, text: str) -> ArraySpec:
@@ -260,7 +261,7 @@ def _spec(body: str, text: str) -> ArraySpec:
 def dims_of(term: Term) -> tuple[str, ...]:
     """The names of the dimensions that a term's own shape, or a shape among its keyword arguments, mentions."""
     if term.argument is not None:
-        return tuple(n for d in term.argument.spec.dims if isinstance(d, Dim) for n in d.names)
+        return tuple(n for d in term.argument.spec.dims if isinstance(d, Size) for n in d.names)
     shapes = term.operation.shapes if term.operation else ()
     return tuple(n for k in shapes if k in term.statics for d in _dims(term.statics[k]) for n in d.names)
 

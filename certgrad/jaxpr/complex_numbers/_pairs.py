@@ -13,7 +13,7 @@ from jax import lax
 from jax._src import source_info_util
 from jax.extend.core import Literal
 
-from certgrad.jaxpr.calls import called
+from certgrad.jaxpr.lowerings import called
 from certgrad.jaxpr.programs import scan_counts
 
 from ._custom import KINDS, ruled

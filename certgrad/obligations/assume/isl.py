@@ -6,9 +6,8 @@ own, about which nothing else is known; so does an integer atom. That only ever 
 
 from __future__ import annotations
 
-import ast
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -25,6 +24,7 @@ from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import atoms_of
+from certgrad.signatures.sizes import Call, Factor, NoSizeError, Size, parse_size
 
 
 class _Isl(threading.local):
@@ -72,8 +72,8 @@ class Words:
         if name.isidentifier():
             return self.parameter(("dim", name), ["{} >= 1"] if positive else [])
         try:
-            text = self.size(ast.parse(name, mode="eval").body)
-        except (SyntaxError, ValueError):
+            text = self.size(parse_size(name))
+        except NoSizeError:
             text = None
         if text is None:
             return self.parameter(("dim", name), ["{} >= 1"] if positive else [])
@@ -83,46 +83,49 @@ class Words:
                 self.known.append(bound)
         return text
 
-    def size(self, node: ast.expr) -> str | None:
-        if isinstance(node, ast.Name):
-            return self.parameter(("dim", node.id), ["{} >= 1"])
-        if isinstance(node, ast.Constant) and isinstance(node.value, int):
-            return str(node.value)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = self.size(node.operand)
-            return f"(-{inner})" if inner else None
-        if isinstance(node, ast.BinOp):
-            left, right = self.size(node.left), self.size(node.right)
-            if left is None or right is None:
-                return None
-            if isinstance(node.op, ast.Mult):
-                return f"({left} * {right})" if isinstance(node.left, ast.Constant) else None
-            sign = {ast.Add: "+", ast.Sub: "-"}.get(type(node.op))
-            return f"({left} {sign} {right})" if sign else None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
-            left = self.size(node.args[0])
-            divisor = node.args[1]
-            if left is None:
-                return None
-            if not isinstance(divisor, ast.Constant) or not isinstance(divisor.value, int):
-                return self._by_size(node, left, self.size(divisor))
-            if divisor.value < 1:
-                return None
-            if node.func.id == "floordiv":
-                return f"floor(({left})/{divisor.value})"
-            if node.func.id == "mod":
-                return f"({left} - {divisor.value} * floor(({left})/{divisor.value}))"
+    def size(self, size: Size) -> str | None:
+        terms = [(sign, self._product(factors)) for sign, factors in size.terms]
+        if any(text is None for _, text in terms):
+            return None
+        text = " ".join(f"{'+' if sign > 0 else '-'} {text}" for sign, text in terms).removeprefix("+ ")
+        return text if len(terms) == 1 and terms[0][0] > 0 else f"({text})"
+
+    def _product(self, factors: Sequence[Factor]) -> str | None:
+        *numbers, last = factors
+        if not all(isinstance(n, int) for n in numbers):
+            return None
+        text = self._factor(last)
+        return text and " * ".join([*map(str, numbers), text])
+
+    def _factor(self, factor: Factor) -> str | None:
+        match factor:
+            case str():
+                return self.parameter(("dim", factor), ["{} >= 1"])
+            case int():
+                return str(factor)
+            case Size():
+                return self.size(factor)
+            case Call():
+                return self._quotient(factor)
         return None
 
-    def _by_size(self, node: ast.Call, left: str, divisor: str | None) -> str | None:
-        """A quotient or remainder of sizes by one that is no number."""
-        name_of: Any = node.func
-        if divisor is None or name_of.id not in ("floordiv", "mod"):
+    def _quotient(self, call: Call) -> str | None:
+        left, divisor = self.size(call.left), call.right.value
+        if left is None or divisor is None or call.function not in ("floordiv", "mod"):
+            return left and self._by_size(call, left, self.size(call.right))
+        if divisor < 1:
             return None
-        key = ("dim", ast.unparse(node))
+        quotient = f"floor(({left})/{divisor})"
+        return quotient if call.function == "floordiv" else f"({left} - {divisor} * {quotient})"
+
+    def _by_size(self, call: Call, left: str, divisor: str | None) -> str | None:
+        """A quotient or remainder of sizes by one that is no number."""
+        if divisor is None or call.function not in ("floordiv", "mod"):
+            return None
+        key = ("dim", str(call))
         if key not in self.names:
             name = self.parameter(key)
-            self.known.append(f"({divisor} < 1 or {_around(name_of.id == 'mod', left, f'({divisor})', name)})")
+            self.known.append(f"({divisor} < 1 or {_around(call.function == 'mod', left, f'({divisor})', name)})")
         return self.names[key]
 
     def mono(self, mono: Mono) -> str:

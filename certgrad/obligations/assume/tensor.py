@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
+from certgrad.obligations.terms.power import pred
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.session import Memo
@@ -16,7 +18,7 @@ from certgrad.obligations.terms.walk import atoms_of
 
 from .conditions import Clause, Clauses
 from .index_cases import Indices, counts, resolved
-from .signs import ANY
+from .signs import ANY, NONNEG
 
 Kind = Literal["f", "i", "b"]
 
@@ -126,3 +128,14 @@ def axis_index(position: int, dim: Poly) -> Ix:
 
 def own_index(shape: Sequence[Poly]) -> tuple[Ix, ...]:
     return tuple(axis_index(k, n) for k, n in enumerate(shape))
+
+
+def argument(name: str, shape: tuple[Poly, ...], dtype: str) -> Tensor:
+    """An arbitrary tensor: real entries, integer entries, or booleans read as [name > 0].
+
+    A random key is a number that only opaque functions take.
+    """
+    entry = access(name, own_index(shape))
+    if dtype == "bool":
+        return Tensor(shape, pred(entry), "b", signs=NONNEG)
+    return Tensor(shape, entry, "i" if dtype in ("int", "key") else "f", signs=ANY)

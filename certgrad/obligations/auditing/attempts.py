@@ -11,6 +11,7 @@ from certgrad.obligations import auditing, generality, wording
 from certgrad.obligations import prove as proving
 from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause, of_solver, polys
+from certgrad.obligations.balls._witness import SIZES
 from certgrad.obligations.certificate import Hypothesis, VerdictName, Witness
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
@@ -48,6 +49,9 @@ NO_SOLUTION = (
 )
 
 
+AT_OTHERS = 2
+"""At so many sizes a witness is searched for where it was done at other shapes, and the rule is open there: what fails
+at these alone fails at most of their sizes."""
 NO_POINT = "no point was found that satisfies all hypotheses: nothing shows that they can hold together"
 
 
@@ -91,7 +95,7 @@ def prove_all(
     for kind in op.kinds:
         if kind in stuck and kind not in settled:
             outcomes[kind] = Outcome(reason="unproved at other shapes")
-            results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes)
+            results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes, search_at=AT_OTHERS)
     asked = [kind for kind in op.kinds if kind not in outcomes]
     if not asked:
         return results, outcomes
@@ -194,12 +198,18 @@ def _attempt(
 
     What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
     """
+    if kind in record.alike and (alike := _alike(traces, kind, problem.shapes, programs, record)) is not None:
+        result = judged(traces, instance, kind, alike, record, problem.shapes)
+        if result.verdict not in OPEN:
+            return alike, result
     steps, seconds = _limits(traces.op)
+    first = steps if kind in record.long else min(FIRST_STEPS, steps)
     try:
-        with limited(min(FIRST_STEPS, steps), seconds):
+        with limited(first, seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
-        witness = None if record.reading.gives_up else _witness(traces, instance, kind, record, early=True)
+        at_once = record.reading.gives_up or steps <= first  # no long attempt comes before the search below
+        witness = None if at_once else _witness(traces, instance, kind, record, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
         if record.reading.trial and (record.reading.approximated or record.reading.masks):  # read so it may be short
@@ -208,8 +218,12 @@ def _attempt(
         if short is not None:
             return short, judged(traces, instance, kind, short, record, problem.shapes)
         try:
+            if steps <= first:
+                raise
             with limited(steps, seconds):
                 outcome = prove(problem, kind)
+            if outcome.proved:
+                record.long.add(kind)
         except (BudgetError, RecursionError) as failure:
             outcome = Outcome(reason=str(failure))
     except RecursionError as error:
@@ -218,12 +232,13 @@ def _attempt(
     if not outcome.proved:
         listed = record.listed[kind].here if kind in record.listed else []
         outcome = _under(problem, kind, listed, traces.op) or outcome
-    result = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
-    if result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
+    of_direct = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
+    if of_direct is None or (of_direct.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
         alike = _alike(traces, kind, shapes, programs, record)
         if alike is not None:
+            record.alike.add(kind)
             return alike, judged(traces, instance, kind, alike, record, shapes)
-    return outcome, result or judged(traces, instance, kind, outcome, record, shapes)
+    return outcome, of_direct or judged(traces, instance, kind, outcome, record, shapes)
 
 
 def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -> Outcome | None:
@@ -284,7 +299,16 @@ def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record
     return outcome
 
 
-def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, record: Record, shapes: Shapes) -> Result:
+def judged(
+    traces: Traces,
+    instance: Instance,
+    kind: str,
+    outcome: Outcome,
+    record: Record,
+    shapes: Shapes,
+    search_at: int = SIZES,
+) -> Result:
+    """What an attempt comes to: where it is open, a witness is searched for at so many sizes."""
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
@@ -311,7 +335,7 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
         return Result("proved under hypotheses" if listed else "proved", listed)
     residual = wording.present.show_difference(outcome.residual) if outcome.residual is not None else ""
     # Witnesses are of the program as it is written.
-    witness = None if record.reading.gives_up else _witness(traces, instance, kind, record)
+    witness = None if record.reading.gives_up else _witness(traces, instance, kind, record, search_at=search_at)
     return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)
 
 
@@ -322,12 +346,11 @@ def _witness(
     record: Record,
     early: bool = False,
     at_least: Fraction | None = None,
+    search_at: int = SIZES,
 ) -> Witness | None:
     """A point where an obligation fails, inside what it is claimed under."""
     listed = record.listed.get(kind)
-    return auditing.witnesses.search(
-        traces.op, instance, kind, early=early, wide=traces.wide, at_least=at_least, listed=listed
-    )
+    return auditing.witnesses.search(traces.op, instance, kind, early, traces.wide, at_least, listed, search_at)
 
 
 DIFFERS = "the two sides differ at the witness"

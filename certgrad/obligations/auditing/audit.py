@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,8 +23,8 @@ from certgrad.obligations.certificate import (
     sealed,
     worst,
 )
-from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS
-from certgrad.obligations.generality.guards import untraceable
+from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, listening
+from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.looks import digest_of
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.literals import Reading
@@ -46,10 +47,11 @@ if TYPE_CHECKING:
     from certgrad.obligations.cache import Cache
 
 
-def audit(op: Subject, cache: Cache | None = None) -> Certificate:
+def audit(op: Subject, cache: Cache | None = None, traces: Traces | None = None) -> Certificate:
     """The certificate of an op. A rule that is wrong is a verdict, not an exception.
 
     With a cache the op is traced as ever; where all traces are those of an earlier audit, its proofs are not repeated.
+    `traces`: of this op, where some were made already; after the audit they say at which sizes something else was seen.
     Raises TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
     """
     op.check_complete()
@@ -57,7 +59,7 @@ def audit(op: Subject, cache: Cache | None = None) -> Certificate:
         return untraced(op, why)
     with without_collection():
         try:
-            traces = Traces(op)
+            traces = traces or Traces(op)
             known = None if cache is None else cache.find(traces)
             if known is None:
                 known = _guarded(traces)
@@ -70,12 +72,16 @@ def audit(op: Subject, cache: Cache | None = None) -> Certificate:
 
 def _guarded(traces: Traces) -> Certificate:
     """What is proved of the traces, if what runs is as they are."""
+    if traces.op.conformance:
+        traces.listening = partial(listening, traces.op)
     certificate = _audited(traces)
     if certificate.verdict not in PROOFS:
         return certificate
     run = traces.as_run()
-    if why := unlike_what_runs(traces, run):
-        return untraced(traces.op, why)
+    if hidden := unlike_what_runs(traces, run):
+        if hidden.anywhere:
+            traces.differs_anywhere, traces.refused = True, hidden.reason
+        return untraced(traces.op, hidden.reason)
     return _as_floats_decide(traces, looked_at(traces, _compared(traces, run, certificate)))
 
 

@@ -14,13 +14,14 @@ from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import ranges_at
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
-from certgrad.obligations.generality.decisions import Fixed, contrary, same_with_numbers_in_float32
-from certgrad.obligations.generality.instances import Family, Instance, evaluate_size
+from certgrad.obligations.generality.decisions import Fixed, concrete, contrary, same_with_numbers_in_float32
+from certgrad.obligations.generality.instances import Family, Instance
 from certgrad.obligations.generality.looks import Looks, scope_of
 from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Trace, Traces
 from certgrad.obligations.prove.problem import Programs, Shapes
 from certgrad.obligations.prove.statements import Outcome
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import serialised_all
@@ -88,13 +89,14 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
         return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance), claimed=("float32",))
     reason = dtype_sensitive(traces.op)
     stable = (traces.op.is_op or not reason) and same_with_numbers_in_float32(traces, instance, programs)
+    at_numbers = not (stable or reason or traces.op.is_op) and _same_at(traces, narrow, instance, concrete(instance))
     try:
-        in_float32 = programs if stable else narrow.at(instance).programs
+        in_float32 = programs if stable or at_numbers else narrow.at(instance).programs
     except CertgradError as error:
         if traces.op.is_op:
             raise
         return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance), claimed=("float64",))
-    name = None if stable else _different(programs, in_float32)
+    name = None if in_float32 is programs else _different(programs, in_float32)
     if name is None and not traces.op.is_op:
         asked = [case for p in (programs, in_float32) for case in contrary(p, {}) if reason and isinstance(case, dict)]
         places = [*((instance, case) for case in asked), *((other, {}) for other in others)]
@@ -114,6 +116,14 @@ def _different(programs: Programs, others: Programs) -> str | None:
     """The name of a program that is not the same but for dtypes."""
     first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, others))
     return next((name for name, text in first.items() if text != second[name]), None)
+
+
+def _same_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> bool:
+    """At some sizes the programs are the same but for dtypes."""
+    try:
+        return _different(traces.at(instance, fixed).programs, narrow.at(instance, fixed).programs) is None
+    except CertgradError:
+        return False
 
 
 def _different_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> str | None:
@@ -191,6 +201,11 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
             results[kind].append(result)
 
     for look in looks:
+        shapes = ", ".join(f"({' '.join(map(str, dims))})" for dims in look.instance.inputs)
+        if why := budget.over(" at ".join(filter(None, [f"the shapes {shapes} were looked at", look.where]))):
+            for kind in op.kinds:
+                results[kind].append(Result("unproved", [], why))
+            break
         if isinstance(look.trace, Trace):
             texts.append(look.text)
             examine(look.trace, look.fixed)
@@ -205,7 +220,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
 def _witness_at(traces: Traces, instance: Instance, kind: str, fixed: Fixed) -> Witness | None:
     """A witness at sizes of a contrary case: what is drawn of the whole family need not be of it."""
     small = dict(zip(instance.names, cycle((1, 2, 3)), strict=False))
-    sizes = small | {name: evaluate_size(text, small) for name, text in fixed.items()}
+    sizes = small | {name: size.evaluate(small) for name, size in fixed.items()}
     there = instance.at(sizes)
     if min(sizes.values()) < 1 or max(map(prod, there.shapes().inputs), default=0) > ENTRIES:
         return None

@@ -26,6 +26,7 @@ from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.law import Law
 from certgrad.signatures.cases import Case
+from certgrad.signatures.sizes import Size
 
 if TYPE_CHECKING:
     from certgrad.obligations.prove.negligible import Reals
@@ -65,6 +66,10 @@ class Record:
     relations: dict[str, None] = field(default_factory=dict)
     listed: Mapping[str, Listed] = field(default_factory=dict)
     """By obligation, what is assumed of it at the family that is looked at."""
+    long: set[str] = field(default_factory=set)
+    """The obligations that a long attempt proved: at other shapes a short one is not made before it."""
+    alike: set[str] = field(default_factory=set)
+    """Those that are proved with shared values as numbers: at other shapes that is tried first."""
     laws: set[Law] = field(default_factory=set)
     """Laws that were applied on the way to a proof."""
 
@@ -73,7 +78,7 @@ class Record:
 
 
 def each_listed(
-    outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequence[str], read: Reads, reals: Reals
+    outcome: Outcome, axes: Mapping[str, Sequence[Size]], inputs: Sequence[str], read: Reads, reals: Reals
 ) -> list[Hypothesis]:
     """Each condition once, whatever its index variables are called."""
     listed = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import Claim
-from certgrad.obligations.generality.guards import untraceable
+from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.looks import Looks, digest_of, scope_of
 from certgrad.obligations.generality.traces import Traces
 from certgrad.process.threads import without_collection
@@ -61,8 +61,8 @@ def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
         apart |= dict.fromkeys(look.where for look in found if look.where)
         scopes.append(scope_of(traces.op, family, dtypes.only, looks))
     run = traces.as_run()
-    if why := unlike_what_runs(traces, run):
-        return Heard(problems=(why,))
+    if hidden := unlike_what_runs(traces, run):
+        return Heard(problems=(hidden.reason,))
     measured = conformances(run) if run.op.conformance else []
     differences = [r.difference for r in measured if r.difference is not None]
     concerned = [d.reason for d in differences if any(is_about(d, claim.kind) for claim in claims)]

@@ -16,7 +16,7 @@ from certgrad.obligations.conformance import (
     called_with_numbers,
     conformance,
 )
-from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.obligations.generality.hidden import Hidden, unlike_its_traces
 from certgrad.obligations.generality.instances import Family, Instance
 from certgrad.obligations.generality.traces import Traces
 
@@ -33,8 +33,8 @@ LARGEST = 64
 """A witness is looked for where no array has more entries."""
 
 
-def unlike_what_runs(traces: Traces, run: Traces) -> str:
-    """Why what runs may do something else than these traces of it say, or an empty text."""
+def unlike_what_runs(traces: Traces, run: Traces) -> Hidden | None:
+    """Why what runs may do something else than these traces of it say; None if not."""
     return unlike_its_traces(run.op, run.general(), [*traces.answers, *run.answers])
 
 
@@ -72,8 +72,10 @@ def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certifica
     instances = [family.prove[0] for family in run.families]
     found = conformances(run)
     seen = [r.difference.sizes for r in found if r.difference is not None and r.difference.programs]
-    traces.op.differs_at = [sizes for sizes in seen if sizes]
-    traces.op.differs_anywhere = any(r.difference is not None and r.difference.anywhere for r in found)
+    traces.differs_at = [sizes for sizes in seen if sizes]
+    for difference in (r.difference for r in found if r.difference is not None and r.difference.anywhere):
+        traces.differs_anywhere = True
+        traces.refused = traces.refused if difference.programs else difference.reason
     claims = []
     for claim in certificate.claims:
         cases = [

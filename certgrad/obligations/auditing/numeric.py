@@ -22,6 +22,7 @@ from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Witness
 from certgrad.obligations.floats import NoValueError, Setting, compute
 from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
 from .witnesses import ROUNDING, array, as_data, inside_domain, programs_at
@@ -62,12 +63,12 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
     """Check an obligation at points of the domain, at some shapes of a family, which is one of so many."""
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     made, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
-    agreed, until = 0, time.process_time() + SECONDS
+    agreed, until = 0, budget.until(SECONDS)
     for dims in islice(draw_dims(made.inputs, rng, lambda dims: True, instance.names), shapes):
         try:
             programs = made(dims)
             for k in range(points):
-                if time.process_time() > until:
+                if time.thread_time() > until:
                     return Numeric(agreed)
                 point = draw_point(programs, kind, k, rng, lambda values: inside_domain(op, values))
                 sides = _sides(programs, kind, point) if point is not None else None

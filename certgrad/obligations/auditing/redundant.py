@@ -22,6 +22,7 @@ from certgrad.obligations.terms.integers import Entry
 from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import Var
+from certgrad.signatures.sizes import ONE
 
 if TYPE_CHECKING:
     from certgrad.obligations.wording.stated import Reads
@@ -36,11 +37,11 @@ def specialised(
     of these.
     """
     empty = [group for group, axes in instance.groups.items() if not axes and general.groups.get(group)]
-    sizes = {**fixed, **dict.fromkeys(empty, "1")}
+    sizes = {**fixed, **dict.fromkeys(empty, ONE)}
     if not sizes:
         return []
     gone = {
-        name: {k for k, axis in enumerate(axes) if axis in empty}
+        name: {k for k, axis in enumerate(axes) if axis.name in empty}
         for name, axes in zip(shapes, general.inputs, strict=True)
     }
     without = _without_axes(gone)

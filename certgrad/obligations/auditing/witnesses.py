@@ -33,11 +33,12 @@ from certgrad.obligations.balls import (
     inside,
 )
 from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
-from certgrad.obligations.balls._witness import SECONDS
+from certgrad.obligations.balls._witness import SECONDS, SIZES
 from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
 from .claims import Listed
@@ -54,13 +55,14 @@ def search(
     wide: bool = True,
     at_least: Fraction | None = None,
     listed: Listed | None = None,
+    sizes: int = SIZES,
 ) -> Witness | None:
     """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness.
 
     It is one against the programs that run in float64, or in float32 if not `wide`. `early`, before it is known under
     which hypotheses a proof might stand: only where both sides have values, at points on no boundary, and not with
     integers, which may be out of range. A relative gap below `at_least` counts as none. It keeps to the hypotheses
-    that are `listed`.
+    that are `listed`. So many `sizes` are drawn.
     """
     if early and "int" in instance.dtypes:
         return None
@@ -77,6 +79,7 @@ def search(
             programs_at(op, instance, wide, of_reference),
             inputs_of(op, instance),
             further=instance.names,
+            shapes=sizes,
             domain=claimed,
             name=f"{op.name} {instance.inputs}",
             precision=256,
@@ -84,7 +87,7 @@ def search(
             generic=early,
             loose=not op.is_op,
             at_least=at_least if at_least is not None else Fraction(0) if op.is_op else ROUNDING,
-            seconds=min(SECONDS, op.seconds or SECONDS),
+            seconds=min(SECONDS, op.seconds or SECONDS, budget.seconds_left()),
         )
     except BallError:
         return None
@@ -296,11 +299,11 @@ def _inside(listed: Listed, op: Subject, instance: Instance, values: Mapping[str
     for name, dims in zip(op.arg_names, listed.general.inputs, strict=True):
         left, shape = list(arrays[name].shape), []
         for dim in dims:
-            count = len(groups.get((dim,), (dim,)))
+            count = len(groups.get((dim.name or "",), (dim,)))
             shape.append(prod(left[:count]))
             del left[:count]
         arrays[name] = arrays[name].reshape(shape)
-        sizes |= {dim: n for dim, n in zip(dims, shape, strict=True) if dim.isidentifier()}
+        sizes |= {dim.name: n for dim, n in zip(dims, shape, strict=True) if dim.name is not None}
     try:
         return all(question(statement).holds(arrays, sizes) for statement in listed.statements)
     except (BallError, UnfitError):

@@ -138,6 +138,11 @@ def _live(inner: Any) -> list[Any]:
     return kept[::-1]
 
 
+def needed_equations(jaxpr: Any) -> set[int]:
+    """The identities of the equations that are evaluated."""
+    return {id(equation) for equation in _live(_jaxpr.parts(jaxpr)[0])}
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """The outputs of a program, and their derivatives along the direction that was given.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,7 +11,7 @@ from typing import Any, Literal
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import MalformedRule
 from certgrad.obligations.balls._values import is_float
-from certgrad.signatures.signature import evaluate
+from certgrad.signatures.sizes import Size, Star, parse_axis
 
 Kind = Literal["float", "int", "bool", "key"]
 Arrays = list[Any]
@@ -42,10 +41,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Input:
-    """One argument: its dims as written (`n`, `*s`, `3`, `2*m`, `n+1`), its kind, and whether it has a tangent."""
+    """One argument: its dims (`n`, `*s`, `3`, `2*m`, `n+1`), its kind, and whether it has a tangent."""
 
     name: str
-    dims: tuple[str, ...] = ()
+    dims: tuple[Size | Star, ...] = ()
     kind: Kind = "float"
     differentiable: bool = True
     told: tuple[int, ...] = ()
@@ -64,7 +63,7 @@ class Input:
         body, _, kind = text.partition(":")
         if kind not in ("", "float", "int", "bool", "key"):
             raise ValueError(f"{name}: unknown kind {kind!r} in {text!r}")
-        return cls(name, tuple(body.split()), kind or "float", differentiable)  # type: ignore[arg-type]
+        return cls(name, tuple(map(parse_axis, body.split())), kind or "float", differentiable)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -74,22 +73,22 @@ class Dims:
     sizes: Mapping[str, int] = field(default_factory=dict)
     stars: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def shape(self, dims: Sequence[str]) -> tuple[int, ...]:
-        """The shape that dims as written stand for."""
+    def shape(self, dims: Sequence[Size | Star]) -> tuple[int, ...]:
+        """The shape that dims stand for."""
         out: list[int] = []
-        for text in dims:
-            if text.startswith("*"):
-                out.extend(self.stars[text[1:]])
+        for dim in dims:
+            if isinstance(dim, Star):
+                out.extend(self.stars[dim.name])
             else:
-                out.append(evaluate(text, self.sizes))
+                out.append(dim.evaluate(self.sizes))
         return tuple(out)
 
 
 def names_in(inputs: Sequence[Input]) -> tuple[list[str], list[str]]:
     """The named dims and the star groups of a signature's inputs, in order of appearance."""
-    texts = [text for one in inputs for text in one.dims]
-    stars = [text[1:] for text in texts if text.startswith("*")]
-    named = [name for text in texts if not text.startswith("*") for name in re.findall(r"[A-Za-z_]\w*", text)]
+    dims = [dim for one in inputs for dim in one.dims]
+    stars = [dim.name for dim in dims if isinstance(dim, Star)]
+    named = [name for dim in dims if isinstance(dim, Size) for name in dim.names]
     return list(dict.fromkeys(named)), list(dict.fromkeys(stars))
 
 

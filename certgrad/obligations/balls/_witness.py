@@ -23,6 +23,8 @@ from certgrad.obligations.balls._scalars import Real
 from certgrad.obligations.balls._values import Array
 
 ProgramsAt = Callable[[Dims], Programs]
+SIZES = 8
+"""So many sizes are drawn for a search."""
 SHRINK_EVALUATIONS = 120
 SECONDS = 60.0
 """For one search: a backstop, so high that it decides nothing but where one point takes seconds."""
@@ -147,7 +149,7 @@ def find_witness(
     fits: Callable[[Dims], bool] = lambda dims: True,
     name: str = "",
     precision: int = PRECISION,
-    shapes: int = 8,
+    shapes: int = SIZES,
     points: int = 10,
     undefined: bool = True,
     at_least: Fraction = Fraction(0),

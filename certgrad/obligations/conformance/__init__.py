@@ -10,19 +10,20 @@ claim says what was compared.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from certgrad._subject import Subject
 from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
 from ..generality.reach import loads
-from ._at_numbers import Difference, at_numbers, most_entries, unlike
+from ..tracing.asked import Heard, hearing
+from ._at_numbers import Difference, at_numbers, chosen, most_entries, unlike
 from ._calls import called, precisions
-from ._compared import Compared
-from ._numbers import chosen
-from ._points import Sizes, sized
-from ._state import State
-from ._surroundings import Heard, Way, surroundings, turned
+from ._compared import Compared, Sizes, sized, users_files
+from ._state import State, forget
+from ._surroundings import turned
 
 WIDTHS = ("float64", "float32")
 HALF = ("bfloat16", "float16")
@@ -34,6 +35,12 @@ WHOLE = "integers of 32 and 64 bits, as its code asks for dtypes"
 LIMITS = (UNBATCHED, WHOLE)
 """What a claim may be about alone."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
+
+
+def listening(op: Subject) -> AbstractContextManager[Heard]:
+    """Hears what the code of a subject asks for while it is traced in 64 bits."""
+    return hearing(users_files(op))
+
 
 __all__ = [
     "ALL_DTYPES",
@@ -48,6 +55,8 @@ __all__ = [
     "State",
     "called_with_numbers",
     "conformance",
+    "forget",
+    "listening",
     "most_entries",
     "unlike",
 ]
@@ -73,30 +82,42 @@ class Effort:
     """Whether it may be traced in narrow dtypes while JAX computes in 64 bits."""
 
 
-def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effort()) -> Conformance:
+def conformance(
+    subject: Compared, dtypes: Sequence[str], effort: Effort = Effort(), heard: Heard | None = None
+) -> Conformance:
     """Compare a subject's programs with traces at numbers, and with one call in each of the dtypes that are claimed.
 
-    Where all code is a library's, or certgrad's, there is nothing to compare.
+    What was `heard` in other traces of it is answered otherwise as well. Where all code is a library's, or certgrad's,
+    there is nothing to compare.
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
     with ALONE:  # of what a rule leaves behind nobody else may add
-        found = _conformance(subject, dtypes, effort)
+        found = _conformance(subject, dtypes, effort, heard)
     return found if isinstance(found, Conformance) else Conformance((), found)
 
 
-def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance | Difference:
+def _conformance(
+    subject: Compared, dtypes: Sequence[str], effort: Effort, earlier: Heard | None
+) -> Conformance | Difference:
     compared: list[str] = []
     if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
         return Difference((), WEAK, {}, anywhere=True)
     state = State(subject.roots)
-    state.forget()
+    forgot = state.forget()
     wide = next((d for d in dtypes if d in WIDTHS), dtypes[0])
     listed = chosen(subject.names, subject.questioned, in_code(subject.functions))
+    anywhere = bool(subject.names) and len(listed) == 1
     listed = listed[: None if effort.traces is None else max(1, effort.traces)] if subject.names else [{}]
-    asked: list[tuple[Sizes, Heard]] = []
-    for sizes in listed:
-        with surroundings(Way(wide), subject.files) as heard:
+    asked: list[tuple[Sizes, Heard]] = [(listed[0], earlier)] if earlier else []
+    known = subject.heard() if anywhere and wide == "float64" and not forgot else None
+    if known is not None:  # nothing says at which numbers: those of the proof do, whose trace was heard
+        listed = [dict(known[0])]
+        if (found := at_numbers(subject, known[0], wide, known[1])) is not None:
+            return found
+        asked.append((known[0], known[2]))
+    for sizes in listed if known is None else ():
+        with hearing(subject.files) as heard:
             found = at_numbers(subject, sizes, wide)
         if found is not None:
             return found
@@ -107,7 +128,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     place, second = ({n: row[k % len(row)] for k, n in enumerate(subject.names)} for row in PLACES)
     refused: list[str] = []
     for precision in plan:
-        with surroundings(Way(wide), subject.files) as heard:
+        with hearing(subject.files) as heard:
             found, problem = called(subject, place, second, precision, precision is plan[0])
         if found is not None:
             return found
@@ -118,7 +139,7 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         if (last or precision is plan[0]) and (changed := state.changed()):  # after two calls a cycle is where it was
             text = f"calls change {changed}, which outlives them: later calls may do other things"
             return Difference((), text, {}, anywhere=True)
-    if (found := turned(subject, dtypes, effort.either and not subject.draws, asked)) is not None:
+    if (found := turned(subject, dtypes, effort.either and not subject.draws, asked, state)) is not None:
         return found
     gone = {text.partition(" (")[0] for text in refused}
     if done := [str(p) for p in plan if str(p) not in gone]:

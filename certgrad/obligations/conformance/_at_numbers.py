@@ -1,4 +1,4 @@
-"""Traces at numbers, compared with the program that was proved, at these numbers.
+"""At which numbers a rule is traced, and these traces, compared with the program that was proved, at these numbers.
 
 Where both are the same program as text, they are. Else both are evaluated: JAX itself writes some operations otherwise
 where a size is a number.
@@ -15,17 +15,30 @@ import ml_dtypes
 import numpy as np
 
 from certgrad.errors import CertgradError
+from certgrad.signatures.sizes import whole
 
 from ..floats import Noise, Setting, run
-from ..generality.decisions import rendering
+from ..generality.decisions import Fixed, rendering
 from ..tracing.jax_internals import Program, equations_of, kind_of, serialised_all
-from ._agreement import differs
-from ._compared import Compared
-from ._points import Programs, Sizes, sized
+from ._compared import Compared, Programs, Sizes, sized
 
 POINTS = 2
+ROUNDING = {"float64": 256, "float32": 64}
+FEW = 8
+"""Units of rounding, of the largest entry, by which two orders of the same operations may differ.
+
+Few in half precision, where each counts; more in wider types, where long programs gather them."""
+NOISE = {"float64": 32, "float32": 32}
+FEW_TIMES = 4
+"""How much farther than the program's own rounding a result may be from it."""
 LARGEST = 2_000_000
 """Programs are not evaluated at sizes at which an array has more entries."""
+ORDINARY = ((2, 3, 4, 1), (3, 1, 2, 4))
+"""Sizes of the dimensions where nothing says which: small, as the last look evaluates what is traced there."""
+LEAST = 4
+"""A smaller number of the code is rarely a size, and is looked at anyway."""
+LARGE = 512
+"""Of sizes above this, one dimension has one."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +56,41 @@ class Difference:
     """Sizes have no part in it: what is plain numbers, or a state that calls change, differs at any."""
 
 
-def at_numbers(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
-    """How the trace at these sizes differs from what was proved."""
+def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[int]) -> list[dict[str, int]]:
+    """Two assignments of sizes; one where nothing is asked about sizes and the code has no number that may be one.
+
+    Each has a size that was `questioned` (which may be given in terms of others, as `128*n`), if there is one left, and
+    as many numbers of the code as there are dimensions for them, so that these stand at others the second time.
+    """
+    numbers = [n for n in numbers if n >= LEAST]
+    found: list[dict[str, int]] = []
+    for k, row in enumerate(ORDINARY):
+        sizes = {name: row[j % len(row)] for j, name in enumerate(names)}
+        case: Fixed = questioned[k] if k < len(questioned) else {}
+        sizes |= {name: max(1, size.evaluate(dict(sizes))) for name, size in case.items()}
+        free = [name for name in names if name not in case]
+        left = numbers[k * len(free) :] or (numbers if len(free) > 1 else [])
+        large = any(n > LARGE for n in sizes.values())
+        for j, number in enumerate(left[: len(free)]):
+            if number <= LARGE or not large:
+                sizes[free[(j + k) % len(free)]] = number
+                large = large or number > LARGE
+        found.append(sizes)
+    return found if questioned or numbers else found[:1]
+
+
+def at_numbers(subject: Compared, sizes: Sizes, dtype: str, known: Programs | None = None) -> Difference | None:
+    """How the trace at these sizes, made now if it is not `known`, differs from what was proved."""
     where = f"at {sized(subject.names, sizes)}"
     wide = dtype == "float64"
     try:
-        found = subject.at(sizes, dtype)
+        found = known or subject.at(sizes, dtype)
     except CertgradError as error:
         return Difference((), f"{where} it does not trace: {error}", sizes, wide)
     except MemoryError:
         return Difference((), f"{where} there is not enough memory to trace it", sizes, wide)
     general = subject.programs(dtype)
-    fixed = {n: str(v) for n, v in sizes.items()}
+    fixed = {n: whole(v) for n, v in sizes.items()}
     expected = serialised_all(general, rendering(fixed), fold_sizes=True)
     written = serialised_all(found, rendering({}), fold_sizes=True)
     others = [name for name in general if expected[name] != written.get(name)]
@@ -172,3 +208,47 @@ def _is_float(v: Any) -> bool:
 def in_words(how: Mapping[str, str]) -> str:
     """How programs differ, each by its name."""
     return "; ".join(f"the {name}: {text}" for name, text in how.items())
+
+
+def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: Sequence[np.ndarray], dtype: str) -> str:
+    """How the results found differ from the program's in the dtype, whose value in 64 bits is `exact`; or nothing.
+
+    Where the program itself is far from that value, rounding is large, and a difference of its size says nothing. This
+    can take a proof away and never gives one.
+    """
+    if len(found) != len(program):
+        return f"{len(found)} arrays in place of {len(program)}"
+    for k, (a, b, c) in enumerate(zip(found, program, exact, strict=True)):
+        if a.shape != b.shape:
+            return f"output {k} has shape {a.shape} in place of {b.shape}"
+        if not a.size:
+            continue
+        first, second, third = (np.asarray(x, np.float64).ravel() for x in (a, b, c))
+        if (where := _apart(first, second, third, dtype)) is not None:
+            return f"output {k} is {_shown(a, where)} in place of {_shown(b, where)}"
+    return ""
+
+
+def _apart(a: np.ndarray, b: np.ndarray, c: np.ndarray, dtype: str) -> int | None:
+    """The first entry that differs."""
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    with np.errstate(all="ignore"):
+        sound = np.isfinite(b) & np.isfinite(c)
+        kinds = np.isfinite(a) | (~sound)
+        if dtype in ("float64", "float32"):
+            kinds &= ~(np.isnan(b) & np.isnan(c) & ~np.isnan(a)) & ~((b == c) & np.isinf(b) & (a != b))
+        if not kinds.all():
+            return int(np.argmin(kinds))
+        if not sound.any():
+            return None
+        scale, noise = float(np.max(np.abs(c[sound]))), float(np.max(np.abs(b[sound] - c[sound])))
+        smallest = float(ml_dtypes.finfo(dtype).smallest_normal)
+        near = (
+            np.abs(np.where(sound, a - b, 0))
+            <= ROUNDING.get(dtype, FEW) * eps * scale + NOISE.get(dtype, FEW_TIMES) * noise + smallest
+        )
+    return None if near.all() else int(np.argmin(near))
+
+
+def _shown(values: np.ndarray, at: int) -> str:
+    return f"{float(np.asarray(values, np.float64).ravel()[at]):.6g}"

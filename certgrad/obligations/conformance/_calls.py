@@ -12,8 +12,7 @@ import numpy as np
 from ..floats import compute
 from ..tracing.jax_internals import EndlessError, computed_by, kind_of, typed, wide_floats
 from ._at_numbers import Difference, in_words, unlike
-from ._compared import Compared
-from ._points import Point, Sizes, sized
+from ._compared import BY_ONE_CALL, Compared, Point, Sizes, sized
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,8 @@ def _outcome(
     def array(x: np.ndarray) -> Any:
         return x if kind_of(x.dtype) == "k" else typed(_whole(x, precision.wide), False)
 
-    more = {"jvp": point.tangents, "vjp": point.seeds, "both": point.seeds}.get(name)
+    names = BY_ONE_CALL.get(name, (name,))
+    more = point.tangents if "jvp" in names else point.seeds if "vjp" in names else None
     with wide_floats(precision.wide), computed_by(compute):
         given = [array(x) if x is own else x for x, own in zip(args, point.args, strict=True)]
         directions = [x.copy() if args is not point.args else array(x) for x in more or []]
@@ -145,8 +145,7 @@ def _outcome(
             a.tobytes() != b.tobytes() for a, b in zip(directions, more or [], strict=True)
         ):
             raise ChangedError
-        values = found if name == "both" else (found,)
-        names = ("primal", "vjp") if name == "both" else (name,)
+        values = found if name in BY_ONE_CALL else (found,)
         return {n: [np.asarray(v) for v in one] for n, one in zip(names, values, strict=True)}
 
 

@@ -1,24 +1,71 @@
-"""A rule as the comparisons see it: from the traces of its audit."""
+"""A rule as the comparisons see it: from the traces of its audit, at points."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from certgrad._subject import Subject
+from certgrad.signatures.sizes import whole
+
 from ..balls._draw import seeded
 from ..floats import Setting
-from ..generality.decisions import contrary
+from ..generality.decisions import Fixed, contrary
 from ..generality.instances import Instance
-from ..generality.reach import is_users, reachable_from, rules_in
+from ..generality.reach import is_users, reachable, reachable_from, rules_in, traced_anew
 from ..generality.traces import Traces
 from ..points import arguments, directions
 from ..prove.problem import trace_rules
-from ..tracing.jax_internals import equations_of, part_of, sampler
-from ._points import Called, Point, Programs, Sizes
+from ..tracing.jax_internals import Program, equations_of, part_of, sampler
+
+Sizes = Mapping[str, int]
+Programs = Mapping[str, Program]
+"""By name: `forward`, `primal` and `reference` take the arguments, `jvp` tangents as well and `vjp` seeds."""
+Called = Mapping[str, Callable[..., Any]]
+"""By the same names, or `both` for `primal` and `vjp` by one call."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a rule's programs take: arguments, tangents of the moving ones, seeds, and numbers that are left open."""
+
+    args: list[np.ndarray]
+    tangents: list[np.ndarray]
+    seeds: list[np.ndarray]
+    scalars: list[np.ndarray]
+
+    def of(self, program: str) -> list[np.ndarray]:
+        """The operands of a program by its name."""
+        more = {"jvp": self.tangents, "vjp": self.seeds}.get(program, [])
+        return [*self.args, *more, *self.scalars]
+
+    def rounded(self, dtype: Any) -> Point:
+        """With floats of this dtype."""
+
+        def cast(arrays: list[np.ndarray]) -> list[np.ndarray]:
+            return [x.astype(dtype) if x.dtype == np.float64 else x for x in arrays]
+
+        return Point(*map(cast, (self.args, self.tangents, self.seeds, self.scalars)))
+
+
+def sized(names: Sequence[str], sizes: Mapping[str, int]) -> str:
+    """Sizes in words: `n = 4`, `(n, d) = (4, 3)`."""
+    if len(names) == 1:
+        return f"{names[0]} = {sizes[names[0]]}"
+    return f"({', '.join(names)}) = ({', '.join(str(sizes[n]) for n in names)})"
+
+
+def users_files(op: Subject) -> frozenset[str]:
+    """The files of the code of users that a subject names."""
+    return frozenset(f.__code__.co_filename for f in filter(is_users, reachable(op)))
+
+
+BY_ONE_CALL = {"both": ("primal", "vjp"), "pushed": ("primal", "jvp")}
+"""Callables that return what several programs do."""
 
 
 class Compared:
@@ -58,7 +105,7 @@ class Compared:
         return self._programs[traces]
 
     @property
-    def questioned(self) -> list[Mapping[str, str]]:
+    def questioned(self) -> list[Fixed]:
         """The sizes at which a question of its code about sizes is answered otherwise than with these left open."""
         programs = [t.at(self.instance).programs for t in self.traces.values()]
         return [case for p in programs for case in contrary(p, {}) if not isinstance(case, str)]
@@ -71,14 +118,21 @@ class Compared:
         its place among the arrays of floats, and the others of 64 bits. Raises TraceError or RuleError."""
         if dtype == "float64" and alone is None:
             return self._of(dtype).at_sizes(self.instance, sizes).programs.all()
-        shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
+        shapes = self.instance.shapes({n: whole(v) for n, v in sizes.items()})
         if alone is not None:
             exact = [*(shapes.exact or [""] * len(shapes.dtypes))]
             exact[shapes.floats[alone]], dtype = dtype, "float64"
             shapes = replace(shapes, exact=tuple(exact))
         rules = self.op.rules(shapes.statics)
         wide = wide or dtype == "float64"
-        return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
+        with traced_anew(self.op):
+            return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
+
+    def heard(self) -> tuple[Sizes, Programs, Any] | None:
+        """Numbers at which it was traced for its proof, the programs there, and what its code asked for meanwhile."""
+        traces = self._of("float64")
+        known = traces.heard_at_numbers(self.instance) if self.files <= users_files(self.op) else None
+        return None if known is None else (known[0], known[1].programs.all(), known[2])
 
     @property
     def integers(self) -> bool:
@@ -100,7 +154,7 @@ class Compared:
 
     def _drawn(self, sizes: Sizes, key: str) -> Point | None:
         rng = seeded(self.title, "conformance", str(self.instance.inputs), key)
-        shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
+        shapes = self.instance.shapes({n: whole(v) for n, v in sizes.items()})
         values = arguments(self.op, self.instance, shapes, rng)
         if values is None:
             return None
@@ -131,8 +185,7 @@ class Compared:
             return call
 
         present = own.rules(statics)
-        kinds = ["forward", "jvp", "vjp", "primal", "reference", "both"]
+        kinds = ["forward", "jvp", "vjp", "primal", "reference", *BY_ONE_CALL]
         kinds = [name for name in kinds if getattr(present, name) is not None]
-        if "both" in kinds:
-            kinds = [name for name in kinds if name not in ("primal", "vjp")]
-        return {name: of(name) for name in kinds}
+        done = {part for name in kinds for part in BY_ONE_CALL.get(name, ())}
+        return {name: of(name) for name in kinds if name not in done}

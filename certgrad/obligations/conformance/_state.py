@@ -60,11 +60,9 @@ class State:
         tables = [f.__globals__ for f, _ in self._functions] + [vars(m) for m in held if isinstance(m, ModuleType)]
         self._modules = {id(names): (names, _numbers(names)) for names in tables if modules}
 
-    def forget(self) -> None:
-        """Empty the caches of the code itself, which may hold what was so earlier."""
-        for value, _ in self._held:
-            if isinstance(value, _lru_cache_wrapper):
-                value.cache_clear()
+    def forget(self) -> bool:
+        """Empty the caches of the code itself; whether it has any."""
+        return forget(value for value, _ in self._held)
 
     def changed(self) -> str:
         """What is not as it was, in words, or an empty text."""
@@ -84,6 +82,15 @@ class State:
     def _name_of(self, value: Any) -> str:
         named = (name for f, before in self._functions for name, (held, _) in before.items() if held is value)
         return next(named, f"an object of type {type(value).__name__}")
+
+
+def forget(values: Iterable[Any]) -> bool:
+    """Empty those that are caches of code, which may hold what was so earlier, and hide what is asked now; whether
+    there are any."""
+    caches = [value for value in values if isinstance(value, _lru_cache_wrapper)]
+    for cache in caches:
+        cache.cache_clear()
+    return bool(caches)
 
 
 def held_by(roots: Iterable[Any]) -> list[Any]:

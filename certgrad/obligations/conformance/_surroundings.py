@@ -1,4 +1,4 @@
-"""What code asks of the platform, of JAX's settings and of the environment of the process, heard while it runs.
+"""What code asks of the platform, of JAX's settings and of the environment of the process, answered otherwise.
 
 Each such question is answered otherwise in one more trace, and what is asked there in further ones. Code that reads the
 environment, how many devices there are, or a setting that is no yes or no, is told of, as nobody can say what stands
@@ -8,19 +8,19 @@ there.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from certgrad.errors import CertgradError
+from certgrad.signatures.sizes import whole
 
-from ..generality.decisions import rendering
-from ..tracing.asked import WIDTHS, of_rule, settings_read, watched_environment
-from ..tracing.jax_internals import Questions, seen_platform, serialised_all
+from ..generality.decisions import Fixed, rendering
+from ..tracing.asked import WIDTHS, Heard, hearing
+from ..tracing.jax_internals import serialised_all, unremembered
 from ._at_numbers import Difference, in_words, values_apart
-from ._compared import Compared
-from ._points import Programs, Sizes, sized
+from ._compared import Compared, Programs, Sizes, sized
+from ._state import State
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 MOST = 24
@@ -63,33 +63,12 @@ class Way:
                 yield replace(self, platform=platform, asked=heard.devices.platform[0])
 
 
-@dataclass
-class Heard:
-    """What code outside the libraries asked for."""
-
-    environment: list[str] = field(default_factory=list)
-    devices: Questions = field(default_factory=Questions)
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def problem(self) -> str:
-        """What nobody can turn; or nothing."""
-        if self.environment:
-            return f"it reads the environment ({self.environment[0]}): where that is another, it may do other things"
-        if self.devices.device:
-            return f"it asks a device for its {self.devices.device[0]}: where that is another, it may do other things"
-        if self.devices.number:
-            asked = self.devices.number[0]
-            return f"it asks how many there are ({asked}): where that is another, it may do other things"
-        for name, value in self.settings.items():
-            if not isinstance(value, bool):
-                return f"it asks for a setting of JAX ({name}), and where that is another it may do other things"
-        return ""
-
-
 def turned(
-    subject: Compared, dtypes: Sequence[str], either: bool, asked: Iterable[tuple[Sizes, Heard]]
+    subject: Compared, dtypes: Sequence[str], either: bool, asked: Iterable[tuple[Sizes, Heard]], state: State
 ) -> Difference | None:
     """How the rule differs where what it asked for at some sizes is another; the first difference.
+
+    Caches of its code, and JAX's of functions under `jit`, may hold an earlier answer: no trace finds any there.
 
     Where its code asks for dtypes, so that not all are claimed, it is also traced in the narrower one while JAX
     computes in 64 bits, and with one array of it among others; not so unless `either`.
@@ -121,8 +100,12 @@ def turned(
         if len(seen) > MOST:
             return Difference((), f"it asks for so much that there are more than {MOST} ways to trace it", {})
         way, sizes = waiting.popleft()
-        with surroundings(way, subject.files) as heard:
-            there = _traced(subject, way, sizes)
+        state.forget()
+        try:
+            with unremembered(), hearing(subject.files, way.platform, way.turned) as heard:
+                there = _traced(subject, way, sizes)
+        finally:
+            state.forget()
         if (found := follow(way, sizes, heard) or _differs(subject, way, there, sizes)) is not None:
             return found
     return None
@@ -132,7 +115,7 @@ def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) 
     if there is None:  # a rule may refuse a dtype
         return Difference((), f"{way} does not trace", {}) if way.platform or way.turned else None
     general = subject.programs(way.dtype)
-    fixed = {n: str(v) for n, v in sizes.items()}
+    fixed = {n: whole(v) for n, v in sizes.items()}
     if _texts(general, fixed, way) == _texts(there, {}, way):
         return None
     how = values_apart(subject, general, there, sizes, way.dtype, everywhere=way.wide)
@@ -151,17 +134,6 @@ def _traced(subject: Compared, way: Way, sizes: Sizes) -> Programs | None:
         return None
 
 
-def _texts(programs: Programs, fixed: dict[str, str], way: Way) -> Any:
+def _texts(programs: Programs, fixed: Fixed, way: Way) -> Any:
     narrow = way.dtype != "float64"
     return serialised_all(programs, rendering(fixed), erase_dtypes=narrow, fold_sizes=True)
-
-
-@contextmanager
-def surroundings(way: Way, files: Collection[str]) -> Iterator[Heard]:
-    """Those of a way to trace code in these files."""
-    with ExitStack() as stack:
-        yield Heard(
-            stack.enter_context(watched_environment(files)),
-            stack.enter_context(seen_platform(way.platform, of_rule)),
-            stack.enter_context(settings_read(way.turned)),
-        )

@@ -11,7 +11,6 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq
 
-from certgrad.hypotheses.size_texts import size_at
 from certgrad.obligations.balls import FACTORS, Undecided, factor
 from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
 from certgrad.obligations.terms.determined import Carry, Matrix, Rec, carried
@@ -33,6 +32,7 @@ from certgrad.obligations.terms.integers import (
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.variables import Var
+from certgrad.signatures.sizes import size_at
 
 from .evaluate_functions import function
 

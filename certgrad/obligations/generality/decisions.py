@@ -12,14 +12,12 @@ if there the program is another one, nothing is said of the others.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Protocol
 
 from certgrad.errors import CertgradError, TraceError
-from certgrad.hypotheses.size_texts import names_in, size_at
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ZERO
@@ -34,14 +32,15 @@ from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import max_over, open_sum, sum_over
 from certgrad.obligations.tracing.jax_internals import Decision, DimExpr, Program, dim_poly, serialised_all
+from certgrad.signatures.sizes import ONE, Size, named, parse_size, whole
 
-from .instances import Instance, evaluate_size
+from .instances import Instance
 
 if TYPE_CHECKING:
     from .traces import Trace, Traces
 
-Fixed = dict[str, str]
-"""Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
+Fixed = dict[str, Size]
+"""Dimensions set to a number, to another dimension, or to an expression such as `2*n`."""
 
 
 class HasPrograms(Protocol):
@@ -50,10 +49,10 @@ class HasPrograms(Protocol):
     def all(self) -> dict[str, Program]: ...
 
 
-class Sample(dict[str, str]):
+class Sample(dict[str, Size]):
     """Some sizes in place of all at which a question is answered otherwise."""
 
-    def __init__(self, fixed: Mapping[str, str], question: str) -> None:
+    def __init__(self, fixed: Mapping[str, Size], question: str) -> None:
         super().__init__(fixed)
         self.question = question
 
@@ -81,17 +80,20 @@ def contrary_cases(
     if not names:
         return
     apart = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
-    combined: list[Fixed] = [dict.fromkeys(names, "1")] if apart else []
+    ones: Fixed = dict.fromkeys(names, ONE)
+    equal: Fixed = dict.fromkeys(names[1:], named(names[0]))
+    combined: list[Fixed] = [ones] if apart else []
     if general and numbers:
         combined.append(concrete(instance))
     if apart and len(names) > 1:
-        combined.append(dict.fromkeys(names[1:], names[0]))
-    suspicious = False
+        combined.append(equal)
+    suspicious: list[Fixed] = []
     everything = traces.op.suspects_library
+    each = everything or traces.op.is_op  # whose audits run no code of a user's
     for fixed in combined:
         other = _traced(traces, instance, fixed)
         if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
-            suspicious = True
+            suspicious.append(fixed)
             yield fixed, other
     questions: list[str] = []
     waiting: dict[str, Fixed] = {}
@@ -104,8 +106,13 @@ def contrary_cases(
                 waiting[key] = one
 
     wait(contrary(programs, {}, everything))
-    if suspicious or (everything and apart):  # take apart what was set together
-        wait([{n: "1"} for n in names] + [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]])
+    if suspicious or (everything and apart):  # take apart what was set together, and is another program or was asked
+        asked = {other == "1" for _, other in of_broadcasts([programs])}
+        single = [{n: ONE} for n in names]
+        pairs = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
+        numbers_differ = any(fixed != equal for fixed in suspicious)
+        wait(single if each or numbers_differ or True in asked else ())
+        wait(pairs if each or equal in suspicious or False in asked else ())
     count, most = 0, MAX_CASES
     while questions or waiting:
         for question in questions:
@@ -134,10 +141,11 @@ def contrary_cases(
 
 def shapes_text(instance: Instance, fixed: Fixed) -> str:
     """The shapes and structural arguments, whatever the dimensions are called."""
-    names: dict[str, str] = {}
-    text = f"{instance.shapes(fixed).inputs}"
-    text = re.sub(r"[A-Za-z_]\w*", lambda m: names.setdefault(m[0], f"d{len(names)}"), text)
-    return f"{text} {sorted(instance.statics.items(), key=str)}"
+    shapes = [[parse_size(d) for d in shape] for shape in instance.shapes(fixed).inputs]
+    used = dict.fromkeys(n for shape in shapes for size in shape for n in size.names)
+    names = {n: f"d{k}" for k, n in enumerate(used)}
+    plain = [[size.renamed(names) for size in shape] for shape in shapes]
+    return f"{plain} {sorted(instance.statics.items(), key=str)}"
 
 
 def asks(programs: Programs) -> bool:
@@ -147,7 +155,7 @@ def asks(programs: Programs) -> bool:
 
 def concrete(instance: Instance) -> Fixed:
     """Each dimension set to a number, different ones where there are enough."""
-    return {n: str(k) for n, k in zip(instance.names, cycle(CONCRETE), strict=False)}
+    return {n: whole(k) for n, k in zip(instance.names, cycle(CONCRETE), strict=False)}
 
 
 def same_with_numbers_in_float32(traces: Traces, instance: Instance, programs: Programs) -> bool:
@@ -212,7 +220,8 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
                     out.setdefault(text, text)
             for one in solutions:
                 # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
-                more: Fixed = {**one, **{k: _replaced(v, one) for k, v in fixed.items()}}
+                grouped = {n: size.grouped for n, size in one.items()}
+                more: Fixed = {**one, **{k: v.at(grouped) for k, v in fixed.items()}}
                 if solution is None or isinstance(fixed, Sample):
                     more = Sample(more, text if solution is None else getattr(fixed, "question", text))
                 out.setdefault(f"{sorted(more.items())}{' sampled' * isinstance(more, Sample)}", more)
@@ -221,11 +230,11 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
 
 def answered_otherwise(programs: HasPrograms, fixed: Fixed) -> bool:
     """Whether some recorded question has another answer where dimensions are what `fixed` says, or nobody can tell."""
-    values = {n: _read(v) for n, v in fixed.items()}
-    whole = all(v.isdigit() for v in fixed.values())
+    values = {n: _poly(v) for n, v in fixed.items()}
+    numbers = all(v.value is not None for v in fixed.values())
     for decision in (d for program in programs.all().values() for d in program.decisions):
         there = None if decision.difference is None else _set(decision.difference, values)
-        if there is None or there.is_zero or (whole and there.constant() is None):
+        if there is None or there.is_zero or (numbers and there.constant() is None):
             return True
     return False
 
@@ -241,7 +250,7 @@ def examined(decision: Decision) -> bool:
 def _of_one_size(difference: Poly | None) -> bool:
     """The question was about one size: whether it is a number, or divisible by one."""
     solution = None if difference is None else _solution(difference)
-    return solution is not None and all(set(re.findall(r"[A-Za-z_]\w*", v)) <= {k} for k, v in solution.items())
+    return solution is not None and all(set(v.names) <= {k} for k, v in solution.items())
 
 
 def _own_formula(difference: Poly | None) -> bool:
@@ -270,16 +279,16 @@ def of_broadcasts(programs: Iterable[Programs]) -> list[tuple[str, str]]:
     for decision in (d for one in programs for program in one.all().values() for d in program.decisions):
         if decision.difference is not None and _of_broadcasts(decision.difference):
             for name, size in (_solution(decision.difference) or {}).items():
-                other = size.removeprefix("1*")
-                if other == "1" or (other.isidentifier() and other != name):
-                    found[name, other] = None
+                other = size.simplified
+                if other == ONE or other.name not in (None, name):
+                    found[name, str(other)] = None
     return list(found)
 
 
 def _names_in(difference: Poly) -> list[str]:
     """The dimensions in it, also inside of quotients and remainders."""
     texts = [a.name for factors, _ in difference.items() for a, _ in factors if isinstance(a, Dim)]
-    return sorted({n for text in texts for n in re.findall(r"[A-Za-z_]\w*(?!\w*\()", text)})
+    return sorted({n for text in texts for n in parse_size(text).names})
 
 
 def _samples(difference: Poly) -> list[Fixed]:
@@ -298,9 +307,9 @@ def _samples(difference: Poly) -> list[Fixed]:
             if plain:
                 size = (_solution(_set(difference, {n: number(k) for n, k in others.items()})) or {}).get(name)
             else:
-                size = None if (least := _found(difference, others, name)) is None else str(least)
-            if size is not None and size != "1":
-                fixed = {**{n: str(k) for n, k in others.items()}, name: size}
+                size = None if (least := _found(difference, others, name)) is None else whole(least)
+            if size is not None and size != ONE:
+                fixed = {**{n: whole(k) for n, k in others.items()}, name: size}
                 found.setdefault(str(sorted(fixed.items())), fixed)
         if len(found) >= MOST_SAMPLES:
             break
@@ -319,13 +328,9 @@ def _at(difference: Poly, sizes: Mapping[str, int]) -> Any:
     total = 0
     for factors, coefficient in difference.items():
         for atom, exponent in factors:
-            coefficient = coefficient * evaluate_size(atom.name, sizes) ** int(exponent)  # type: ignore[attr-defined]
+            coefficient = coefficient * parse_size(atom.name).evaluate(sizes) ** int(exponent)  # type: ignore[attr-defined]
         total = total + coefficient
     return total
-
-
-def _replaced(text: str, solution: Fixed) -> str:
-    return re.sub(r"[A-Za-z_]\w*", lambda m: f"({solution[m[0]]})" if m[0] in solution else m[0], text)
 
 
 def _solution(difference: Poly) -> Fixed | None:
@@ -340,7 +345,7 @@ def _solution(difference: Poly) -> Fixed | None:
     if len(terms) == 1:
         ((factors, c),) = terms.items()
         if c + const == 0 and (len(factors) > 1 or factors[0][1] > 1) and all(_positive_power(f) for f in factors):
-            return {a.name: "1" for a, _ in factors if isinstance(a, Dim)}
+            return {a.name: ONE for a, _ in factors if isinstance(a, Dim)}
     linear = {m[0][0]: int(c.p) for m, c in terms.items() if len(m) == 1 and m[0][1] == 1 and isinstance(m[0][0], Dim)}
     if len(linear) != len(terms):
         return None
@@ -349,11 +354,10 @@ def _solution(difference: Poly) -> Fixed | None:
         value = -const / c
         if value.q != 1:
             return None
-        residue = re.fullmatch(r"mod\(([A-Za-z_]\w*), (\d+)\)", dim.name)
-        if residue:
-            name, k = residue[1], int(residue[2])
-            return {name: f"{k}*{name}-{k - int(value.p)}"} if value > 0 else {name: f"{k}*{name}"}
-        return {dim.name: str(int(value.p))} if dim.name.isidentifier() and value >= 1 else None
+        if (residue := parse_size(dim.name).remainder) is not None:
+            name, k = residue
+            return {name: parse_size(f"{k}*{name}-{k - int(value.p)}" if value > 0 else f"{k}*{name}")}
+        return {dim.name: whole(int(value.p))} if dim.name.isidentifier() and value >= 1 else None
     for dim, c in sorted(linear.items(), key=lambda t: t[0].name):
         others = {d: -k // c for d, k in linear.items() if d is not dim}
         shift = int(-const.p) // c
@@ -361,7 +365,7 @@ def _solution(difference: Poly) -> Fixed | None:
             continue
         if all(k > 0 for k in others.values()) and sum(others.values()) + shift >= 1:
             text = "+".join(f"{k}*{d.name}" for d, k in sorted(others.items(), key=lambda t: t[0].name))
-            return {dim.name: f"{text}{shift:+d}" if shift else text}
+            return {dim.name: parse_size(f"{text}{shift:+d}" if shift else text)}
     return None
 
 
@@ -377,14 +381,15 @@ def _set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
     def value(a: Atom) -> Poly | None:
         if not isinstance(a, Dim) or a.name in values:
             return values.get(a.name) if isinstance(a, Dim) else None
-        return number(size_at(a.name, numbers)) if names_in(a.name) <= numbers.keys() else None
+        size = parse_size(a.name)
+        return number(size.evaluate(numbers)) if numbers.keys() >= {*size.names} else None
 
     return Rewriter(replace=value)(poly)
 
 
 def rendering(fixed: Fixed) -> Callable[[Any], str]:
     """Writes a dimension after setting some."""
-    values = {n: _read(v) for n, v in fixed.items()}
+    values = {n: _poly(v) for n, v in fixed.items()}
 
     def render(dim: Any) -> str:
         if not isinstance(dim, DimExpr):
@@ -398,7 +403,7 @@ def rendering(fixed: Fixed) -> Callable[[Any], str]:
 
 def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
     """A clause with dimensions set, in the ranges of sums, products and maxima and in places too."""
-    values = {n: _read(v) for n, v in fixed.items()}
+    values = {n: _poly(v) for n, v in fixed.items()}
 
     def place(ix: Ix) -> Ix:
         return Ix(ix.terms, set_sizes(ix.const))
@@ -425,7 +430,5 @@ def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
     return clause.rewritten(set_sizes)
 
 
-def _read(text: str) -> Poly:
-    """A size expression as a polynomial."""
-    names = set(re.findall(r"[A-Za-z_]\w*", text))
-    return evaluate_size(text, {n: dimension(n) for n in names}, number)
+def _poly(size: Size) -> Poly:
+    return size.evaluate({n: dimension(n) for n in size.names}, number)

@@ -4,16 +4,21 @@ Outside of `jit`, JAX runs a rule on arrays: code that asks whether a value is t
 that counts its calls, remembers them, draws random numbers or looks at the clock need not do at run time what it did
 while it was traced. So the source of a rule, and that of the functions outside the libraries that it names, is searched
 for these. Code that catches an error which only a trace raises shows it to a trace of its own, which is watched.
+
+Every door passes its subject through `untraceable` and `unlike_its_traces`: an audit of an op, a rule or two functions,
+and the induction over a graph, whose subject reaches the rules of all its nodes.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import random
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from queue import Queue, SimpleQueue
 from threading import Thread
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -23,12 +28,14 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
-from certgrad.obligations.generality.reach import code_in, loads
+from certgrad.obligations import generality
+from certgrad.obligations.generality.reach import code_in, hosts_in, loads, reachable, reachable_from, rules_in
 from certgrad.obligations.generality.syntax import name_of, names_in, source_tree
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_dimensions import Answers
 from certgrad.obligations.tracing.jax_internals import from_library
 
+INSTALLED = f"{os.sep}site-packages{os.sep}"
 _QUESTIONS = frozenset(
     "Tracer is_concrete concrete_or_error ConcretizationTypeError TracerArrayConversionError "
     "TracerBoolConversionError TracerIntegerConversionError".split()
@@ -43,35 +50,52 @@ _OF_OTHERS = (Thread, Executor, Queue, SimpleQueue)
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 
 
-def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType], answers: Sequence[Answers] = ()) -> str:
-    """Why these functions, which the subject's code reaches, may do something else than a trace says; or no text."""
+@dataclass(frozen=True)
+class Hidden:
+    """Why code may do something else where it runs than its traces say."""
+
+    reason: str
+    anywhere: bool = False
+    """The code that the subject names says so by itself: what is traced, and at which sizes, has no part in it."""
+
+
+def hidden_from_a_trace(
+    subject: Subject, functions: Sequence[FunctionType], answers: Sequence[Answers] = ()
+) -> Hidden | None:
+    """Why these functions, which the subject's code reaches, may do something else than a trace says; None if not."""
     for plain in functions:
-        name = plain.__name__
-        if counted := _COUNTS & {n for names in loads(plain.__code__) for n in names}:
-            return f"{name} asks for {min(counted)}, which tells of earlier calls: it may do other things in later ones"
+        tree = source_tree(plain)
+        if reason := _hidden_in_code(plain, tree):
+            return Hidden(reason, anywhere=plain in reachable(subject))
         asked = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
         if asked and not _asked_of_nothing_traced(plain, answers):
-            return f"{name} asks whether a value is traced ({min(asked)}): where none is, it may do other things"
-        if named := sorted(q for q in _QUESTIONS if any(q in str(a) for a in plain.__annotations__.values())):
-            return f"{name} is annotated with {named[0]}, and what checks types asks for it: arrays have another type"
-        tree = source_tree(plain)
-        if tree is None:
-            continue
-        if changed := min(_outliving(tree, plain), default=""):
-            return f"{name} changes {changed}, which outlives the call: it may do other things in later calls"
-        if noted := min(_notes_of_hosts(tree, plain), default=""):
-            return f"{name} lets the host change {noted} where it is called: it is not called while a trace is made"
-        if other := _hands_to_others(plain):
-            return f"{name} names {other}, which runs in a thread of its own: what it does there is not watched"
-        if source := min(_never_the_same(tree, plain), default=""):
-            return f"{name} calls {source}, which gives another value each time: it may do other things in later calls"
-        if _asks_for_a_type(tree):
-            return f"{name} compares the type of a value: a trace has other types, so it may do other things"
-    caught = _caught(
-        subject, {c for f in functions for c in code_in(f.__code__) if c.co_exceptiontable}
-    )  # it may catch
-    if caught:
-        return f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things"
+            what = f"{plain.__name__} asks whether a value is traced ({min(asked)})"
+            return Hidden(f"{what}: where none is, it may do other things")
+    catching = {c for f in functions for c in code_in(f.__code__) if c.co_exceptiontable}
+    if caught := _caught(subject, catching):
+        return Hidden(f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things")
+    return None
+
+
+def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
+    """The same of one function, as far as its code says so by itself; or an empty text."""
+    name = plain.__name__
+    if counted := _COUNTS & {n for names in loads(plain.__code__) for n in names}:
+        return f"{name} asks for {min(counted)}, which tells of earlier calls: it may do other things in later ones"
+    if named := sorted(q for q in _QUESTIONS if any(q in str(a) for a in plain.__annotations__.values())):
+        return f"{name} is annotated with {named[0]}, and what checks types asks for it: arrays have another type"
+    if tree is None:
+        return ""
+    if changed := min(_outliving(tree, plain), default=""):
+        return f"{name} changes {changed}, which outlives the call: it may do other things in later calls"
+    if noted := min(_notes_of_hosts(tree, plain), default=""):
+        return f"{name} lets the host change {noted} where it is called: it is not called while a trace is made"
+    if other := _hands_to_others(plain):
+        return f"{name} names {other}, which runs in a thread of its own: what it does there is not watched"
+    if source := min(_never_the_same(tree, plain), default=""):
+        return f"{name} calls {source}, which gives another value each time: it may do other things in later calls"
+    if _asks_for_a_type(tree):
+        return f"{name} compares the type of a value: a trace has other types, so it may do other things"
     return ""
 
 
@@ -254,3 +278,23 @@ def _values(function: FunctionType) -> Mapping[str, Any]:
         with suppress(ValueError):  # a cell is empty before its variable is assigned
             found[name] = cell.cell_contents
     return found
+
+
+def untraceable(subject: Subject) -> str:
+    """Why the subject's traces would say nothing of what runs, whatever they are; or an empty text."""
+    if subject.is_op or not subject.params or not (why := generality.open_code.tells_apart(subject)):
+        return ""
+    return f"{' and '.join(subject.params)} cannot be left open: {why}; give values by certgrad.each"
+
+
+def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequence[Answers] = ()) -> Hidden | None:
+    """Why the subject may do something else where it runs than in these programs (jaxprs of it); None if not.
+
+    The answers are those that its code had in its traces, if they were heard in all of them.
+    """
+    rules = [rule for jaxpr in programs for rule in (*rules_in(jaxpr), *hosts_in(jaxpr))]
+    found = dict.fromkeys(reachable_from([*rules, *subject.code]))
+    if subject.rules_of_nodes:
+        behind = {*reachable_from(rules)}
+        found = {f: None for f in found if f in behind or INSTALLED not in f.__code__.co_filename}
+    return hidden_from_a_trace(subject, [*found], answers)

@@ -25,6 +25,17 @@ ENTRIES = 64
 DEPTH = 4
 
 
+_TELLING = frozenset("is_constant_dim is_constant_shape is_symbolic_dim is_symbolic_shape is_dim _DimExpr".split())
+"""What tells a size that is a number from a symbolic one. Code that does is compared at all sizes that it names."""
+
+
+def tells_numbers(functions: Iterable[FunctionType]) -> bool:
+    """Some of these functions name what tells a size that is a number from a symbolic one."""
+    return any(
+        not _TELLING.isdisjoint(names) for f in functions for names in (*loads(f.__code__), f.__code__.co_freevars)
+    )
+
+
 def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
     """The integers that can be sizes in the functions' code and in what it names, closes over and defaults to."""
     found: set[int] = set()

@@ -8,20 +8,17 @@ each axis: same, of size 1, absent. The other families are all traced; `_covered
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import product
-from operator import floordiv, mod
 from typing import Any
 
 from certgrad._subject import Subject
 from certgrad.obligations.prove.problem import Shapes
 from certgrad.obligations.tracing.jax_internals import symbols
 from certgrad.signatures.cases import Case, at_sizes, names_in
-from certgrad.signatures.signature import Signature, Star
+from certgrad.signatures.signature import Signature
+from certgrad.signatures.sizes import ONE, Size, Star, named, whole
 
 from .rank_blind import traced_every_time
 
@@ -34,7 +31,7 @@ class Instance:
     number only once the dimensions are.
     """
 
-    inputs: tuple[tuple[str, ...], ...]
+    inputs: tuple[tuple[Size, ...], ...]
     dtypes: tuple[str, ...]
     statics: dict[str, Any]
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -47,60 +44,28 @@ class Instance:
     @property
     def names(self) -> list[str]:
         """Dimension variables, in order of appearance."""
-        found = [n for shape in self.inputs for text in shape for n in re.findall(r"[A-Za-z_]\w*", text)]
+        found = [n for shape in self.inputs for size in shape for n in size.names]
         return list(dict.fromkeys([*found, *names_in(tuple(self.statics.values()))]))
 
-    def shapes(self, fixed: Mapping[str, str] | None = None) -> Shapes:
-        """Shapes over fresh symbols; `fixed` sets dimensions to numbers or expressions, as text."""
+    def shapes(self, fixed: Mapping[str, Size] | None = None) -> Shapes:
+        """Shapes over fresh symbols; `fixed` sets dimensions to other sizes."""
         fixed = fixed or {}
-        used = [n for v in fixed.values() for n in re.findall(r"[A-Za-z_]\w*", v)]
+        used = [n for v in fixed.values() for n in v.names]
         free = list(dict.fromkeys([*(n for n in self.names if n not in fixed), *used]))
         table: dict[str, Any] = dict(symbols(free, shared=self.shared))
-        table |= {n: evaluate_size(v, table) for n, v in fixed.items()}
-        inputs = tuple(tuple(evaluate_size(text, table) for text in shape) for shape in self.inputs)
+        table |= {n: v.evaluate(table) for n, v in fixed.items()}
+        inputs = tuple(tuple(size.evaluate(table) for size in shape) for shape in self.inputs)
         return Shapes(inputs, self.dtypes, self.keywords(table), self.exact)
 
     def at(self, sizes: Mapping[str, int]) -> Instance:
         """The one family member at these sizes."""
-
-        def set_in(text: str) -> str:
-            return re.sub(r"[A-Za-z_]\w*", lambda m: str(sizes[m[0]]), text)
-
-        return replace(self, inputs=tuple(tuple(map(set_in, s)) for s in self.inputs), statics=self.keywords(sizes))
+        numbers = {name: whole(k) for name, k in sizes.items()}
+        inputs = tuple(tuple(size.at(numbers) for size in shape) for shape in self.inputs)
+        return replace(self, inputs=inputs, statics=self.keywords(sizes))
 
     def keywords(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
         """The structural arguments when the dimensions have these values."""
         return {name: at_sizes(value, sizes) for name, value in self.statics.items()}
-
-
-def evaluate_size(text: str, table: Mapping[str, Any], constant: Callable[[int], Any] = int) -> Any:
-    """The value of a size expression such as `2*n`, `(n)+1` or `n-1` over a table of names."""
-    return _size(_parsed(text), table, constant)
-
-
-@lru_cache(maxsize=256)
-def _parsed(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
-
-
-_OF_SIZES: Mapping[str, Callable[..., Any]] = {"floordiv": floordiv, "mod": mod, "min": min, "max": max}
-"""What JAX writes where a size is no polynomial."""
-
-
-def _size(node: ast.expr, table: Mapping[str, Any], constant: Callable[[int], Any]) -> Any:
-    if isinstance(node, ast.Constant):
-        return constant(node.value)  # type: ignore[arg-type]
-    if isinstance(node, ast.Name):
-        return table[node.id]
-    if isinstance(node, ast.UnaryOp):
-        return constant(0) - _size(node.operand, table, constant)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):  # of numbers alone
-        return _OF_SIZES[node.func.id](*(_size(a, table, constant) for a in node.args))
-    assert isinstance(node, ast.BinOp), "sizes are sums and products"
-    left, right = _size(node.left, table, constant), _size(node.right, table, constant)
-    if isinstance(node.op, ast.Mult):
-        return left * right
-    return left + right if isinstance(node.op, ast.Add) else left - right
 
 
 BEYOND = [(5,), (6,)]
@@ -136,7 +101,7 @@ def family(op: Subject, case: Case) -> Family:
 def _family(op: Subject, case: Case) -> Family:
     if op.broadcast:
         prove = list(_broadcast_instances(case))
-        shapes = (", ".join(" ".join(shape) or "scalar" for shape in i.inputs) for i in prove)
+        shapes = (", ".join(" ".join(map(str, shape)) or "scalar" for shape in i.inputs) for i in prove)
         return Family(prove, [], f"broadcast at {'; '.join(shapes)}")
     stars = case.signature.stars
     general = _ranked(case, dict.fromkeys(stars, 1))
@@ -170,9 +135,9 @@ def _ranked(case: Case, ranks: Mapping[str, int]) -> Instance:
     groups = {s: ((s,) if r == 1 else tuple(f"{s}_{k}" for k in range(r))) for s, r in ranks.items()}
     inputs = []
     for spec in signature.inputs:
-        shape: list[str] = []
+        shape: list[Size] = []
         for dim in spec.dims:
-            shape.extend(groups[dim.name] if isinstance(dim, Star) else [dim.text])
+            shape.extend(map(named, groups[dim.name]) if isinstance(dim, Star) else [dim])
         inputs.append(tuple(shape))
     label = ", ".join(f"*{s} of rank {r}" for s, r in ranks.items())
     statics = {k: v.position(signature, ranks) if hasattr(v, "position") else v for k, v in case.statics.items()}
@@ -194,10 +159,10 @@ def _broadcast_instances(case: Case) -> Iterator[Instance]:
     dtypes = tuple(spec.dtype for spec in case.signature.inputs)
 
     def instance(*axes: tuple[str, ...]) -> Instance:
-        names = ["n", "m", "k", "l", "p", "q"]
+        names = [*map(named, "nmklpq")]
         columns = [[axis[k] for axis in axes] for k in range(count)]
         inputs = tuple(
-            tuple(names[a] if form == FULL else "1" for a, form in enumerate(column) if form != ABSENT)
+            tuple(names[a] if form == FULL else ONE for a, form in enumerate(column) if form != ABSENT)
             for column in columns
         )
         label = "; ".join(" × ".join(axis) for axis in axes) or "scalars"

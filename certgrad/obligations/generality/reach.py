@@ -10,14 +10,16 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import lru_cache
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
+import jax
+
 from certgrad._subject import Subject, is_op
 from certgrad.jaxpr.closures import captured, closed_over
-from certgrad.obligations.tracing.jax_internals import equations_of, from_library
+from certgrad.obligations.tracing.jax_internals import equations_of, from_library, unremembered
 from certgrad.process.threads import ALONE
 
 LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
@@ -34,6 +36,7 @@ _RUNS_OPS = tuple(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_dec
 """What runs the functions that an op declares, and is trusted to do nothing else."""
 _HOLDERS = "transforms jvp bwd fn_bwd fwd fn_fwd custom_vjp_fn fun fn f keywords args func __wrapped__".split()
 """Attributes under which objects that are called, such as a `custom_vjp` or a `partial`, keep what they call."""
+_JITTED = type(jax.jit(lambda x: x))
 _TABLES = (dict, list, tuple, set, frozenset)
 
 
@@ -45,11 +48,31 @@ def reachable(subject: Subject) -> tuple[FunctionType, ...]:
 
 def reachable_from(values: Iterable[Any]) -> Iterator[FunctionType]:
     """The functions outside the libraries that these values reach, each once."""
+    return filter(is_own, reached_from(values))
+
+
+def reached_from(values: Iterable[Any]) -> Iterator[Any]:
+    """These values and all that they reach that is called or is a table, each once."""
 
     def reached(value: Any) -> list[Any]:
         return [*(named_in(value) if is_own(value) else ()), *parts(value)]
 
-    return filter(is_own, each_once(values, reached))
+    return each_once(values, reached)
+
+
+def remembered_by_jax(reached: Iterable[Any]) -> bool:
+    """A function outside the libraries is among these that JAX keeps what it traced of: there it asks nothing anew."""
+    return any(type(value) is _JITTED and is_own(inspect.unwrap(value)) for value in reached)
+
+
+def traced_anew(subject: Subject) -> AbstractContextManager[None]:
+    """Traces in which a subject's code runs, whatever was traced of it before: what it asks is asked there."""
+    return unremembered() if _is_remembered(subject) else nullcontext()
+
+
+@lru_cache(maxsize=512)
+def _is_remembered(subject: Subject) -> bool:
+    return not subject.is_op and remembered_by_jax(reached_from(subject.code))
 
 
 def each_once(values: Iterable[Any], reached: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:

@@ -10,9 +10,10 @@ other (`cache` rests on this).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,13 +22,14 @@ import msgspec
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations.balls._jaxpr import long_constants
-from certgrad.obligations.prove.problem import Programs, Shapes, trace_rules
+from certgrad.obligations.prove.problem import Programs, Shapes, trace_primal, trace_rules
 from certgrad.obligations.tracing.jax_dimensions import Answers, sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import Serialiser
+from certgrad.signatures.sizes import Size, parse_size
 
 from .decisions import examined
 from .instances import Family, Instance, family
-from .reach import reachable
+from .reach import reachable, traced_anew
 
 
 class Spec(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -79,6 +81,16 @@ class Traces:
         self._writer = Serialiser(str, erase=False)  # of all traces: JAX shares types and inner programs among them
         self._made: dict[Spec, Trace | CertgradError] = {}
         self._apart: dict[tuple[int, int], tuple[Programs, Programs]] = {}
+        self.listening: Callable[[], AbstractContextManager[Any]] = nullcontext
+        """What hears, in traces at numbers, what code asks for beside its arguments."""
+        self.heard: dict[Spec, Any] = {}
+        """What was heard in them."""
+        self.differs_at: list[Mapping[str, int]] = []
+        """Sizes at which something else was seen to happen than what is proved for sizes left open."""
+        self.differs_anywhere = False
+        """Something else than is proved was seen to happen, or may, and would at any sizes."""
+        self.refused = ""
+        """Why nothing is proved of the code, at any sizes and of none of its arguments."""
         self.asked: dict[Spec, None] = {}
         """What the audit asked for, in order."""
         self.answers: list[Answers] = []
@@ -100,10 +112,10 @@ class Traces:
         other.wide = False
         return other
 
-    def at(self, instance: Instance, fixed: Mapping[str, str] | None = None, wide: bool | None = None) -> Trace:
+    def at(self, instance: Instance, fixed: Mapping[str, Size] | None = None, wide: bool | None = None) -> Trace:
         """The trace at an instance, with dimensions set. Raises TraceError or RuleError."""
         wide = self.wide if wide is None else wide
-        spec = Spec(*self._places[id(instance)], tuple((fixed or {}).items()), wide)
+        spec = Spec(*self._places[id(instance)], tuple((n, str(v)) for n, v in (fixed or {}).items()), wide)
         self.asked.setdefault(spec)
         found = self.make(spec)
         if isinstance(found, CertgradError):
@@ -121,12 +133,21 @@ class Traces:
         if not `narrow`. So are the constants of an op that float32 rounds.
         """
         for spec, found in self._made.items():
-            fixed = dict(spec.fixed)
+            fixed = {n: parse_size(v).value for n, v in spec.fixed}
             if not (spec.wide or self.op.is_op or narrow):
                 continue
-            if spec.case == case and isinstance(found, Trace) and all(v.isdigit() for v in fixed.values()):
+            if spec.case == case and isinstance(found, Trace) and None not in fixed.values():
                 if fixed.keys() >= set(found.instance.names) and (spec.wide or not _rounded(found)):
-                    yield found, {n: int(v) for n, v in fixed.items()}
+                    yield found, {n: v for n, v in fixed.items() if v is not None}
+
+    def heard_at_numbers(self, instance: Instance) -> tuple[dict[str, int], Trace, Any] | None:
+        """Numbers above 1 at which an instance was traced in 64 bits, the trace, and what was heard in it."""
+        place = self._places[id(instance)]
+        for spec, heard in self.heard.items():
+            found, sizes = self._made.get(spec), {n: int(v) for n, v in spec.fixed}
+            if (spec.case, spec.instance) == place and isinstance(found, Trace) and min(sizes.values()) > 1:
+                return sizes, found, heard
+        return None
 
     def general(self) -> list[Any]:
         """The jaxprs at the general shapes of each case, where these trace."""
@@ -143,7 +164,11 @@ class Traces:
         return found
 
     def apart(self, instance: Instance, programs: Programs) -> Programs:
-        """The programs with the primal and the vjp traced by one call each, as the second check traces them: once."""
+        """The programs as the second check traces them, by a call for each: once.
+
+        A vjp or jvp that was traced together with its primal is that program already. Of the primal the trace of both
+        keeps what its outputs need, and here it is all that the rule computes.
+        """
         if (key := (id(instance), id(programs))) not in self._apart:
             self._apart[key] = programs, self._traced_apart(instance, programs)
         return self._apart[key][1]
@@ -151,12 +176,15 @@ class Traces:
     def _traced_apart(self, instance: Instance, programs: Programs) -> Programs:
         shapes = instance.shapes()
         rules = self.op.rules(shapes.statics)
-        if rules.both is None or rules.primal is None:
+        if (rules.both is None and rules.pushed is None) or rules.primal is None:
             return programs
         outputs = programs.forward.jaxpr.outvars
         wide = not outputs or str(outputs[0].aval.dtype) == "float64"
+        if programs.whole_primal is not None:
+            return replace(programs, primal=programs.whole_primal)
         with sizes_as_integers(reachable(self.op)):
-            return trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", wide)
+            alone = trace_primal(rules, shapes, len(self.op.params), f"'{self.op.name}'", wide)
+        return replace(programs, primal=alone)
 
     def again(self, instance: Instance, wide: bool | None = None) -> Trace | CertgradError:
         """Another trace at an instance, or the error in its place: the first one, unless the rule is impure."""
@@ -171,18 +199,25 @@ class Traces:
         """The trace, or the error in its place, without counting as asked for."""
         found = self._made.get(spec)
         if found is None:
-            found = self._made[spec] = self._new(self._instances[spec.case][spec.instance], spec)
+            found = self._made[spec] = self._new(self._instances[spec.case][spec.instance], spec, self.listening)
         return found
 
-    def _new(self, instance: Instance, spec: Spec) -> Trace | CertgradError:
+    def _new(
+        self, instance: Instance, spec: Spec, listening: Callable[[], AbstractContextManager[Any]] = nullcontext
+    ) -> Trace | CertgradError:
         try:
-            shapes = instance.shapes(dict(spec.fixed))
+            shapes = instance.shapes({n: parse_size(v) for n, v in spec.fixed})
             rules = self.op.rules(shapes.statics)
-            with sizes_as_integers(reachable(self.op)) as answers:
+            numbers = {n for n, v in spec.fixed if v.isdigit()}
+            if not (spec.wide and numbers and numbers >= {*instance.names}):
+                listening = nullcontext
+            with traced_anew(self.op), sizes_as_integers(reachable(self.op)) as answers, listening() as heard:
                 self.answers.append(answers)
                 programs = trace_rules(
                     rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide, together=True
                 )
+            if heard is not None:
+                self.heard[spec] = heard
         except CertgradError as error:
             return error
         return Trace(instance, shapes, programs, self._writer)

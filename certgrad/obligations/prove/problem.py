@@ -14,13 +14,12 @@ from certgrad.errors import RuleError, TraceError
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.conditions import Clause, discharged
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.differentiate.derivative import polynomial
 from certgrad.obligations.laws.solutions import implicit, reserve, solution_shapes
 from certgrad.obligations.meaning.domain import read_domain
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import Context, Opaque, interpret
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import Var
@@ -28,9 +27,11 @@ from certgrad.obligations.tracing.jax_internals import (
     Program,
     abstract,
     dim_poly,
+    is_literal,
     key_dtype,
     part_of,
     trace,
+    up_to_mark,
     wide_floats,
 )
 
@@ -62,6 +63,8 @@ class Programs:
     primal: Program | None
     out_shapes: tuple[tuple[Any, ...], ...]
     reference: Program | None = None
+    whole_primal: Program | None = None
+    """The primal with all that its rule computes, where it was traced together with the vjp."""
 
     def all(self) -> dict[str, Program]:
         names = ("forward", "jvp", "vjp", "primal", "reference")
@@ -72,8 +75,8 @@ def trace_rules(
     rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True, real: Any = None, together: bool = False
 ) -> Programs:
     """Trace all callables, on floats of 64 bits, of 32 if not `wide`, or of the dtype `real`;
-    or on the very dtypes of the shapes. If `together`, the primal and the vjp are parts of one trace where one call
-    gives both; of the primal this leaves what its outputs need.
+    or on the very dtypes of the shapes. If `together`, the primal and the vjp, or the jvp, are parts of one trace where
+    one call gives both; of the primal this leaves what its outputs need.
 
     Raises TraceError or RuleError, naming the rule and what it did.
     """
@@ -83,14 +86,22 @@ def trace_rules(
         forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
-        jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
-        primal: Program | None
+        jvp: Program | None
+        primal: Program | None = None
+        whole: Program | None = None
+        if together and rules.pushed and rules.jvp and rules.primal:
+            pushed = _traced(rules.pushed, (args, tangents, scalars), f"the jvp of {where}")
+            jvp, primal = _parts(pushed, len(args), len(tangents), len(outs))
+        else:
+            jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
         if together and rules.both and rules.primal:
             both = _traced(rules.both, (args, seeds, scalars), f"the vjp of {where}")
-            vjp, primal = _taken_apart(both, len(args), len(outs))
+            vjp, primal = _parts(both, len(args), len(outs), len(outs))
+            whole = up_to_mark(both, _beside(both, len(args), len(outs)), range(len(outs)))
         else:
             vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
-            primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}") if rules.primal else None
+        if rules.primal and primal is None:
+            primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}")
         plain = _traced(rules.reference, (args, scalars), f"the reference of {where}") if rules.reference else None
     if jvp is not None:
         _check_outputs(jvp, outs, f"the jvp of {where}", "tangent", "output")
@@ -99,13 +110,20 @@ def trace_rules(
         _check_outputs(primal, outs, f"the fwd of {where}", "primal output", "output of the forward")
     if plain is not None:
         _check_outputs(plain, outs, f"the reference of {where}", "output", "output of the forward")
-    return Programs(forward, jvp, vjp, primal, tuple(tuple(a.shape) for a in outs), plain)
+    return Programs(forward, jvp, vjp, primal, tuple(tuple(a.shape) for a in outs), plain, whole)
 
 
 def trace_forward(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Program:
     """Trace the forward alone. Raises TraceError or RuleError, as `trace_rules` does."""
     with wide_floats(wide):
         return _traced(rules.forward, _specs(shapes, params, wide), f"the forward of {where}")
+
+
+def trace_primal(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Program:
+    """Trace what the rule itself returns as the output, by a call of its own. Raises as `trace_rules` does."""
+    assert rules.primal is not None
+    with wide_floats(wide):
+        return _traced(rules.primal, _specs(shapes, params, wide), f"the fwd of {where}")
 
 
 def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[list[Any], list[Any]]:
@@ -122,12 +140,25 @@ def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[l
     return [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)], [abstract((), real, weak=True)] * params
 
 
-def _taken_apart(both: Program, args: int, outs: int) -> tuple[Program, Program]:
-    """The vjp and the primal: the outputs come first, and the seeds, as many, stand behind the arguments."""
-    jaxpr = both.jaxpr
-    vjp = SimpleNamespace(invars=jaxpr.invars, constvars=jaxpr.constvars, eqns=jaxpr.eqns, outvars=jaxpr.outvars[outs:])
-    inputs = [*range(args), *range(args + outs, len(jaxpr.invars))]
-    return Program(vjp, both.consts, None, both.decisions), part_of(both, inputs, range(outs))
+def _parts(program: Program, args: int, directions: int, outs: int) -> tuple[Program, Program | None]:
+    """The derivative, and the primal: the outputs, which come first; None where one equation makes both.
+
+    The directions, so many tangents or seeds, stand behind the arguments.
+    """
+    jaxpr = program.jaxpr
+    primal = part_of(program, _beside(program, args, directions), range(outs))
+    made = {*primal.jaxpr.invars, *primal.jaxpr.constvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.outvars)}
+    read = [*primal.jaxpr.outvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.invars)]
+    alone = all(is_literal(v) or v in made for v in read)
+    derivative = SimpleNamespace(
+        invars=jaxpr.invars, constvars=jaxpr.constvars, eqns=jaxpr.eqns, outvars=jaxpr.outvars[outs:]
+    )
+    return Program(derivative, program.consts, None, program.decisions), primal if alone else None
+
+
+def _beside(program: Program, args: int, directions: int) -> list[int]:
+    """The inputs that are no directions: the arguments, and the numbers that are left open."""
+    return [*range(args), *range(args + directions, len(program.jaxpr.invars))]
 
 
 def _traced(fn: Callable, specs: tuple, what: str) -> Program:

@@ -10,7 +10,6 @@ from itertools import product
 
 from flint import arb, fmpq
 
-from certgrad.hypotheses.size_texts import names_in
 from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
 from certgrad.obligations.decide.evaluate import Values, all_different_at, attained_once_at, evaluate
@@ -21,6 +20,7 @@ from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, indices_of
+from certgrad.signatures.sizes import parse_size
 
 from .solution_values import NoRootError, has_solution, terms_of, with_solutions
 
@@ -56,7 +56,7 @@ def satisfiable(
     polys += [p for c in clauses if of_solver(c) for p in terms_of(c)]
     polys += [n for v, n in (ranges or {}).items() if any(v in c.free for c in clauses)]
     try:
-        dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in names_in(a.name)})
+        dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in parse_size(a.name).names})
     except ValueError:
         return False  # the number of steps of a loop that ends by its values
     rng = random.Random(20)

@@ -1,7 +1,8 @@
-"""Budgets: a proof stops after so many steps or seconds, and the verdict is then `unproved` with that reason.
+"""Budgets: a proof, and all that an audit of one rule tries, stop after so many steps or seconds.
 
-Steps are counted deterministically and are what normally ends a proof; the clock is a backstop for one step that
-explodes, set so high that a verdict does not depend on the machine.
+The verdict is then `unproved` with that reason. Steps are counted deterministically and are what normally ends a proof;
+seconds of the thread's processor time are a backstop for what takes long without steps: traces, calls, balls, and one
+step that explodes.
 """
 
 from __future__ import annotations
@@ -9,15 +10,24 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 STEPS = 2_000_000
 FIRST_STEPS = 30_000
 """Steps of a first attempt. Proofs of right rules seldom take as many; wrong ones can take all steps there are."""
 SECONDS = 120.0
-SHARE = 6
-"""A proof takes at most this part of the time that is left for a rule: where it does not close, others are tried."""
+AUDIT = 20.0
+"""Seconds of all that an audit of one rule tries, where its caller gives no others."""
+STEPS_A_SECOND = 60_000
+"""Steps that an audit has for each of its seconds: about as many as a proof takes in them."""
+LEAST = 1_000
+"""With fewer steps left of an audit no further proof is begun."""
+SHARE = 0.75
+"""A proof takes at most this part of what is left of an audit: where it does not close, others are tried."""
+CLOCK = 6.0
+"""An audit that does not come back is ended from outside after so many times its seconds by the clock."""
+MORE = "`seconds` of certgrad.check, or the setting `timeout`, gives it more"
 
 
 class BudgetError(Exception):
@@ -25,26 +35,43 @@ class BudgetError(Exception):
 
 
 class _Budget(threading.local):
-    """What is left of the proof that this thread is at."""
+    """What is left of the proof that this thread is at, and of the audit that the proof is a part of."""
 
     def __init__(self) -> None:
         self.left = sys.maxsize  # what is done outside of `limited` is no proof, and must not add up over a process
         self.deadline = float("inf")
-        self.clock: Callable[[], float] = time.monotonic
-        self.end = self.until = float("inf")
-        """By that clock, when the time for all proofs is over, and that for this one."""
+        self.part: tuple[bool, bool] = (False, False)
+        """Whether the steps, and the seconds, of this proof are fewer than it would have alone."""
+        self.given = float("inf")
+        self.steps: int | None = None
+        self.end = float("inf")
+        """What the audit was given in seconds, the steps that are left of it, and when it ends."""
 
     def seconds_left(self) -> float:
         """How long all that is still to be done may take."""
-        return max(self.end - self.clock(), 0.0)
+        return max(self.end - time.thread_time(), 0.0)
+
+    def until(self, seconds: float) -> float:
+        """When something ends that may take so many seconds, by the thread's processor time."""
+        return time.thread_time() + min(seconds, self.seconds_left())
+
+    def over(self, what: str) -> str:
+        """Why something is not begun any more; empty while something is left of the audit."""
+        if self.seconds_left() > 0 and (self.steps is None or self.steps >= LEAST):
+            return ""
+        return f"budget: the audit took its {self.given:g} s before {what}; {MORE}"
 
     def spend(self, steps: int) -> None:
         """Count work; one step is about one product of two monomials, or one monomial rewritten."""
         self.left -= steps
         if self.left < 0:
-            raise BudgetError("budget: the proof exceeded its steps")
-        if (self.left & 1023) < steps and (time.thread_time() > self.deadline or self.clock() > self.until):
-            raise BudgetError("budget: the proof exceeded its seconds")
+            raise BudgetError(self._exceeded("steps", self.part[0]))
+        if (self.left & 1023) < steps and time.thread_time() > self.deadline:
+            raise BudgetError(self._exceeded("seconds", self.part[1]))
+
+    def _exceeded(self, what: str, part: bool) -> str:
+        share = f", its share of the {self.given:g} s of an audit; {MORE}" if part else ""
+        return f"budget: the proof exceeded its {what}{share}"
 
 
 budget = _Budget()
@@ -52,25 +79,31 @@ budget = _Budget()
 
 @contextmanager
 def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
-    """Run a block under a fresh budget."""
-    before = budget.left, budget.deadline, budget.until
-    budget.left, budget.deadline = steps, time.thread_time() + seconds
-    budget.until = budget.clock() + budget.seconds_left() / SHARE
+    """Run a block under a fresh budget, which is a part of what is left of the audit."""
+    before = budget.left, budget.deadline, budget.part
+    most, longest = sys.maxsize if budget.steps is None else int(SHARE * budget.steps), SHARE * budget.seconds_left()
+    given = budget.left = min(steps, most)
+    budget.deadline, budget.part = time.thread_time() + min(seconds, longest), (most < steps, longest < seconds)
     try:
         yield
     finally:
-        budget.left, budget.deadline, budget.until = before
+        if budget.steps is not None:
+            budget.steps = max(budget.steps - (given - budget.left), 0)
+        budget.left, budget.deadline, budget.part = before
 
 
 @contextmanager
-def ends_in(seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
-    """Run a block that is stopped from outside after so many seconds: its proofs leave time for what comes after."""
-    before = budget.end, budget.clock
-    budget.end, budget.clock = clock() + seconds, clock
+def auditing(seconds: float = AUDIT) -> Iterator[None]:
+    """Run the audit of one rule, or of what it is made of: an audit inside of another one has what is left of that."""
+    if budget.steps is not None:
+        yield
+        return
+    budget.given, budget.steps = seconds, int(seconds * STEPS_A_SECOND)
+    budget.end = time.thread_time() + seconds
     try:
         yield
     finally:
-        budget.end, budget.clock = before
+        budget.given, budget.steps, budget.end = float("inf"), None, float("inf")
 
 
 @contextmanager

@@ -1,11 +1,15 @@
-"""What a rule's code reads beside its arguments: variables of the environment, and settings of JAX."""
+"""What code reads beside its arguments: variables of the environment, settings of JAX, the platform and its devices.
+
+It is heard while the code is traced or called, whatever names it goes by.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from threading import get_ident
 from typing import Any
 
@@ -13,7 +17,7 @@ import jax
 
 from certgrad.process.threads import one_at_a_time
 
-from .jax_internals import asks_for_others, from_library
+from .jax_internals import Questions, asks_for_others, from_library, seen_platform
 
 
 def of_rule(frame: Any) -> bool:
@@ -85,6 +89,55 @@ def settings_read(turned: Collection[str]) -> Iterator[dict[str, Any]]:
 
     with _changed(kind, {"__getattribute__": attribute}):
         yield asked
+
+
+@dataclass
+class Heard:
+    """What code outside the libraries asked of its surroundings."""
+
+    environment: list[str] = field(default_factory=list)
+    devices: Questions = field(default_factory=Questions)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def problem(self) -> str:
+        """What nobody can turn; or nothing."""
+        if self.environment:
+            return f"it reads the environment ({self.environment[0]}): where that is another, it may do other things"
+        if self.devices.device:
+            return f"it asks a device for its {self.devices.device[0]}: where that is another, it may do other things"
+        if self.devices.number:
+            asked = self.devices.number[0]
+            return f"it asks how many there are ({asked}): where that is another, it may do other things"
+        for name, value in self.settings.items():
+            if not isinstance(value, bool):
+                return f"it asks for a setting of JAX ({name}), and where that is another it may do other things"
+        return ""
+
+    def __bool__(self) -> bool:
+        devices = self.devices
+        return any((self.environment, devices.platform, devices.device, devices.number, self.settings))
+
+    def add(self, other: Heard) -> None:
+        """What was heard in another trace as well."""
+        self.environment.extend(other.environment)
+        self.devices.platform.extend(other.devices.platform)
+        self.devices.device.extend(other.devices.device)
+        self.devices.number.extend(other.devices.number)
+        self.settings.update(other.settings)
+
+
+@contextmanager
+def hearing(files: Collection[str], platform: str = "", turned: Collection[str] = ()) -> Iterator[Heard]:
+    """What is asked in a block: of the environment by code in these files, of the rest by code of no library.
+
+    JAX runs on the `platform` there, on its own if none is named, and the settings `turned` are others than they are.
+    """
+    with ExitStack() as stack:
+        yield Heard(
+            stack.enter_context(watched_environment(files)),
+            stack.enter_context(seen_platform(platform, of_rule)),
+            stack.enter_context(settings_read(turned)),
+        )
 
 
 def _reads(frame: Any, files: Collection[str]) -> bool:

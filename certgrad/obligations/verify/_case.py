@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,7 +20,7 @@ from certgrad.hypotheses.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
-from certgrad.obligations.balls._evaluate import PRECISION, evaluate
+from certgrad.obligations.balls._evaluate import PRECISION, evaluate, needed_equations
 from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question, told
@@ -38,7 +38,7 @@ from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 from certgrad.obligations.verify._sides import on_other_sides
 from certgrad.signatures.cases import Case as SubjectCase
-from certgrad.signatures.signature import Star
+from certgrad.signatures.sizes import Star
 
 if TYPE_CHECKING:
     from certgrad.hypotheses.evaluate import Question
@@ -247,11 +247,19 @@ class AtShape:
         """The distances that decide something in the programs at the point; all, or at least the first so many."""
         with s.watched() as seen:
             for run in self.runs(point):
+                if run[0] is self._repeated:
+                    continue
                 if most is not None and len(seen) >= most:
                     break
                 with suppress(BallError):
                     evaluate(*run)
         return seen
+
+    @cached_property
+    def _repeated(self) -> Any:
+        """The primal where all of it is evaluated in the vjp, as in one trace of both: it decides nothing else."""
+        primal, vjp = self.programs.primal, self.programs.vjp
+        return primal if primal is not None and needed_equations(primal) <= needed_equations(vjp) else None
 
     def runs(self, point: Point) -> Iterator[Run]:
         """The programs, each with its arguments at the point and, for the forward, the tangents of these."""

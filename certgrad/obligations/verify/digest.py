@@ -16,7 +16,7 @@ import numpy as np
 from jax.extend import core
 
 from certgrad._subject import Subject
-from certgrad.jaxpr.calls import written
+from certgrad.jaxpr.lowerings import written
 from certgrad.signatures.cases import Case
 
 _IGNORED = frozenset(

@@ -31,6 +31,7 @@ def inside(found: Any, values: Any) -> bool:
     return all(np.all(low <= v + 1e-5) and np.all(v - 1e-5 <= high) for low, v, high in pairs)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("gradient", [False, True], ids=["value", "gradient"])
 def test_bounds_hold_and_more_boxes_are_tighter(compiled: Any, gradient: bool) -> None:
     x = np.array([[0.3, -0.2], [0.1, 0.4]])
@@ -52,6 +53,7 @@ def test_a_parameter_may_lie_in_a_box(compiled: Any) -> None:
     assert point.upper - point.lower < 1e-12
 
 
+@pytest.mark.slow
 def test_where_nothing_is_known_the_bounds_are_infinite(tmp_path: Path) -> None:
     inverse = compile_graph(certgrad.trace(lambda x: 1 / x, "n"))
     found = bounds(inverse, Box(np.array([-1.0, 1.0]), np.array([1.0, 2.0])), boxes=4)

@@ -50,6 +50,7 @@ def inside(found: LinearBounds, f: Any, names: list, boxes: list) -> None:
         assert found.lower - 1e-12 <= value <= found.upper + 1e-12
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("f", [smooth, kinked])
 @pytest.mark.parametrize("radius", [0.5, 1 / 64])
 def test_the_value_is_between_the_lines(f: Any, radius: float, tmp_path: Any) -> None:

@@ -107,6 +107,7 @@ def test_it_uses_nothing_of_the_calculus(perceptron: GraphCertificate, monkeypat
     assert verify_graph(perceptron, mlp, *MLP).outcome == "verified"
 
 
+@pytest.mark.slow
 def test_the_same_call_draws_the_same_points(perceptron: GraphCertificate) -> None:
     assert verify_graph(perceptron, mlp, *MLP) == verify_graph(perceptron, mlp, *MLP)
     assert verify_graph(perceptron, mlp, *MLP, seed="other", draws=3).outcome == "verified"
@@ -267,6 +268,7 @@ CHANGED: dict[str, tuple[Callable[[GraphCertificate], GraphCertificate], str]] =
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_changed_certificate_fails(name: str, perceptron: GraphCertificate) -> None:
     change, said = CHANGED[name]

@@ -84,6 +84,7 @@ def test_nodes_are_in_the_order_in_which_terms_are_written() -> None:
     assert anonymous(Model([], [a, b], body).trace().ir) == anonymous(traced.ir)
 
 
+@pytest.mark.slow
 def test_certified_compiled_and_differentiated(arrays) -> None:
     params, x, target = arrays
     loss = Model([W, B, V, C], [X, TARGET], mse(residual().outputs[0], TARGET), name="loss")

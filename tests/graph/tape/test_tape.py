@@ -53,6 +53,7 @@ def recorded(program: Callable, given: dict[str, Any]) -> tuple[Tape, Value]:
     return tape, program(np, *(tape.input(n, a) for n, a in given.items()))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_values_and_gradients_are_those_of_jax(program: Callable) -> None:
     given = arrays()
@@ -65,6 +66,7 @@ def test_values_and_gradients_are_those_of_jax(program: Callable) -> None:
         np.testing.assert_allclose(gradients[n], expected[n], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_a_tape_is_the_graph_that_trace_makes(program: Callable) -> None:
     given = arrays()
@@ -80,6 +82,7 @@ def _bare(node: Any) -> Any:
     return msgspec.structs.replace(node, function="")
 
 
+@pytest.mark.slow
 def test_eager_and_compiled_agree() -> None:
     given = arrays()
     tape, loss = recorded(mlp, given)
@@ -160,6 +163,7 @@ def test_the_graph_is_of_what_ran() -> None:
         tape.graph(z)
 
 
+@pytest.mark.slow
 def test_messages_name_what_is_wrong() -> None:
     tape, other = Tape(), Tape()
     x, z = tape.input("x", jnp.arange(3.0)), other.input("z", 1.0)

@@ -17,7 +17,7 @@ from certgrad.obligations.terms.power import fn
 from certgrad.obligations.terms.session import clear_caches
 from tests.obligations.terms_strategy import pairs, tables
 
-quick = settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def sign_of_value(value: arb | None) -> int | None:
@@ -93,7 +93,7 @@ def test_tables_of_signs():
 halves = st.integers(-4, 4).map(lambda k: Fraction(k, 2))
 
 
-@settings(quick, max_examples=150)
+@settings(quick, max_examples=60)
 @given(
     st.fixed_dictionaries({"a": halves.filter(bool), "b": halves, "x": halves}),
     st.integers(-2, 3),

@@ -1,5 +1,6 @@
 """Index conditions decided by ranges and facts, and split into cases that cover every index."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def test_resolved_terms_have_the_same_values_in_range(term):
             assert evaluated(found, free, sizes, values) == evaluated(poly, free, sizes, values)
 
 
+@pytest.mark.slow
 @quick
 @given(sums(PLAIN), st.data())
 def test_the_cases_of_a_split_cover_every_index(term, data):

@@ -9,7 +9,7 @@ import pytest
 import certgrad
 from certgrad.obligations.auditing import attempts as _attempts
 from certgrad.obligations.terms.atoms import access
-from certgrad.obligations.terms.budget import SHARE, STEPS, BudgetError, budget, ends_in, limited
+from certgrad.obligations.terms.budget import SHARE, STEPS, STEPS_A_SECOND, BudgetError, auditing, budget, limited
 from certgrad.obligations.terms.exponents import FractionalExponent, exponent
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.polynomials import Accumulator, monomial, number
@@ -110,19 +110,55 @@ def test_work_outside_of_a_proof_does_not_add_up():
     assert budget.left == before
 
 
-def test_a_proof_takes_a_part_of_the_time_that_is_left_for_all():
+def test_a_proof_takes_a_part_of_what_is_left_of_an_audit():
+    with auditing(seconds=1.0):
+        all_of_it = budget.steps
+        assert all_of_it == STEPS_A_SECOND
+        for _ in range(2):
+            left = budget.steps
+            with limited():
+                budget.spend(int(SHARE * left))
+                with pytest.raises(BudgetError, match=r"share of the 1 s of an audit; .*timeout"):
+                    budget.spend(1)
+            assert budget.steps == left - int(SHARE * left) - 1
+        with limited(10):  # what it does not use is left
+            budget.spend(4)
+        with auditing(seconds=100.0):  # a part of the same audit
+            assert budget.steps < all_of_it
+    assert budget.steps is None
+    assert budget.seconds_left() == float("inf")
+
+
+def test_a_proof_ends_with_the_seconds_of_its_audit(monkeypatch):
     now = 0.0
-    with ends_in(60.0, lambda: now):
+    monkeypatch.setattr("certgrad.obligations.terms.budget.time.thread_time", lambda: now)
+    with auditing(seconds=60.0):
         for began in (0.0, 30.0):
             now = began
             with limited():
-                now = began + 0.9 * (60.0 - began) / SHARE
+                now = began + 0.9 * (60.0 - began) * SHARE
                 budget.spend(1024)
-                now = began + 1.1 * (60.0 - began) / SHARE
-                with pytest.raises(BudgetError, match="seconds"):
+                now = began + 1.1 * (60.0 - began) * SHARE
+                with pytest.raises(BudgetError, match="exceeded its seconds"):
                     budget.spend(1024)
+        assert not budget.over("this")
+        assert budget.until(1e6) == 60.0
         now = 100.0
+        assert "took its 60 s before this" in budget.over("this")
         assert budget.seconds_left() == 0.0
-    assert budget.seconds_left() == float("inf")
-    with limited():
-        budget.spend(1024)
+    assert not budget.over("this")
+
+
+@pytest.mark.parametrize(
+    ("backward", "seconds", "verdict"),
+    [
+        (lambda x, g: g * jnp.cos(x), 20.0, "proved"),
+        (lambda x, g: g * jnp.cos(x), 0.0, "unproved"),
+    ],
+)
+def test_a_rule_that_is_given_no_time_says_how_to_give_it_more(backward, seconds, verdict):
+    f = jax.custom_vjp(jnp.sin)
+    f.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (backward(x, g),))
+    report = certgrad.check(f, "*s -> *s", seconds=seconds)
+    assert report.verdict == verdict
+    assert (verdict == "proved") != ("gives it more" in report.reason)

@@ -49,6 +49,7 @@ def test_a_hypothesis_that_was_lost(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert reason.startswith("defect: this was proved, and does not hold at x = ")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "huber", "sort"])
 def test_what_is_right_stays_proved(name: str) -> None:
     assert certgrad.audit_op(name).verdict in ("proved", "proved under hypotheses")

@@ -247,7 +247,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(25)
 @pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)
 @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[*HealthCheck])
 @given(data=st.data())

@@ -54,6 +54,7 @@ def _same(program: Any, *args: np.ndarray) -> None:
     np.testing.assert_array_equal(found.astype(np.complex64), expected.astype(np.complex64))
 
 
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
 def test_what_is_read(dtype: Any, mode: str) -> None:
@@ -65,6 +66,7 @@ def test_what_is_read(dtype: Any, mode: str) -> None:
             _same(lambda x, i, read=read: read(x, i, mode), x, index)
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", NUMBERS, ids=lambda d: np.dtype(d).name)
 def test_what_is_written(dtype: Any, mode: str) -> None:
@@ -77,6 +79,7 @@ def test_what_is_written(dtype: Any, mode: str) -> None:
             _same(lambda x, y, i, write=write: write(x, y, i, mode), x, y, index)
 
 
+@pytest.mark.slow
 def test_unsigned_indices_are_no_negative_ones() -> None:
     x = np.arange(4.0, dtype=np.float32)
     for mode in ("clip", "fill"):

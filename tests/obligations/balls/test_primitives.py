@@ -162,6 +162,7 @@ BINARY: dict[str, tuple[Function, float, float]] = {
 }
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name: str, shape: tuple[int, ...]) -> None:
@@ -169,6 +170,7 @@ def test_unary(name: str, shape: tuple[int, ...]) -> None:
     agree(function, spread(shape, low, high), tolerance=1e-6 if name in ("float32 and back",) else 1e-9)
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", BINARY)
 def test_binary(name: str, shape: tuple[int, ...]) -> None:
@@ -364,7 +366,7 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(45)
 @pytest.mark.parametrize("name", STRUCTURE)
 def test_structure(name: str) -> None:
     function, inputs = STRUCTURE[name]
@@ -455,6 +457,7 @@ def test_a_stopped_value_moves_on_request_and_at_its_kinks_by_any_number() -> No
     assert evaluate(plain, [[0, -2]], [[1, 3]], keep_stopped=True).tangents[0][0] is KINK
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("end", [0, 1])
 def test_the_incomplete_beta_function_at_its_ends(end) -> None:
     with jax.enable_x64(True):

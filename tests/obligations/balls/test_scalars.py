@@ -32,6 +32,7 @@ def balled(a: Fraction) -> arb:
         return arb(s.rational(a))
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", OPERATIONS)
 @given(a=rationals, b=rationals)
 def test_rationals_stay_exact_and_balls_enclose(name: str, a: Fraction, b: Fraction) -> None:
@@ -146,6 +147,7 @@ def test_known_values_are_exact(name: str, x: fmpq, y: fmpq) -> None:
     assert got == y
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(x=st.fractions(min_value=-4, max_value=4, max_denominator=32))
 def test_derivatives_enclose_difference_quotients(name: str, x: Fraction) -> None:

@@ -146,6 +146,7 @@ def test_another_configuration(folder: Folder, proofs: list[str]) -> None:
     assert not proofs
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "changed",
     [
@@ -262,6 +263,7 @@ def whole(entry: bytes) -> bytes:
     return _folder._digest(entry) + entry
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_entry_is_none_and_is_replaced(folder: Folder, proofs: list[str], damage: str) -> None:
     audit(linear(), Cache(folder))
@@ -361,6 +363,7 @@ def test_killed_while_writing(folder: Folder) -> None:
     assert sorted(p.name for p in folder.path.iterdir()) == [".gitignore", "entry.entry"]
 
 
+@pytest.mark.slow
 def test_writers_and_readers_at_once(folder: Folder) -> None:
     program = (
         "import sys\n"

@@ -2,8 +2,9 @@
 
 import jax
 
-from certgrad.obligations.conformance._numbers import chosen
+from certgrad.obligations.conformance._at_numbers import chosen
 from certgrad.obligations.generality.in_code import in_code
+from certgrad.signatures.sizes import parse_size
 
 
 @jax.custom_jvp
@@ -26,8 +27,8 @@ def test_numbers_of_the_code_stand_at_each_dimension():
 
 
 def test_sizes_that_the_code_asks_about_come_first():
-    assert chosen(["n"], [{"n": "128*n"}], [17]) == [{"n": 256}, {"n": 3}]
-    assert chosen(["n", "d"], [{"d": "n"}], []) == [{"n": 2, "d": 2}, {"n": 3, "d": 1}]
+    assert chosen(["n"], [{"n": parse_size("128*n")}], [17]) == [{"n": 256}, {"n": 3}]
+    assert chosen(["n", "d"], [{"d": parse_size("n")}], []) == [{"n": 2, "d": 2}, {"n": 3, "d": 1}]
 
 
 def test_one_dimension_at_most_is_large():

@@ -5,7 +5,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import pytest
 
 import certgrad
 
@@ -49,21 +48,13 @@ WRONG = {
     "a cotangent that is doubled in place": (_squared(_doubles_in_place), "n -> n"),
     "weak types": (_squared(_told_weak), "*s -> *s"),
 }
+"""Rows of the corpus."""
 RIGHT = {
     "jnp's not": (_relu(lambda x: jnp.logical_not(x <= 0)), "*s -> *s"),
     "jnp's not of an argument": (_selects(jnp.logical_not), "n, :bool -> n"),
     "another name": (_squared(lambda x, g: (2 * g * (x + 1),)), "n -> n"),
 }
-
-
-@pytest.mark.parametrize("rule, signature", WRONG.values(), ids=WRONG)
-def test_what_plain_values_do_otherwise_is_not_proved(rule: Any, signature: str) -> None:
-    assert certgrad.check(rule, signature).verdict == "unproved"
-
-
-@pytest.mark.parametrize("rule, signature", RIGHT.values(), ids=RIGHT)
-def test_what_is_the_same_of_plain_values_is_proved(rule: Any, signature: str) -> None:
-    assert certgrad.check(rule, signature).verdict in ("proved", "proved under hypotheses")
+"""Rows of the corpus."""
 
 
 def test_a_graph_of_such_a_rule_is_not_proved() -> None:

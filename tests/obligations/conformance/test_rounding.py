@@ -46,6 +46,7 @@ COMPLEX = {
 }
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", COMPLEX)
 def test_complex_products_that_cancel(name: str) -> None:
     function, backward, signature = COMPLEX[name]

@@ -65,6 +65,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("ask", WAYS)
 def test_a_question_that_is_asked_elsewhere(ask):
     f = jax.custom_vjp(lambda x: x * x)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+import pytest
 from flint import fmpq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,7 +30,7 @@ from tests.obligations.index_strategy import (
     sums,
 )
 
-quick = settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=30, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 PLAIN = ("a", "a", "b", "number", ">=", "=", "=")
 
 
@@ -124,6 +125,7 @@ def test_half_of_an_odd_number_is_no_index():
     assert Summed(1, (("d", "n"),), (doubled, entry(("d", 1)))).poly().is_zero
 
 
+@pytest.mark.slow
 def test_a_term_whose_parts_are_shared_at_many_levels_is_left_undecided_soon():
     """Written out it has 2^40 parts."""
     term = access("x", (of_const(ZERO),))

@@ -203,7 +203,7 @@ def signature(rule) -> str:
     return "n -> n" if rule.__wrapped__.__code__.co_argcount == 1 else "n, n -> n"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_rule_is_proved(name) -> None:
     rule, options, hypotheses = RIGHT[name]
@@ -212,14 +212,9 @@ def test_a_right_rule_is_proved(name) -> None:
     assert set(report.hypotheses) == hypotheses, str(report)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_rule_is_refuted(name) -> None:
     rule, options = WRONG[name]
     report = certgrad.check(rule, signature(rule), conformance=False, **options)
     assert report.verdict == "refuted", str(report)
-
-
-@pytest.mark.parametrize("name", OPEN)
-def test_a_wrong_rule_is_not_proved(name) -> None:
-    assert certgrad.check(OPEN[name], "n -> n", conformance=False).verdict == "unproved"

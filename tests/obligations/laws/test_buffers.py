@@ -57,6 +57,7 @@ def rule(plain, backward):
     return f
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("plain", SQUARES)
 def test_a_buffer_that_is_filled(plain):
     signature = "n m -> n m" if plain is cell_by_cell else "n -> n"
@@ -102,6 +103,7 @@ def test_of_an_entry_that_each_step_writes_the_last_value_stays():
     assert check(rule(overwritten, lambda xs, g: (pulled(*xs, g, 3),)), "n+1 -> n+1").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_a_reference_from_outside_is_state():
     kept = jax.new_ref(jnp.ones(()))
 

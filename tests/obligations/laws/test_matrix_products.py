@@ -56,7 +56,7 @@ def product(names, mask, place):
     return program
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("names", "mask", "place"),
     [pytest.param(*c, id=f"{'·'.join(c[0])} {c[1]} {c[2]}") for c in chains(14)],

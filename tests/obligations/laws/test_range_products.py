@@ -29,7 +29,7 @@ from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.wording.present import show
 
-quick = settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=30, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +128,7 @@ def differs(one, other):
     return any(value(one, *at) != value(other, *at) for at in all_places())
 
 
+@pytest.mark.slow
 @quick
 @given(sides)
 def test_the_value_of_a_product(side):
@@ -139,6 +140,7 @@ def test_the_value_of_a_product(side):
         assert found.contains(fmpq(expected.numerator, expected.denominator)), (poly, v, j, i)
 
 
+@pytest.mark.slow
 @quick
 @given(sides, st.randoms(use_true_random=False), st.booleans())
 def test_products_that_are_written_otherwise(side, draw, wrong):

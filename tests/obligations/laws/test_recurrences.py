@@ -126,7 +126,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
 def test_elman(name):
     found, certificate = verdicts(declare(ELMAN, elman, elman_jvp, RIGHT[name]))
@@ -145,7 +145,7 @@ FAULTS = [
 QUICK = {"stale", "accumulator forgotten", "forward", "last step", "carry dropped"}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("fault", [f if f in QUICK else pytest.param(f, marks=pytest.mark.slow) for f in FAULTS])
 def test_wrong_backward_pass_of_elman(fault):
     found, _ = verdicts(declare(ELMAN, elman, elman_jvp, lambda *a: elman_vjp(*a, fault=fault)))

@@ -36,6 +36,7 @@ def test_its_program_is_recognised_and_no_other() -> None:
     assert approximation(program(jnp.sin)) is None
 
 
+@pytest.mark.slow
 def test_the_distance_is_measured_in_its_dtype() -> None:
     found = approximation(body(log_ndtr))
     assert found is not None
@@ -67,6 +68,7 @@ def test_a_program_whose_tables_are_operands() -> None:
     assert approximation(body(special.dawsn), [2 * tables[0], *tables[1:]]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_density_that_is_built_on_it(dtype) -> None:
     graph = trace(lambda x, s: norm.logcdf(x, 0.0, s).sum(), f"x: n:{dtype}", f"s: :{dtype}")
@@ -90,6 +92,7 @@ def rule(factor):
     return f
 
 
+@pytest.mark.slow
 def test_a_rule_of_a_user_that_calls_it() -> None:
     assert check(rule(1.0), "n -> n", conformance=False).verdict == "proved up to rounding"
 
@@ -156,6 +159,7 @@ def entropy(forgotten):
     return f
 
 
+@pytest.mark.slow
 def test_a_rule_of_the_logarithm_of_a_beta_function() -> None:
     """It is that of positive numbers only, also where nothing is said of them."""
     report = check(entropy(False), "n, n -> n", conformance=False)

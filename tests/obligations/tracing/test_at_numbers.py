@@ -10,15 +10,17 @@ import pytest
 
 from certgrad.obligations.generality.decisions import rendering
 from certgrad.obligations.tracing.jax_internals import serialised, symbols, trace
+from certgrad.signatures.sizes import whole
 
-SIZES = {"n": "4", "m": "3"}
+SIZES = {"n": 4, "m": 3}
 
 
 def text(function: Callable, symbolic: bool) -> str:
     """Of the function of a matrix, with its sizes set or at these sizes."""
-    dims = symbols(list(SIZES)) if symbolic else {name: int(n) for name, n in SIZES.items()}
+    dims = symbols(list(SIZES)) if symbolic else SIZES
     program = trace(function, [jax.ShapeDtypeStruct((dims["n"], dims["m"]), "float32")])
-    return serialised(program, rendering(SIZES if symbolic else {}), fold_sizes=True)
+    fixed = {name: whole(n) for name, n in SIZES.items()} if symbolic else {}
+    return serialised(program, rendering(fixed), fold_sizes=True)
 
 
 SAME: dict[str, Callable] = {

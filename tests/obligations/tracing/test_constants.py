@@ -16,6 +16,7 @@ def weighted(scale):
     return rule
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("signature", "verdict"), [("3 -> 3", "proved"), ("n -> n", "proved at sizes")])
 def test_a_rule_with_a_constant_of_numpy(signature, verdict, capfd):
     """At n = 1 the function returns another shape than is declared, of which nothing is claimed."""

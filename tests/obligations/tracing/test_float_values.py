@@ -36,6 +36,7 @@ def compare(function, columns):
     np.testing.assert_allclose(mine, theirs, rtol=1e-12)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_number(name):
     compare(UNARY[name], [POINTS])
@@ -54,6 +55,7 @@ def test_what_is_not_evaluated():
     assert "erf_inv" not in _SAME
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", LIKES)
 def test_the_gradients_of_conventions(name, monkeypatch):
     op = registry.get(name)

@@ -14,6 +14,7 @@ def rule(function, slope):
     return f
 
 
+@pytest.mark.slow
 def test_a_modulus_by_its_sign_bit_is_proved_where_there_is_one():
     modulus = rule(lambda x: jnp.where(jnp.signbit(x), -x, x), jnp.sign)
     report = check(modulus, "n")

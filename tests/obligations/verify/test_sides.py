@@ -92,6 +92,7 @@ def test_an_equality_that_forgets_a_far_side_is_taken_back(monkeypatch: pytest.M
     assert _looked(pair, monkeypatch) == "unproved"
 
 
+@pytest.mark.slow
 def test_where_all_sizes_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """There `y[1:]` has no entry, and nothing is asked of it."""
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.hypotheses.size_texts import NoSizeError, most
 from certgrad.obligations.assume.conditions import Clauses, condition, merged
 from certgrad.obligations.assume.signs import NEG
 from certgrad.obligations.assume.tensor import Tensor
@@ -32,6 +31,7 @@ from certgrad.obligations.terms.predicates import PREDICATES
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, own_indices
 from certgrad.obligations.tracing.jax_internals import bits_of, kind_of
+from certgrad.signatures.sizes import NoSizeError, parse_size
 
 from ._registry import Context, UnprovedError
 
@@ -196,7 +196,7 @@ class _Magnitude:
             return Fraction(1)
         if isinstance(a, Dim):
             try:
-                return Fraction(most(a.name, self.size))
+                return Fraction(parse_size(a.name).most(self.size))
             except NoSizeError:
                 raise _UnboundedError from None
         if isinstance(a, IndexNumber):

@@ -17,7 +17,7 @@ from certgrad._machine_integers import MOVES, wraps
 from certgrad.jaxpr.lowerings import idealised, is_python, why_not
 from certgrad.obligations.assume.conditions import UNDEFINED, merged
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
-from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.meaning import semantics
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ZERO as ZERO_TERM
@@ -45,7 +45,6 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 
 from ..literals import Reading
-from ..semantics_inputs import argument
 from ._fits import noted, used
 from ._infinite import finite, known_after, looked_at
 from ._known_integers import Constant, Known, is_constant, keep, known_results

@@ -8,10 +8,19 @@ from certgrad.jaxpr.keys import at_least, key_dtype, keys_from, sampler
 from certgrad.jaxpr.programs import CALLS
 
 from ._approximations import approximation, inlined, with_ideals
-from ._constants import keep_widths_apart
 from ._eager import EndlessError, Questions, computed_by, seen_platform, typed
 from ._exact import computed, integers, integers_throughout, is_computed
-from ._live import ScanLoop, WhileLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
+from ._live import (
+    ScanLoop,
+    WhileLoop,
+    branch_programs,
+    live_equations,
+    live_inputs,
+    part_of,
+    scan_loop,
+    up_to_mark,
+    while_loop,
+)
 from ._primitives import (
     ASIDE,
     equations_of,
@@ -31,6 +40,7 @@ from ._programs import (
     is_dropped,
     is_literal,
     jaxpr_of,
+    mark,
     of_equation,
     own_lines,
     primal_body,
@@ -54,6 +64,7 @@ from ._values import (
     bits_of,
     data_of,
     dim_poly,
+    keep_widths_apart,
     kind_of,
     literal_value,
     shape_polys,

@@ -22,6 +22,7 @@ from jax._src import xla_bridge as _bridge
 from jax._src.interpreters import pxla as _pxla
 from jax.core import ShapedArray
 
+from certgrad.jaxpr.keys import is_key
 from certgrad.process.threads import one_at_a_time
 
 Compute = Callable[[str, dict[str, Any], list[np.ndarray], Sequence[Any]], list[np.ndarray]]
@@ -76,10 +77,11 @@ def _computed(compute: Compute, primitive: Any, args: Sequence[Any], params: dic
     avals = [_core.typeof(x) for x in args]
     found, effects = primitive.abstract_eval(*avals, **params)
     outs = list(found) if primitive.multiple_results else [found]
-    if effects or not all(map(_of_numbers, (*avals, *outs))):
+    if effects or not all(_of_numbers(a) or is_key(a.dtype) for a in (*avals, *outs)):
         raise NotImplementedError
-    values = compute(primitive.name, params, [np.asarray(x) for x in args], outs)
-    made = [array_of(v, a) for v, a in zip(values, outs, strict=True)]
+    operands = [np.asarray(x) if _of_numbers(a) else x for x, a in zip(args, avals, strict=True)]
+    values = compute(primitive.name, params, operands, outs)
+    made = [array_of(v, a) if _of_numbers(a) else v for v, a in zip(values, outs, strict=True)]
     return made if primitive.multiple_results else made[0]
 
 

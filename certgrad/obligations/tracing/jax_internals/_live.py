@@ -77,12 +77,24 @@ def part_of(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> 
     """The program of some of the outputs, with the equations and constants that they need, of some of the inputs."""
     jaxpr = program.jaxpr
     kept = [eqn for eqn, _ in live_equations(jaxpr, [k in outputs for k in range(len(jaxpr.outvars))])]
-    outvars = [jaxpr.outvars[k] for k in outputs]
-    read = {v for eqn in kept for v in eqn.invars if not is_literal(v)} | {v for v in outvars if not is_literal(v)}
-    constants = [(v, c) for v, c in zip(jaxpr.constvars, program.consts, strict=False) if v in read]
+    return _of(program, [jaxpr.invars[k] for k in inputs], kept, [jaxpr.outvars[k] for k in outputs])
+
+
+def _of(program: Program, invars: Sequence[Any], eqns: Sequence[Any], outvars: Sequence[Any]) -> Program:
+    """Some of the equations of a program, with the constants that they read."""
+    read = {v for eqn in eqns for v in eqn.invars if not is_literal(v)} | {v for v in outvars if not is_literal(v)}
+    constants = [(v, c) for v, c in zip(program.jaxpr.constvars, program.consts, strict=False) if v in read]
     constvars, consts = [v for v, _ in constants], [c for _, c in constants]
-    invars = [jaxpr.invars[k] for k in inputs]
-    return Program(SimpleNamespace(invars=invars, constvars=constvars, eqns=kept, outvars=outvars), consts)
+    return Program(SimpleNamespace(invars=invars, constvars=constvars, eqns=eqns, outvars=outvars), consts)
+
+
+def up_to_mark(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> Program | None:
+    """What was computed before the mark, also what no output needs, of some of the inputs; None where it has none."""
+    if program.marked is None:
+        return None
+    jaxpr = program.jaxpr
+    before, outvars = jaxpr.eqns[: program.marked], [jaxpr.outvars[k] for k in outputs]
+    return _of(program, [jaxpr.invars[k] for k in inputs], before, outvars)
 
 
 def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:

@@ -11,7 +11,7 @@ from typing import Any
 from jax._src import source_info_util as _source_info
 from jax.extend import core as jex
 
-from certgrad.jaxpr.calls import called
+from certgrad.jaxpr.lowerings import called
 from certgrad.obligations.terms.polynomials import Poly
 
 
@@ -41,6 +41,27 @@ class Program:
     consts: Sequence[Any]
     out_tree: Any = None
     decisions: tuple[Decision, ...] = ()
+    marked: int | None = None
+    """How many equations were made before the call of `mark`, where there was one."""
+
+
+_MARK = jex.Primitive("mark")
+_MARK.multiple_results = True
+_MARK.def_impl(list)
+_MARK.def_abstract_eval(list)
+
+
+def mark() -> None:
+    """Mark this place in the program that is traced. Nothing happens where it runs."""
+    _MARK.bind()
+
+
+def without_mark(jaxpr: Any) -> tuple[Any, int | None]:
+    """The program without its mark, and how many equations were made before it, where it has one."""
+    place = next((k for k, eqn in enumerate(jaxpr.eqns) if eqn.primitive is _MARK), None)
+    if place is None:
+        return jaxpr, None
+    return jaxpr.replace(eqns=[*jaxpr.eqns[:place], *jaxpr.eqns[place + 1 :]]), place
 
 
 def jaxpr_of(closed: Any) -> Any:

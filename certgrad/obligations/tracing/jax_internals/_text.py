@@ -13,7 +13,7 @@ import numpy as np
 from jax.extend import core as jex
 
 from certgrad.errors import TraceError
-from certgrad.jaxpr.calls import written
+from certgrad.jaxpr.lowerings import written
 from certgrad.obligations.terms.session import Memo
 
 from ..jax_dimensions import number_of

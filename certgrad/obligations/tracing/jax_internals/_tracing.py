@@ -31,7 +31,7 @@ from certgrad.jaxpr.references import without_references
 from certgrad.process.threads import one_at_a_time
 
 from ..jax_dimensions import arithmetic_of_dimensions
-from ._programs import Decision, Program, jaxpr_of
+from ._programs import Decision, Program, jaxpr_of, without_mark
 from ._values import DimExpr, dim_poly
 
 _LIBRARIES = tuple(os.path.dirname(m.__file__) for m in (jax, np, os) if m.__file__) + (
@@ -351,14 +351,15 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     with recorded_decisions() as record, sizes_as_constants(), arithmetic_of_dimensions(from_library), _named_blocks():
         jaxpr, consts, tree = _jaxpr(fn, specs)
         asked = len(record)
-        jaxpr, consts = _of_reals(*_of_values(jaxpr, consts), specs)
+        plain, place = without_mark(jaxpr)
+        jaxpr, consts = _of_reals(*_of_values(plain, consts), specs)
         del record[asked:]  # asked in reading the program, not by it
     pairs = {(str(a), str(b), asker): (a, b) for a, b, asker in record}
     decisions = {
         Decision(None if b is None else dim_poly(a) - dim_poly(b), asker): None
         for (_, _, asker), (a, b) in pairs.items()
     }
-    return Program(jaxpr, consts, tree, tuple(decisions))
+    return Program(jaxpr, consts, tree, tuple(decisions), place if jaxpr is plain else None)
 
 
 def _of_values(jaxpr: Any, consts: Sequence[Any]) -> tuple[Any, Sequence[Any]]:

@@ -15,11 +15,10 @@ from flint import arb, fmpq
 
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
-from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.meaning.semantics import Context, interpret
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly

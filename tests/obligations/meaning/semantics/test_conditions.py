@@ -10,9 +10,8 @@ from jax import lax
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import POS
-from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
-from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.terms.atoms import Access, access
 from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.terms.session import clear_caches
@@ -31,7 +30,7 @@ def needs(x: Tensor) -> bool:
     return any(isinstance(a, Access) and a.tensor == "needed" for a in atoms)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("example", [pytest.param(e, id=e.id) for e in EXAMPLES if e.primitive not in SEVERAL])
 def test_what_an_operand_needs(example: Example) -> None:
     check(example)
