@@ -179,9 +179,10 @@ def parts(value: Any) -> list[Any]:
 def attributes_of(value: Any) -> dict[str, Any]:
     """What an object holds in slots and in its `__dict__`, read without calling a method of its class."""
     found: dict[str, Any] = {}
-    for slot in _slots(type(value)):
+    kind: Any = type(value)
+    for slot in _slots(kind):
         with suppress(AttributeError):  # it is empty
-            found[slot.__name__] = slot.__get__(value, type(value))
+            found[slot.__name__] = slot.__get__(value, kind)
     with suppress(AttributeError):
         own = object.__getattribute__(value, "__dict__")
         found |= own if type(own) is dict else {}
