@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,13 +14,13 @@ from certgrad._subject import is_op
 from certgrad.errors import UsageError
 
 from ._declaration import Declaration
+from ._held import MOST, TooManyError, held
 from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._modules import Begin, Loaded, load
 from ._nested import makers_in
 from ._offered import imported, offered
 
 _CONTAINERS = (dict, list, tuple)
-MAX_ENTRIES = 1000
 
 
 @dataclass(frozen=True)
@@ -111,26 +111,28 @@ def rules_of_module(module: ModuleType, seen: set[int]) -> list[Found]:
 
 
 def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Found]:
-    for name, value in sorted(vars(module).items(), key=_by_own_name):
-        if not owned and imported(module, name):
-            continue
-        yield from _rules_in(module, name, value, seen, owned)
+    variables = {
+        name: value
+        for name, value in sorted(vars(module).items(), key=_by_own_name)
+        if not (name.startswith("__") and type(value) in _CONTAINERS) and (owned or not imported(module, name))
+    }
+    yield from _rules_in(module, variables, seen, owned)
 
 
-def _rules_in(
-    module: ModuleType, name: str, value: Any, seen: set[int], owned: bool, depth: int = 0
-) -> Iterator[Found]:
-    """The rule that a value is, those of a class, those in a container."""
-    if isinstance(value, type):
-        if value.__module__ == module.__name__ and depth < 4:
-            for inner, member in sorted(vars(value).items()):
-                held = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
-                yield from _rules_in(module, f"{name}.{inner}", held, seen, owned, depth + 1)
-        return
-    if type(value) in _CONTAINERS and depth < 2 and len(value) < MAX_ENTRIES and not name.startswith("__"):
-        for key, one in list(value.items() if isinstance(value, dict) else enumerate(value)):
-            yield from _rules_in(module, f"{name}[{key!r}]", one, seen, owned, depth + 1)
-        return
+def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], owned: bool) -> Iterator[Found]:
+    """The rules that variables of a module hold, at any depth."""
+    try:
+        for name, value in held(module.__name__, variables):
+            yield from _rule_of(module, name, value, seen, owned)
+    except TooManyError:
+        name = f"{module.__name__}:<objects after the first {MOST:,}>"
+        problem = f"the variables of the module lead to more than {MOST:,} objects, and only these were searched for rules"
+        file = getattr(module, "__file__", None) or ""
+        yield Found(name, problem=problem, where=f"{Path(file).name}:1", file=file)
+
+
+def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: bool) -> Iterator[Found]:
+    """The rule that a value is, if it is one that is not in `seen`."""
     try:
         custom = unwrapped(value)
         kind = kind_of_rule(custom)
@@ -163,13 +165,13 @@ def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]
     """The rules and classes that a module offers from modules of its distribution outside of the target."""
     for name, value, home in offered(module, [one.__name__ for one in loaded]):
         if isinstance(value, type):
-            yield from _rules_in(sys.modules[home], value.__qualname__, value, seen, owned=True)
+            yield from _rules_in(sys.modules[home], {value.__qualname__: value}, seen, owned=True)
             continue
         try:
             there = name_in(home, unwrapped(value))
         except Exception:  # as above
             continue
-        yield from _rules_in(sys.modules[home], there or name, value, seen, owned=True)
+        yield from _rules_in(sys.modules[home], {there or name: value}, seen, owned=True)
 
 
 def _by_own_name(item: tuple[str, Any]) -> tuple[bool, bool]:
