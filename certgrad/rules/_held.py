@@ -78,11 +78,7 @@ def _parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
     if hasattr(value, "__wrapped__"):
         return [(".__wrapped__", value.__wrapped__)]
     kind = type(value)
-    if (
-        kind is not SimpleNamespace
-        and str(kind.__module__).partition(".")[0] in _CLOSED
-        and not isinstance(value, Enum)
-    ):
+    if kind is not SimpleNamespace and str(kind.__module__).partition(".")[0] in _CLOSED:
         return []
     slots = [n for one in kind.__mro__ for n in _texts(vars(one).get("__slots__", ())) if hasattr(value, n)]
     own = {**getattr(value, "__dict__", {}), **{n: getattr(value, n) for n in slots if n != "__dict__"}}
