@@ -159,10 +159,10 @@ def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], 
         for name, value in held(module.__name__, variables):
             yield from _rule_of(module, name, value, seen, owned)
     except TooManyError:
+        if not owned:  # where it was said before
+            return
         name = f"{module.__name__}:<objects after the first {MOST:,}>"
-        problem = (
-            f"the variables of the module lead to more than {MOST:,} objects, and only these were searched for rules"
-        )
+        problem = f"its variables lead to more than {MOST:,} objects, and the others were not searched for rules"
         file = getattr(module, "__file__", None) or ""
         yield Found(name, problem=problem, where=f"{Path(file).name}:1", file=file)
 

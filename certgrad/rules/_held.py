@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections import deque
@@ -75,8 +76,9 @@ def _parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
         return [(".<function>", value.__func__), (".<argument>.0", value.__self__)]
     if kind_of_rule(value) or is_op(value):
         return [pair for part in parts_of_rule(value) for pair in _of_function(part)]
-    if hasattr(value, "__wrapped__"):
-        return [(".__wrapped__", value.__wrapped__)]
+    # As it is stored: an object may make an answer to any attribute, and another object each time.
+    if (inner := inspect.getattr_static(value, "__wrapped__", None)) is not None:
+        return [(".__wrapped__", inner)]
     kind = type(value)
     if kind is not SimpleNamespace and str(kind.__module__).partition(".")[0] in _CLOSED:
         return []
