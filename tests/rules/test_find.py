@@ -41,7 +41,8 @@ HELD = {
     "two decorators": ("f = timed(timed(made(2)))", ["f.<closure>.fn.<closure>.fn"]),
     "a decorator that is a class": ("f = Timed(made(2))", ["f.fn"]),
     "its own name is gone": (
-        "@jax.custom_jvp\ndef _f(x):\n    return x\n_f.defjvp(lambda p, t: (p[0], t[0]))\nf = timed(_f)\ndel _f\ng = made(1)",
+        "@jax.custom_jvp\ndef _f(x):\n    return x\n_f.defjvp(lambda p, t: (p[0], t[0]))\nf = timed(_f)\ndel _f\n"
+        "g = made(1)",
         ["f.<closure>.fn", "g"],
     ),
     "a table three deep": ("T = {'a': [('x', made(1)), ('y', made(3))]}", ["T['a'][0][1]", "T['a'][1][1]"]),
