@@ -471,7 +471,7 @@ def test_a_reproduction_writes_static_values_as_python_reads_them(value, text):
 
     sine.defvjp(lambda x, mode: (sine(x, mode), x), lambda mode, x, g: (2 * g * jnp.cos(x),))
     script = certgrad.check(sine, "n", static={"mode": value}).reproduction
-    assert f"function(x, {text})" in script
+    assert f"function(x, {text})" in " ".join(script.split())
     assert ("given_mode = ...  # namespace(a=1)" in script) == (text == "given_mode")
     lines = [line for line in script.splitlines() if "function = " not in line and "= ..." not in line]
     names = {"function": sine, "given_mode": value}
