@@ -64,8 +64,11 @@ def _leads(name: str, rule: str) -> bool:
 
 def _alias(module: ModuleType, name: str, rules: Mapping[str, Any]) -> bool:
     """A variable holds one of the rules, which are known by other names."""
-    value = vars(module).get(name)
-    return callable(value) and any(unwrapped(value) is unwrapped(rule) for rule in rules.values())
+    try:
+        custom = unwrapped(vars(module).get(name))
+    except Exception:  # an object may answer any question about its attributes with an error
+        return False
+    return custom is not None and any(custom is unwrapped(rule) for rule in rules.values())
 
 
 def makes_rules(file: str) -> bool:
