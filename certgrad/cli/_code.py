@@ -39,6 +39,10 @@ class Code:
     """What the targets mean: modules and objects."""
     files: list[str] = field(default_factory=list)
     """The files of the modules that were looked at."""
+    passed_over: list[str] = field(default_factory=list)
+    """The files that were not imported, as those of tests are not."""
+    with_rules: list[str] = field(default_factory=list)
+    """Those of them whose text makes a rule."""
     of_target: dict[str, list[str]] = field(default_factory=dict)
     """The names of each target's rules."""
     problems: list[str] = field(default_factory=list)
@@ -168,6 +172,8 @@ def audit(
     for one in (seen[t] for t in targets if t in seen):
         out.names += one.names
         out.files += one.files
+        out.passed_over += one.passed_over
+        out.with_rules += one.with_rules
         out.of_target[one.target] = [rule.name for rule in one.rules]
     out.rules = [rule for name in dict.fromkeys([*every, *results]) if name in results for rule in results[name].each]
     if cache is not None and results:
@@ -200,7 +206,17 @@ def by_file(code: Code) -> list[str]:
     if without:
         other = " other" if lines else ""
         lines.append(f"no derivative rule in {counted(without, f'{other} file'.strip())}")
-    return lines
+    return [*lines, *_of_passed_over(code)]
+
+
+def _of_passed_over(code: Code) -> list[str]:
+    """How many files were not imported, and which of these make rules."""
+    passed_over = {*code.passed_over} - {*code.files, *(rule.file for rule in code.rules)}
+    if not passed_over:
+        return []
+    text = f"{counted(len(passed_over), 'file')} not imported, as tests, conftest, setup and __main__ are not"
+    named = ", ".join(_shown(file) for file in sorted(passed_over & {*code.with_rules}))
+    return [text + (f"; these make rules, and are audited where they are targets: {named}" if named else "")]
 
 
 def counted(number: int, word: str) -> str:

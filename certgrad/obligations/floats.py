@@ -431,11 +431,11 @@ def _by_entry(function: Callable[[float], float]) -> Callable[..., Array]:
 
 
 def _lowest(dtype: Any) -> Any:
-    return -np.inf if kind_of(dtype) == "f" else False if kind_of(dtype) == "b" else np.iinfo(dtype).min
+    return -np.inf if kind_of(dtype) == "f" else False if kind_of(dtype) == "b" else jnp.iinfo(dtype).min
 
 
 def _highest(dtype: Any) -> Any:
-    return np.inf if kind_of(dtype) == "f" else True if kind_of(dtype) == "b" else np.iinfo(dtype).max
+    return np.inf if kind_of(dtype) == "f" else True if kind_of(dtype) == "b" else jnp.iinfo(dtype).max
 
 
 def _complex(re: Array, im: Array) -> Array:

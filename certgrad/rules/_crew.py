@@ -248,7 +248,7 @@ class _Crew:
         with self._change:
             if target.waiting is None:
                 target.waiting = deque(seen.rules)
-                self.said.put(Seen(target=target.text, names=seen.names, files=seen.files, rules=seen.rules))
+                self.said.put(msgspec.structs.replace(seen, target=target.text))
             self._change.notify_all()
 
     def _failed(self, target: _Target, message: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -14,13 +15,13 @@ from certgrad._subject import is_op
 from certgrad.errors import UsageError
 
 from ._declaration import Declaration
+from ._held import MOST, TooManyError, held
 from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._modules import Begin, Loaded, load
 from ._nested import makers_in
 from ._offered import imported, offered
 
 _CONTAINERS = (dict, list, tuple)
-MAX_ENTRIES = 1000
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Findings:
     names: tuple[str, ...]
     files: tuple[str, ...] = ()
     """The files of its modules."""
+    passed_over: tuple[str, ...] = ()
+    """The files that were not imported, as those of tests are not."""
 
 
 def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> Findings:
@@ -59,33 +62,55 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
     path, _, attribute = target.partition(":")
     loaded = load(path, skip, begin)
     if attribute:
-        one = loaded[0]
-        found: Any = one.module
-        for part in attribute.split("."):
-            if not hasattr(found, part):
-                near = get_close_matches(part, [n for n in dir(found) if not n.startswith("__")], n=1)
-                meant = f" Did you mean '{near[0]}'?" if near else ""
-                raise UsageError(f"'{target}': {path} has no attribute '{attribute}'.{meant}")
-            found = getattr(found, part)
-        if not callable(found):
-            raise UsageError(f"'{target}' is no function: it is of type {type(found).__name__}.")
-        name = f"{one.name}:{attribute}"
-        return Findings((_found(name, found),), (name,))
+        name = f"{loaded[0].name}:{attribute}"
+        return Findings((_named(target, loaded, attribute, name),), (name,))
+    return _all_in(loaded)
+
+
+def _named(target: str, loaded: Sequence[Loaded], attribute: str, name: str) -> Found:
+    """The object of a target: one that attributes lead to, or a rule by the name that it has among those found."""
+    value: Any = loaded[0].module
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            known = [one for one in _all_in(loaded).rules if one.name == name]
+            if known:
+                return known[0]
+            near = get_close_matches(part, [n for n in dir(value) if not n.startswith("__")], n=1)
+            meant = f" Did you mean '{near[0]}'?" if near else ""
+            raise UsageError(f"'{target}': {target.partition(':')[0]} has no attribute '{attribute}'.{meant}")
+        value = getattr(value, part)
+    if not callable(value):
+        raise UsageError(f"'{target}' is no function: it is of type {type(value).__name__}.")
+    return _found(name, value)
+
+
+def _all_in(loaded: Sequence[Loaded]) -> Findings:
+    """The rules of the modules that a target means."""
     seen: set[int] = set()
-    out = [_unimported(one) for one in loaded if one.module is None]
+    out = [_unimported(one) for one in loaded if one.problem]
     modules = [one.module for one in loaded if one.module is not None]
     # A rule belongs to the module that its function says; one made by another module's function, to its holder.
     for owned in (True, False):
         for module in modules:
             out += _in_module(module, seen, owned)
     for module in modules:
-        out += _made_inside(module, out)
+        out += _made_unseen(module, out)
     elsewhere = [one for module in modules for one in _reexported(module, modules, seen)]
     out += elsewhere
-    top = [one.name for one in loaded if not any(one.name.startswith(f"{other.name}.") for other in loaded)]
+    whole = [one for one in loaded if not one.passed_over]
+    top = [one.name for one in whole if not any(one.name.startswith(f"{other.name}.") for other in whole)]
     names = (*top, *(one.name for one in elsewhere))
     files = tuple(file for module in modules if (file := getattr(module, "__file__", None)))
-    return Findings(tuple(sorted(out, key=lambda f: f.name)), names, files)
+    passed_over = tuple(one.file for one in loaded if one.passed_over)
+    return Findings(tuple(sorted(_told_apart(out), key=lambda f: f.name)), names, files, passed_over)
+
+
+def _told_apart(found: Sequence[Found]) -> Iterator[Found]:
+    """Each name once: no process knows of several members of a set with one name which is which."""
+    several = Counter(one.name for one in found)
+    problem = "rules have this name, and nothing tells them apart in every run: keep them in a list or a dict"
+    for name, one in {one.name: one for one in found}.items():
+        yield one if several[name] == 1 else replace(one, rule=None, problem=f"{several[name]} {problem}")
 
 
 def _unimported(one: Loaded) -> Found:
@@ -93,16 +118,25 @@ def _unimported(one: Loaded) -> Found:
     return Found(one.name, problem=one.problem, where=where, file=one.file)
 
 
-def _made_inside(module: ModuleType, found: list[Found]) -> Iterator[Found]:
-    """Functions that make a rule at each call, unless they are declared and so audited as they run."""
-    own = [one for one in found if one.name.startswith(f"{module.__name__}:")]
-    names = {one.name for one in own}
-    for name, line in makers_in(module, [one.rule for one in own if one.rule is not None]):
-        full = f"{module.__name__}:{name}"
+def _made_unseen(module: ModuleType, found: Sequence[Found]) -> Iterator[Found]:
+    """What makes a rule by the text of a module, and made none that was found: a function that makes one at each call,
+    unless it is declared and so audited as it runs; a statement whose rule no name leads to.
+    """
+    name, file = module.__name__, getattr(module, "__file__", None) or ""
+    names = {one.name for one in found}
+    own = {
+        one.name: one.rule
+        for one in found
+        if one.rule is not None and (one.name.startswith(f"{name}:") or _home_of(one.rule) == name)
+    }
+    for made in makers_in(module, {known.removeprefix(f"{name}:"): rule for known, rule in own.items()}):
+        full = f"{name}:{made.name}"
         if full not in names:
-            reason = "it makes a rule at each call; with certgrad.declare on it, it is audited as it runs"
-            file = getattr(module, "__file__", None) or ""
-            yield Found(full, problem=reason, where=f"{Path(file).name}:{line}", file=file)
+            yield Found(full, problem=made.reason, where=f"{Path(file).name}:{made.line}", file=file)
+
+
+def _home_of(rule: Any) -> str:
+    return str(getattr(plain_function(unwrapped(rule)), "__module__", ""))
 
 
 def rules_of_module(module: ModuleType, seen: set[int]) -> list[Found]:
@@ -111,26 +145,30 @@ def rules_of_module(module: ModuleType, seen: set[int]) -> list[Found]:
 
 
 def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Found]:
-    for name, value in sorted(vars(module).items(), key=_by_own_name):
-        if not owned and imported(module, name):
-            continue
-        yield from _rules_in(module, name, value, seen, owned)
+    variables = {
+        name: value
+        for name, value in sorted(vars(module).items(), key=_by_own_name)
+        if not (name.startswith("__") and type(value) in _CONTAINERS) and (owned or not imported(module, name))
+    }
+    yield from _rules_in(module, variables, seen, owned)
 
 
-def _rules_in(
-    module: ModuleType, name: str, value: Any, seen: set[int], owned: bool, depth: int = 0
-) -> Iterator[Found]:
-    """The rule that a value is, those of a class, those in a container."""
-    if isinstance(value, type):
-        if value.__module__ == module.__name__ and depth < 4:
-            for inner, member in sorted(vars(value).items()):
-                held = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
-                yield from _rules_in(module, f"{name}.{inner}", held, seen, owned, depth + 1)
-        return
-    if type(value) in _CONTAINERS and depth < 2 and len(value) < MAX_ENTRIES and not name.startswith("__"):
-        for key, one in list(value.items() if isinstance(value, dict) else enumerate(value)):
-            yield from _rules_in(module, f"{name}[{key!r}]", one, seen, owned, depth + 1)
-        return
+def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], owned: bool) -> Iterator[Found]:
+    """The rules that variables of a module hold, at any depth."""
+    try:
+        for name, value in held(module.__name__, variables):
+            yield from _rule_of(module, name, value, seen, owned)
+    except TooManyError:
+        if not owned:  # where it was said before
+            return
+        name = f"{module.__name__}:<objects after the first {MOST:,}>"
+        problem = f"its variables lead to more than {MOST:,} objects, and the others were not searched for rules"
+        file = getattr(module, "__file__", None) or ""
+        yield Found(name, problem=problem, where=f"{Path(file).name}:1", file=file)
+
+
+def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: bool) -> Iterator[Found]:
+    """The rule that a value is, if it is one that is not in `seen`."""
     try:
         custom = unwrapped(value)
         kind = kind_of_rule(custom)
@@ -163,13 +201,13 @@ def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]
     """The rules and classes that a module offers from modules of its distribution outside of the target."""
     for name, value, home in offered(module, [one.__name__ for one in loaded]):
         if isinstance(value, type):
-            yield from _rules_in(sys.modules[home], value.__qualname__, value, seen, owned=True)
+            yield from _rules_in(sys.modules[home], {value.__qualname__: value}, seen, owned=True)
             continue
         try:
             there = name_in(home, unwrapped(value))
         except Exception:  # as above
             continue
-        yield from _rules_in(sys.modules[home], there or name, value, seen, owned=True)
+        yield from _rules_in(sys.modules[home], {there or name: value}, seen, owned=True)
 
 
 def _by_own_name(item: tuple[str, Any]) -> tuple[bool, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -86,6 +87,12 @@ def plain_function(function: Any) -> Callable:
     while isinstance(inner, partial):
         inner = inner.func
     return inspect.unwrap(inner)
+
+
+def parts_of_rule(custom: Any) -> list[FunctionType]:
+    """The Python functions that a rule is made of: the one that it is for, its forward and its backward or its JVP."""
+    others = (getattr(custom, name, None) for name in ("fwd", "bwd", "jvp", "fn_fwd", "fn_bwd"))
+    return [part for part in (plain_function(custom), *others) if isinstance(part, FunctionType)]
 
 
 def parameters_of(custom: Any, plain: Callable) -> dict[str, inspect.Parameter]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -13,10 +14,14 @@ from types import ModuleType
 
 from certgrad.errors import UsageError
 
+from ._nested import makes_rules
+
 Begin = Callable[[str, bool], None]
 """Told before each import: the module's name, and whether it is the target itself."""
 NEVER = {"__main__", "conftest", "setup"}
 """Modules that do something when they are imported."""
+BUILT = {"build", "dist"}
+"""Folders in a project's own that hold copies of its modules."""
 _NEEDED = set("jax jaxlib numpy sympy flint islpy msgspec typer rich certgrad scipy".split())
 
 
@@ -30,6 +35,8 @@ class Loaded:
     file: str = ""
     """Of what did not import, with the line where that failed."""
     line: int = 1
+    passed_over: bool = False
+    """It is a file that is not imported, as those of tests are not."""
 
 
 def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> list[Loaded]:
@@ -53,8 +60,7 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
         if package is not None:
             return _target(package, path, skip, begin)
         begin(path, True)
-        names = _children([str(root)], "", namespace=True)
-        return [_at(root, one) for n in names for one in _tree(n, skip, begin)]
+        return _of_root(root, skip, begin)
     if path.endswith(".py") or file.is_file():
         if not file.is_file():
             raise UsageError(f"There is no file '{path}'.")
@@ -67,10 +73,35 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
     return _target(path, path, skip, begin)
 
 
+def _of_root(root: Path, skip: Collection[str], begin: Begin) -> list[Loaded]:
+    """The modules of a folder that is no package, and of those in it that only hold packages, such as `src`."""
+    only_holding = [c for c in sorted(root.iterdir()) if _imported_by_name(c.name, "") and _only_holds_packages(c)]
+    out = [
+        _at(root, one)
+        for one in _in_folders([str(root)], "", skip, begin)
+        if one.name.partition(".")[0] not in {c.name for c in only_holding}
+    ]
+    for folder in only_holding:
+        _first(sys.path, str(folder))
+        out += _of_root(folder, skip, begin)
+    return out
+
+
+def _only_holds_packages(folder: Path) -> bool:
+    """It has packages and no Python files of its own: what is imported are the packages."""
+    return _holds_python(folder) and not any(folder.glob("*.py")) and any(folder.glob("*/__init__.py"))
+
+
+def _imported_by_name(name: str, prefix: str) -> bool:
+    """A module or folder of this name is imported: it is no test, does nothing but define, and has a name for it."""
+    never = name in NEVER or name.startswith("test") or name.endswith("_test")
+    return not (never or "." in name or (not prefix and name in BUILT))
+
+
 def _at(root: Path, one: Loaded) -> Loaded:
     """A module of a folder, unless another one of that name was imported in its place."""
     file = getattr(one.module, "__file__", None)
-    if one.problem or (file and Path(file).is_relative_to(root)) or hasattr(one.module, "__path__"):
+    if one.problem or one.passed_over or (file and Path(file).is_relative_to(root)) or hasattr(one.module, "__path__"):
         return one
     problem = f"the module '{one.name}' is another one, {file or 'of Python itself'}: rename this"
     own = root.joinpath(*one.name.split(".")).with_suffix(".py")
@@ -181,9 +212,31 @@ def _below(module: ModuleType, skip: Collection[str], begin: Begin) -> list[Load
     paths = getattr(module, "__path__", None)
     if paths is None:
         return []
-    namespace = getattr(module, "__file__", None) is None
-    names = _children(list(paths), f"{module.__name__}.", namespace)
-    return [one for name in names for one in _tree(name, skip, begin)]
+    return _in_folders(list(paths), f"{module.__name__}.", skip, begin)
+
+
+def _in_folders(paths: list[str], prefix: str, skip: Collection[str], begin: Begin) -> list[Loaded]:
+    """What the folders of a package hold: modules, packages, folders of modules, and files that are not imported."""
+    children: dict[str, Path | None] = {info.name: None for info in pkgutil.iter_modules(paths)}
+    for folder in (Path(p) for p in paths if Path(p).is_dir()):
+        children |= {c.name: c for c in folder.iterdir() if c.name not in children and _holds_python(c)}
+        children |= {c.stem: c for c in folder.glob("*.py") if c.stem != "__init__" and not c.name.startswith(".")}
+    out: list[Loaded] = []
+    for name, place in sorted(children.items()):
+        if _imported_by_name(name, prefix):
+            out += _tree(prefix + name, skip, begin)
+            continue
+        own = place or next((c for p in paths if (c := Path(p, name)).is_dir()), None)
+        files = [] if own is None else [own] if own.is_file() else _python_below(own)
+        for file in files:
+            if "." in name and makes_rules(str(file)):
+                problem = (
+                    f"'{name}' cannot be the name of a module: rename it without a dot, or give the file as a target"
+                )
+                out.append(Loaded(prefix + name, problem=problem, file=str(file)))
+            else:
+                out.append(Loaded(prefix + name, file=str(file), passed_over=True))
+    return out
 
 
 def _tree(name: str, skip: Collection[str], begin: Begin) -> Iterator[Loaded]:
@@ -222,13 +275,15 @@ def _line_in(file: str, error: BaseException) -> int:
     return line
 
 
-def _children(paths: list[str], prefix: str, namespace: bool) -> list[str]:
-    """The modules in folders; with `namespace`, folders of Python files count as packages."""
-    names = {info.name for info in pkgutil.iter_modules(paths)}
-    if namespace:
-        names |= {c.name for p in paths if Path(p).is_dir() for c in Path(p).iterdir() if _holds_python(c)}
-    return [prefix + n for n in sorted(names) if not (n in NEVER or n.startswith("test") or n.endswith("_test"))]
-
-
 def _holds_python(folder: Path) -> bool:
-    return folder.is_dir() and folder.name.isidentifier() and any(folder.glob("*.py"))
+    """A folder with Python files at any depth, but for those of tools: hidden, a cache, an environment."""
+    return folder.is_dir() and next(iter(_python_below(folder)), None) is not None
+
+
+def _python_below(folder: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        if "pyvenv.cfg" in files or Path(place).name.startswith((".", "__pycache__")):
+            folders.clear()
+            continue
+        folders.sort()
+        yield from (Path(place, name) for name in sorted(files) if name.endswith(".py"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from certgrad.obligations.certificate import Certificate, Witness
 from certgrad.obligations.tracing.jax_internals import kind_of
 
 from ._layers import REVERSE, keywords_of
+from ._statics import path_of
 from ._user_rule import UserRule
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ def of_failure(rule: UserRule, found: Failure) -> str:
     statics = rule.statics_of(found.case, found.numbers)
     moving = list(rule.moving)
     points = ", ".join(moving)
-    lines = ["import jax, jax.numpy as jnp, numpy as np", *_import("«function»", *_place(rule)), ""]
+    statics, needed = _pasted(statics)
+    lines = ["import jax, jax.numpy as jnp, numpy as np", *_import("«function»", *_place(rule)), *needed, ""]
     lines += [f"{name} = {_floats(value)}" for name, value in found.arrays.items()]
     lines += ["", *_of_floats("«f»", points, f"«function»({_call(rule, statics)})", rule.complex_outputs)]
     lines.append(f"«outs» = jax.jit(«f»)({points})" if found.jitted else f"«outs» = «f»({points})")
@@ -108,10 +111,12 @@ def numbers(rule: UserRule, witness: Witness) -> dict[str, float]:
 
 def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, Any]) -> str:
     moving = [n for n in witness.tangents if n in rule.arg_names] or list(rule.moving)
+    statics, needed = _pasted(statics)
     lines = [
         "import jax, jax.numpy as jnp, numpy as np",
         'jax.config.update("jax_enable_x64", True)',
         *_import("«function»", *_place(rule)),
+        *needed,
     ]
     expected = "«f»"
     if rule.ideal is not None and kind != "rule_runs_forward":
@@ -169,12 +174,37 @@ def _import(variable: str, module: str, name: str) -> list[str]:
     return [f"from {module} import {root}", f"{variable} = {'.'.join([root, *rest])}"]
 
 
-def _arguments(rule: UserRule, statics: Mapping[str, Any]) -> dict[str, str]:
+def _pasted(statics: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
+    """Static values as the script writes them, and the lines that this needs: imports, and a comment on each value
+    that no text gives.
+    """
+    needed: dict[str, None] = {}
+
+    def text(name: str, value: Any) -> str:
+        if type(value) in (tuple, list):
+            inner = ", ".join(text(name, v) for v in value)
+            return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+        if type(value) is dict:
+            return "{" + ", ".join(f"{text(name, k)}: {text(name, v)}" for k, v in value.items()) + "}"
+        if type(value) is float:
+            return repr(value) if math.isfinite(value) else f"float('{value}')"
+        if value is None or value is ... or type(value) in (bool, int, complex, str, bytes):
+            return repr(value)
+        if (path := path_of(value)) is not None:
+            needed[f"import {path[0]}"] = None
+            return ".".join(path)
+        needed[f"«given_{name}» = ...  # {' '.join(repr(value).split())}"] = None
+        return f"«given_{name}»"
+
+    return {name: text(name, value) for name, value in statics.items()}, list(needed)
+
+
+def _arguments(rule: UserRule, statics: Mapping[str, str]) -> dict[str, str]:
     given = {a.name: _structure(a.made_of(a.leaves, lambda *z: " + 1j * ".join(z))) for a in rule.arguments}
-    return given | {n: getattr(v, "__name__", repr(v)) if callable(v) else repr(v) for n, v in statics.items()}
+    return {**given, **statics}
 
 
-def _call_ideal(rule: UserRule, statics: Mapping[str, Any]) -> str:
+def _call_ideal(rule: UserRule, statics: Mapping[str, str]) -> str:
     """As `UserRule.call_ideal` calls it."""
     given = _arguments(rule, statics)
     arrays = [given.pop(a.name) for a in rule.arguments]
@@ -182,7 +212,7 @@ def _call_ideal(rule: UserRule, statics: Mapping[str, Any]) -> str:
     return ", ".join([*arrays, *(f"{n}={v}" for n, v in given.items() if n in known)])
 
 
-def _call(rule: UserRule, statics: Mapping[str, Any]) -> str:
+def _call(rule: UserRule, statics: Mapping[str, str]) -> str:
     given = _arguments(rule, statics)
     positional = [given.pop(n) for n in rule.positional if n in given]
     return ", ".join([*positional, *(f"{n}={v}" for n, v in given.items())])

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from itertools import product
 from typing import Any
@@ -128,20 +129,27 @@ def text_of(value: Any) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
 
 
+def path_of(value: Any) -> tuple[str, str] | None:
+    """The module of a function, a class or a member of an enum and its name there, where that leads to the value."""
+    kind = type(value)
+    module = getattr(kind if isinstance(value, Enum) else value, "__module__", "")
+    name = f"{kind.__qualname__}.{value.name}" if isinstance(value, Enum) else getattr(value, "__qualname__", "")
+    try:
+        held: Any = importlib.import_module(module)
+        for part in (name or getattr(value, "__name__", "")).split("."):
+            held = getattr(held, part)
+    except (ImportError, AttributeError, ValueError, TypeError):
+        return None
+    return (module, name or value.__name__) if held is value else None
+
+
 def _function(value: Callable) -> str:
     """Its full name, where that leads to it; else its name and a digest of its code."""
     module = getattr(value, "__module__", "")
     name = getattr(value, "__qualname__", "") or getattr(value, "__name__", "")
     if not name:  # an object that can be called
         return f"{type(value).__module__}.{type(value).__qualname__}"
-    found: Any = None
-    try:
-        found = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError, TypeError):
-        found = None
-    if found is value:
+    if path_of(value) is not None:
         return f"{module}.{name}"
     outer = _described.get()
     if any(one is value for one in outer):  # a function that calls itself has itself in its closure

@@ -144,6 +144,10 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     names: list[str]
     files: list[str] = []
     """Of its modules."""
+    passed_over: list[str] = []
+    """Files that were not imported, as those of tests are not,"""
+    with_rules: list[str] = []
+    """and those of them whose text makes a rule."""
     rules: list[Begun] = []
 
 
@@ -203,6 +207,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
 
     from ._configuration import nearest
     from ._find import find
+    from ._nested import makes_rules
 
     request = msgspec.json.decode(commands.readline(), type=Request)
     since = time.time()
@@ -211,7 +216,11 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
         request.target, request.skip, lambda name, target: tell(Begun(kind="target" if target else "module", name=name))
     )
     rules = [Begun(kind="rule", name=one.name, where=one.where, file=one.file) for one in found.rules]
-    yield Seen(names=list(found.names), files=list(found.files), rules=rules)
+    passed_over = list(found.passed_over)
+    with_rules = [file for file in passed_over if makes_rules(file)]
+    yield Seen(
+        names=list(found.names), files=list(found.files), passed_over=passed_over, with_rules=with_rules, rules=rules
+    )
     memory = _memory(request, table, since) if found.rules else None
     reports: dict[str, Report] | None = {} if request.exhibits else None
     by_name = {one.name: one for one in found.rules}

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import certgrad
 
@@ -59,3 +60,21 @@ def test_a_rule_of_every_dtype_says_nothing_of_dtypes():
     double = jax.custom_vjp(lambda x: 2.0 * x)
     double.defvjp(lambda x: (2.0 * x, None), lambda _, g: (2.0 * g,))
     assert certgrad.check(double, "n").dtypes == ""
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [
+        (lambda x, d: jnp.ones(x.shape).astype(d).astype(x.dtype), "proved"),
+        (lambda x, d: (17 * jnp.ones(x.shape, int)).astype(d).astype(x.dtype), "proved"),
+        (lambda x, d: (18 * jnp.ones(x.shape, int)).astype(d).astype(x.dtype), "unproved"),
+        (lambda x, d: ((7 * jnp.ones(x.shape, int)).astype(d) + jnp.asarray(7, d)).astype(x.dtype) / 14, "unproved"),
+        (lambda x, d: jnp.take(jnp.ones(x.shape).astype(d), jnp.arange(x.shape[0]) + 1).astype(x.dtype), "unproved"),
+    ],
+    ids=["cast", "wrapped to 1", "wrapped to 2", "a sum that wraps", "filled in"],
+)
+@pytest.mark.parametrize("dtype", [jnp.int4, jnp.uint2], ids=str)
+def test_integers_of_two_and_four_bits(factor, verdict, dtype):
+    sine = jax.custom_vjp(jnp.sin)
+    sine.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x) * factor(x, dtype),))
+    assert certgrad.check(sine, "n").verdict == verdict

@@ -1,5 +1,6 @@
 """Arguments that are not arrays: each of several values, every real number, functions."""
 
+import enum
 import math
 import numbers
 import operator
@@ -445,3 +446,35 @@ def test_a_function_that_calls_itself_has_a_text():
     right.defjvp(lambda xs, dxs: (right(*xs), 24 * xs[0] ** 2 * dxs[0]))
     verdicts = [certgrad.check(right, "n -> n", approximates=partial(made(c), 3)).verdict for c in (2, 3)]
     assert verdicts == ["proved", "refuted"]
+
+
+class Mode(enum.Enum):
+    SINE = 1
+    COSINE = 2
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Mode.COSINE, f"{__name__}.Mode.COSINE"),
+        ((Mode.COSINE, [float("inf"), "a"]), f"({__name__}.Mode.COSINE, [float('inf'), 'a'])"),
+        (jnp.tanh, "jax.numpy.tanh"),
+        (jnp.float32, "jax.numpy.float32"),
+        (SimpleNamespace(a=1), "given_mode"),
+    ],
+    ids=str,
+)
+def test_a_reproduction_writes_static_values_as_python_reads_them(value, text):
+    @partial(jax.custom_vjp, nondiff_argnums=(1,))
+    def sine(x, mode):
+        assert mode is value or mode == value
+        return jnp.sin(x)
+
+    sine.defvjp(lambda x, mode: (sine(x, mode), x), lambda mode, x, g: (2 * g * jnp.cos(x),))
+    script = certgrad.check(sine, "n", static={"mode": value}).reproduction
+    assert f"function(x, {text})" in " ".join(script.split())
+    assert ("given_mode = ...  # namespace(a=1)" in script) == (text == "given_mode")
+    lines = [line for line in script.splitlines() if "function = " not in line and "= ..." not in line]
+    names = {"function": sine, "given_mode": value}
+    exec("\n".join(line for line in lines if not line.startswith(("from ", "jax.config"))), names)
+    assert names["returned"] == pytest.approx(2 * names["expected"], rel=0.05)

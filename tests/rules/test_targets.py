@@ -507,3 +507,45 @@ def test_ops_of_a_file_are_audited_and_every_file_says_what_was_found(tmp_path):
     assert "CG201 my_ops:unfinished (my_ops.py:18): not audited: an op without its jvp or its vjp" in done.stderr
     assert "note: my_ops.py: 4 rules found, 2 audited; left out: maker, unfinished" in done.stderr
     assert "note: no derivative rule in 1 other file" in done.stderr
+
+
+UNDER = """
+import certgrad, jax, jax.numpy as jnp
+
+def rule(k):
+    @certgrad.declare("n -> n")
+    @jax.custom_vjp
+    def f(x):
+        return jnp.sin(x)
+    f.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (k * g * jnp.cos(x),))
+    return f
+
+TABLE = {"sin": [("fast", rule(1)), ("slow", rule(2))]}
+"""
+GONE = UNDER.partition("TABLE")[0] + "good = rule(1)\nlost = jax.custom_vjp(jnp.sin)\ndel lost\n"
+
+
+def test_a_package_whose_rules_lie_deep_or_are_lost(tmp_path):
+    """A folder without `__init__.py`, a table three deep, a rule that no name leads to, files that are passed over."""
+    for name, text in {
+        "deep/__init__.py": "",
+        "deep/kernels/table.py": UNDER,
+        "deep/kernels/gone.py": GONE,
+        "deep/test_table.py": UNDER,
+        "deep/conftest.py": "x = 1\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    done = audit(tmp_path, "deep", "--ignore", "CG102")
+    assert done.returncode == 0, done.stderr
+    done = audit(tmp_path, "deep", "--ignore", "CG102", "--strict")
+    assert done.returncode == 1, "a rule that was seen and not found is one that is not audited"
+    assert "CG201 deep.kernels.gone:lost (deep/kernels/gone.py:13): not audited: a rule is made here" in done.stderr
+    assert "note: deep/kernels/gone.py: 2 rules found, 1 audited; left out: lost" in done.stderr
+    assert "note: deep/kernels/table.py: 2 rules found, all audited" in done.stderr
+    assert "note: no derivative rule in 1 other file" in done.stderr
+    assert "note: 2 files not imported, as tests" in done.stderr
+    assert "these make rules, and are audited where they are targets: deep/test_table.py\n" in done.stderr
+    name = "deep.kernels.table:TABLE['sin'][1][1]"
+    done = audit(tmp_path, name)
+    assert f"CG102 {name}.vjp_is_adjoint: refuted" in done.stdout

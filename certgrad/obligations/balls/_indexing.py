@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from certgrad.obligations.balls import _scalars as s
@@ -138,7 +139,8 @@ def absent(dtype: np.dtype) -> Any:
     """What `gather` fills in of integers and booleans unless told otherwise."""
     if dtype.kind == "b":
         return True
-    return np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max
+    limits = jnp.iinfo(dtype)  # which knows the types of 2 and 4 bits
+    return limits.min if limits.min < 0 else limits.max
 
 
 def _fill(params: Params, x: Array) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import lru_cache
@@ -75,12 +76,14 @@ def _is_remembered(subject: Subject) -> bool:
     return not subject.is_op and remembered_by_jax(reached_from(subject.code))
 
 
-def each_once(values: Iterable[Any], reached: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+def each_once(
+    values: Iterable[Any], reached: Callable[[Any], Iterable[Any]], nearest_first: bool = False
+) -> Iterator[Any]:
     """These values and all that they reach, step by step, each once."""
-    queue = list(values)
+    queue = deque(values)
     seen: dict[tuple[int, ...], Any] = {}
     while queue:
-        value = queue.pop()
+        value = queue.popleft() if nearest_first else queue.pop()
         # A method is made anew each time it is looked up: its function and its owner tell it apart.
         bound = isinstance(value, MethodType)
         key = (id(value.__func__), id(value.__self__)) if bound else (id(value),)

@@ -85,7 +85,8 @@ def _to_integer(ctx: Context, x: Tensor, new: np.dtype) -> Tensor:
     if x.kind == "b":
         return replace(x, kind="i")
     narrow = new.itemsize < 4
-    low, high = (int(np.iinfo(new).min), int(np.iinfo(new).max))
+    limits = jnp.iinfo(new)  # which knows the types of 2 and 4 bits
+    low, high = int(limits.min), int(limits.max)
     if x.kind == "i":
         return _wrapped(x, low, high) if narrow and not _holds(new, ctx.dtypes[0]) else x
     inside: Clauses = ()
@@ -103,7 +104,7 @@ def _to_integer(ctx: Context, x: Tensor, new: np.dtype) -> Tensor:
 
 def _holds(new: np.dtype, old: Any) -> bool:
     """Every number of the old type is one of the new."""
-    a, b = np.iinfo(new), np.iinfo(old)
+    a, b = jnp.iinfo(new), jnp.iinfo(old)
     return bool(a.min <= b.min and b.max <= a.max)
 
 
