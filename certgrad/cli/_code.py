@@ -211,11 +211,13 @@ def by_file(code: Code) -> list[str]:
 
 def _of_passed_over(code: Code) -> list[str]:
     """How many files were not imported, and which of these make rules."""
+    from certgrad.report.audited import from_here
+
     passed_over = {*code.passed_over} - {*code.files, *(rule.file for rule in code.rules)}
     if not passed_over:
         return []
     text = f"{counted(len(passed_over), 'file')} not imported, as tests, conftest, setup and __main__ are not"
-    named = ", ".join(_shown(file) for file in sorted(passed_over & {*code.with_rules}))
+    named = ", ".join(from_here(file) for file in sorted(passed_over & {*code.with_rules}))
     return [text + (f"; these make rules, and are audited where they are targets: {named}" if named else "")]
 
 

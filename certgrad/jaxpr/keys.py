@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.extend import core as jex
 
-from certgrad.jaxpr.same_program import opened
+from certgrad.jaxpr.programs import opened
 
 _SAMPLERS = frozenset(
     "_uniform _normal _normal_real _truncated_normal _bernoulli _exponential _gumbel _laplace _logistic _cauchy "

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax._src.lax import linalg as _linalg
 
-from certgrad.jaxpr.same_program import opened, same_program
+from certgrad.jaxpr.programs import opened, same_program
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""What equations that hold programs say of them, in each version of JAX; values that are no numbers."""
+"""What equations that hold programs say of them, in each version of JAX; whether two programs are one, by their
+equations, never by their texts; values that are no numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex
 
 
 def no_number(shape: Sequence[int], dtype: Any) -> Any:
@@ -38,3 +41,63 @@ def held(eqn: Any) -> Any:
         return None
     found = [eqn.params[key] for key in _INNER if key in eqn.params]
     return found[0] if len(found) == 1 else None
+
+
+def same_program(a: Any, b: Any) -> bool:
+    """The same primitives with the same parameters, on the same operands, constants and types, one by one."""
+    x, y = opened(a), opened(b)
+    consts = [[*getattr(c, "consts", ())] for c in (a, b)]
+    ends = [(p.constvars, p.invars, p.eqns, p.outvars) for p in (x, y)]
+    if [*map(len, ends[0])] != [*map(len, ends[1])] or not _alike(*consts):
+        return False
+    names: dict[Any, Any] = {}
+
+    def bound(vs: Any, ws: Any) -> bool:
+        names.update(zip(vs, ws, strict=True))
+        return all(v.aval.shape == w.aval.shape and v.aval.dtype == w.aval.dtype for v, w in zip(vs, ws, strict=True))
+
+    def read(v: Any, w: Any) -> bool:
+        if isinstance(v, jex.Literal) or isinstance(w, jex.Literal):
+            return isinstance(v, jex.Literal) and isinstance(w, jex.Literal) and _constant(v, w)
+        return names.get(v) is w
+
+    return (
+        bound([*x.constvars, *x.invars], [*y.constvars, *y.invars])
+        and all(
+            e.primitive is f.primitive
+            and len(e.invars) == len(f.invars)
+            and len(e.outvars) == len(f.outvars)
+            and all(map(read, e.invars, f.invars))
+            and _alike(e.params, f.params)
+            and bound(e.outvars, f.outvars)
+            for e, f in zip(x.eqns, y.eqns, strict=True)
+        )
+        and all(map(read, x.outvars, y.outvars))
+    )
+
+
+def opened(program: Any) -> Any:
+    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
+    return getattr(program, "jaxpr", program)
+
+
+def _constant(v: Any, w: Any) -> bool:
+    return bool(v.aval.dtype == w.aval.dtype) and _alike(np.asarray(v.val), np.asarray(w.val))
+
+
+def _alike(p: Any, q: Any) -> bool:
+    """Two parameters are the same; what cannot be compared is not."""
+    if p is q:
+        return True
+    if hasattr(opened(p), "eqns") and hasattr(opened(q), "eqns"):
+        return same_program(p, q)
+    if type(p) is not type(q):
+        return False
+    if isinstance(p, dict):
+        return p.keys() == q.keys() and all(_alike(p[k], q[k]) for k in p)
+    if isinstance(p, (tuple, list)):
+        return len(p) == len(q) and all(map(_alike, p, q))
+    if hasattr(p, "shape") and hasattr(p, "tobytes"):
+        x, y = np.asarray(p), np.asarray(q)
+        return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+    return bool(p == q)

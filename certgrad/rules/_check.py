@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from certgrad import rules
 from certgrad.errors import CertgradError, UsageError
-from certgrad.obligations.auditing.untraced import untraced
+from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
 from certgrad.obligations.terms.budget import AUDIT, auditing
 
-from ._choices import at_choices
+from ._defaults import LEFT_OUT, at_choices, of_defaults, standing
 from ._judged import Look, explained, first_look, helped, judged, report_of
 from ._report import Report
-from ._standing import LEFT_OUT, of_defaults, standing
 from ._statement import Attempt, Statement
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import msgspec
 from certgrad._subject import OF_REFERENCE, Rules
 from certgrad.errors import RuleError, TraceError, UsageError
 from certgrad.obligations.auditing.audit import audit
-from certgrad.obligations.auditing.untraced import untraced
+from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, sealed
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._fits import IN_RANGE

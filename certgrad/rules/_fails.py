@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from certgrad.obligations.auditing.untraced import untraced
+from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.balls import seeded
 from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.obligations.generality.instances import Instance, family

@@ -14,7 +14,7 @@ from certgrad import rules
 from certgrad.errors import RuleError, TraceError
 from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.audit import audit
-from certgrad.obligations.auditing.untraced import untraced
+from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, sealed
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import from_library

@@ -36,8 +36,8 @@ from certgrad.obligations.terms.budget import MORE
 from certgrad.obligations.tracing.jax_internals import unremembered
 
 from ._by_name import approximating, declarations_of
-from ._choices import choices
 from ._declaration import Declaration, declaration_of
+from ._defaults import choices
 from ._examine import examine, settled
 from ._find import Found
 from ._infer import Tried, inferred, keep

@@ -21,9 +21,9 @@ from certgrad.obligations.verify.digest import case_digest
 from certgrad.ops._composed import Composed
 
 from ._by_name import declarations_of
-from ._choices import choices
 from ._configuration import nearest
 from ._declaration import Declaration
+from ._defaults import choices
 from ._examine import examine, settled
 from ._find import Found
 from ._multiples import asked, multiples

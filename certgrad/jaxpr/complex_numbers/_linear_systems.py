@@ -19,7 +19,7 @@ from jax._src.lax import linalg
 from jax._src.numpy import linalg as _dense
 
 from certgrad.jaxpr.lu_solver import lu_solver
-from certgrad.jaxpr.same_program import opened, same_program
+from certgrad.jaxpr.programs import opened, same_program
 from certgrad.process.threads import Kept
 
 from ._pair import Factors, NoPairsError, Pair, Unread, is_complex, lifted

@@ -10,7 +10,7 @@ import msgspec
 import certgrad
 from certgrad._subject import Subject
 from certgrad.obligations import auditing
-from certgrad.obligations.auditing.untraced import untraced
+from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import certgrad
 from certgrad import hypotheses
 from certgrad._subject import Subject
 from certgrad.hypotheses.tree import Statement
@@ -13,11 +14,15 @@ from certgrad.obligations import prove
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.certificate import (
     CODES,
+    FORMAT,
+    KERNEL,
     CaseClaim,
+    Certificate,
     Claim,
     Hypothesis,
     VerdictName,
     each_once,
+    sealed,
     statement,
     worst,
 )
@@ -25,6 +30,7 @@ from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.law import Law
+from certgrad.obligations.tracing.jax_internals import versions
 from certgrad.signatures.cases import Case
 from certgrad.signatures.sizes import Size
 
@@ -125,4 +131,44 @@ def joined_claim(op: Subject, kind: str, cases: list[CaseClaim], record: Record)
         cases=cases,
         facts=sorted(record.facts),
         idealisations=sorted(record.notes),
+    )
+
+
+def untraced(op: Subject, reason: str) -> Certificate:
+    """The certificate of a subject whose traces say nothing: it claims nothing and says why."""
+    claims = [
+        Claim(
+            id=f"{op.name}.{kind}",
+            code=CODES[kind],
+            kind=kind,  # type: ignore[arg-type]
+            statement=statement(op, kind, False),
+            verdict="unproved",
+            hypotheses=[],
+            cases=[
+                CaseClaim(
+                    signature=str(case.signature),
+                    statics={k: str(v) for k, v in case.statics.items()},
+                    scope="",
+                    verdict="unproved",
+                    reason=reason,
+                )
+                for case in op.cases
+            ],
+        )
+        for kind in op.kinds
+    ]
+    return sealed(
+        Certificate(
+            format=FORMAT,
+            op=op.name,
+            signature=[str(case) for case in op.cases],
+            params={name: condition or "" for name, condition in op.params.items()},
+            domain=list(op.domain),
+            verdict="unproved",
+            claims=claims,
+            conventions=[],
+            source="",
+            digest="",
+            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
+        )
     )

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certgrad.jaxpr.same_program import same_program
+from certgrad.jaxpr.programs import same_program
 
 
 def traced(function):

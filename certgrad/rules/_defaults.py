@@ -1,0 +1,165 @@
+"""Arguments of which the author says nothing: they stand at their defaults, or are tried at each of their values.
+
+JAX hands a custom function every argument, also those that a call leaves out, as in `jax.custom_jvp(jnp.round)`. In a
+call, `jax.grad` and `jax.vmap` an integer stays what it is; where the call is traced, as under `jax.jit`, it becomes a
+tracer, and code that asks for its value fails. What runs elsewhere is the custom function of the arrays alone, with the
+defaults as they stand: that one is looked at, and what is left out is said.
+
+A rule that is right at the defaults can be wrong, or fail, at `keepdims=True`. Booleans, `Literal`s and enums are tried
+at each of their values: what is proved there is part of the claim, and where nothing comes of it the report says so.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+from functools import wraps
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import jax
+import numpy as np
+
+from certgrad import rules
+from certgrad.jaxpr.closures import kind_of_rule
+from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate
+from certgrad.obligations.generality.traces import Traces
+
+from ._layers import parameters_of
+from ._parameters import POSITIONAL
+from ._report import Report
+from ._statics import text_of
+from ._user_rule import UserRule
+
+LEFT_OUT = "calls under jax.jit: JAX traces {} there, of which the default stands, and the function fails"
+
+
+def standing(rule: UserRule) -> Callable | None:
+    """The function with the defaults that a call leaves out as they stand; None where it traces as it is, or where
+    something other than integers, booleans and None would have to stand.
+    """
+    custom, names = rule.custom, of_defaults(rule)
+    known = type(custom) in (jax.custom_jvp, jax.custom_vjp) and rule.function is custom and not rule.sees_zeros
+    alone = known and all(p.kind in POSITIONAL for p in rule.parameters.all.values()) and not rule.parameters.rest
+    if not alone or rule.parameters.fixed or not names or rules.traces(Traces(rule)):
+        return None
+    if not all(isinstance(rule.unsaid[n], int | None) for n in names):
+        return None
+    of = inspect.Signature([*parameters_of(custom, rule.plain).values()])
+
+    @wraps(custom)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        bound = of.bind(*args, **kwargs)
+        bound.apply_defaults()
+        values = list(bound.args)
+        places = [k for k, n in enumerate(bound.arguments) if n not in names]
+        return _of_arrays(custom, values, places)(*(values[k] for k in places))
+
+    return called
+
+
+def of_defaults(rule: UserRule) -> list[str]:
+    """The arguments that the rule takes as arrays, and of which nothing but the default is said."""
+    return [n for n in rule.unsaid if n in rule.dynamic]
+
+
+def _of_arrays(custom: Any, values: Sequence[Any], places: Sequence[int]) -> Any:
+    """The custom function of the arguments at these places, with the others as they are, and its rule."""
+
+    def full(arrays: Sequence[Any], others: Sequence[Any] = values) -> list[Any]:
+        found = list(others)
+        for k, x in zip(places, arrays, strict=True):
+            found[k] = x
+        return found
+
+    def fun(*arrays: Any) -> Any:
+        return custom.fun(*full(arrays))
+
+    if kind_of_rule(custom) == "jax.custom_jvp":
+        # The tangent of an integer is an array of float0, and that of None is None.
+        none = [None if v is None else np.zeros((), jax.dtypes.float0) for v in values]
+        found: Any = jax.custom_jvp(fun)
+        found.defjvp(lambda primals, tangents: custom.jvp(tuple(full(primals)), tuple(full(tangents, none))))
+        return found
+
+    def bwd(residuals: Any, seed: Any) -> tuple[Any, ...]:
+        cotangents = tuple(custom.bwd(residuals, seed))
+        if len(cotangents) != len(values) or any(c is not None for k, c in enumerate(cotangents) if k not in places):
+            raise TypeError("the rule returns no None for an argument that is no array of floats")
+        return tuple(cotangents[k] for k in places)
+
+    found = jax.custom_vjp(fun)
+    found.defvjp(lambda *arrays: custom.fwd(*full(arrays)), bwd)
+    return found
+
+
+MOST = 8
+"""So many values beside the defaults are looked at."""
+
+
+def choices(rule: UserRule) -> list[tuple[str, Any]]:
+    """The other values of arguments that have their default, by what annotations and defaults say."""
+    try:
+        annotations = {n: p.annotation for n, p in inspect.signature(rule.plain, eval_str=True).parameters.items()}
+    except Exception:  # an annotation that is a text can be any code
+        annotations = {}
+    found = []
+    for name, default in rule.unsaid.items():
+        values = [*_of_annotation(annotations.get(name)), *_of_default(default)]
+        others = [v for v in values if type(v) is not type(default) or v != default]
+        unique = [v for k, v in enumerate(others) if not any(type(u) is type(v) and u == v for u in others[:k])]
+        found += [(name, v) for v in unique]
+    return found[:MOST]
+
+
+def _of_annotation(annotation: Any) -> Iterator[Any]:
+    origin = get_origin(annotation)
+    if origin is Literal:
+        yield from get_args(annotation)
+    elif origin in (Union, UnionType):
+        parts = [list(_of_annotation(part)) for part in get_args(annotation)]
+        if all(parts):  # of `None | int` nobody can list the values
+            yield from (value for part in parts for value in part)
+    elif annotation is bool:
+        yield from (False, True)
+    elif annotation is NoneType:
+        yield None
+    elif isinstance(annotation, type) and issubclass(annotation, Enum):
+        yield from annotation
+
+
+def _of_default(default: Any) -> Sequence[Any]:
+    if type(default) is bool:
+        return (not default,)
+    return list(type(default)) if isinstance(default, Enum) else ()
+
+
+def at_choices(report: Report, rule: UserRule, checked: Callable[[Mapping[str, Any]], Report | str | None]) -> Report:
+    """The report with what comes of the other values of its static arguments, one argument at a time.
+
+    Args:
+        report: what came of the rule at the defaults; proved.
+        rule: that rule.
+        checked: the report at a value, or why there is none; None where the function does not run.
+    """
+    certificates: list[Certificate] = [report.certificate]
+    left: list[str] = []
+    for name, value in choices(rule):
+        found = checked({name: value})
+        at = f"{name} = {text_of(value)}"
+        if found is None:
+            continue
+        if isinstance(found, str):
+            left.append(f"{at}: {found}")
+        elif found.verdict == "refuted":
+            return found
+        elif found.verdict in (*PROOFS, AT_SIZES):
+            certificates.append(found.certificate)
+        else:
+            left.append(f"{at}: {found.verdict}: {found.reason}")
+    same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
+    if len(same) > 1:
+        report = replace(report, certificate=rules.merged(same))
+    return replace(report, left_out=(*report.left_out, *left))
