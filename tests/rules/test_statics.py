@@ -462,7 +462,7 @@ class Mode(enum.Enum):
         (jnp.float32, "jax.numpy.float32"),
         (SimpleNamespace(a=1), "given_mode"),
     ],
-    ids=str,
+    ids=["a member of an enum", "inside containers", "a function", "a class", "what no text gives"],
 )
 def test_a_reproduction_writes_static_values_as_python_reads_them(value, text):
     @partial(jax.custom_vjp, nondiff_argnums=(1,))
