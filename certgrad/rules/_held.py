@@ -16,8 +16,8 @@ from types import FunctionType, MappingProxyType, MethodType, ModuleType, Simple
 from typing import Any
 
 from certgrad._subject import is_op
-from certgrad.jaxpr.closures import kind_of_rule
-from certgrad.obligations.generality.reach import LIBRARIES, each_once
+from certgrad.jaxpr.closures import closed_over, kind_of_rule
+from certgrad.obligations.generality.reach import LIBRARIES, attributes_of, each_once
 
 from ._layers import parts_of_rule
 
@@ -82,9 +82,7 @@ def _parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
     kind = type(value)
     if kind is not SimpleNamespace and str(kind.__module__).partition(".")[0] in _CLOSED:
         return []
-    slots = [n for one in kind.__mro__ for n in _texts(vars(one).get("__slots__", ())) if hasattr(value, n)]
-    own = {**getattr(value, "__dict__", {}), **{n: getattr(value, n) for n in slots if n != "__dict__"}}
-    return [(f".{name}", one) for name, one in own.items()]
+    return [(f".{name}", one) for name, one in attributes_of(value).items()]
 
 
 def _function_of(member: Any) -> Any:
@@ -110,12 +108,7 @@ def _entries(value: Any) -> Iterable[tuple[str, Any]]:
 def _of_function(function: Any) -> list[tuple[str, Any]]:
     """What a function closes over, its defaults and its attributes, what it wraps among them."""
     code = function.__code__
-    found: list[tuple[str, Any]] = []
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            found.append((f".<closure>.{name}", cell.cell_contents))
-        except ValueError:  # its variable is not assigned
-            continue
+    found = [(f".<closure>.{name}", value) for name, value in closed_over(function)]
     defaults = function.__defaults__ or ()
     with_default = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
     given = [*zip(with_default, defaults, strict=True), *(function.__kwdefaults__ or {}).items()]
@@ -127,7 +120,3 @@ def _text(key: Any) -> str:
     """A key, the same in every process: a function or a class by its name, other objects without their addresses."""
     name = getattr(key, "__qualname__", None)
     return name if isinstance(name, str) else re.sub(r" at 0x[0-9a-fA-F]+", "", repr(key))
-
-
-def _texts(slots: Any) -> Iterable[str]:
-    return (slots,) if isinstance(slots, str) else slots
