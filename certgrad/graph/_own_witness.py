@@ -100,7 +100,7 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
             except (BallError, CertgradError):
                 continue
             if found is not None:
-                return OwnWitness(kind, as_data(found, instance), where)
+                return OwnWitness(kind, as_data(found, instance.keywords(found.dims.sizes)), where)
     return None
 
 

@@ -86,7 +86,7 @@ def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, nam
     given["at_least"] = ROUNDING[operation.equation.wide]
     try:
         found = find_witness(kind, here.at, here.inputs, **given, precision=256, loose=True)
-        return as_data(found, _NoStatics()) if found is not None else None  # type: ignore[arg-type]
+        return as_data(found, {}) if found is not None else None
     except (BallError, TypeError, ValueError, KeyError):
         return None
 
@@ -139,13 +139,6 @@ class _AtNumbers:
         """Whether the point is in the operation's domain."""
         signed = zip(self.operation.names, self.operation.signs, strict=False)
         return inside(self.operation.domain, values) and all(_within(values[n], s) for n, s in signed)
-
-
-class _NoStatics:
-    """A node's parameters are part of its equation: it has no structural arguments to show."""
-
-    def keywords(self, sizes: Mapping[str, int]) -> dict[str, Any]:
-        return {}
 
 
 def _within(value: Any, signs: int) -> bool:

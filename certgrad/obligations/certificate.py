@@ -15,7 +15,7 @@ from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.hypotheses.tree import Statement, encode
 
 FORMAT = 4
-KERNEL = "26"
+KERNEL = "27"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
 VerdictName = Literal[
@@ -103,6 +103,9 @@ class CaseClaim(Struct, frozen=True):
     reason: str = ""
     residual: str = ""
     witness: Witness | None = None
+    needless: list[Hypothesis] | UnsetType = UNSET
+    """What the rule alone needs: the witness lies outside of it, where the function has a derivative. Inside of it, and
+    under the hypotheses, the claim is proved."""
 
 
 class Claim(Struct, frozen=True):

@@ -164,7 +164,8 @@ def witness_rows(witness: Witness) -> list[tuple[str, str]]:
     lines += [f"{name} = {array(value)}" for name, value in values]
     rows = [("witness" if position == 0 else "", line) for position, line in enumerate(lines)]
     rows += [("at", witness.where), ("left side", ball(witness.lhs)), ("right side", ball(witness.rhs))]
-    return [*rows, ("gap", f"{witness.relative_gap} (relative)")]
+    gap = f"{witness.relative_gap} (relative)" if witness.relative_gap else "one side is no number"
+    return [*rows, ("gap", gap)]
 
 
 def array(value: list | str) -> str:

@@ -19,9 +19,10 @@ import msgspec
 
 from certgrad._subject import Rules
 from certgrad.errors import CertgradError
+from certgrad.hypotheses.parse import as_written
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.witnesses import search
-from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Witness
+from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Hypothesis, Witness
 from certgrad.obligations.certificate import worst as worst_of
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules
@@ -89,7 +90,9 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
         cause, missing = Cause(_shape_cause(worst.reason)), NOTHING
         if worst.verdict == "refuted":
             k = cases.index(worst) % len(one.cases)
-            if not cause.text:
+            if worst.needless:
+                cause = _right_where(one, worst.needless)
+            elif not cause.text:
                 at_case = _at_the_case(name, one, rule, k, worst, made)
                 twin = _twin(at_case[0], partial(made, name))
                 cause = likely_cause(*at_case, until, worst.witness, twin) or cause
@@ -171,6 +174,13 @@ class Cause:
     domain: tuple[str, ...] = ()
     mended: UserRule | None = None
     """The rule but for the mistake, which is proved."""
+
+
+def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
+    """The points where the rule is wrong, as the audit has shown: those outside of what the rule alone needs."""
+    domain = tuple(text for h in needed if (text := as_written(h.tree, tuple(one.arg_names))))
+    text = f"right where {' and '.join(h.text for h in needed)}"
+    return Cause(text, domain if len(domain) == len(needed) else ())
 
 
 def likely_cause(

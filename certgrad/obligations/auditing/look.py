@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 import msgspec
 
 from certgrad.obligations import verify
-from certgrad.obligations.certificate import HOLDS, CaseClaim, Certificate, Claim, sealed, worst
+from certgrad.obligations.certificate import (
+    HOLDS,
+    CaseClaim,
+    Certificate,
+    Claim,
+    VerdictName,
+    each_once,
+    sealed,
+    worst,
+)
 from certgrad.obligations.generality.traces import Trace, Traces
+
+from .witnesses import as_data
 
 PLACES = 2
 """At how many shapes that were traced for the proof a case is looked at: a small one and a larger one."""
@@ -56,15 +68,49 @@ def _evaluated(trace: Trace) -> verify.Programs:
 
 def _with_defect(certificate: Certificate, index: int, kind: str, what: str) -> Certificate:
     reason = f"defect: this was proved, and does not hold {what}. Please report it: certgrad is wrong here"
+    return _with(certificate, index, kind, verdict="unproved", reason=reason)
+
+
+def _with(certificate: Certificate, index: int, kind: str, verdict: VerdictName, **fields: Any) -> Certificate:
+    """The certificate with another verdict of one claim of a case."""
     change = msgspec.structs.replace
 
     def case(k: int, one: CaseClaim) -> CaseClaim:
-        return change(one, verdict="unproved", reason=reason) if k == index else one
+        return change(one, verdict=verdict, **fields) if k == index else one
 
     def claim(one: Claim) -> Claim:
         if one.kind != kind:
             return one
-        return change(one, verdict="unproved", cases=[case(k, c) for k, c in enumerate(one.cases)])
+        cases = [case(k, c) for k, c in enumerate(one.cases)]
+        return change(one, verdict=verdict, cases=cases, hypotheses=each_once(h for c in cases for h in c.hypotheses))
 
     claims = [claim(c) for c in certificate.claims]
     return sealed(change(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
+
+
+def wrong_where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
+    """The certificate, unless a hypothesis excludes a point at which the forward has a derivative, and the rule another
+    value or none: there it is refuted."""
+    if certificate.verdict not in HOLDS:
+        return certificate
+    for index in range(len(traces.op.cases)):
+        found = verify.excluded_look(traces.op, certificate, index, places(traces, index))
+        if found is not None:
+            return _refuted(traces, certificate, index, found)
+    return certificate
+
+
+def _refuted(traces: Traces, certificate: Certificate, index: int, found: verify.Excluded) -> Certificate:
+    rule = "is undefined" if found.witness.undefined else "returns another value"
+    needed = found.hypothesis.text
+    reason = f"the rule alone needs {needed}: at the witness the function has a derivative, and the rule {rule}"
+    case = traces.op.cases[index]
+    witness = as_data(found.witness, case.keywords(found.shape.ranks, found.shape.sizes))
+    before = next(claim for claim in certificate.claims if claim.kind == found.kind).cases[index]
+    fields: dict[str, Any] = {
+        "reason": reason,
+        "witness": witness,
+        "hypotheses": [h for h in before.hypotheses if h.tree != found.hypothesis.tree],
+        "needless": [found.hypothesis],
+    }
+    return _with(certificate, index, found.kind, verdict="refuted", **fields)

@@ -91,7 +91,7 @@ def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, 
         found = witness_at(kind, programs, point, ROUNDING)
     except (BallError, ArithmeticError):
         return None
-    return as_data(found, instance) if found is not None and not found.undefined else None
+    return as_data(found, instance.keywords(found.dims.sizes)) if found is not None and not found.undefined else None
 
 
 def _sides(programs: Programs, kind: str, point: Point) -> tuple[float, float, float] | None:

@@ -91,7 +91,7 @@ def search(
         )
     except BallError:
         return None
-    return as_data(found, instance) if found is not None else None
+    return as_data(found, instance.keywords(found.dims.sizes)) if found is not None else None
 
 
 def _read_in_part(op: Subject) -> bool:
@@ -310,12 +310,12 @@ def _inside(listed: Listed, op: Subject, instance: Instance, values: Mapping[str
         return False
 
 
-def as_data(w: WitnessPoint, instance: Instance) -> Witness:
+def as_data(w: WitnessPoint, statics: Mapping[str, Any]) -> Witness:
+    """A witness as a certificate holds it; `statics` are the structural arguments at its sizes."""
     lhs, rhs = w.texts()
-    dims: dict[str, int] = dict(w.dims.sizes)
     return Witness(
-        dims=dims,
-        statics={k: str(v) for k, v in instance.keywords(dims).items()},
+        dims=dict(w.dims.sizes),
+        statics={k: str(v) for k, v in statics.items()},
         inputs={k: _texts(v) for k, v in w.inputs.items()},
         tangents={k: _texts(v) for k, v in w.tangents.items()},
         seeds={k: _texts(v) for k, v in w.seeds.items()},

@@ -32,11 +32,20 @@ _NEAR_PRECISION = 4096
 
 
 class Disagreement(Exception):
-    """The claim fails at the point. The message says how; `gap` is by how much, relative to the larger side."""
+    """The claim fails at the point. The message says how; `gap` is by how much, relative to the larger side.
 
-    def __init__(self, message: str, gap: float = math.inf) -> None:
+    `sides` are the two numbers, at `where`, if there are two.
+    """
+
+    def __init__(
+        self, message: str, gap: float = math.inf, sides: tuple[Real, Real] | None = None, where: str = ""
+    ) -> None:
         super().__init__(message)
-        self.gap = gap
+        self.gap, self.sides, self.where = gap, sides, where
+
+
+class NoDerivative(Disagreement):
+    """The forward has no derivative at the point, or no value."""
 
 
 class Unbounded(Undecided):
@@ -120,12 +129,12 @@ def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
     """The derivative of one entry of an output along the tangent, and whether it is a limit at a seam.
 
     Raises:
-        Disagreement: the forward is not defined there, or has no derivative.
+        NoDerivative: the forward is not defined there, or has no derivative.
     """
     try:
         forward = at.forward
     except NotDifferentiable as error:
-        raise Disagreement(str(error)) from None
+        raise NoDerivative(str(error)) from None
     where = named_place(k, place)
     value: Any = forward.values[k][place]
     slope: Any = forward.tangents[k][place]
@@ -134,13 +143,13 @@ def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
     if slope is UNKNOWN and at.precision == PRECISION:
         raise Undecided(where)
     if not s.finite(value):
-        raise Disagreement(f"the forward is not defined at {where}")
+        raise NoDerivative(f"the forward is not defined at {where}")
     if slope is KINK or slope is UNKNOWN:  # more bits did not tell a tie from a near tie: look beside it
         return _two_sided(at, k, place), True
     if slope is None:
         return ZERO, False
     if not s.finite(slope):
-        raise Disagreement(f"the forward has no derivative at {where}")
+        raise NoDerivative(f"the forward has no derivative at {where}")
     return slope, False
 
 
@@ -155,12 +164,12 @@ def _two_sided(at: At, k: int, place: tuple[int, ...]) -> Real:
         if slope is UNKNOWN and s.finite(value):
             raise Tied(where)
         if slope is KINK or not s.finite(slope) or not s.finite(near.values[k][place]):
-            raise Disagreement(f"the forward has no derivative at {where}")
+            raise NoDerivative(f"the forward has no derivative at {where}")
         if not _close(near.values[k][place], value):
-            raise Disagreement(f"the forward jumps at {where}")
+            raise NoDerivative(f"the forward jumps at {where}")
         sides.append(slope)
     if not _close(*sides):
-        raise Disagreement(f"the forward has a kink at {where}: {_text(sides[1])} and {_text(sides[0])} on its sides")
+        raise NoDerivative(f"the forward has a kink at {where}: {_text(sides[1])} and {_text(sides[0])} on its sides")
     return sides[0]
 
 
@@ -225,12 +234,14 @@ def equal(left: Real, right: Real, what: str, loose: bool = False) -> None:
     if left is UNKNOWN or right is UNKNOWN:
         raise Unbounded(what)
     if not s.finite(left) or not s.finite(right):
-        raise Disagreement(f"{what}: {_text(left)} and {_text(right)}")
+        raise Disagreement(f"{what}: {_text(left)} and {_text(right)}", sides=(left, right), where=what)
     if (loose or s.overlap(left, right)) and _close(left, right):
         return
     if (loose and _within(left, right) is None) or s.overlap(left, right):
         raise Undecided(what)
-    raise Disagreement(f"{what} differ: {_text(left)} and {_text(right)}", _relative_gap(left, right))
+    raise Disagreement(
+        f"{what} differ: {_text(left)} and {_text(right)}", _relative_gap(left, right), (left, right), what
+    )
 
 
 def _relative_gap(left: Real, right: Real) -> float:

@@ -114,7 +114,7 @@ class Case(Asked):
         )
         constraints = [question(parse(text, tuple(op.params))) for text in op.params.values() if text]
         hypotheses: dict[str, list[Condition]] = {
-            claim.kind: [self._condition(h) for h in claim.cases[index].hypotheses] for claim in certificate.claims
+            claim.kind: [self.condition(h) for h in claim.cases[index].hypotheses] for claim in certificate.claims
         }
         super().__init__(op.name, names, kinds, hypotheses, constraints, numbers)
         self.digest = certificate.traced[index].digest
@@ -131,7 +131,7 @@ class Case(Asked):
             for name, spec in zip(self.op.arg_names, self.case.signature.inputs, strict=True)
         }
 
-    def _condition(self, hypothesis: Hypothesis) -> Condition:
+    def condition(self, hypothesis: Hypothesis) -> Condition:
         tree: Statement = hypothesis.tree
         if self.op.is_composed and isinstance(tree, OffBoundaries):
             return OffBoundaries("")  # whichever part asks it
@@ -209,7 +209,7 @@ class AtShape:
         arrays = dict(zip(self.asked.names, inputs, strict=True))
         try:
             return all(
-                self._off_boundaries(inputs) if isinstance(f, OffBoundaries) else self._one(f, arrays)
+                self._off_boundaries(inputs) if isinstance(f, OffBoundaries) else self.one(f, arrays)
                 for f in (*self.asked.constraints, *formulas)
             )
         except Undecided:
@@ -224,7 +224,7 @@ class AtShape:
             evaluate(self.programs.forward, inputs)
         return all(s.compare(distance, s.ZERO) for distance in seen)
 
-    def _one(self, asked: Question, arrays: Mapping[str, Array]) -> bool:
+    def one(self, asked: Question, arrays: Mapping[str, Array]) -> bool:
         if asked.whole or not asked.names:
             return asked.holds(arrays, self.shape.collapsed)
         if self.asked.broadcast:
