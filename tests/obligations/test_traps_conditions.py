@@ -28,7 +28,7 @@ DIVISIONS = [
         "x/x is not 1 at 0: times 0 does not drop the condition",
         on_identity(lambda x: where(x == 0, 0.0, 1.0) + 0 / where(x == 0, 1.0, x)),
         at=(0.0,),
-        right=on_identity(lambda x: x / x),
+        right=on_identity(lambda x: x / x, domain=("x != 0",)),
         hypotheses={"x ≠ 0"},
         fine=(2.0,),
     ),
@@ -113,7 +113,7 @@ GUARDS = [
             lambda x, g: where(x > 0, 1.0, 0.0) * g / (2 * jnp.sqrt(x)),
         ),
         at=(-1.0,),
-        under={"x > 0"},
+        needs={"x > 0"},
         right=declare(
             "*s -> *s",
             lambda x: where(x > 0, jnp.sqrt(where(x > 0, x, 1.0)), 0.0),
@@ -130,7 +130,7 @@ GUARDS = [
             domain="x >= 0",
         ),
         at=(0.0,),
-        under={"x ≠ 0"},
+        needs={"x ≠ 0"},
     ),
     Trap(
         "multiplying by a mask does not guard a logarithm",
@@ -140,7 +140,7 @@ GUARDS = [
             lambda x, g: jnp.log(x) * 0.0 + where(x > 0, g / where(x > 0, x, 1.0), 0.0),
         ),
         at=(-1.0,),
-        under={"x > 0"},
+        needs={"x > 0"},
         right=declare(
             "*s -> *s",
             lambda x: where(x > 0, jnp.log(where(x > 0, x, 1.0)), 0.0),

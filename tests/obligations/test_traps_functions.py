@@ -25,7 +25,7 @@ def of_two(forward, slopes, **options):
     return declare("*s, *s -> *s", forward, jvp, vjp, **options)
 
 
-def with_forward(forward, right, wrong):
+def with_forward(forward, right, wrong, domain=()):
     """A rule whose own primal output is `wrong`, and one whose is `right`; both with JAX's derivative."""
 
     def rule(primal):
@@ -35,13 +35,14 @@ def with_forward(forward, right, wrong):
             lambda res, dx: jax.jvp(forward, (res,), (dx,))[1],
             lambda res, g: jax.vjp(forward, res)[1](g)[0],
             fwd=lambda x: (primal(x), x),
+            domain=domain,
         )
 
     return rule(right), rule(wrong)
 
 
-def primal_trap(name, forward, right, wrong, at, hypotheses=(), **options):
-    good, bad = with_forward(forward, right, wrong)
+def primal_trap(name, forward, right, wrong, at, hypotheses=(), domain=(), **options):
+    good, bad = with_forward(forward, right, wrong, domain)
     return Trap(name, bad, at=at, right=good, hypotheses=set(hypotheses), **options)
 
 
@@ -68,7 +69,7 @@ ROOTS_AND_LOGARITHMS = [
         at=(-1.0,),
         hypotheses={"x ≠ 0"},
         fine=(2.0,),
-        under={"x > 0"},
+        needs={"x > 0"},
     ),
     primal_trap(
         "sqrt(x) sqrt(x) is x for x ≥ 0 only",
@@ -76,7 +77,7 @@ ROOTS_AND_LOGARITHMS = [
         lambda x: x,
         lambda x: jnp.sqrt(x) * jnp.sqrt(x),
         at=(-1.0,),
-        under={"x ≥ 0"},
+        needs={"x ≥ 0"},
     ),
     primal_trap(
         "(x²)^(1/4) is |x|^(1/2)",
@@ -93,13 +94,13 @@ ROOTS_AND_LOGARITHMS = [
         lambda x: x,
         lambda x: jnp.exp(jnp.log(x)),
         at=(-1.0,),
-        under={"x > 0"},
+        needs={"x > 0"},
     ),
     Trap(
         "cbrt(x³) is x, also for x < 0",
         by(lambda x: jnp.cbrt(x * x * x), lambda x: jnp.sign(x)),
         at=(-1.0,),
-        right=by(lambda x: jnp.cbrt(x * x * x), lambda x: x * x / jnp.cbrt(x * x * x) ** 2),
+        right=by(lambda x: jnp.cbrt(x * x * x), lambda x: x * x / jnp.cbrt(x * x * x) ** 2, domain=("x != 0",)),
         hypotheses={"x ≠ 0"},
     ),
     primal_trap(
@@ -110,7 +111,7 @@ ROOTS_AND_LOGARITHMS = [
         at=(-1.0,),
         fine=(-1.0,),
         hypotheses={"x^2 > x", "x ≠ 0", "x ≠ 1"},
-        under={"x > 1"},
+        needs={"x > 1"},
     ),
     primal_trap(
         "sqrt(1/x²) is 1/|x|",
@@ -127,6 +128,7 @@ ROOTS_AND_LOGARITHMS = [
         lambda x: x**3,
         at=(-1.0,),
         hypotheses={"x ≠ 0"},
+        domain=("x != 0",),
     ),
     primal_trap(
         "tanh by exponentials",
@@ -166,7 +168,12 @@ POWERS = [
         by(lambda x, *, a: (x * x) ** a, lambda x, *, a: 2 * a * x ** (2 * a - 1), params={"a": None}),
         at=(-2.0,),
         numbers={"a": 0.7},
-        right=by(lambda x, *, a: (x * x) ** a, lambda x, *, a: 2 * a * (x * x) ** a / x, params={"a": None}),
+        right=by(
+            lambda x, *, a: (x * x) ** a,
+            lambda x, *, a: 2 * a * (x * x) ** a / x,
+            params={"a": None},
+            domain=("x != 0",),
+        ),
         hypotheses={"x ≠ 0"},
     ),
     Trap(

@@ -12,6 +12,7 @@ from tests.obligations.traps import Trap, check, declare, error, hypotheses
 V = np.array([0.5, 2.0, -1.5, 3.0])
 ZEROS = np.array([0.5, 0.0, -1.5, 3.0])
 M = np.array([[0.5, 2.0, -1.0], [3.0, 0.0, 2.5], [1.5, -2.0, 4.0]])
+NONZERO = ("x != 0",)
 APART = {"x ≠ 0"}
 
 
@@ -41,13 +42,14 @@ def masked(x, at_own=1.0):
     return jnp.prod(jnp.where(jnp.eye(x.shape[0], dtype=bool), at_own, x[None, :]), axis=-1)
 
 
-def product(derivative, adjoint=None, forward=jnp.prod):
+def product(derivative, adjoint=None, forward=jnp.prod, **options):
     """prod of a vector, with the products of the other entries by two functions."""
     return declare(
         "n -> ",
         lambda x: forward(x),
         lambda x, dx: jnp.sum(dx * derivative(x)),
         lambda x, seed: seed * (adjoint or derivative)(x),
+        **options,
     )
 
 
@@ -65,9 +67,9 @@ PRODUCTS = [
     Trap("nothing at zeros", product(masked, lambda x: jnp.where(
         x == 0, 0.0, jnp.prod(x) / jnp.where(x == 0, 1.0, x))), at=(ZEROS,), right=product(
         masked, lambda x: jnp.where(x == 0, masked(x), jnp.prod(x) / jnp.where(x == 0, 1.0, x)))),
-    Trap("division", product(masked, lambda x: jnp.prod(x) / x), at=(ZEROS,), under=APART),
+    Trap("division", product(masked, lambda x: jnp.prod(x) / x), at=(ZEROS,), needs=APART),
     Trap("division twice", product(masked, lambda x: jnp.prod(x) / x**2), at=(V,), right=product(
-        lambda x: jnp.prod(x) / x), hypotheses=APART),
+        lambda x: jnp.prod(x) / x, domain=NONZERO), hypotheses=APART),
     Trap("a factor 2 once", product(
         lambda x: 2 * masked(2 * x), lambda x: masked(2 * x), lambda x: jnp.prod(2 * x)), at=(V,), right=product(
         lambda x: 2 * masked(2 * x), lambda x: 2.0 ** x.shape[0] * masked(x), lambda x: jnp.prod(2 * x))),
@@ -144,8 +146,8 @@ def carried_back(x, seed, start=before):
     return lax.scan(step, jnp.zeros(()), (x, seed, start(x)), reverse=True)[1]
 
 
-def so_far(derivative, adjoint, forward=jnp.cumprod):
-    return declare("n -> n", lambda x: forward(x), lambda x, dx: derivative(x, dx), adjoint)
+def so_far(derivative, adjoint, forward=jnp.cumprod, **options):
+    return declare("n -> n", lambda x: forward(x), lambda x, dx: derivative(x, dx), adjoint, **options)
 
 
 def by_division(x, seed, reverse=True):
@@ -175,10 +177,11 @@ CUMULATIVE = [
     Trap("all entries of the table", so_far(by_table, lambda x, s: s @ jnp.cumprod(
         jnp.where(jnp.eye(x.shape[0], dtype=bool), 1.0, x[None, :]), axis=1).T), at=(V,)),
     Trap("summed forwards", so_far(by_table, lambda x, s: by_division(x, s, reverse=False)), at=(V,),
-         right=so_far(by_table, by_division), hypotheses=APART),
-    Trap("division", so_far(by_table, by_division), at=(ZEROS,), under=APART),
+         right=so_far(by_table, by_division, domain=NONZERO), hypotheses=APART),
+    Trap("division", so_far(by_table, by_division), at=(ZEROS,), needs=APART),
     Trap("a tangent without its factor", so_far(lambda x, dx: jnp.cumprod(x) * jnp.cumsum(dx), back_by_table),
-         at=(V,), right=so_far(lambda x, dx: jnp.cumprod(x) * jnp.cumsum(dx / x), back_by_table), hypotheses=APART),
+         at=(V,), right=so_far(
+             lambda x, dx: jnp.cumprod(x) * jnp.cumsum(dx / x), back_by_table, domain=NONZERO), hypotheses=APART),
     Trap("the inclusive product carried", so_far(by_table, lambda x, s: carried_back(x, s, jnp.cumprod)), at=(V,),
          right=so_far(carried, carried_back)),
     Trap("not turned back", so_far(turned(by_table), lambda x, s: turned(back_by_table)(x, s)[::-1], from_each),

@@ -232,7 +232,7 @@ TWO_VARIABLES = [
         ),
         at=(0.0, 0.0),
         numbers={"w": -1.0},
-        under={"y + w·x ≠ 0 or x ≠ 0", "w·x ≠ y or x ≠ 0"},
+        needs={"y + w·x ≠ 0 or x ≠ 0", "w·x ≠ y or x ≠ 0"},
         right=of_two(lambda x, y, *, w: wedge(x, y, w=w) * x, lambda x, y, *, w: (jnp.zeros_like(x),) * 2, **w_below),
         hypotheses={"y + w·x ≠ 0 or x ≠ 0", "w·x ≠ y or x ≠ 0"},  # more than it needs
     ),
@@ -243,7 +243,7 @@ TWO_VARIABLES = [
             lambda x, y: (where(x > 0, jnp.sign(y), 0.0) + where(x / y > 0, 0.0, 1.0), jnp.zeros_like(y)),
         ),
         at=(0.0, -1.0),
-        under={"x ≠ 0", "y ≠ 0"},
+        needs={"x ≠ 0", "y ≠ 0"},
     ),
     Trap(
         "a product of two kinks that cancels each",

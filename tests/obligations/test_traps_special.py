@@ -27,8 +27,8 @@ def of_two(forward, slopes):
     return declare("*s, *s -> *s", forward, jvp, vjp)
 
 
-def with_integers(forward, slope):
-    return declare("*s, *s:int -> *s", forward, lambda x, k, g: slope(x, k) * g)
+def with_integers(forward, slope, **options):
+    return declare("*s, *s:int -> *s", forward, lambda x, k, g: slope(x, k) * g, **options)
 
 
 def density(a, x):
@@ -107,7 +107,7 @@ FUNCTIONS = [
         "a power with an integer array, one exponent off",
         with_integers(lambda x, k: x**k, lambda x, k: k * x**k),
         at=(1.5, np.array(3)),
-        right=with_integers(lambda x, k: x**k, lambda x, k: k * x ** (k - 1)),
+        right=with_integers(lambda x, k: x**k, lambda x, k: k * x ** (k - 1), domain=("x != 0",)),
         hypotheses={"x ≠ 0"},
     ),
 ]

@@ -83,7 +83,7 @@ INFINITIES = [
         "0 · ∞ in a lane",
         declare("*s -> *s", lambda x: x, lambda x, g: g * where(x > 0, 1.0, jnp.inf * 0)),
         at=(-1.0,),
-        under={"x > 0"},
+        needs={"x > 0"},
         right=declare("*s -> *s", lambda x: x, lambda x, g: where(x > 0, g, g)),
     ),
     Trap(

@@ -33,11 +33,17 @@ def hypotheses(certificate: Any) -> set[str]:
     return {h.text for claim in certificate.claims for h in claim.hypotheses}
 
 
+def needless(certificate: Any) -> set[str]:
+    """The texts of what the rule alone needs."""
+    return {h.text for claim in certificate.claims for case in claim.cases for h in case.needless or ()}
+
+
 @dataclass(frozen=True)
 class Trap:
     """A wrong rule, a point where it is wrong, and the right rule beside it.
 
-    `verdict` is what the wrong one gets; with `under`, it is proved, but under these hypotheses, which exclude `at`.
+    `verdict` is what the wrong one gets; with `under`, it is proved, but under these hypotheses, which exclude `at`,
+    where the function has no derivative. Where it has one, the rule is refuted: it alone `needs` these.
     `hypotheses` are exactly those of the right one, which is checked at `fine` (or at `at`). `seen` is False for a
     wrongness that no single point shows to finite differences.
     """
@@ -50,6 +56,7 @@ class Trap:
     hypotheses: set[str] = field(default_factory=set)
     fine: Sequence[Any] | None = None
     under: set[str] = field(default_factory=set)
+    needs: set[str] = field(default_factory=set)
     seen: bool = True
     numbers: dict[str, float] = field(default_factory=dict)
 
@@ -65,6 +72,8 @@ def check(trap: Trap) -> None:
         assert trap.under <= found, found
     else:
         refused(trap, certificate)
+        assert trap.needs <= needless(certificate) | hypotheses(certificate), needless(certificate)
+        assert bool(trap.needs) <= bool(needless(certificate)), "another refutation than that of an excluded point"
     if trap.right is None:
         return
     fine = trap.at if trap.fine is None else trap.fine

@@ -342,3 +342,13 @@ def test_of_several_static_values_the_cause_is_that_of_the_wrong_one():
     report = certgrad.check(power, "n -> n", static={"k": certgrad.each(1, 2, 3)})
     assert [c.verdict for c in report.claims[0].cases] == ["proved", "refuted", "proved"]
     assert report.cause.startswith("half the derivative")
+
+
+def test_what_the_rule_alone_needs_is_its_cause():
+    divided = jax.custom_vjp(lambda x, y: x * y)
+    divided.defvjp(lambda x, y: (x * y, (x, y)), lambda r, g: (g * (r[0] * r[1]) / r[0], g * r[0]))
+    report = certgrad.check(divided, "*s, *s -> *s")
+    assert [(a.verdict, a.cause, a.domain) for a in report.arguments] == [
+        ("refuted", "right where x ≠ 0", "x != 0"),
+        ("proved", "", ""),
+    ]

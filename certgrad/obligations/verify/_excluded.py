@@ -8,11 +8,11 @@ balls, and a value that is not the derivative refutes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import fmpq
@@ -20,7 +20,19 @@ from flint import fmpq
 from certgrad._subject import Subject
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.tree import Compare, ForAll, OffBoundaries, Statement, Where, arrays
+from certgrad.hypotheses.tree import (
+    ZERO,
+    Compare,
+    Entry,
+    Fold,
+    ForAll,
+    OffBoundaries,
+    Statement,
+    Term,
+    Truth,
+    Where,
+    arrays,
+)
 from certgrad.obligations.balls import Dims, WitnessPoint
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import SCHEDULE, seeded
@@ -28,19 +40,29 @@ from certgrad.obligations.balls._errors import BallError, Undecided
 from certgrad.obligations.balls._evaluate import PRECISION
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question
-from certgrad.obligations.certificate import Certificate, Hypothesis
+from certgrad.obligations.certificate import CaseClaim, Certificate, Hypothesis
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, NoDerivative, derivative, equal
-from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, NotCheckedError
+from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, Condition, NotCheckedError
 from certgrad.obligations.verify._points import GENERIC, Point, on_boundaries
 from certgrad.obligations.verify._programs import Programs
 from certgrad.obligations.verify._shapes import Shape
 
-DRAWS = (*[SCHEDULE.index("special")] * 6, *[SCHEDULE.index("equal")] * 2)
+if TYPE_CHECKING:
+    from certgrad.hypotheses.evaluate import Question
+
+DRAWS = (*[SCHEDULE.index("special")] * 4, SCHEDULE.index("equal"))
 """The points that are drawn at each shape: entries are often 0 or equal, as hypotheses exclude them."""
 _TRIES = 40
 """How often a point is drawn again until a hypothesis excludes it."""
+_KINKS = 3
+"""After so many points without a derivative of the forward, the next shape is looked at."""
 _NEAR_ENTRIES = 5
 """The zeros of what a hypothesis compares are met exactly at shapes with at most so many entries."""
+
+
+_SIMPLER = 24
+"""So many entries of a witness are tried as 1."""
+_ONE = fmpq(1)
 
 
 @dataclass(frozen=True)
@@ -74,106 +96,134 @@ def excluded_look(
         return None
     rng = seeded(case.digest, "excluded")
     for shape, programs in places:
-        at = AtShape(case, shape, programs)
-        for look in looks:
-            with s.precision(PRECISION), suppress(UnfitError, BallError):
-                if (found := look.at(at, rng)) is not None:
-                    return found
+        with s.precision(PRECISION), suppress(UnfitError, BallError):
+            at, kinks = AtShape(case, shape, programs), 0
+            for point in _points(at, looks, rng):
+                try:
+                    if (found := _wrong(at, looks, point, rng)) is not None:
+                        return found
+                except NoDerivative:
+                    kinks += 1
+                    if kinks == _KINKS:
+                        break
     return None
 
 
 @dataclass(frozen=True)
 class _Look:
+    """What is looked at for one claim of a case."""
+
     kind: str
-    domain: Sequence[Any]
+    domain: Sequence[Condition]
     """What holds at every point that is looked at."""
-    excluding: Sequence[tuple[Hypothesis, Any]]
+    excluding: Sequence[tuple[Hypothesis, Question]]
     """The hypotheses one of which does not hold there."""
 
-    def at(self, at: AtShape, rng: Random) -> Excluded | None:
-        """A wrong value of the rule at an excluded point of a shape."""
-        for point in self._points(at, rng):
-            with suppress(Undecided, NoDerivative):
-                if (error := self._disagreement(at, point, rng)) is not None:
-                    broken = self._broken(at, point.inputs)
-                    assert broken is not None
-                    point, error = self._simpler(at, point, error, rng)
-                    return Excluded(self.kind, broken, at.shape, self._witness(at, point, error))
-        return None
-
-    def _points(self, at: AtShape, rng: Random) -> Iterator[Point]:
-        def excluded(inputs: list[Array]) -> bool:
-            return at.holds(self.domain, inputs) and self._broken(at, inputs) is not None
-
-        for k in DRAWS:
-            point = at.space.draw(k, rng, excluded, _TRIES)
-            if point is None:
-                break
-            yield point
-        if sum(np.prod(x, dtype=int) for x in at.space.shapes) <= _NEAR_ENTRIES:
-            start = at.space.draw(GENERIC, rng, lambda inputs: at.holds(self.domain, inputs))
-            for point in on_boundaries(start, at.space, at.watched) if start is not None else ():
-                if excluded(point.inputs):
-                    yield point
-
-    def _broken(self, at: AtShape, inputs: Sequence[Array]) -> Hypothesis | None:
-        """A hypothesis that is certainly false at the point."""
+    def broken(self, at: AtShape, inputs: Sequence[Array]) -> Hypothesis | None:
+        """A hypothesis that is certainly false at the point, if the point is one to look at."""
         named = dict(zip(at.asked.names, inputs, strict=True))
         for hypothesis, asked in self.excluding:
             with suppress(Undecided):
                 if not at.one(asked, named):
-                    return hypothesis
+                    return hypothesis if at.holds(self.domain, inputs) else None
         return None
 
-    def _disagreement(self, at: AtShape, point: Point, rng: Random) -> Disagreement | None:
-        """How the claim fails at the point; None where it holds.
 
-        Raises:
-            NoDerivative: the forward has none, so that the claim says nothing.
-            Undecided: no precision tells.
-        """
-        last: Undecided | None = None
-        for bits in PRECISIONS:
-            here = At(at.programs, point, at.space.moving, bits, {})
-            with s.precision(bits):
-                try:
-                    _smooth(here, at, rng)
-                    CLAIMS[self.kind](here)
-                    return None
-                except Undecided as error:
-                    last = error
-                except NoDerivative:
-                    raise
-                except Disagreement as error:
-                    return error if error.sides is not None and error.gap > ROUNDING else None
-        assert last is not None
-        raise last
+def _points(at: AtShape, looks: Sequence[_Look], rng: Random) -> Iterator[Point]:
+    """Points that hypotheses of some claim exclude."""
 
-    def _simpler(self, at: AtShape, point: Point, error: Disagreement, rng: Random) -> tuple[Point, Disagreement]:
-        """The point with tangents and cotangents of 1, for a reader, where the claim fails with them as well."""
-        ones = [[np.full(x.shape, fmpq(1), dtype=object) for x in group] for group in (point.tangents, point.seeds)]
-        plain = Point(point.inputs, *ones)
-        with suppress(Undecided, NoDerivative):
-            other = self._disagreement(at, plain, rng)
-            return (plain, other) if other is not None else (point, error)
-        return point, error
+    def excluded(inputs: list[Array]) -> bool:
+        return any(look.broken(at, inputs) is not None for look in looks)
 
-    def _witness(self, at: AtShape, point: Point, error: Disagreement) -> WitnessPoint:
-        assert error.sides is not None
-        names, moving = at.asked.names, at.space.moving
-        return WitnessPoint(
-            kind=self.kind,
-            dims=Dims(at.shape.sizes, at.shape.groups),
-            inputs={name: x.tolist() for name, x in zip(names, point.inputs, strict=True)},
-            tangents={names[i]: x.tolist() for i, x in zip(moving, point.tangents, strict=True)},
-            seeds={str(k): x.tolist() for k, x in enumerate(point.seeds)},
-            where=error.where,
-            lhs=error.sides[0],
-            rhs=error.sides[1],
-            undefined=not all(map(s.finite, error.sides)),
-            used_stop_gradient=False,
-            relative_gap="" if error.gap == float("inf") else f"{error.gap:.3g}",
-        )
+    for k in DRAWS:
+        point = at.space.draw(k, rng, excluded, _TRIES)
+        if point is None:
+            break
+        yield point
+    if sum(np.prod(x, dtype=int) for x in at.space.shapes) <= _NEAR_ENTRIES:
+        start = at.space.draw(GENERIC, rng, lambda inputs: at.holds(looks[0].domain, inputs))
+        for point in on_boundaries(start, at.space, at.watched) if start is not None else ():
+            if excluded(point.inputs):
+                yield point
+
+
+def _wrong(at: AtShape, looks: Sequence[_Look], point: Point, rng: Random) -> Excluded | None:
+    """A claim whose hypotheses exclude the point, and which is wrong there. Raises NoDerivative, as `_errors` does."""
+    asked = [(look, broken) for look in looks if (broken := look.broken(at, point.inputs)) is not None]
+    for (look, broken), error in zip(asked, _errors(at, [look.kind for look, _ in asked], point, rng), strict=True):
+        if error is not None:
+            point, error = _simpler(at, look, point, error, rng)
+            return Excluded(look.kind, broken, at.shape, _witness(at, look.kind, point, error))
+    return None
+
+
+def _errors(at: AtShape, kinds: Sequence[str], point: Point, rng: Random) -> Iterator[Disagreement | None]:
+    """How each of these claims fails at a point, None where it holds or that is open.
+
+    Raises:
+        NoDerivative: the forward has none, so that no claim is about the point.
+    """
+    known: dict[int, At] = {}
+
+    def here(bits: int) -> At:
+        return known.setdefault(bits, At(at.programs, point, at.space.moving, bits, {}))
+
+    smooth = False
+    for kind in kinds:
+        found = None
+        for bits in PRECISIONS[:2]:
+            try:
+                with s.precision(bits):
+                    if not smooth:
+                        _smooth(here(bits), at, rng)
+                        smooth = True
+                    CLAIMS[kind](here(bits))
+                    break
+            except Undecided:
+                continue
+            except NoDerivative:
+                raise
+            except Disagreement as error:
+                found = error if error.sides is not None and error.gap > ROUNDING else None
+                break
+        yield found
+
+
+def _simpler(at: AtShape, look: _Look, point: Point, error: Disagreement, rng: Random) -> tuple[Point, Disagreement]:
+    """The point for a reader: tangents, cotangents and entries of 1, as far as the claim fails with them as well."""
+
+    def fails(other: Point) -> Disagreement | None:
+        with suppress(NoDerivative):
+            if look.broken(at, other.inputs) is not None:
+                return next(_errors(at, [look.kind], other, rng))
+        return None
+
+    ones = [[np.full(x.shape, _ONE, dtype=object) for x in group] for group in (point.tangents, point.seeds)]
+    if (plain := fails(other := Point(point.inputs, *ones))) is not None:
+        point, error = other, plain
+    entries = [(k, place) for k in at.space.moving for place in np.ndindex(point.inputs[k].shape)]
+    for k, place in entries[:_SIMPLER]:
+        if point.inputs[k][place] not in (0, 1) and (plain := fails(other := point.moved(k, place, _ONE))) is not None:
+            point, error = other, plain
+    return point, error
+
+
+def _witness(at: AtShape, kind: str, point: Point, error: Disagreement) -> WitnessPoint:
+    assert error.sides is not None
+    names, moving = at.asked.names, at.space.moving
+    return WitnessPoint(
+        kind=kind,
+        dims=Dims(at.shape.sizes, at.shape.groups),
+        inputs={name: x.tolist() for name, x in zip(names, point.inputs, strict=True)},
+        tangents={names[i]: x.tolist() for i, x in zip(moving, point.tangents, strict=True)},
+        seeds={str(k): x.tolist() for k, x in enumerate(point.seeds)},
+        where=error.where,
+        lhs=error.sides[0],
+        rhs=error.sides[1],
+        undefined=not all(map(s.finite, error.sides)),
+        used_stop_gradient=False,
+        relative_gap="" if error.gap == float("inf") else f"{error.gap:.3g}",
+    )
 
 
 def _smooth(here: At, at: AtShape, rng: Random) -> None:
@@ -186,7 +236,9 @@ def _smooth(here: At, at: AtShape, rng: Random) -> None:
     slopes = [derivative(here, k, place) for k, place in places]
     if not any(seam for _, seam in slopes):
         return
-    others = [np.vectorize(lambda _: fmpq(rng.randint(-64, 64) or 1, 7), otypes=[object])(x) for x in here.point.tangents]
+    others = [
+        np.vectorize(lambda _: fmpq(rng.randint(-64, 64) or 1, 7), otypes=[object])(x) for x in here.point.tangents
+    ]
     sums = [x + y for x, y in zip(here.point.tangents, others, strict=True)]
     along, both = (
         At(here.programs, Point(here.point.inputs, dx, here.point.seeds), here.moving, here.precision, {})
@@ -200,23 +252,37 @@ def _smooth(here: At, at: AtShape, rng: Random) -> None:
             raise NoDerivative(str(error)) from None
 
 
-def _look(subject: Subject, case: Case, kind: str, claim: Any) -> _Look | None:
+def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> _Look | None:
     """What is looked at for one claim of a case; None where no hypothesis of it excludes a point of the domain."""
     declared = [question(parse(text, tuple(case.names))) for text in subject.domain]
-    moving = {name for name, dtype in zip(case.names, case.kinds, strict=True) if dtype == "float"} - set(subject.params)
-    domain, excluding = list(declared), []
+    kinds = dict(zip(case.names, case.kinds, strict=True)) | dict.fromkeys(subject.params, "number")
+    domain: list[Condition] = [*declared]
+    excluding: list[tuple[Hypothesis, Question]] = []
     for hypothesis in claim.hypotheses:
         asked = case.condition(hypothesis)
-        if isinstance(asked, OffBoundaries) or hypothesis.source == "domain" or bounds_no_gradient(hypothesis.tree, moving):
+        if (
+            isinstance(asked, OffBoundaries)
+            or hypothesis.source == "domain"
+            or bounds_no_gradient(hypothesis.tree, kinds)
+        ):
             domain.append(asked)
         else:
             excluding.append((hypothesis, asked))
     return _Look(kind, domain, excluding) if excluding else None
 
 
-def bounds_no_gradient(statement: Statement, moving: set[str]) -> bool:
-    """The statement only bounds arguments that have no gradient: `labels >= 0`, `ids < v`."""
+def bounds_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> bool:
+    """The statement only bounds arguments without a gradient: `labels >= 0`, `ids < v`, a count of booleans that is
+    not 0. `kinds` are those of the arguments by name."""
     while isinstance(statement, ForAll | Where):
         statement = statement.holds if isinstance(statement, ForAll) else statement.then
-    bound = isinstance(statement, Compare) and statement.relation not in ("!=", "=")
-    return bound and not arrays(statement) & moving
+    if not isinstance(statement, Compare) or any(kinds.get(name) == "float" for name in arrays(statement)):
+        return False
+    return statement.relation not in ("!=", "=") or (statement.right == ZERO and _counts(statement.left, kinds))
+
+
+def _counts(term: Term, kinds: Mapping[str, str]) -> bool:
+    """The term is a number of booleans that are true, so that not 0 is the half-line above it."""
+    if not isinstance(term, Fold) or term.kind != "sum":
+        return False
+    return isinstance(term.body, Truth) or (isinstance(term.body, Entry) and kinds.get(term.body.name) == "bool")

@@ -1,0 +1,130 @@
+"""Points that only the rule excludes: nan, or another value than the derivative, refutes it there."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+from certgrad.hypotheses.parse import parse
+from certgrad.obligations.verify._excluded import bounds_no_gradient
+
+
+def rule(forward, backward):
+    """A custom_vjp whose residuals are its arguments."""
+    function = jax.custom_vjp(forward)
+    function.defvjp(lambda *args: (forward(*args), args), lambda args, g: backward(g, *args))
+    return function
+
+
+def scaled(x):
+    """x·|x|, which is smooth."""
+    return x * jnp.abs(x)
+
+
+def adjugate(a):
+    return jnp.stack([jnp.stack([a[1, 1], -a[1, 0]]), jnp.stack([-a[0, 1], a[0, 0]])])
+
+
+def determinant(a):
+    return a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
+
+
+def kept(x):
+    return jnp.where(x > 0, jnp.sqrt(x), 0.0)
+
+
+CASES = {
+    "a product divided by its factor": (
+        "*s, *s -> *s", lambda x, y: x * y,
+        lambda g, x, y: (g * (x * y) / x, g * x), lambda g, x, y: (g * y, g * x), "x ≠ 0"),
+    "x·|x| divided by |x|": (
+        "*s -> *s", scaled, lambda g, x: (2 * g * x * x / jnp.abs(x),), lambda g, x: (2 * g * jnp.abs(x),), "x ≠ 0"),
+    "a square by a logarithm": (
+        "*s -> *s", lambda x: x * x,
+        lambda g, x: (2 * g * jnp.exp(2 * jnp.log(jnp.abs(x))) / x,), lambda g, x: (2 * g * x,), "x ≠ 0"),
+    "a squared norm by the unit vector": (
+        "n -> ", lambda x: jnp.sum(x * x),
+        lambda g, x: (2 * g * jnp.sum(x * x) * (x / jnp.sum(x * x)),), lambda g, x: (2 * g * x,), "(Σi x[i]^2) ≠ 0"),
+    "a determinant by the inverse": (
+        "2 2 -> ", determinant,
+        lambda g, a: (g * determinant(a) * (adjugate(a) / determinant(a)),), lambda g, a: (g * adjugate(a),), None),
+    "a square root that is not selected": (
+        "*s -> *s", kept,
+        lambda g, x: (jnp.where(x > 0, g, 0.0) * 0.5 / jnp.sqrt(x),),
+        lambda g, x: (jnp.where(x > 0, g * 0.5 / jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0),), "x > 0"),
+}  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
+
+@pytest.mark.parametrize(("signature", "forward", "wrong", "right", "needed"), CASES.values(), ids=CASES)
+def test_the_rule_is_refuted_where_it_alone_has_no_value(signature, forward, wrong, right, needed):
+    report = certgrad.check(rule(forward, wrong), signature)
+    assert report.verdict == "refuted"
+    case = next(c for claim in report.claims for c in claim.cases if c.needless)
+    assert needed is None or case.needless[0].text == needed
+    assert "the rule alone needs" in case.reason
+    assert case.witness is not None
+    assert case.witness.rhs.midpoint in ("nan", "inf", "-inf")
+    assert certgrad.check(rule(forward, right), signature).verdict in ("proved", "proved under hypotheses")
+
+
+def test_another_value_than_the_derivative_is_wrong_as_well():
+    def slope_at_zero(value):
+        return lambda g, x: (jnp.where(x == 0, value * g, 2 * g * x * x / jnp.where(x == 0, 1.0, x)),)
+
+    report = certgrad.check(rule(lambda x: x * x, slope_at_zero(1.0)), "*s -> *s")
+    assert report.verdict == "refuted"
+    assert certgrad.check(rule(lambda x: x * x, slope_at_zero(0.0)), "*s -> *s").verdict.startswith("proved")
+
+
+@pytest.mark.parametrize(
+    ("forward", "slope"),
+    [
+        (jnp.abs, jnp.sign),
+        (lambda x: jnp.maximum(x, 0.0), lambda x: jnp.where(x > 0, 1.0, 0.0)),
+        (jnp.cbrt, lambda x: 1 / (3 * jnp.cbrt(x) ** 2)),
+    ],
+)
+def test_a_kink_of_the_function_is_excluded_as_ever(forward, slope):
+    report = certgrad.check(rule(forward, lambda g, x: (g * slope(x),)), "*s -> *s")
+    assert (report.verdict, report.hypotheses) == ("proved under hypotheses", ["x ≠ 0"])
+
+
+def test_what_the_author_excludes_is_not_looked_at():
+    divided = rule(lambda x, y: x * y, lambda g, x, y: (g * (x * y) / x, g * x))
+    assert certgrad.check(divided, "*s, *s -> *s", domain="x != 0").verdict == "proved under hypotheses"
+
+
+@pytest.mark.parametrize(
+    ("statement", "bounds"),
+    [
+        ("k >= 0", True),
+        ("k < 5", True),
+        ("k != 0", False),  # a single value, at which the forward may be defined
+        ("x >= 0", False),
+        ("x != 0", False),
+        ("k < x", False),
+    ],
+)
+def test_a_bound_of_an_argument_without_a_gradient_is_no_exclusion(statement, bounds):
+    assert bounds_no_gradient(parse(statement, ("k", "x")), {"k": "int", "x": "float"}) is bounds
+
+
+def test_the_witness_of_a_limit_is_the_limit():
+    """The forward is smooth at 0 through a branch; the rule's coefficient there is 0 for 1."""
+
+    def forward(x):
+        return jnp.where(x == 0, 1.0, jnp.sin(x) / jnp.where(x == 0, 1.0, x)) * x
+
+    def backward(g, x):
+        return (jnp.where(x == 0, 0.0, g * jnp.cos(x)),)
+
+    report = certgrad.check(rule(forward, backward), " -> ")
+    assert report.verdict == "refuted"
+    witness = next(c.witness for claim in report.claims for c in claim.cases if c.needless)
+    assert [Fraction(s.midpoint).limit_denominator(10**6) for s in (witness.lhs, witness.rhs)] == [1, 0]
