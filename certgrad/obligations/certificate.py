@@ -57,6 +57,9 @@ class Hypothesis(Struct, frozen=True):
     negligible: bool
     """True where the excluded set has measure zero; False where the hypothesis fails on an open set."""
     tree: Statement
+    outside: Literal["no derivative", "right"] | UnsetType = UNSET
+    """What was seen at points where it alone fails: the function has no derivative at one, or it has one at all of them
+    and the rule gives it, so that the proof needs the hypothesis and the claim need not."""
 
 
 def each_once(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:

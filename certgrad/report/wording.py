@@ -68,7 +68,12 @@ def grounds(hypothesis: Hypothesis) -> str:
     """Where the hypothesis comes from, and how much it excludes."""
     size = "excludes a set of measure zero" if hypothesis.negligible else "excludes an open set"
     source = hypothesis.source
-    reason = _REASONS.get(source, f"{source} is differentiable only there" if source.isidentifier() else source)
+    if hypothesis.outside == "right":
+        reason = "the proof needs it: at points outside that were looked at, the function is smooth and the rule right"
+    elif source == "kink" and hypothesis.outside != "no derivative":
+        reason = "the formula of the function has a kink elsewhere"
+    else:
+        reason = _REASONS.get(source, f"{source} is differentiable only there" if source.isidentifier() else source)
     return "; ".join(note for note in (reason, size) if note)
 
 

@@ -39,7 +39,7 @@ from certgrad.signatures.cases import Case
 from .attempts import OPEN, StillOpenError, plainly_refuted
 from .cases import proved_case, proved_in
 from .claims import Record, case_claim, joined_claim
-from .look import looked_at, wrong_where_excluded
+from .look import looked_at, where_excluded
 from .measured import compared, unlike_what_runs, with_measured
 from .readings import as_stored, ordinary_runs, refused, rounded_in, unproved, why_refused, with_reason
 
@@ -74,7 +74,7 @@ def _guarded(traces: Traces) -> Certificate:
     """What is proved of the traces, if what runs is as they are."""
     if traces.op.conformance:
         traces.listening = partial(listening, traces.op)
-    certificate = wrong_where_excluded(traces, _audited(traces))
+    certificate = where_excluded(traces, _audited(traces))
     if certificate.verdict not in PROOFS:
         return certificate
     run = traces.as_run()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
 import msgspec
 
+from certgrad.hypotheses.tree import Statement
 from certgrad.obligations import verify
 from certgrad.obligations.certificate import (
     HOLDS,
     CaseClaim,
     Certificate,
     Claim,
+    Hypothesis,
     VerdictName,
     each_once,
     sealed,
@@ -88,16 +90,32 @@ def _with(certificate: Certificate, index: int, kind: str, verdict: VerdictName,
     return sealed(change(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
 
 
-def wrong_where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
-    """The certificate, unless a hypothesis excludes a point at which the forward has a derivative, and the rule another
-    value or none: there it is refuted."""
-    if certificate.verdict not in HOLDS:
+def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
+    """The certificate with what was seen outside of its hypotheses: refuted where one excludes a point at which the
+    forward has a derivative, and the rule returns another value or none."""
+    if certificate.verdict not in HOLDS or not any(claim.hypotheses for claim in certificate.claims):
         return certificate
+    kinked: set[Statement] = set()
+    smooth: set[Statement] = set()
     for index in range(len(traces.op.cases)):
-        found = verify.excluded_look(traces.op, certificate, index, places(traces, index))
-        if found is not None:
-            return _refuted(traces, certificate, index, found)
-    return certificate
+        seen = verify.excluded_look(traces.op, certificate, index, places(traces, index))
+        if seen.wrong is not None:
+            return _refuted(traces, certificate, index, seen.wrong)
+        kinked |= seen.kinked
+        smooth |= seen.smooth
+    change = msgspec.structs.replace
+
+    def told(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        return [
+            change(h, outside="no derivative" if h.tree in kinked else "right") if h.tree in kinked | smooth else h
+            for h in hypotheses
+        ]
+
+    def case(one: CaseClaim) -> CaseClaim:
+        return change(one, hypotheses=told(one.hypotheses))
+
+    claims = [change(c, hypotheses=told(c.hypotheses), cases=list(map(case, c.cases))) for c in certificate.claims]
+    return sealed(change(certificate, claims=claims))
 
 
 def _refuted(traces: Traces, certificate: Certificate, index: int, found: verify.Excluded) -> Certificate:

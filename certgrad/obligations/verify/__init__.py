@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.verify import _field
 
     from ._case import Asked
-    from ._excluded import Excluded, excluded_look
+    from ._excluded import Excluded, Outside, excluded_look
     from ._look import failing, first_shape, last_look, least_shape, ordinary_runs
     from ._programs import Programs
     from ._shapes import MAX_ENTRIES, Shape
@@ -24,6 +24,7 @@ _PUBLIC = {
     "Excluded": "_excluded",
     "excluded_look": "_excluded",
     "MAX_ENTRIES": "_shapes",
+    "Outside": "_excluded",
     "Programs": "_programs",
     "Shape": "_shapes",
     "Verification": "_verify",

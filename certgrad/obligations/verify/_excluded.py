@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -58,8 +58,6 @@ _KINKS = 3
 """After so many points without a derivative of the forward, the next shape is looked at."""
 _NEAR_ENTRIES = 5
 """The zeros of what a hypothesis compares are met exactly at shapes with at most so many entries."""
-
-
 _SIMPLER = 24
 """So many entries of a witness are tried as 1."""
 _ONE = fmpq(1)
@@ -76,10 +74,21 @@ class Excluded:
     witness: WitnessPoint
 
 
+@dataclass
+class Outside:
+    """What was seen at points that the hypotheses of a case exclude."""
+
+    wrong: Excluded | None = None
+    kinked: set[Statement] = field(default_factory=set)
+    """Hypotheses outside of which the forward has no derivative, at some point where no other one fails."""
+    smooth: set[Statement] = field(default_factory=set)
+    """Those outside of which it has one, at some such point, and the rule gives it."""
+
+
 def excluded_look(
     subject: Subject, certificate: Certificate, index: int, places: Iterable[tuple[Shape, Programs]]
-) -> Excluded | None:
-    """The first point that the hypotheses of a case exclude, where the rule is wrong all the same; None if none is met.
+) -> Outside:
+    """What is seen at points that the hypotheses of a case exclude, up to the first one at which the rule is wrong.
 
     Points outside of the declared domain are not looked at, nor those that a hypothesis excludes which bounds an
     argument without a gradient: a label is an index, whatever the forward does with another number.
@@ -87,26 +96,30 @@ def excluded_look(
     with s.precision(PRECISION):
         try:
             case = Case(subject, subject.cases[index], certificate, index)
-            looks = [
-                look for claim in certificate.claims if (look := _look(subject, case, claim.kind, claim.cases[index]))
-            ]
+            looks = [_look(subject, case, claim.kind, claim.cases[index]) for claim in certificate.claims]
         except (NotCheckedError, UnfitError, BallError):
-            return None
+            return Outside()
+    looks = [look for look in looks if look.excluding]
+    seen = Outside()
     if not looks:
-        return None
+        return seen
     rng = seeded(case.digest, "excluded")
     for shape, programs in places:
         with s.precision(PRECISION), suppress(UnfitError, BallError):
             at, kinks = AtShape(case, shape, programs), 0
             for point in _points(at, looks, rng):
+                broken = {h.tree for look in looks for h in look.broken(at, point.inputs)}
                 try:
-                    if (found := _wrong(at, looks, point, rng)) is not None:
-                        return found
+                    if (wrong := _wrong(at, looks, point, rng)) is not None:
+                        seen.wrong = wrong
+                        return seen
+                    seen.smooth |= broken if len(broken) == 1 else set()
                 except NoDerivative:
+                    seen.kinked |= broken if len(broken) == 1 else set()
                     kinks += 1
                     if kinks == _KINKS:
                         break
-    return None
+    return seen
 
 
 @dataclass(frozen=True)
@@ -119,21 +132,22 @@ class _Look:
     excluding: Sequence[tuple[Hypothesis, Question]]
     """The hypotheses one of which does not hold there."""
 
-    def broken(self, at: AtShape, inputs: Sequence[Array]) -> Hypothesis | None:
-        """A hypothesis that is certainly false at the point, if the point is one to look at."""
+    def broken(self, at: AtShape, inputs: Sequence[Array]) -> list[Hypothesis]:
+        """The hypotheses that are certainly false at the point, if the point is one to look at."""
         named = dict(zip(at.asked.names, inputs, strict=True))
+        found = []
         for hypothesis, asked in self.excluding:
             with suppress(Undecided):
                 if not at.one(asked, named):
-                    return hypothesis if at.holds(self.domain, inputs) else None
-        return None
+                    found.append(hypothesis)
+        return found if found and at.holds(self.domain, inputs) else []
 
 
 def _points(at: AtShape, looks: Sequence[_Look], rng: Random) -> Iterator[Point]:
     """Points that hypotheses of some claim exclude."""
 
     def excluded(inputs: list[Array]) -> bool:
-        return any(look.broken(at, inputs) is not None for look in looks)
+        return any(look.broken(at, inputs) for look in looks)
 
     for k in DRAWS:
         point = at.space.draw(k, rng, excluded, _TRIES)
@@ -149,7 +163,7 @@ def _points(at: AtShape, looks: Sequence[_Look], rng: Random) -> Iterator[Point]
 
 def _wrong(at: AtShape, looks: Sequence[_Look], point: Point, rng: Random) -> Excluded | None:
     """A claim whose hypotheses exclude the point, and which is wrong there. Raises NoDerivative, as `_errors` does."""
-    asked = [(look, broken) for look in looks if (broken := look.broken(at, point.inputs)) is not None]
+    asked = [(look, failing[0]) for look in looks if (failing := look.broken(at, point.inputs))]
     for (look, broken), error in zip(asked, _errors(at, [look.kind for look, _ in asked], point, rng), strict=True):
         if error is not None:
             point, error = _simpler(at, look, point, error, rng)
@@ -194,7 +208,7 @@ def _simpler(at: AtShape, look: _Look, point: Point, error: Disagreement, rng: R
 
     def fails(other: Point) -> Disagreement | None:
         with suppress(NoDerivative):
-            if look.broken(at, other.inputs) is not None:
+            if look.broken(at, other.inputs):
                 return next(_errors(at, [look.kind], other, rng))
         return None
 
@@ -252,8 +266,8 @@ def _smooth(here: At, at: AtShape, rng: Random) -> None:
             raise NoDerivative(str(error)) from None
 
 
-def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> _Look | None:
-    """What is looked at for one claim of a case; None where no hypothesis of it excludes a point of the domain."""
+def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> _Look:
+    """What is looked at for one claim of a case."""
     declared = [question(parse(text, tuple(case.names))) for text in subject.domain]
     kinds = dict(zip(case.names, case.kinds, strict=True)) | dict.fromkeys(subject.params, "number")
     domain: list[Condition] = [*declared]
@@ -268,7 +282,7 @@ def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> _Look | 
             domain.append(asked)
         else:
             excluding.append((hypothesis, asked))
-    return _Look(kind, domain, excluding) if excluding else None
+    return _Look(kind, domain, excluding)
 
 
 def bounds_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> bool:
