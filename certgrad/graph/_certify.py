@@ -20,7 +20,7 @@ from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._jaxpr import bytes_of
 from certgrad.graph._look import defects
 from certgrad.graph._negligible import with_open_sets
-from certgrad.graph._own_witness import NONE, own_witness, refuted_kinds
+from certgrad.graph._own_witness import NONE, at_witness, own_witness, refuted_kinds
 from certgrad.graph._regions import with_regions
 from certgrad.graph._right_where import again_where_right, said
 from certgrad.graph._run import Place
@@ -32,7 +32,7 @@ from certgrad.graph._values import Values
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, Step, sealed
 from certgrad.graph.ir import Node
 from certgrad.hypotheses.sizes import at_sizes
-from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
+from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
 from certgrad.obligations.conformance import Conformance
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
 from certgrad.obligations.generality.reach import reachable_from
@@ -43,8 +43,6 @@ from certgrad.signatures.sizes import Size
 
 LARGE = ". Each takes long at these sizes: with the batch left open, as in `n 3 64 64`, more are tried"
 CERTIFIED_TOO = "Where {}, the function is another program than this graph. That one was certified too."
-SHOWN = 400
-"""So many characters of a point stand in a finding."""
 Accepted = tuple[VerdictName, ...]
 """The verdicts of a program at other sizes with which it is no worse than the graph: rounding shows in the graph's."""
 
@@ -353,14 +351,3 @@ def _finding(node: Node, step: Step, lemmas: Mapping[str, Lemma]) -> str:
     lemma = lemmas.get(step.lemma)
     witness = next((o.witness for o in lemma.obligations if o.witness), None) if lemma else None
     return text if witness is None else f"{text} ({at_witness(witness)})"
-
-
-def at_witness(witness: Witness) -> str:
-    """The point of a witness and what the two sides are there: `x = [1]; the two sides are 2.0 against 1.0`."""
-    point = ", ".join(f"{k} = {_flat(v)}" for k, v in witness.inputs.items())
-    point = point if len(point) <= SHOWN else f"{point[:SHOWN]}…"
-    return f"{point}; the two sides are {witness.lhs.midpoint} against {witness.rhs.midpoint}"
-
-
-def _flat(value: object) -> str:
-    return "[" + ", ".join(map(_flat, value)) + "]" if isinstance(value, list) else str(value)

@@ -7,7 +7,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -16,11 +16,14 @@ from certgrad.errors import CertgradError
 from certgrad.graph._induction import Induction, Judgement
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._operation import KINDS, traced_programs
+from certgrad.graph._own_witness import at_witness
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import Lemma
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.parse import parse
+from certgrad.hypotheses.tree import Statement
 from certgrad.obligations import verify
+from certgrad.obligations.auditing.witnesses import as_data
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls.statements import question
 from certgrad.obligations.certificate import HOLDS
@@ -48,11 +51,12 @@ def _defects(
         judgement, equation = induction.judged.get(node.id), there.equations.get(node.id)
         if judgement is not None and equation is not None and _is_own(equation, judgement.operation.title):
             proof = judgement.instance.proof
-            key = (proof.lemma.digest, *(tuple(v.aval.shape) for v in equation.variables))
+            left = frozenset(h.tree for h in induction.steps[node.id].hypotheses if h.node == node.id)
+            key = (proof.lemma.digest, left, *(tuple(v.aval.shape) for v in equation.variables))
             if key not in known:
-                known[key] = _failing(judgement, equation, fixed)
+                known[key] = _failing(judgement, equation, fixed, left)
             if known[key]:
-                yield f"%{node.id} {node.name}: defect: its lemma was proved, and does not hold {known[key]}"
+                yield f"%{node.id} {node.name}: {known[key]}"
         for inside, body in zip(induction.inside.get(node.id, []), there.bodies.get(node.id, []), strict=False):
             yield from _defects(inside, body, fixed, known)
 
@@ -66,8 +70,9 @@ def _is_own(equation: Equation, title: str) -> bool:
     return not all(from_library(str(getattr(info, "func_filename", ""))) for info in infos)
 
 
-def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -> str:
-    """A point at which a lemma fails inside its own hypotheses, and how; nothing where none is found.
+def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size], left: Set[Statement]) -> str:
+    """A point at which a lemma fails inside its own hypotheses, or at which the rule is wrong outside of those that are
+    `left` to the graph; nothing where none is found.
 
     A lemma that takes for granted how its arguments move is about no point alone.
     """
@@ -91,7 +96,21 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
     shape = verify.Shape({mine: n for mine, n in sizes.items() if n is not None}, {}, shapes)
     rng = seeded(lemma.digest, "a last look")
     failed = verify.failing(asked, shape, programs, DRAWS, rng)
-    return "" if failed is None else f"{failed[1]} ({failed[0]})"
+    if failed is not None:
+        return f"defect: its lemma was proved, and does not hold {failed[1]} ({failed[0]})"
+    seen = verify.Outside()
+    verify.look_outside(seen, verify.AtShape(asked, shape, programs), _outside(asked, lemma, left), rng)
+    return (
+        "" if seen.wrong is None else f"{seen.wrong.kind}: {seen.wrong} ({at_witness(as_data(seen.wrong.witness, {}))})"
+    )
+
+
+def _outside(asked: verify.Asked, lemma: Lemma, left: Set[Statement]) -> list[verify.Look]:
+    """What a lemma's hypotheses exclude and the graph does not: what it discharges holds at every point."""
+    kinds = dict(zip(asked.names, asked.kinds, strict=True))
+    excluding = [h for h in lemma.statements if h in left and not verify.bounds_no_gradient(h, kinds)]
+    domain = [*asked.constraints, *(question(h) for h in lemma.statements if h not in excluding)]
+    return [verify.Look(o.kind, domain, [(h, question(h)) for h in excluding]) for o in lemma.obligations]
 
 
 def _asked(names: tuple[str, ...], kinds: list[str], active: tuple[int, ...], lemma: Lemma) -> verify.Asked:

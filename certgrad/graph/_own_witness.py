@@ -34,6 +34,8 @@ SECONDS = 20.0
 """For all searches of one graph."""
 PATTERNS = 16
 """So many choices of moving arguments and used outputs are tried: all of both first, then one alone."""
+SHOWN = 400
+"""So many characters of a point stand in a finding."""
 NONE = "no point was found at which the graph itself is wrong: what is wrong at its nodes may have no part in it"
 
 
@@ -102,6 +104,17 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
             if found is not None:
                 return OwnWitness(kind, as_data(found, instance.keywords(found.dims.sizes)), where)
     return None
+
+
+def at_witness(witness: Witness) -> str:
+    """The point of a witness and what the two sides are there: `x = [1]; the two sides are 2.0 against 1.0`."""
+    point = ", ".join(f"{k} = {_flat(v)}" for k, v in witness.inputs.items())
+    point = point if len(point) <= SHOWN else f"{point[:SHOWN]}…"
+    return f"{point}; the two sides are {witness.lhs.midpoint} against {witness.rhs.midpoint}"
+
+
+def _flat(value: object) -> str:
+    return "[" + ", ".join(map(_flat, value)) + "]" if isinstance(value, list) else str(value)
 
 
 Places = list[int] | None

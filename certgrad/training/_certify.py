@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import jax.numpy as jnp
 
-from certgrad.graph._certify import at_witness
+from certgrad.graph._own_witness import at_witness
 from certgrad.graph.certificate import Conclusion, GraphCertificate, Theorem
 from certgrad.hypotheses.tree import ZERO, Array, Compare, arrays
 from certgrad.obligations.certificate import HOLDS, Hypothesis, worst

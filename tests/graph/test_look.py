@@ -85,3 +85,26 @@ def test_at_sizes_left_open_numbers_are_put_in() -> None:
     fixed = {"n": whole(3)}
     (found,) = defects(done.induction, traced.retraced(fixed), fixed)
     assert "does not hold at x = " in found
+
+
+@jax.custom_vjp
+def _divided(x: Any) -> Any:
+    return jnp.prod(x)
+
+
+_divided.defvjp(lambda x: (_divided(x), x), lambda x, g: (g * jnp.prod(x) / x,))
+
+
+def test_a_rule_that_is_undefined_where_its_function_is_smooth_is_named_unless_the_graph_excludes_that():
+    found = certgrad.certify(certgrad.trace(lambda x: _divided(x) ** 2, jnp.ones(3)))
+    assert found.verdict == "unproved"
+    assert "the rule alone needs x ≠ 0" in found.findings[0]
+    assert "x = [0, 0, 0]" in found.findings[0]
+    assert certgrad.certify(certgrad.trace(lambda x: _divided(jnp.exp(x)), jnp.ones(3))).verdict == "proved"
+
+
+def test_a_kink_of_a_function_is_its_hypothesis_in_a_graph():
+    ramp = jax.custom_vjp(lambda x: jnp.maximum(x, 0.0))
+    ramp.defvjp(lambda x: (ramp(x), x), lambda x, g: (jnp.where(x > 0, g, 0.0),))
+    found = certgrad.certify(certgrad.trace(lambda x: jnp.sum(ramp(x)), jnp.ones(3)))
+    assert (found.verdict, len(found.hypotheses)) == ("proved under hypotheses", 1)

@@ -119,16 +119,13 @@ def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
 
 
 def _refuted(traces: Traces, certificate: Certificate, index: int, found: verify.Excluded) -> Certificate:
-    rule = "is undefined" if found.witness.undefined else "returns another value"
-    needed = found.hypothesis.text
-    reason = f"the rule alone needs {needed}: at the witness the function has a derivative, and the rule {rule}"
     case = traces.op.cases[index]
     witness = as_data(found.witness, case.keywords(found.shape.ranks, found.shape.sizes))
     before = next(claim for claim in certificate.claims if claim.kind == found.kind).cases[index]
     fields: dict[str, Any] = {
-        "reason": reason,
+        "reason": str(found),
         "witness": witness,
-        "hypotheses": [h for h in before.hypotheses if h.tree != found.hypothesis.tree],
-        "needless": [found.hypothesis],
+        "hypotheses": [h for h in before.hypotheses if h.tree != found.statement],
+        "needless": [h for h in before.hypotheses if h.tree == found.statement],
     }
     return _with(certificate, index, found.kind, verdict="refuted", **fields)

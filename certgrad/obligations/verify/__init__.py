@@ -12,8 +12,8 @@ from certgrad.process.on_demand import door
 if TYPE_CHECKING:
     from certgrad.obligations.verify import _field
 
-    from ._case import Asked
-    from ._excluded import Excluded, Outside, excluded_look
+    from ._case import Asked, AtShape
+    from ._excluded import Excluded, Look, Outside, bounds_no_gradient, excluded_look, look_outside
     from ._look import failing, first_shape, last_look, least_shape, ordinary_runs
     from ._programs import Programs
     from ._shapes import MAX_ENTRIES, Shape
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Asked": "_case",
+    "AtShape": "_case",
     "Excluded": "_excluded",
+    "bounds_no_gradient": "_excluded",
     "excluded_look": "_excluded",
+    "Look": "_excluded",
     "MAX_ENTRIES": "_shapes",
     "Outside": "_excluded",
     "Programs": "_programs",
@@ -33,6 +36,7 @@ _PUBLIC = {
     "first_shape": "_look",
     "last_look": "_look",
     "least_shape": "_look",
+    "look_outside": "_excluded",
     "verify": "_verify",
 }
 

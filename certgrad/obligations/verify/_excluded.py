@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import fmpq
 
-from certgrad._subject import Subject
+from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.parse import parse
+from certgrad.hypotheses.text import text
 from certgrad.hypotheses.tree import (
     ZERO,
     Compare,
@@ -40,7 +41,7 @@ from certgrad.obligations.balls._errors import BallError, Undecided
 from certgrad.obligations.balls._evaluate import PRECISION
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question
-from certgrad.obligations.certificate import CaseClaim, Certificate, Hypothesis
+from certgrad.obligations.certificate import CaseClaim, Certificate
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, NoDerivative, derivative, equal
 from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, Condition, NotCheckedError
 from certgrad.obligations.verify._points import GENERIC, Point, on_boundaries
@@ -68,10 +69,15 @@ class Excluded:
     """A point at which the forward has a derivative and the rule returns something else."""
 
     kind: str
-    hypothesis: Hypothesis
-    """One that does not hold at the point."""
+    statement: Statement
+    """A hypothesis that does not hold at the point."""
     shape: Shape
     witness: WitnessPoint
+
+    def __str__(self) -> str:
+        rule = "is undefined" if self.witness.undefined else "returns another value"
+        needed = text(self.statement)
+        return f"the rule alone needs {needed}: at the witness the function has a derivative, and the rule {rule}"
 
 
 @dataclass
@@ -93,57 +99,63 @@ def excluded_look(
     Points outside of the declared domain are not looked at, nor those that a hypothesis excludes which bounds an
     argument without a gradient: a label is an index, whatever the forward does with another number.
     """
+    seen = Outside()
     with s.precision(PRECISION):
         try:
             case = Case(subject, subject.cases[index], certificate, index)
-            looks = [_look(subject, case, claim.kind, claim.cases[index]) for claim in certificate.claims]
+            looks = [_look(subject, case, c.kind, c.cases[index]) for c in certificate.claims if c.kind != OF_REFERENCE]
         except (NotCheckedError, UnfitError, BallError):
-            return Outside()
-    looks = [look for look in looks if look.excluding]
-    seen = Outside()
-    if not looks:
-        return seen
+            return seen
     rng = seeded(case.digest, "excluded")
-    for shape, programs in places:
-        with s.precision(PRECISION), suppress(UnfitError, BallError):
-            at, kinks = AtShape(case, shape, programs), 0
-            for point in _points(at, looks, rng):
-                broken = {h.tree for look in looks for h in look.broken(at, point.inputs)}
-                try:
-                    if (wrong := _wrong(at, looks, point, rng)) is not None:
-                        seen.wrong = wrong
-                        return seen
-                    seen.smooth |= broken if len(broken) == 1 else set()
-                except NoDerivative:
-                    seen.kinked |= broken if len(broken) == 1 else set()
-                    kinks += 1
-                    if kinks == _KINKS:
-                        break
+    for shape, programs in places if any(look.excluding for look in looks) else ():
+        if seen.wrong is None:
+            look_outside(seen, AtShape(case, shape, programs), looks, rng)
     return seen
 
 
+def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random) -> None:
+    """Adds what is seen at one shape, up to the first point at which the rule is wrong."""
+    looks = [look for look in looks if look.excluding]
+    if not looks:
+        return
+    kinks = 0
+    with s.precision(PRECISION), suppress(UnfitError, BallError):
+        for point in _points(at, looks, rng):
+            broken = {statement for look in looks for statement in look.broken(at, point.inputs)}
+            try:
+                if (wrong := _wrong(at, looks, point, rng)) is not None:
+                    seen.wrong = wrong
+                    return
+                seen.smooth |= broken if len(broken) == 1 else set()
+            except NoDerivative:
+                seen.kinked |= broken if len(broken) == 1 else set()
+                kinks += 1
+                if kinks == _KINKS:
+                    return
+
+
 @dataclass(frozen=True)
-class _Look:
-    """What is looked at for one claim of a case."""
+class Look:
+    """What is looked at for one claim."""
 
     kind: str
     domain: Sequence[Condition]
     """What holds at every point that is looked at."""
-    excluding: Sequence[tuple[Hypothesis, Question]]
+    excluding: Sequence[tuple[Statement, Question]]
     """The hypotheses one of which does not hold there."""
 
-    def broken(self, at: AtShape, inputs: Sequence[Array]) -> list[Hypothesis]:
+    def broken(self, at: AtShape, inputs: Sequence[Array]) -> list[Statement]:
         """The hypotheses that are certainly false at the point, if the point is one to look at."""
         named = dict(zip(at.asked.names, inputs, strict=True))
         found = []
-        for hypothesis, asked in self.excluding:
+        for statement, asked in self.excluding:
             with suppress(Undecided):
                 if not at.one(asked, named):
-                    found.append(hypothesis)
+                    found.append(statement)
         return found if found and at.holds(self.domain, inputs) else []
 
 
-def _points(at: AtShape, looks: Sequence[_Look], rng: Random) -> Iterator[Point]:
+def _points(at: AtShape, looks: Sequence[Look], rng: Random) -> Iterator[Point]:
     """Points that hypotheses of some claim exclude."""
 
     def excluded(inputs: list[Array]) -> bool:
@@ -161,7 +173,7 @@ def _points(at: AtShape, looks: Sequence[_Look], rng: Random) -> Iterator[Point]
                 yield point
 
 
-def _wrong(at: AtShape, looks: Sequence[_Look], point: Point, rng: Random) -> Excluded | None:
+def _wrong(at: AtShape, looks: Sequence[Look], point: Point, rng: Random) -> Excluded | None:
     """A claim whose hypotheses exclude the point, and which is wrong there. Raises NoDerivative, as `_errors` does."""
     asked = [(look, failing[0]) for look in looks if (failing := look.broken(at, point.inputs))]
     for (look, broken), error in zip(asked, _errors(at, [look.kind for look, _ in asked], point, rng), strict=True):
@@ -203,7 +215,7 @@ def _errors(at: AtShape, kinds: Sequence[str], point: Point, rng: Random) -> Ite
         yield found
 
 
-def _simpler(at: AtShape, look: _Look, point: Point, error: Disagreement, rng: Random) -> tuple[Point, Disagreement]:
+def _simpler(at: AtShape, look: Look, point: Point, error: Disagreement, rng: Random) -> tuple[Point, Disagreement]:
     """The point for a reader: tangents, cotangents and entries of 1, as far as the claim fails with them as well."""
 
     def fails(other: Point) -> Disagreement | None:
@@ -266,12 +278,12 @@ def _smooth(here: At, at: AtShape, rng: Random) -> None:
             raise NoDerivative(str(error)) from None
 
 
-def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> _Look:
+def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> Look:
     """What is looked at for one claim of a case."""
-    declared = [question(parse(text, tuple(case.names))) for text in subject.domain]
+    declared = [question(parse(condition, tuple(case.names))) for condition in subject.domain]
     kinds = dict(zip(case.names, case.kinds, strict=True)) | dict.fromkeys(subject.params, "number")
     domain: list[Condition] = [*declared]
-    excluding: list[tuple[Hypothesis, Question]] = []
+    excluding: list[tuple[Statement, Question]] = []
     for hypothesis in claim.hypotheses:
         asked = case.condition(hypothesis)
         if (
@@ -281,8 +293,8 @@ def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> _Look:
         ):
             domain.append(asked)
         else:
-            excluding.append((hypothesis, asked))
-    return _Look(kind, domain, excluding)
+            excluding.append((hypothesis.tree, asked))
+    return Look(kind, domain, excluding)
 
 
 def bounds_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> bool:
