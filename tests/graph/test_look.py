@@ -99,7 +99,7 @@ def test_a_rule_that_is_undefined_where_its_function_is_smooth_is_named_unless_t
     found = certgrad.certify(certgrad.trace(lambda x: _divided(x) ** 2, jnp.ones(3)))
     assert found.verdict == "unproved"
     assert "the rule alone needs x ≠ 0" in found.findings[0]
-    assert "x = [0, 0, 0]" in found.findings[0]
+    assert found.findings[0].endswith("against nan)")
     assert certgrad.certify(certgrad.trace(lambda x: _divided(jnp.exp(x)), jnp.ones(3))).verdict == "proved"
 
 
