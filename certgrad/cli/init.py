@@ -119,7 +119,7 @@ def _unsigned(rules: "Sequence[RuleResult]") -> list[str]:
 
 def _show_first(rules: "Sequence[RuleResult]") -> None:
     """The first refutation, if there is one."""
-    from certgrad.report.audited import findings_of
+    from certgrad.report.audited import open_cases
     from certgrad.report.text import block
 
     refuted = [r for r in rules if r.certificate is not None and r.certificate.verdict == "refuted"]
@@ -127,9 +127,9 @@ def _show_first(rules: "Sequence[RuleResult]") -> None:
         return
     first = refuted[0]
     assert first.certificate is not None
-    finding = next(f for f in findings_of([first.certificate]) if f.case.verdict == "refuted")
+    claim, case = next(pair for pair in open_cases([first.certificate]) if pair[1].verdict == "refuted")
     more = f" of {len(refuted)}" if len(refuted) > 1 else ""
-    typer.echo(f"\nthe first finding{more}:\n\n{block(finding, _console.width(), first.place.shown)}")
+    typer.echo(f"\nthe first finding{more}:\n\n{block(claim, case, _console.width(), first.place.shown)}")
 
 
 def _write(file: Path, text: str) -> None:

@@ -117,15 +117,6 @@ class Audit:
         return [one.certificate for one in self.audited]
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One case of one obligation that was not proved."""
-
-    op: str
-    claim: Claim
-    case: CaseClaim
-
-
 def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
     """Every hypothesis of the certificate once, in the order of its claims. Where several sizes were looked at, one
     that not all of them need says at which it is one.
@@ -179,15 +170,17 @@ def _needed(
     return [h for k, h in enumerate(hypotheses, len(given)) if k not in implied]
 
 
-def findings_of(certificates: Iterable[Certificate]) -> list[Finding]:
-    """The refuted, unproved and surrogate cases, in order. A claim that names no case stands for itself."""
+def open_cases(certificates: Iterable[Certificate]) -> list[tuple[Claim, CaseClaim]]:
+    """The refuted, unproved and surrogate cases, in order, each with its claim. A claim that names no case stands for
+    itself.
+    """
     found = []
     for certificate in certificates:
         for claim in certificate.claims:
             if is_discharged(claim.verdict):
                 continue
             cases = [case for case in claim.cases if not is_discharged(case.verdict)]
-            found += [Finding(certificate.op, claim, case) for case in cases or [_whole(certificate, claim)]]
+            found += [(claim, case) for case in cases or [_whole(certificate, claim)]]
     return found
 
 

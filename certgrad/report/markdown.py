@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from certgrad.obligations.certificate import Certificate, not_for_all, stated
-from certgrad.report.audited import Audit, Audited, Place, conditions, conventions, findings_of, signatures, summary
+from certgrad.report.audited import Audit, Audited, Place, conditions, conventions, open_cases, signatures, summary
 from certgrad.report.text import block, obligations
 
 _HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
@@ -40,9 +40,9 @@ def render(audit: Audit) -> str:
 
 def _findings(one: Audited) -> list[str]:
     """The findings of a rule, those of the baseline left out, and how to reproduce them."""
-    shown = [f for f in findings_of([one.certificate]) if f.claim.code not in one.covered]
-    parts = [fenced(block(finding, where=one.where)) for finding in shown]
-    if one.reproduction and any(f.case.verdict == "refuted" for f in shown):
+    shown = [pair for pair in open_cases([one.certificate]) if pair[0].code not in one.covered]
+    parts = [fenced(block(*pair, where=one.where)) for pair in shown]
+    if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
         script = fenced(one.reproduction, "python")
         parts.append(f"<details><summary>To reproduce {code(one.certificate.op)}</summary>\n\n{script}\n\n</details>")
     return parts

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from certgrad.obligations.certificate import CaseClaim, Claim, fails, stated
 from certgrad.report import findings as _findings
-from certgrad.report.audited import Audit, Audited, Place, Remarked, case_name, findings_of, is_discharged
+from certgrad.report.audited import Audit, Audited, Place, Remarked, case_name, is_discharged, open_cases
 from certgrad.report.codes import CODES, REMARKS
 from certgrad.report.text import fields, witness_rows
 
@@ -89,7 +89,7 @@ def _of_claim(audit: Audit, one: Audited, claim: Claim) -> Problem:
 
 def _cases(one: Audited, claim: Claim) -> list[CaseClaim]:
     """The cases to tell: those that are not proved; or, of a proof that is none for all, those that lack most."""
-    bare = [f.case for f in findings_of([one.certificate]) if f.claim is claim]
+    bare = [case for open_claim, case in open_cases([one.certificate]) if open_claim is claim]
     return bare or [c for c in claim.cases if c.verdict == claim.verdict]
 
 

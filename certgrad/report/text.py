@@ -5,6 +5,7 @@ from textwrap import indent
 
 from certgrad.obligations.certificate import (
     Ball,
+    CaseClaim,
     Certificate,
     Claim,
     Convention,
@@ -17,12 +18,11 @@ from certgrad.report.audited import (
     SHORT_NAMES,
     Audit,
     Audited,
-    Finding,
     case_name,
     conditions,
     conventions,
-    findings_of,
     hypotheses_of,
+    open_cases,
     options_of,
     summary,
 )
@@ -47,12 +47,12 @@ def render(
     if audit.audited and not quiet:
         parts = [table(audit.audited, width, verbose=verbose, colour=colour), fill(_LEGEND, width), ""]
     for entry in audit.audited:
-        shown = [f for f in findings_of([entry.certificate]) if f.claim.code not in entry.covered]
-        for finding in shown:
-            parts += [block(finding, width, entry.where), ""]
+        shown = [pair for pair in open_cases([entry.certificate]) if pair[0].code not in entry.covered]
+        for claim, case in shown:
+            parts += [block(claim, case, width, entry.where), ""]
         if why := not_for_all(entry.certificate):
             parts += [*fields([(entry.certificate.op, why)], width, ""), ""]
-        if entry.reproduction and any(f.case.verdict == "refuted" for f in shown):
+        if entry.reproduction and any(case.verdict == "refuted" for _, case in shown):
             parts += [f"to reproduce {entry.certificate.op}:", indent(entry.reproduction, "  ")]
     return "\n".join([*parts, f"{summary(audit.certificates, audit.missing)} ({duration(audit.seconds)})"]) + "\n"
 
@@ -142,9 +142,8 @@ def obligations(certificate: Certificate) -> str:
     return " ".join(SHORT_NAMES[claim.kind] for claim in certificate.claims)
 
 
-def block(finding: Finding, width: int | None = None, where: str = "") -> str:
-    """A finding: its code and op, the claim, the case, the reason, the residual, the witness."""
-    claim, case = finding.claim, finding.case
+def block(claim: Claim, case: CaseClaim, width: int | None = None, where: str = "") -> str:
+    """A case that is not proved: its code and op, the claim, the case, the reason, the residual, the witness."""
     rows = [("claim", claim.statement), ("case", case_name(case)), ("reason", case.reason), ("residual", case.residual)]
     if case.verdict == "unproved":
         rows.append(("numeric", "\n".join(claim.measured)))

@@ -61,14 +61,14 @@ class Equality(Judged):
 
     def __str__(self) -> str:
         from certgrad.report import text
-        from certgrad.report.audited import findings_of
+        from certgrad.report.audited import open_cases
 
         lines = [f"{self.left} = {self.right}: {self.verdict}", f"scope: {self._scope}"]
         if self.hypotheses:
             lines.append("under: " + ", ".join(self.hypotheses))
         if self.rests_on:
             lines.append("this rests on: " + "; ".join(self.rests_on))
-        return "\n".join([*lines, *(text.block(f, None) for f in findings_of([self.certificate]))])
+        return "\n".join([*lines, *(text.block(*pair) for pair in open_cases([self.certificate]))])
 
     @property
     def _scope(self) -> str:

@@ -174,7 +174,7 @@ class Report(Judged):
 
     def __str__(self) -> str:
         from certgrad.report import text
-        from certgrad.report.audited import findings_of
+        from certgrad.report.audited import open_cases
 
         lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
         if self.surrogate:
@@ -202,4 +202,4 @@ class Report(Judged):
             lines.append("reproduce:\n" + indent(self.reproduction, "    "))
         if self.second is not None:
             lines.append(str(self.second))
-        return "\n".join([*lines, *(text.block(f, None) for f in findings_of([self.certificate]))])
+        return "\n".join([*lines, *(text.block(*pair) for pair in open_cases([self.certificate]))])
