@@ -13,7 +13,7 @@ from certgrad.errors import UsageError
 from certgrad.process.files import write_atomically
 
 if TYPE_CHECKING:
-    from certgrad.rules._worker import RuleResult
+    from certgrad.report.audited import RuleResult
 
 SECONDS = 40.0
 """For looking at the rules. What is not reached then is left to `certgrad audit`."""
@@ -82,9 +82,10 @@ def _check_place(folder: Path, root: Path | None) -> None:
 
 def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], int]":
     """What comes of the rules in a short time, and how many there are. Raises UsageError where no target imports."""
+    from certgrad.report.audited import RuleResult
     from certgrad.rules._crew import audit_targets
     from certgrad.rules._isolated import Budget
-    from certgrad.rules._worker import Failure, RuleResult, Seen
+    from certgrad.rules._worker import Failure, Seen
 
     started = time.monotonic()
     rules: dict[str, RuleResult] = {}

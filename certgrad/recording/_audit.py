@@ -18,6 +18,7 @@ from jax._src import config
 
 from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.obligations.certificate import ORDER, PROOFS
+from certgrad.report.audited import RuleResult
 from certgrad.report.findings import LEFT_OUT, Remark
 from certgrad.rules._at_sizes import at_these
 from certgrad.rules._by_name import Examination, examined, not_audited
@@ -27,7 +28,7 @@ from certgrad.rules._find import Found, name_in, rules_of_module
 from certgrad.rules._layers import place_of, plain_function, unwrapped
 from certgrad.rules._offered import imported
 from certgrad.rules._report import Report
-from certgrad.rules._worker import RuleResult, result_of
+from certgrad.rules._worker import result_of
 
 from ._claims import Claim, claims_of
 from ._limit import OverError, limited

@@ -40,8 +40,8 @@ def render(audit: Audit, *, quiet: bool = False, width: int | None = None, colou
     certificates = audit.certificates
     parts: list[str] = []
     if not quiet:
-        definite = [e for e in audit.audited if e.certificate.verdict != "unproved"]
-        rows = [Row((*_row(e.certificate), duration(e.seconds))) for e in definite]
+        definite = [(one, c) for one, c in audit.certified if c.verdict != "unproved"]
+        rows = [Row((*_row(c), duration(one.seconds))) for one, c in definite]
         header = ("rule", "configurations", "verdict", "hypotheses", "what JAX returns", "time")
         parts += [grid(header, rows, width, colour=colour)] if rows else []
         parts += [fill(_LEGEND, width), ""]

@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import HOLDS, Certificate
-from certgrad.report.findings import UNSEEN, Finding, Remark, findings_of, unaudited
+from certgrad.obligations.certificate import HOLDS
+from certgrad.report.audited import RuleResult
+from certgrad.report.findings import Remark, unaudited
 
 if TYPE_CHECKING:
-    from certgrad.report.audited import Place
-
     from ._by_name import Examination
     from ._declaration import Declaration
     from ._find import Found
@@ -49,75 +48,6 @@ class Request(msgspec.Struct, frozen=True):
     """Make what a page shows of each rule beside its certificate."""
     seconds: float = 0.0
     """Of the process, for the audit of a rule; 0: as many as it has where nobody says so."""
-
-
-class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What came of one rule: its certificate, or the reason why it was not audited, or that all of it is ignored."""
-
-    name: str
-    where: str = ""
-    file: str = ""
-    certificate: Certificate | None = None
-    remarks: list[Remark] = []
-    notes: list[str] = []
-    seconds: float = 0.0
-    reproduction: str = ""
-    report: str = ""
-    """All that is said of it, where it is not proved."""
-    second: Certificate | None = None
-    """The certificate of the rule of the rule, where that was asked for, and its reproduction."""
-    second_reproduction: str = ""
-    cache_problem: str = ""
-    """Why the cache could not be written, if it could not."""
-    inferred: str = ""
-    """The declaration, as `[tool.certgrad.signatures]` says it, that it was audited with where nobody made one."""
-    exhibit: bytes = b""
-    """What a page shows of it, where that was asked for: `Shown` brings it, after the result."""
-    ignored: list[str] = []
-    """The codes of its obligations, where all of them are ignored and there is no certificate."""
-    of: str = ""
-    """The rule that this is the rule of."""
-
-    @property
-    def place(self) -> Place:
-        """Where it is, with the file as it is named from the working directory."""
-        from certgrad.report.audited import place_of
-
-        return place_of(self.where, self.file)
-
-    @property
-    def named(self) -> str:
-        """Its name, and file and line."""
-        shown = self.place.shown
-        return f"{self.name} ({shown})" if shown else self.name
-
-    @property
-    def missing(self) -> bool:
-        """It is a rule, and no module that does not import, and could not be audited."""
-        return self.certificate is None and ":" in self.name and any(r.code in UNSEEN for r in self.remarks)
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What is not proved, and what is remarked."""
-        return findings_of(self.name, self.certificate, self.remarks)
-
-    @property
-    def each(self) -> list[RuleResult]:
-        """What came of the rule, and of the rule of it."""
-        if self.second is None:
-            return [self]
-        return [
-            self,
-            RuleResult(
-                name=self.second.op,
-                where=self.where,
-                file=self.file,
-                certificate=self.second,
-                reproduction=self.second_reproduction,
-                inferred=self.inferred,
-                of=self.name,
-            ),
-        ]
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True, tag=True):

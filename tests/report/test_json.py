@@ -18,7 +18,7 @@ def test_the_document_names_the_versions_the_certificates_and_their_places() -> 
     document = standard.loads(json.render(EVERY, "1.2.3", BASE))
     assert list(document) == ["format", "certgrad", "certificates", "rules", "remarks", "problems"]
     assert (document["format"], document["certgrad"]) == (1, "1.2.3")
-    names = [one.certificate.op for one in EVERY.audited]
+    names = [certificate.op for certificate in EVERY.certificates]
     assert [entry["op"] for entry in document["certificates"]] == names
     assert [rule["name"] for rule in document["rules"]] == names
     assert document["rules"][4] == {
@@ -27,7 +27,7 @@ def test_the_document_names_the_versions_the_certificates_and_their_places() -> 
         "line": 41,
         "baseline": ["CG101"],
     }
-    assert document["remarks"][1]["rule"] == "pkg.broken"
+    assert document["remarks"][2]["rule"] == "pkg.broken"
 
 
 def test_the_schema_of_an_audit_is_published_and_describes_it() -> None:
