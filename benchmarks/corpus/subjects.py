@@ -116,11 +116,11 @@ def _by_name(entry: Entry) -> dict[str, Any]:
     found = next((rule for rule in rules if rule.name.partition(":")[2] == name), None)
     if found is None:
         return {"verdict": "raised LookupError", "reason": f"{target} has no rule {name}"}
-    result = examined(found, _declared(entry))
-    if result.report is None:
+    result, report = examined(found, _declared(entry))
+    if report is None:
         return {"verdict": "not audited", "reason": "; ".join(remark.text for remark in result.remarks)}
-    excluded = entry.expected == "wrong" and _excluded(found.rule, result.report)
-    return of_report(result.report) | {"excluded": excluded}
+    excluded = entry.expected == "wrong" and _excluded(found.rule, report)
+    return of_report(report) | {"excluded": excluded}
 
 
 def _excluded(rule: Any, report: Any) -> bool:

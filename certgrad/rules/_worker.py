@@ -24,7 +24,6 @@ from certgrad.report.audited import RuleResult
 from certgrad.report.findings import Remark, unaudited
 
 if TYPE_CHECKING:
-    from ._by_name import Examination
     from ._declaration import Declaration
     from ._find import Found
     from ._remembered import Memory
@@ -197,15 +196,15 @@ def audited(
     if memory is not None and key is not None and (known := memory.recall(found, key)) is not None:
         if reports is None or known.certificate is None or known.certificate.verdict in HOLDS:
             return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
-    result = examined(found, table, conformance, order)
-    if reports is not None and result.report is not None:
-        reports[found.name] = result.report
-    out = result_of(found, result, time.perf_counter() - started)
+    result, report = examined(found, table, conformance, order)
+    if reports is not None and report is not None:
+        reports[found.name] = report
+    result = msgspec.structs.replace(result, seconds=time.perf_counter() - started)
     if memory is None:
-        return out
+        return result
     if key is not None:
-        memory.keep(key, out)
-    return msgspec.structs.replace(out, cache_problem=memory.folder.problem)
+        memory.keep(key, result)
+    return msgspec.structs.replace(result, cache_problem=memory.folder.problem)
 
 
 def _shown(
@@ -219,35 +218,6 @@ def _shown(
     for exhibit in exhibited(found, table, result.certificate, report):
         yield Shown(exhibit=exhibit)
     yield Shown(exhibit=exhibit, last=True)
-
-
-def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:
-    """What came of a rule, as it is handed on."""
-    report = result.report
-    second = report.second if report is not None else None
-    return RuleResult(
-        name=found.name,
-        where=found.where,
-        file=found.file,
-        certificate=result.certificate,
-        remarks=list(result.remarks),
-        notes=list(result.notes),
-        seconds=seconds,
-        reproduction=report.reproduction if report is not None else "",
-        report=str(report) if report is not None and report.verdict not in HOLDS else "",
-        second=second.certificate if second is not None and second.claims else None,
-        second_reproduction=second.reproduction if second is not None else "",
-        inferred=_inferred(result),
-    )
-
-
-def _inferred(result: Examination) -> str:
-    from ._written import UnwritableError, inline
-
-    try:
-        return inline(result.inferred) if result.inferred is not None else ""
-    except UnwritableError:
-        return ""
 
 
 if __name__ == "__main__":
