@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import CODES, Certificate, Claim, ignoring, sealed, worst
+from certgrad.obligations.certificate import CODES, Certificate, Claim, ignoring, with_claims
 from certgrad.report.findings import ALL_CODES
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ class Selection:
         """
         claims = [claim for claim in certificate.claims if self._selects(certificate.op, claim)]
         if len(claims) < len(certificate.claims):
-            verdict = worst([claim.verdict for claim in claims])
-            certificate = sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict))
+            certificate = with_claims(certificate, claims)
         left = ignoring(certificate, {c.code for c in claims if self._ignores(certificate.op, c)})
         return left if left.claims else None
 

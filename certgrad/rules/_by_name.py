@@ -13,7 +13,7 @@ import msgspec
 from certgrad._audit import audit
 from certgrad._subject import is_op
 from certgrad.errors import CertgradError, UsageError
-from certgrad.obligations.certificate import CODES, HOLDS, ORDER, CaseClaim, sealed
+from certgrad.obligations.certificate import CODES, HOLDS, ORDER, CaseClaim, with_cases, with_claims
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import (
     INFERRED,
@@ -163,8 +163,8 @@ def _of_inferred_shapes(report: Report) -> Report:
             return case
         return msgspec.structs.replace(case, reason=f"{case.reason}\n{AT_INFERRED}")
 
-    claims = [msgspec.structs.replace(c, cases=list(map(said, c.cases))) for c in report.certificate.claims]
-    return replace(report, certificate=sealed(msgspec.structs.replace(report.certificate, claims=claims)))
+    claims = (with_cases(c, map(said, c.cases)) for c in report.certificate.claims)
+    return replace(report, certificate=with_claims(report.certificate, claims))
 
 
 def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:

@@ -14,7 +14,7 @@ from certgrad._subject import OF_REFERENCE, Rules
 from certgrad.errors import RuleError, TraceError, UsageError
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.claims import untraced
-from certgrad.obligations.certificate import HOLDS, Certificate, Claim, sealed
+from certgrad.obligations.certificate import HOLDS, Certificate, Claim, with_claims
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._fits import IN_RANGE
 from certgrad.obligations.tracing.jax_internals import key_dtype
@@ -192,4 +192,4 @@ def _restated(pair: _Pair, certificate: Certificate) -> Certificate:
     text = f"for all {names}{where}: {pair.name}({names}) = {pair.other.name}({names})"
     notes = {*claim.idealisations, *([IN_RANGE] if any(s.dtype == "int" for s in pair.signature.inputs) else [])}
     claim = msgspec.structs.replace(claim, statement=text, idealisations=sorted(notes))
-    return sealed(msgspec.structs.replace(certificate, claims=[claim]))
+    return with_claims(certificate, [claim])
