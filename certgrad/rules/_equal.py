@@ -54,11 +54,6 @@ class Equality(Judged):
         """How floats and machine integers are read as numbers, and facts about numbers that floats can break."""
         return [*self.claim.idealisations, *self.claim.facts]
 
-    @property
-    def compared(self) -> list[str]:
-        """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
-        return list(self.claim.measured)
-
     def __str__(self) -> str:
         from certgrad.report import text
         from certgrad.report.audited import open_cases

@@ -72,6 +72,11 @@ class Judged:
         """A point where an obligation fails, if one was found."""
         return next((c.witness for claim in self.claims for c in claim.cases if c.witness is not None), None)
 
+    @property
+    def compared(self) -> list[str]:
+        """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
+        return list(dict.fromkeys(text for claim in self.claims for text in claim.measured))
+
 
 @dataclass(frozen=True)
 class Report(Judged):
@@ -166,11 +171,6 @@ class Report(Judged):
     def residual(self) -> str:
         """The difference of the two sides, where it did not vanish."""
         return next((c.residual for claim in self.claims for c in claim.cases if c.residual), "")
-
-    @property
-    def compared(self) -> list[str]:
-        """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
-        return list(dict.fromkeys(text for claim in self.claims for text in claim.measured))
 
     def __str__(self) -> str:
         from certgrad.report import text
