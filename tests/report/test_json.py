@@ -11,7 +11,7 @@ import pytest
 
 from certgrad.report import json
 from tests.report import fabricated
-from tests.report.audits import BASE, EVERY
+from tests.report.audits import BASE, EVERY, result
 
 
 def test_the_document_names_the_versions_the_certificates_and_their_places() -> None:
@@ -66,3 +66,7 @@ def test_the_schema_describes_a_certificate() -> None:
     schema = standard.loads(json.schema())
     shown = set(standard.loads(json.encode(fabricated.RELU)))
     assert shown | {"without_gradient", "sizes", "ignored"} == set(schema["$defs"]["Certificate"]["properties"])
+
+
+def test_what_is_set_for_a_report_is_neither_handed_on_nor_cached() -> None:
+    assert not {"covered", "coq"} & {*msgspec.to_builtins(result(fabricated.LOG))}
