@@ -94,7 +94,7 @@ def examined(
         notes += [f"a surrogate by intent: {report.surrogate}"] if report.surrogate else []
         notes += [f"the claim is about {text}" for text in report.limits]
     change = msgspec.structs.replace
-    result = change(result, remarks=[*kept, *ignores.remarks(used)], notes=notes, inferred=_inferred(declared))
+    result = change(result, remarks=[*kept, *ignores.remarks(used)], notes=notes, inferred=_inferred_text(declared))
     return (of_report(result, report) if report is not None else result), report
 
 
@@ -111,7 +111,7 @@ def of_report(result: RuleResult, report: Report) -> RuleResult:
     )
 
 
-def _inferred(declared: Declaration | None) -> str:
+def _inferred_text(declared: Declaration | None) -> str:
     """A declaration that nobody made, as `[tool.certgrad.signatures]` says it."""
     from ._written import UnwritableError, inline
 
