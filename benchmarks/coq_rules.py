@@ -63,7 +63,7 @@ def printed(targets: Sequence[str] = (*EXAMPLES, *PACKAGES)) -> Iterator[Printed
         found = find(path).rules
         sys.path[:] = before
         for one in found:
-            certificate = examined(one, {}, False).certificate
+            certificate = examined(one, {}, False)[0].certificate
             if certificate is None:
                 continue
             if certificate.verdict in PROVED:

@@ -174,7 +174,7 @@ def print_called() -> None:
     from certgrad.rules._printed import print_rule
 
     rules = [one for one in find(str(RULES)).rules if "wrong" not in one.name]
-    certificates = [examined(one, {}).certificate for one in rules]
+    certificates = [examined(one, {})[0].certificate for one in rules]
     files: set[str] = set()
 
     def note(frame: FrameType, event: str, _: object) -> None:

@@ -22,11 +22,11 @@ from certgrad.errors import CertgradError
 
 if TYPE_CHECKING:
     from certgrad.recording import Record
+    from certgrad.report.audited import RuleResult
     from certgrad.report.findings import Finding
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._find import Found
     from certgrad.rules._remembered import Memory
-    from certgrad.rules._worker import RuleResult
 
 
 _STATED = "certgrad verdict"

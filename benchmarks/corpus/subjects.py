@@ -116,11 +116,12 @@ def _by_name(entry: Entry) -> dict[str, Any]:
     found = next((rule for rule in rules if rule.name.partition(":")[2] == name), None)
     if found is None:
         return {"verdict": "raised LookupError", "reason": f"{target} has no rule {name}"}
-    result = examined(found, _declared(entry))
-    if result.report is None:
+    made: Any = examined(found, _declared(entry))
+    result, report = made if isinstance(made, tuple) else (made, made.report)  # an older checkout makes one object
+    if report is None:
         return {"verdict": "not audited", "reason": "; ".join(remark.text for remark in result.remarks)}
-    excluded = entry.expected == "wrong" and _excluded(found.rule, result.report)
-    return of_report(result.report) | {"excluded": excluded}
+    excluded = entry.expected == "wrong" and _excluded(found.rule, report)
+    return of_report(report) | {"excluded": excluded}
 
 
 def _excluded(rule: Any, report: Any) -> bool:

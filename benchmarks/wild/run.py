@@ -423,10 +423,10 @@ class Worker:
         line: dict[str, Any] = {"name": found.name, "where": found.where}
         with _Limit(self.seconds) as limit:
             table = {name: (d,) for name, d in _approximating(self.package)}
-            result = examined(found, table | ({found.name: (said,)} if said is not None else {}))
+            done = examined(found, table | ({found.name: (said,)} if said is not None else {}))
         if limit.over:
             return line | limit.said()
-        return line | {"seconds": limit.took} | _line(result, "declared" if said is not None else "inferred")
+        return line | {"seconds": limit.took} | _line(*done, "declared" if said is not None else "inferred")
 
     def _as_called(self, rule: Any, place: Any) -> dict[str, Any]:
         from certgrad.recording._audit import _look, _Looked, _worst
@@ -439,11 +439,11 @@ class Worker:
                 _look(variant, place, said, True, looked)
         if limit.over:
             return line | limit.said()
-        result, _ = _worst(looked)
-        if result.certificate is None and not result.remarks:
+        worst = _worst(looked)
+        if worst is None or (worst[0][0].certificate is None and not worst[0][0].remarks):
             return line | {"verdict": "not audited", "why": "; ".join(dict.fromkeys(looked.left))}
         origin = "declared" if said is not None else "recorded"
-        return line | {"seconds": limit.took, "left": [*dict.fromkeys(looked.left)]} | _line(result, origin)
+        return line | {"seconds": limit.took, "left": [*dict.fromkeys(looked.left)]} | _line(*worst[0], origin)
 
 
 class _Limit:
@@ -503,11 +503,11 @@ def _ring(signum: int, frame: FrameType | None) -> None:
     raise OutOfTime
 
 
-def _line(result: Any, origin: str) -> dict[str, Any]:
+def _line(result: Any, report: Any, origin: str) -> dict[str, Any]:
     if result.certificate is None:
         why = "; ".join(r.text for r in result.remarks).removeprefix("not audited: ")
         return {"verdict": "not audited", "why": why}
-    certificate, report = result.certificate, result.report
+    certificate = result.certificate
     assert report is not None
     return {
         "verdict": certificate.verdict,

@@ -6,7 +6,6 @@ from certgrad.cli import _certificates
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import Certificate
 from certgrad.report import json
-from certgrad.report.audited import Place, Remarked
 from certgrad.report.diff import Side
 
 
@@ -23,8 +22,7 @@ def read(path: Path) -> Side:
             "json=FILE` writes them, or certificates."
         ) from None
     if isinstance(document, json.Report):
-        remarks = [Remarked(r.rule, r.code, r.text, Place(r.file, r.line)) for r in document.remarks]
-        return Side(document.certificates, remarks, document.problems)
+        return Side(document.certificates, document.remarks, document.problems)
     files = _certificates.find([path])
     if not files:
         raise UsageError(f"{path}: the folder holds no certificates. `certgrad report` writes them.")

@@ -15,11 +15,11 @@ from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
     from certgrad._plugins import Plugin
+    from certgrad.report.audited import RuleResult
     from certgrad.report.findings import Finding
     from certgrad.rules._baseline import Looked
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._find import Found
-    from certgrad.rules._worker import RuleResult
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,10 @@ def audit(
 
     Ctrl-C ends it: what is finished by then is returned, and `unreached` says what is not.
     """
+    from certgrad.report.audited import RuleResult
     from certgrad.rules._crew import audit_targets
     from certgrad.rules._isolated import Budget
-    from certgrad.rules._worker import Begun, Failure, RuleResult, Seen
+    from certgrad.rules._worker import Begun, Failure, Seen
 
     budget = Budget(importing=limits.importing, auditing=limits.rule)
     watch = watch or Watch()

@@ -35,6 +35,9 @@ class InternalError(Exception):
         self.task = task
         self.details = details
 
+    def __reduce__(self) -> tuple[type["InternalError"], tuple[str, str, str]]:
+        return InternalError, (self.task, str(self), self.details)  # as a worker sends it
+
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
     """A command whose errors are one paragraph on stderr and the right exit code; never a traceback.

@@ -1,7 +1,6 @@
 """`certgrad audit --jax`: the derivative rules of the installed JAX in place of ops."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
-    from certgrad.report.audited import Audit, Audited
+    from certgrad.report.audited import Audit, RuleResult
 
 WHAT = "primitive or function of the installed JAX and is no code. `certgrad audit --jax` shows all"
 
@@ -26,7 +25,7 @@ def audit(
     *,
     quiet: bool,
     dask: str = "",
-) -> list["Audited"]:
+) -> list["RuleResult"]:
     """Audit what is selected. Raises UsageError for a target, or a pattern that can match nothing."""
     from certgrad.cli import _run, _select
 
@@ -38,11 +37,11 @@ def audit(
     selection = _select.choose(_library.jax_rules(), {}, [], select, ignore, what=WHAT)
     run = _run.run(selection.ops, jobs, cache, _library.audit_jax_rule, dask=dask, last_first=True)
     found = list(_console.progress(run, len(selection.ops), shown=not quiet))
-    audited = [replace(one, certificate=narrow) for one in found if (narrow := selection.narrow(one.certificate))]
-    if not audited:
+    narrowed = selection.narrowed(found)
+    if not narrowed:
         typer.echo("nothing selected: the patterns leave no obligation. `certgrad audit --jax` shows all.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
-    return audited
+    return narrowed
 
 
 def page(directory: Path, jobs: int | None, *, check: bool) -> None:
@@ -53,6 +52,7 @@ def page(directory: Path, jobs: int | None, *, check: bool) -> None:
     from certgrad.cli import _run
     from certgrad.process.files import write_atomically
     from certgrad.report import jax
+    from certgrad.report.audited import certificates_of
 
     target = directory / jax.FILE
     present = target.read_text(encoding="utf-8") if target.is_file() else ""
@@ -62,7 +62,7 @@ def page(directory: Path, jobs: int | None, *, check: bool) -> None:
         return
     names = _library.jax_rules()
     run = _run.run(names, jobs, None, _library.audit_jax_rule, last_first=True)
-    text = jax.page([one.certificate for one in _console.progress(run, len(names), shown=True)], without)
+    text = jax.page(certificates_of(_console.progress(run, len(names), shown=True)), without)
     if present == text:
         typer.echo(f"{target}: current")
     elif check:

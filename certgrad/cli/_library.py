@@ -12,7 +12,6 @@ import typer
 from certgrad.errors import UnknownOpError
 
 if TYPE_CHECKING:
-    from certgrad.exhibits.data import Exhibit
     from certgrad.obligations.cache import Cache
     from certgrad.obligations.certificate import Certificate
     from certgrad.ops._declare import Op
@@ -57,15 +56,6 @@ def exhibit(name: str, certificate: "Certificate") -> bytes:
 
     op = get(name)
     return encode(with_plots(shown(op, op.doc or ""), op, certificate))
-
-
-def decoded(exhibit: bytes) -> "Exhibit | None":
-    """What a worker sent. With it comes all that makes one, JAX too: only where there is one."""
-    if not exhibit:
-        return None
-    from certgrad.exhibits.data import decode
-
-    return decode(exhibit)
 
 
 def blocks(ops: Sequence[str]) -> "dict[str, Block]":

@@ -110,7 +110,7 @@ def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *
     """Write the files that were asked for, and print one format; no text where there are no rows."""
     for destination in outputs:
         write(destination, render(destination.format, audit, of_jax=of_jax))
-    if audit.audited or kind != Format.text:
+    if audit.certified or kind != Format.text:
         typer.echo(render(kind, audit, style, of_jax=of_jax), nl=False)
 
 

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,22 +116,23 @@ def _rules(record: "Record", wanted: Wanted) -> Said:
     code = _code.Code([one.result for one in recorded])
     names = [rule.name for rule in code.rules]
     selection = _select.choose([], {}, [], configured.select, configured.ignore, names)
-    judged = _policy.judge(
-        _policy.selected(code, selection, configured), [], (), strict=wanted.strict, fail_on=wanted.failing
+    found = Audit(
+        _policy.selected(code, selection, configured),
+        failing=_policy.failing(wanted.failing, strict=wanted.strict),
+        strict=wanted.strict,
     )
-    notes = [*judged.notes, *record.notes.remarks()]
+    notes = [*_policy.notes(found), *record.notes.remarks()]
     if wanted.save is not None:
         count, left = save(wanted.save, recorded)
         notes += left
         notes.append(f"'{wanted.save}' has the declarations of {count} rule{'' if count == 1 else 's'}")
-    seconds = time.perf_counter() - started
-
+    found = replace(found, seconds=time.perf_counter() - started)
+    failed = _policy.failed(found)
     if not recorded and not wanted.outputs and wanted.format == "text":
-        return Said(notes, "certgrad: no derivative rule of the program's own was called\n", judged.failed)
+        return Said(notes, "certgrad: no derivative rule of the program's own was called\n", failed)
 
-    found = Audit(judged.audited, seconds, judged.remarks, judged.missing, judged.failing)
     for destination in wanted.outputs:
         _output.write(destination, _output.render(destination.format, found))
     page = _console.width(sys.stderr), _console.coloured(sys.stderr)
     printed = _output.render(wanted.format, found, _output.Style(wanted.quiet, wanted.verbose, *page))
-    return Said(notes, printed, judged.failed and (wanted.strict or bool(wanted.failing)))
+    return Said(notes, printed, failed and (wanted.strict or bool(wanted.failing)))

@@ -7,37 +7,23 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from certgrad.cli import _coq, _dask, _library, _options
 from certgrad.cli._errors import InternalError, describe
 from certgrad.errors import CertgradError
 from certgrad.process.processors import available
 from certgrad.process.threads import without_collection
-from certgrad.report import json
-from certgrad.report.audited import Audited
+from certgrad.report.audited import RuleResult
 
 if TYPE_CHECKING:
     from certgrad.obligations.certificate import Certificate
 
 Prover = Callable[[str, Path | None], "Certificate"]
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """What a worker sends back: an encoded certificate, or what went wrong."""
-
-    op: str
-    certificate: bytes = b""
-    seconds: float = 0.0
-    problem: CertgradError | None = None
-    defect: str = ""
-    details: str = ""
-    cache_problem: str = ""
-    exhibit: bytes = b""
 
 
 def run(
@@ -48,7 +34,7 @@ def run(
     exhibits: bool = False,
     dask: str = "",
     last_first: bool = False,
-) -> Iterator[Audited]:
+) -> Iterator[RuleResult]:
     """Audit the ops in order, in so many processes (see `_options.processes`), with the cache in a folder if one is
     named. With `dask`, on the cluster of that address, which has no cache of ours, or in processes that dask makes
     here. `prove` makes the certificate of a name; that of an op of the library if None. With `exhibits`, also what a
@@ -59,14 +45,15 @@ def run(
     """
     problem = ""
     cache = cache if dask in ("", _dask.LOCAL) else None
-    for outcome in _outcomes(ops, jobs, cache, prove or _library.audit_op, exhibits, dask, last_first):
-        problem = problem or outcome.cache_problem
-        yield _open(outcome)
+    for result in _results(ops, jobs, cache, prove or _library.audit_op, exhibits, dask, last_first):
+        problem = problem or result.cache_problem
+        assert result.certificate is not None
+        yield msgspec.structs.replace(result, coq=_coq.level(result.certificate))
     if cache is not None:
         _library.tidy_cache(cache, problem)
 
 
-def _outcomes(
+def _results(
     ops: Sequence[str],
     jobs: int | None,
     cache: Path | None,
@@ -74,7 +61,7 @@ def _outcomes(
     exhibits: bool,
     dask: str,
     last_first: bool = False,
-) -> Iterator[_Outcome]:
+) -> Iterator[RuleResult]:
     if dask:
         yield from _on_cluster(ops, jobs, cache, prove, exhibits, dask)
         return
@@ -98,13 +85,13 @@ def _outcomes(
 
 def _on_cluster(
     ops: Sequence[str], jobs: int | None, cache: Path | None, prove: Prover, exhibits: bool, dask: str
-) -> Iterator[_Outcome]:
+) -> Iterator[RuleResult]:
     task = functools.partial(_audit, cache=cache, prove=prove, exhibits=exhibits)
     done = 0
     try:
-        for outcome in _dask.results(task, ops, dask, jobs or min(available(), max(1, len(ops)))):
+        for result in _dask.results(task, ops, dask, jobs or min(available(), max(1, len(ops)))):
             done += 1
-            yield outcome
+            yield result
     except _dask.LostError as error:
         raise InternalError(f"auditing '{ops[done]}'", str(error), str(error)) from None
 
@@ -113,27 +100,17 @@ MAX_GARBAGE = 400_000
 """Objects that may wait for cyclic collection: some tens of megabytes."""
 
 
-def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool) -> _Outcome:
+def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool) -> RuleResult:
     if gc.get_count()[0] > MAX_GARBAGE:
         gc.collect(0)  # what is older was looked at, and stays
     started = time.perf_counter()
     try:
-        proved = prove(op, cache)
+        certificate = prove(op, cache)
         seconds = time.perf_counter() - started
-        certificate = json.encode(proved)
-        exhibit = _library.exhibit(op, proved) if exhibits else b""
-    except CertgradError as error:
-        return _Outcome(op, problem=error)
+        exhibit = _library.exhibit(op, certificate) if exhibits else b""
+    except CertgradError:
+        raise
     except Exception as error:
-        return _Outcome(op, defect=describe(error), details=traceback.format_exc())
+        raise InternalError(f"auditing '{op}'", describe(error), traceback.format_exc()) from None
     problem = _library.cache_problem(cache)
-    return _Outcome(op, certificate, seconds, cache_problem=problem, exhibit=exhibit)
-
-
-def _open(outcome: _Outcome) -> Audited:
-    if outcome.problem is not None:
-        raise outcome.problem
-    if outcome.defect:
-        raise InternalError(f"auditing '{outcome.op}'", outcome.defect, outcome.details)
-    certificate = json.decode(outcome.certificate)
-    return Audited(certificate, outcome.seconds, exhibit=_library.decoded(outcome.exhibit), coq=_coq.level(certificate))
+    return RuleResult(name=op, certificate=certificate, seconds=seconds, cache_problem=problem, exhibit=exhibit)

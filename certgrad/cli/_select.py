@@ -1,15 +1,19 @@
 """`--select` and `--ignore`: which obligations of which ops."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import CODES, Certificate, Claim, ignoring, sealed, worst
+from certgrad.obligations.certificate import CODES, Certificate, Claim, ignoring, with_claims
 from certgrad.report.findings import ALL_CODES
+
+if TYPE_CHECKING:
+    from certgrad.report.audited import RuleResult
 
 _CODE = re.compile(r"[Cc][Gg]\d*")
 LIBRARY = "op of the library, no rule that was found, and is no code. `certgrad list` shows the ops"
@@ -51,10 +55,14 @@ class Selection:
         """
         claims = [claim for claim in certificate.claims if self._selects(certificate.op, claim)]
         if len(claims) < len(certificate.claims):
-            verdict = worst([claim.verdict for claim in claims])
-            certificate = sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict))
+            certificate = with_claims(certificate, claims)
         left = ignoring(certificate, {c.code for c in claims if self._ignores(certificate.op, c)})
         return left if left.claims else None
+
+    def narrowed(self, results: "Iterable[RuleResult]") -> "list[RuleResult]":
+        """The ops and rules of which a claim is left, with their certificates narrowed."""
+        found = ((one, self.narrow(one.certificate)) for one in results if one.certificate is not None)
+        return [msgspec.structs.replace(one, certificate=left) for one, left in found if left is not None]
 
     def ignored(self, certificate: Certificate) -> list[str]:
         """The codes of the selected claims, where all of them are ignored."""

@@ -15,7 +15,7 @@ from certgrad.errors import CertgradError, UsageError
 
 if TYPE_CHECKING:
     from certgrad.cli._select import Selection
-    from certgrad.report.audited import Audited
+    from certgrad.report.audited import RuleResult
     from certgrad.report.findings import Finding
     from certgrad.rules._configuration import Configuration
 
@@ -186,7 +186,7 @@ def audit(
     run = _run.run(
         () if code.interrupted else selection.ops, settings.jobs, settings.cache, exhibits=pages, dask=settings.dask
     )
-    library: list[Audited] = []
+    library: list[RuleResult] = []
     interrupted = code.interrupted
     try:
         for one in _console.progress(run, len(selection.ops), shown=not quiet):
@@ -194,29 +194,24 @@ def audit(
     except KeyboardInterrupt:
         interrupted = True
     unreached = [*code.unreached, *selection.ops[len(library) :]] if interrupted else []
-    library = [
-        replace(one, certificate=narrow) for one in library if (narrow := selection.narrow(one.certificate)) is not None
-    ]
-    judged = _policy.judge(
-        _policy.selected(code, selection, configured),
-        library,
-        set(entries),
+    results = _policy.covered(_policy.selected(code, selection, configured), set(entries))
+    found = Audit(
+        _in_order([*selection.narrowed(library), *results], asked, code, ops),
+        failing=_policy.failing(settings.fail_on, strict=settings.strict),
+        problems=[*code.problems, *unknown_ops],
         strict=settings.strict,
-        fail_on=settings.fail_on,
     )
+    failed, count = _policy.failed(found), len(found.certificates)
     unknown = _code.unknown_signatures(code, configured)
-    _code.show([*judged.notes, *unknown, *_stale(entries, code), *([] if settings.quiet else _code.by_file(code))])
-    problems = [*code.problems, *unknown_ops]
-    judged = replace(judged, audited=_in_order(judged.audited, asked, code, ops))
-    said = [_said_of_interruption(len(judged.audited), unreached)] if interrupted else []
-    if judged.audited or judged.remarks or problems or interrupted:
-        seconds = time.perf_counter() - started
-        found = Audit(judged.audited, seconds, judged.remarks, judged.missing, judged.failing, (*problems, *said))
+    stale = _stale(entries, code)
+    _code.show([*_policy.notes(found), *unknown, *stale, *([] if settings.quiet else _code.by_file(code))])
+    problems = found.problems
+    said = [_said_of_interruption(count, unreached)] if interrupted else []
+    if count or problems or interrupted or any(r.remarks or r.ignored for r in results):
+        found = replace(found, seconds=time.perf_counter() - started, problems=[*problems, *said])
         _output.report(found, settings.format, outputs, style)
-    if judged.covered:
-        typer.echo(
-            f"{_code.counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True
-        )
+    if covered := sum(len(rule.covered or ()) for rule in results):
+        typer.echo(f"{_code.counted(covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)
     for problem in problems:
         typer.echo(f"error: {problem}", err=True)
     if interrupted:
@@ -224,20 +219,20 @@ def audit(
         raise typer.Exit(ExitCode.INTERRUPTED)
     if problems:
         raise typer.Exit(ExitCode.USAGE)
-    if not judged.audited:
+    if not count:
         if targeted and not any(rule.certificate for rule in code.rules):
-            of = f" of {judged.missing} found" if judged.missing else ""
+            of = f" of {found.missing} found" if found.missing else ""
             text = f"nothing to audit: no derivative rule{of} was audited in {', '.join(targeted)}."
         else:
             text = "nothing selected: the patterns leave no obligation. `certgrad list` shows the ops."
         typer.echo(text, err=True)
-        raise typer.Exit(ExitCode.REFUTED if judged.failed else ExitCode.NOTHING_SELECTED)
-    raise typer.Exit(ExitCode.REFUTED if judged.failed or (settings.strict and unknown) else ExitCode.DISCHARGED)
+        raise typer.Exit(ExitCode.REFUTED if failed else ExitCode.NOTHING_SELECTED)
+    raise typer.Exit(ExitCode.REFUTED if failed or (settings.strict and unknown) else ExitCode.DISCHARGED)
 
 
 def _in_order(
-    audited: "Sequence[Audited]", asked: Sequence[str], code: "_code.Code", ops: Sequence[str]
-) -> "list[Audited]":
+    results: "Sequence[RuleResult]", asked: Sequence[str], code: "_code.Code", ops: Sequence[str]
+) -> "list[RuleResult]":
     """The rows in the order in which the targets were asked for."""
     places: dict[str, int] = {}
     aliases = _library.aliases() if ops else {}
@@ -245,7 +240,7 @@ def _in_order(
         for name in code.of_target.get(target, (target, aliases.get(target, target))):
             places.setdefault(name, k)
     places |= {rule.name: places[rule.of] for rule in code.rules if rule.of in places}
-    return sorted(audited, key=lambda one: places.get(one.certificate.op, len(asked)))
+    return sorted(results, key=lambda one: places.get(one.name, len(asked)))
 
 
 SHOWN = 10

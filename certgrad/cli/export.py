@@ -157,13 +157,14 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
     """Of ops of the library, and of their graphs and of rules in code."""
     from certgrad.cli import _coq, _coq_graphs, _run
     from certgrad.ops._composed import Composed
+    from certgrad.report.audited import certificates_of
 
     known = _library.names()
     ops, code = _code.split(targets or known)
     unknown = [name for name in ops if name not in known]
     if unknown:
         raise UsageError(f"'{unknown[0]}' is no op of the library. `certgrad list` shows the ops.")
-    files = _coq.printed([entry.certificate for entry in _run.run(ops)]) if ops else []
+    files = _coq.printed(certificates_of(_run.run(ops))) if ops else []
     if not targets:
         return _families(files), []
     others = []

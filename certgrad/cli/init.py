@@ -13,7 +13,7 @@ from certgrad.errors import UsageError
 from certgrad.process.files import write_atomically
 
 if TYPE_CHECKING:
-    from certgrad.rules._worker import RuleResult
+    from certgrad.report.audited import RuleResult
 
 SECONDS = 40.0
 """For looking at the rules. What is not reached then is left to `certgrad audit`."""
@@ -82,9 +82,10 @@ def _check_place(folder: Path, root: Path | None) -> None:
 
 def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], int]":
     """What comes of the rules in a short time, and how many there are. Raises UsageError where no target imports."""
+    from certgrad.report.audited import RuleResult
     from certgrad.rules._crew import audit_targets
     from certgrad.rules._isolated import Budget
-    from certgrad.rules._worker import Failure, RuleResult, Seen
+    from certgrad.rules._worker import Failure, Seen
 
     started = time.monotonic()
     rules: dict[str, RuleResult] = {}
@@ -119,7 +120,7 @@ def _unsigned(rules: "Sequence[RuleResult]") -> list[str]:
 
 def _show_first(rules: "Sequence[RuleResult]") -> None:
     """The first refutation, if there is one."""
-    from certgrad.report.audited import findings_of
+    from certgrad.report.audited import open_cases
     from certgrad.report.text import block
 
     refuted = [r for r in rules if r.certificate is not None and r.certificate.verdict == "refuted"]
@@ -127,9 +128,9 @@ def _show_first(rules: "Sequence[RuleResult]") -> None:
         return
     first = refuted[0]
     assert first.certificate is not None
-    finding = next(f for f in findings_of([first.certificate]) if f.case.verdict == "refuted")
+    claim, case = next(pair for pair in open_cases([first.certificate]) if pair[1].verdict == "refuted")
     more = f" of {len(refuted)}" if len(refuted) > 1 else ""
-    typer.echo(f"\nthe first finding{more}:\n\n{block(finding, _console.width(), first.place.shown)}")
+    typer.echo(f"\nthe first finding{more}:\n\n{block(claim, case, _console.width(), first.place.shown)}")
 
 
 def _write(file: Path, text: str) -> None:

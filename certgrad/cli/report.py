@@ -1,10 +1,10 @@
 """`certgrad report`: rewrite the committed report of the op library, or check that it is current."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from certgrad.cli import _console, _jax, _library, _options, _output
@@ -13,7 +13,7 @@ from certgrad.cli._output import Format
 from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
-    from certgrad.report.audited import Audited
+    from certgrad.report.audited import RuleResult
 
 
 def report(
@@ -60,14 +60,15 @@ def report(
         return
     from certgrad.cli import _run
     from certgrad.report import committed_report
+    from certgrad.report.audited import certificates_of
 
     names = _library.names()
     run = _run.run(names, jobs, cache_dir, exhibits=html is not None, dask=dask)
-    audited = list(_console.progress(run, len(names), shown=True))
-    certificates = [entry.certificate for entry in audited]
+    results = list(_console.progress(run, len(names), shown=True))
+    certificates = certificates_of(results)
     files = committed_report.render(certificates, _library.blocks(names))
     if html is not None:
-        _write_page(html, audited)
+        _write_page(html, results)
     if not check:
         changed = committed_report.write(directory, files)
         typer.echo(f"{directory}: {len(files)} files, {len(changed)} changed")
@@ -99,12 +100,12 @@ def _page_can_be_written(html: Path, *, jax: bool) -> None:
     _output.draws(Format.html, _output.parse([f"html={html}"]))
 
 
-def _write_page(html: Path, audited: "Sequence[Audited]") -> None:
+def _write_page(html: Path, results: "Sequence[RuleResult]") -> None:
     """The page says no times, so that the same certificates make the same page."""
     import certgrad
     from certgrad.report.audited import Audit
     from certgrad.report.html import render
 
-    page = render(Audit([replace(one, seconds=0.0) for one in audited]), certgrad.__version__)
+    page = render(Audit([msgspec.structs.replace(one, seconds=0.0) for one in results]), certgrad.__version__)
     _output.write(_output.Output(Format.html, html), page)
     typer.echo(f"{html}: written, {len(page.encode()) / 1e6:.1f} MB")

@@ -9,7 +9,8 @@ def table() -> None:
     """Print the library as a Markdown table."""
     from certgrad.cli import _run
     from certgrad.report import markdown
+    from certgrad.report.audited import certificates_of
 
     names = _library.names()
-    audited = list(_console.progress(_run.run(names), len(names), shown=True))
-    typer.echo(markdown.table([entry.certificate for entry in audited]), nl=False)
+    results = _console.progress(_run.run(names), len(names), shown=True)
+    typer.echo(markdown.table(certificates_of(results)), nl=False)

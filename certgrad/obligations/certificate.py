@@ -6,7 +6,7 @@ order, no timestamps, no paths, no floats.
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -230,15 +230,26 @@ def _ranks(case: CaseClaim) -> str:
     return f"ranks {ranks.partition(' (')[0]}" if ranks and case.verdict in (*PROOFS, AT_SIZES) else ""
 
 
+def with_cases(claim: Claim, cases: Iterable[CaseClaim], **fields: Any) -> Claim:
+    """The claim with these cases and the verdict that they come to; `fields` are others of it to change."""
+    changed = list(cases)
+    return msgspec.structs.replace(claim, cases=changed, verdict=worst([c.verdict for c in changed]), **fields)
+
+
+def with_claims(certificate: Certificate, claims: Iterable[Claim], **fields: Any) -> Certificate:
+    """The certificate with these claims and the verdict that they come to, and with its checksum."""
+    changed = list(claims)
+    verdict = worst([c.verdict for c in changed])
+    return sealed(msgspec.structs.replace(certificate, claims=changed, verdict=verdict, **fields))
+
+
 def ignoring(certificate: Certificate, codes: Collection[str]) -> Certificate:
     """The certificate without the claims of these codes, which says that they are ignored."""
     dropped = {c.code for c in certificate.claims if c.code in codes}
     if not dropped:
         return certificate
     claims = [c for c in certificate.claims if c.code not in dropped]
-    verdict = worst([c.verdict for c in claims])
-    ignored = sorted({*(certificate.ignored or ()), *dropped})
-    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict, ignored=ignored))
+    return with_claims(certificate, claims, ignored=sorted({*(certificate.ignored or ()), *dropped}))
 
 
 def sized(sizes: Sequence[Mapping[str, int]], limit: int | None = None) -> str:

@@ -14,20 +14,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
 from jax._src import config
 
 from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.obligations.certificate import ORDER, PROOFS
+from certgrad.report.audited import RuleResult
 from certgrad.report.findings import LEFT_OUT, Remark
 from certgrad.rules._at_sizes import at_these
-from certgrad.rules._by_name import Examination, examined, not_audited
+from certgrad.rules._by_name import examined, not_audited, of_report
 from certgrad.rules._configuration import nearest
 from certgrad.rules._declaration import Declaration, declaration_of
 from certgrad.rules._find import Found, name_in, rules_of_module
 from certgrad.rules._layers import place_of, plain_function, unwrapped
 from certgrad.rules._offered import imported
 from certgrad.rules._report import Report
-from certgrad.rules._worker import RuleResult, result_of
+from certgrad.rules._worker import left_out
 
 from ._claims import Claim, claims_of
 from ._limit import OverError, limited
@@ -64,11 +66,14 @@ class Place:
     file: str
 
 
+Examined = tuple[RuleResult, Report | None]
+
+
 @dataclass
 class _Looked:
     """What the audits of a rule's claims said."""
 
-    examinations: list[tuple[Examination, Declaration | None]] = field(default_factory=list)
+    examined: list[tuple[Examined, Declaration | None]] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -85,7 +90,7 @@ def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) ->
             done = _audited(rule, place, said.get(place.name), conformance, seconds)
         yield done
     for found in _not_called(called):
-        yield Recorded(result_of(found, Examination(None, (not_audited(NOT_CALLED),)), 0.0))
+        yield Recorded(left_out(found.name, NOT_CALLED, found.where, found.file))
 
 
 def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
@@ -99,19 +104,20 @@ def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bo
         looked.left.append(f"its audit took more than {seconds:g} s, and --seconds gives it more")
     if rule.more:
         looked.left.append(f"{rule.more} calls that close over yet other values were not looked at")
-    result, declared = _worst(looked)
+    nothing = RuleResult(name=place.name, where=place.where, file=place.file)
+    (result, report), declared = _worst(looked) or ((nothing, None), None)
     remarks = [*result.remarks]
     left = [*dict.fromkeys(looked.left)]
-    if result.report is not None:
+    if report is not None:
         remarks += [Remark(LEFT_OUT, f"no claim is made about some calls: {text}") for text in left]
     elif not remarks:
         remarks += [not_audited("; ".join(left) or "none of its calls could be noted")]
     shown = [*result.notes, *looked.notes, *_said_of(declared, rule)]
-    result = replace(result, remarks=tuple(remarks), notes=tuple(dict.fromkeys(shown)))
-    found = Found(place.name, place.found, where=place.where, file=place.file)
-    done = tuple(d for _, d in looked.examinations if d is not None)
+    seconds = time.perf_counter() - started
+    result = msgspec.structs.replace(result, remarks=remarks, notes=[*dict.fromkeys(shown)], seconds=seconds)
+    done = tuple(d for _, d in looked.examined if d is not None)
     unsaved = "" if place.found is not None else MADE_INSIDE
-    return Recorded(result_of(found, result, time.perf_counter() - started), rule.count, _each_once(done), unsaved)
+    return Recorded(result, rule.count, _each_once(done), unsaved)
 
 
 def _look(variant: Variant, place: Place, said: Declaration | None, conformance: bool, looked: _Looked) -> None:
@@ -125,13 +131,13 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
     found = Found(place.name, rule, where=place.where, file=place.file)
     if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:
         table = {place.name: (said,)} if said is not None else {}
-        examinations: list[tuple[Examination, Declaration | None]] = [(examined(found, table, conformance), None)]
+        done: list[tuple[Examined, Declaration | None]] = [(examined(found, table, conformance), None)]
     else:
         claims = claims_of(variant)
         looked.left += claims.left
-        examinations = [_claimed(found, claim, conformance, looked) for claim in claims.claims]
-    looked.examinations += examinations
-    looked.left += _called_in_other_dtypes(variant, [e.report for e, _ in examinations if e.report is not None])
+        done = [_claimed(found, claim, conformance, looked) for claim in claims.claims]
+    looked.examined += done
+    looked.left += _called_in_other_dtypes(variant, [report for (_, report), _ in done if report is not None])
 
 
 def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iterator[str]:
@@ -143,15 +149,16 @@ def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iter
             yield f"they are in {' and '.join(others)}, and the claim is about {text}"
 
 
-def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> tuple[Examination, Declaration]:
+def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> tuple[Examined, Declaration]:
     """The audit of one claim: with sizes apart, and where that is not proved, with those joined that agreed."""
     apart = _at_these(examined(found, {found.name: (claim.apart,)}, conformance), claim.kept)
-    if _verdict(apart) in PROOFS or claim.joined.signature == claim.apart.signature or _also_joined(apart, claim):
+    result, report = apart
+    if _proved(report) or claim.joined.signature == claim.apart.signature or _also_joined(report, claim):
         return apart, claim.apart
     joined = examined(found, {found.name: (claim.joined,)}, conformance)
-    if _verdict(joined) not in PROOFS:
-        return (apart, claim.apart) if apart.report is not None else (joined, claim.joined)
-    what = _verdict(apart) or "; ".join(r.text for r in apart.remarks)
+    if not _proved(joined[1]):
+        return (apart, claim.apart) if report is not None else (joined, claim.joined)
+    what = report.verdict if report is not None else "; ".join(r.text for r in result.remarks)
     looked.notes.append(
         f"sizes that agreed in every call stand for one: {shown(claim.joined)}; with sizes of their own "
         f"({shown(claim.apart)}) it is {what}"
@@ -159,9 +166,9 @@ def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> 
     return joined, claim.joined
 
 
-def _also_joined(examination: Examination, claim: Claim) -> bool:
+def _also_joined(report: Report | None, claim: Claim) -> bool:
     """Sizes that agreed in every call agree at the witness: with these joined, it is one as well."""
-    witness = examination.report.witness if examination.report is not None else None
+    witness = report.witness if report is not None else None
     if witness is None:
         return False
     apart, joined = (re.findall(r"[A-Za-z_]\w*", _texts(d)[0]) for d in (claim.apart, claim.joined))
@@ -173,40 +180,41 @@ def _also_joined(examination: Examination, claim: Claim) -> bool:
     )
 
 
-def _at_these(examination: Examination, kept: Mapping[str, int]) -> Examination:
+def _at_these(examined: Examined, kept: Mapping[str, int]) -> Examined:
     """What is proved with sizes that are numbers, though the rule runs at others, is proved at these sizes."""
-    if not kept or _verdict(examination) not in PROOFS:
-        return examination
-    assert examination.report is not None
+    result, report = examined
+    if not kept or report is None or not _proved(report):
+        return examined
     reason = f"{', '.join(kept)} stayed as in the calls, and the rule runs at other lengths too"
-    return replace(examination, report=at_these(examination.report, kept, reason))
+    report = at_these(report, kept, reason)
+    return of_report(result, report), report
 
 
-def _verdict(examination: Examination) -> str:
-    return examination.report.verdict if examination.report is not None else ""
+def _proved(report: Report | None) -> bool:
+    return report is not None and report.verdict in PROOFS
 
 
-def _worst(looked: _Looked) -> tuple[Examination, Declaration | None]:
-    """The worst verdict; what could not be audited beside it is left out of the claim."""
-    with_report = [(e, d) for e, d in looked.examinations if e.report is not None]
-    for examination, declared in looked.examinations:
-        if examination.report is None and with_report:
+def _worst(looked: _Looked) -> tuple[Examined, Declaration | None] | None:
+    """The worst verdict, if there is one; what could not be audited beside it is left out of the claim."""
+    with_report = [(report, one) for one in looked.examined if (report := one[0][1]) is not None]
+    for (result, report), declared in looked.examined:
+        if report is None and with_report:
             at = f"{shown(declared)}: " if declared is not None else ""
-            looked.left += [at + r.text.removeprefix("not audited: ") for r in examination.remarks]
+            looked.left += [at + r.text.removeprefix("not audited: ") for r in result.remarks]
     if not with_report:
-        return looked.examinations[0] if looked.examinations else (Examination(), None)
-    worst = max(with_report, key=lambda pair: ORDER.index(pair[0].report.verdict))  # type: ignore[union-attr]
-    said = [_found(e, d) for e, d in with_report]
-    looked.notes += [f"also audited as {text}" for text in said if text != _found(*worst)]
+        return looked.examined[0] if looked.examined else None
+    report, worst = max(with_report, key=lambda pair: ORDER.index(pair[0].verdict))
+    own = _found(report, worst[1])
+    said = [_found(report, declared) for report, (_, declared) in with_report]
+    looked.notes += [f"also audited as {text}" for text in said if text != own]
     return worst
 
 
-def _found(examination: Examination, declared: Declaration | None) -> str:
+def _found(report: Report, declared: Declaration | None) -> str:
     """What was found of one claim."""
-    assert examination.report is not None
-    under = f" ({', '.join(examination.report.hypotheses)})" if examination.report.hypotheses else ""
+    under = f" ({', '.join(report.hypotheses)})" if report.hypotheses else ""
     at = f"{shown(declared)}: " if declared is not None else ""
-    return f"{at}{examination.report.verdict}{under}"
+    return f"{at}{report.verdict}{under}"
 
 
 def _said_of(declared: Declaration | None, rule: Rule) -> list[str]:

@@ -23,10 +23,10 @@ from certgrad.process.threads import ALONE
 from certgrad.rules._layers import plain_function, unwrapped
 
 from ._audit import CHANGED, located
-from ._held import Held
 from ._likeness import Likeness
 from ._limit import OverError, limited
 from ._notes import OTHERS
+from ._read_state import ReadState
 
 MAX_FUNCTIONS = 64
 MAX_ENTRIES = 1 << 20
@@ -70,7 +70,7 @@ class Function:
     points: dict[Hashable, Point] = field(default_factory=dict)
     count: int = 0
     problem: str = ""
-    held: Held | None = None
+    state: ReadState | None = None
     """What its code reads, as it was when it was called first."""
 
 
@@ -116,10 +116,10 @@ class Functions:
             if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
                 found.function, found.problem = plain, f"it closes over a traced value ({likeness.traced[0]})"
                 return
-            if found.held is None:
-                found.held = Held(function)
+            if found.state is None:
+                found.state = ReadState(function)
             else:
-                found.held.called()
+                found.state.called()
             leaves, tree = jax.tree.flatten((args, dict(kwargs)))
             shapes = [_shape(x) for x in leaves]
             place = (str(tree), *map(str, shapes))
@@ -158,14 +158,14 @@ def _copies(leaves: Sequence[Any], shapes: Sequence[Any]) -> tuple[Any, ...] | N
 def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
     """The certificates, at the shapes of the calls."""
     for found in functions.found.values():
-        if found.held is not None:
-            found.held.compare()  # before any of them runs
+        if found.state is not None:
+            found.state.compare()  # before any of them runs
     for found in functions.found.values():
         at = located(unwrapped(found.function))
         name, where = at.name, at.where
         if found.problem:
             yield Differentiated(name, where, found.count, "not certified", reason=found.problem)
-        changed = found.held.difference if found.held is not None else ""
+        changed = found.state.difference if found.state is not None else ""
         left = f"no claim is made about some calls: {CHANGED}: {changed}" if changed else ""
         for point in found.points.values():
             started = time.perf_counter()

@@ -22,8 +22,8 @@ from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.process.threads import ALONE
 from certgrad.rules._layers import plain_function
 
-from ._held import Held
 from ._likeness import Likeness
+from ._read_state import ReadState
 
 MAX_RULES = 2000
 MAX_VARIANTS = 8
@@ -100,25 +100,25 @@ class Variant:
     names: tuple[str, ...] | None = None
     key: Hashable = None
     """The likeness of all objects that are this variant."""
-    held: Held | None = None
+    state: ReadState | None = None
     """What its code reads, as it was when it was called first."""
 
     def compare(self, custom: Any, again: bool) -> None:
         """Whether what is called is what was called first; `again`: also this object was called before."""
-        if self.held is None or not self.held.called():
+        if self.state is None or not self.state.called():
             return
         if again and custom is not self.custom and Likeness(custom).key != self.key:
-            self.held.differs("a value that it closes over")
+            self.state.differs("a value that it closes over")
 
     def ended(self) -> None:
         """Compare once more, before an audit runs what was called."""
-        if self.held is not None:
-            self.held.compare()
+        if self.state is not None:
+            self.state.compare()
 
     @property
     def changed(self) -> str:
         """What changed since the first call, in words: an audit is not of all that was called."""
-        return self.held.difference if self.held is not None else ""
+        return self.state.difference if self.state is not None else ""
 
 
 @dataclass
@@ -215,7 +215,7 @@ class Notes:
                 variant.problem = f"it closes over a traced value ({shown}): pass it as an argument"
                 variant.custom = _bare_of(plain, module)
             else:
-                variant.held = Held(custom)
+                variant.state = ReadState(custom)
             rule.variants[likeness.key] = variant
         return rule, variant
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from certgrad.errors import DomainError
 from certgrad.hypotheses.implied import unsaid
@@ -23,10 +23,8 @@ from certgrad.obligations.certificate import (
     Hypothesis,
     VerdictName,
 )
+from certgrad.report import findings as _findings
 from certgrad.report.wording import number, symbols
-
-if TYPE_CHECKING:
-    from certgrad.exhibits.data import Exhibit
 
 SHORT_NAMES = {
     "jvp_is_derivative": "jvp",
@@ -62,68 +60,115 @@ def from_here(file: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
 
 
-@dataclass(frozen=True)
-class Audited:
-    """A certificate and the seconds that it took. The time is for the reader; a certificate never holds it."""
+class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What came of one rule or op: its certificate, or why it was not audited, or that all of it is ignored.
 
-    certificate: Certificate
-    seconds: float
+    Processes hand it on, the cache keeps it, and reports are made of it.
+    """
+
+    name: str
+    where: str = ""
+    """Of a rule in code: the name of its file, and the line."""
+    file: str = ""
+    """In full."""
+    certificate: Certificate | None = None
+    remarks: list[_findings.Remark] = []
+    notes: list[str] = []
+    seconds: float = 0.0
+    """The time is for the reader; a certificate never holds it."""
     reproduction: str = ""
     """A script that shows the refutation, for the reader."""
-    place: Place = NOWHERE
-    """Of a rule in code."""
-    covered: frozenset[str] = frozenset()
-    """Codes of findings that the project's baseline lists: known, and not to be shown again."""
-    exhibit: "Exhibit | None" = None
-    """What a page shows beside the certificate, where one was asked for."""
-    coq: str = ""
-    """The version of Coq that accepted the proof, where that was tried; empty where nothing says so."""
+    report: str = ""
+    """All that is said of it, where it is not proved."""
+    second: Certificate | None = None
+    """The certificate of the rule of the rule, where that was asked for, and its reproduction."""
+    second_reproduction: str = ""
+    cache_problem: str = ""
+    """Why the cache could not be written, if it could not."""
+    inferred: str = ""
+    """The declaration, as `[tool.certgrad.signatures]` says it, that it was audited with where nobody made one."""
+    exhibit: bytes = b""
+    """What a page shows of it, where that was asked for: `Shown` brings it, after the result."""
+    ignored: list[str] = []
+    """The codes of its obligations, where all of them are ignored and there is no certificate."""
+    of: str = ""
+    """The rule that this is the rule of."""
+    covered: list[str] | UnsetType = UNSET
+    """Codes of its findings that the project's baseline lists: known, and not to be shown again. Set for a report."""
+    coq: str | UnsetType = UNSET
+    """The version of Coq that accepted the proof, where that is known. Set for a report."""
 
     @property
-    def where(self) -> str:
-        """File and line, of a rule in code."""
-        return self.place.shown
+    def place(self) -> Place:
+        """Where it is, with the file as it is named from the working directory."""
+        return place_of(self.where, self.file)
+
+    @property
+    def named(self) -> str:
+        """Its name, and file and line."""
+        shown = self.place.shown
+        return f"{self.name} ({shown})" if shown else self.name
+
+    @property
+    def missing(self) -> bool:
+        """It is a rule, and no module that does not import, and could not be audited."""
+        return self.certificate is None and ":" in self.name and any(r.code in _findings.UNSEEN for r in self.remarks)
+
+    @property
+    def findings(self) -> list[_findings.Finding]:
+        """What is not proved, and what is remarked."""
+        return _findings.findings_of(self.name, self.certificate, self.remarks)
+
+    @property
+    def each(self) -> "list[RuleResult]":
+        """What came of the rule, and of the rule of it."""
+        if self.second is None:
+            return [self]
+        return [
+            self,
+            RuleResult(
+                name=self.second.op,
+                where=self.where,
+                file=self.file,
+                certificate=self.second,
+                reproduction=self.second_reproduction,
+                inferred=self.inferred,
+                of=self.name,
+            ),
+        ]
 
 
-@dataclass(frozen=True)
-class Remarked:
-    """A remark: what a proof of the rule does not cover, or why there is none. `rule` may name a module."""
-
-    rule: str
-    code: str
-    text: str
-    place: Place = NOWHERE
-    fails: bool = False
-    covered: bool = False
-    """The project's baseline lists it."""
+def certificates_of(results: Iterable[RuleResult]) -> list[Certificate]:
+    """The certificates of those that have one."""
+    return [one.certificate for one in results if one.certificate is not None]
 
 
 @dataclass(frozen=True)
 class Audit:
     """All that an audit found, in the order asked for."""
 
-    audited: Sequence[Audited]
+    results: Sequence[RuleResult]
     seconds: float = 0.0
-    remarks: Sequence[Remarked] = ()
-    missing: int = 0
-    """How many rules were found and not audited."""
     failing: frozenset[VerdictName] = frozenset({"refuted"})
     """The verdicts on which it fails."""
     problems: Sequence[str] = ()
     """Why it is not complete: targets that could not be looked at, an interruption."""
+    strict: bool = False
+    """It fails on remarks as well."""
+
+    @property
+    def certified(self) -> list[tuple[RuleResult, Certificate]]:
+        """The rules that have a certificate, each with it."""
+        return [(one, one.certificate) for one in self.results if one.certificate is not None]
 
     @property
     def certificates(self) -> list[Certificate]:
-        return [one.certificate for one in self.audited]
+        return certificates_of(self.results)
 
-
-@dataclass(frozen=True)
-class Finding:
-    """One case of one obligation that was not proved."""
-
-    op: str
-    claim: Claim
-    case: CaseClaim
+    @property
+    def missing(self) -> int:
+        """How many rules were found and not audited."""
+        return sum(one.missing for one in self.results)
 
 
 def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
@@ -179,15 +224,17 @@ def _needed(
     return [h for k, h in enumerate(hypotheses, len(given)) if k not in implied]
 
 
-def findings_of(certificates: Iterable[Certificate]) -> list[Finding]:
-    """The refuted, unproved and surrogate cases, in order. A claim that names no case stands for itself."""
+def open_cases(certificates: Iterable[Certificate]) -> list[tuple[Claim, CaseClaim]]:
+    """The refuted, unproved and surrogate cases, in order, each with its claim. A claim that names no case stands for
+    itself.
+    """
     found = []
     for certificate in certificates:
         for claim in certificate.claims:
             if is_discharged(claim.verdict):
                 continue
             cases = [case for case in claim.cases if not is_discharged(case.verdict)]
-            found += [Finding(certificate.op, claim, case) for case in cases or [_whole(certificate, claim)]]
+            found += [(claim, case) for case in cases or [_whole(certificate, claim)]]
     return found
 
 

@@ -11,7 +11,7 @@ from certgrad.errors import UsageError
 from certgrad.obligations.certificate import AT_SIZES, Certificate
 from certgrad.process.files import write_atomically
 from certgrad.report import json, markdown, trust
-from certgrad.report.audited import count, findings_of, summary
+from certgrad.report.audited import count, open_cases, summary
 from certgrad.report.text import block
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def render(certificates: Sequence[Certificate], blocks: Mapping[str, "Block"] | 
 
 
 def _front_page(certificates: Sequence[Certificate]) -> str:
-    found = findings_of(certificates)
-    findings = [f"```text\n{block(finding)}\n```" for finding in found] or ["None: every obligation is discharged."]
+    shown = [block(claim, case) for claim, case in open_cases(certificates)]
+    findings = [f"```text\n{text}\n```" for text in shown] or ["None: every obligation is discharged."]
     rows = markdown.table(certificates, link=_CERTIFICATES + "/{op}.json").rstrip("\n")
     sections = [trust.INTRODUCTION, _counts(certificates), trust.OPS, rows, "## Findings", *findings]
     return "\n\n".join(sections) + "\n"

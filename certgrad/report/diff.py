@@ -13,8 +13,9 @@ import msgspec
 
 from certgrad.hypotheses.implication import implies
 from certgrad.obligations.certificate import AT_SIZES, HOLDS, PROOFS, CaseClaim, Certificate, Claim, stated
-from certgrad.report.audited import Remarked, case_name, is_discharged
+from certgrad.report.audited import case_name, is_discharged
 from certgrad.report.findings import LEFT_OUT, NO_GRADIENT, OF_IDEAL, UNSEEN
+from certgrad.report.json import Remark
 from certgrad.report.wording import number, symbols
 
 FORMAT = 1
@@ -55,7 +56,7 @@ class Side:
     """One of the two audits."""
 
     certificates: Sequence[Certificate]
-    remarks: Sequence[Remarked] = ()
+    remarks: Sequence[Remark] = ()
     problems: Sequence[str] = ()
 
     @property

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from certgrad.obligations.certificate import AT_SIZES, ORDER, Certificate
-from certgrad.report.audited import Audit, conditions, conventions, count, findings_of
+from certgrad.report.audited import Audit, conditions, conventions, count, open_cases
 from certgrad.report.markdown import code, row, tabulated
 from certgrad.report.table import Row, grid
 from certgrad.report.text import block
@@ -40,14 +40,14 @@ def render(audit: Audit, *, quiet: bool = False, width: int | None = None, colou
     certificates = audit.certificates
     parts: list[str] = []
     if not quiet:
-        definite = [e for e in audit.audited if e.certificate.verdict != "unproved"]
-        rows = [Row((*_row(e.certificate), duration(e.seconds))) for e in definite]
+        definite = [(one, c) for one, c in audit.certified if c.verdict != "unproved"]
+        rows = [Row((*_row(c), duration(one.seconds))) for one, c in definite]
         header = ("rule", "configurations", "verdict", "hypotheses", "what JAX returns", "time")
         parts += [grid(header, rows, width, colour=colour)] if rows else []
         parts += [fill(_LEGEND, width), ""]
-    for finding in findings_of([c for c in certificates if c.verdict == "refuted"]):
-        if finding.case.verdict == "refuted":
-            parts += [block(finding, width), ""]
+    for claim, case in open_cases([c for c in certificates if c.verdict == "refuted"]):
+        if case.verdict == "refuted":
+            parts += [block(claim, case, width), ""]
     unproved = _reasons(certificates)
     if unproved:
         lines = [fill(f"{reason}: {', '.join(members)}", width, "  ", "    ") for reason, members in unproved.items()]
@@ -64,9 +64,9 @@ def markdown(certificates: Sequence[Certificate], without: Mapping[str, Sequence
         if rows:
             header = ("rule", "configurations", "verdict", "hypotheses", "what JAX returns")
             parts += [f"## {group.capitalize()}", "\n".join([tabulated(header, ()), *map(line, rows)])]
-    found = [f for f in findings_of(definite) if f.case.verdict == "refuted"]
+    found = [pair for pair in open_cases(definite) if pair[1].verdict == "refuted"]
     if found:
-        parts += ["## Findings", *(f"```text\n{block(f)}\n```" for f in found)]
+        parts += ["## Findings", *(f"```text\n{block(*pair)}\n```" for pair in found)]
     reasons = _reasons(certificates)
     if reasons:
         lines = [f"- {reason}: {', '.join(map(code, members))}" for reason, members in reasons.items()]

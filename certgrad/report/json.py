@@ -6,7 +6,7 @@ import msgspec
 
 from certgrad.obligations.certificate import Certificate
 from certgrad.report.audited import Audit, Place
-from certgrad.report.problems import path
+from certgrad.report.problems import path, remarks
 
 FORMAT = 1
 """Version of the document of an audit. It changes where a reader of an older one would misread it."""
@@ -48,9 +48,9 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def render(audit: Audit, version: str, base: Path) -> bytes:
     """The document of `--format json`: certgrad's version, the certificates, where their rules are, the remarks."""
-    rules = [Rule(one.certificate.op, *_at(one.place, base), sorted(one.covered)) for one in audit.audited]
-    remarks = [Remark(one.rule, one.code, one.text, *_at(one.place, base), one.covered) for one in audit.remarks]
-    return _encode(Report(FORMAT, version, audit.certificates, rules, remarks, list(audit.problems)))
+    rules = [Rule(c.op, *_at(one.place, base), sorted(one.covered or ())) for one, c in audit.certified]
+    said = [Remark(one.rule, one.code, one.text, *_at(one.place, base), one.covered) for one in remarks(audit)]
+    return _encode(Report(FORMAT, version, audit.certificates, rules, said, list(audit.problems)))
 
 
 def _at(place: Place, base: Path) -> tuple[str, int]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from certgrad.obligations.certificate import stated
-from certgrad.report.audited import NOWHERE, Audit, Audited, Place, conditions, is_discharged
+from certgrad.obligations.certificate import Certificate, stated
+from certgrad.report.audited import NOWHERE, Audit, Place, conditions, is_discharged
 from certgrad.report.problems import Level, Problem, gravest, path, problems
 
 _LIBRARY = "certgrad.ops"
@@ -61,9 +61,8 @@ def render(audit: Audit, base: Path) -> bytes:
 
 def _tests(audit: Audit) -> list[_Test]:
     found: dict[str, _Test] = {}
-    for one in audit.audited:
-        name = one.certificate.op
-        found[name] = _Test(*_split(name), one.place, one.seconds, says=_says(one))
+    for one, certificate in audit.certified:
+        found[certificate.op] = _Test(*_split(certificate.op), one.place, one.seconds, says=_says(certificate))
     for problem in problems(audit):
         test = found.setdefault(problem.rule, _Test(*_split(problem.rule), problem.place))
         test.problems.append(problem)
@@ -76,9 +75,9 @@ def _split(rule: str) -> tuple[str, str]:
     return (module, name or module) if mark or "." in rule else (_LIBRARY, rule)
 
 
-def _says(one: Audited) -> str:
-    under = ", ".join(conditions(one.certificate)) if is_discharged(one.certificate.verdict) else ""
-    return stated(one.certificate) + (f": {under}" if under else "")
+def _says(certificate: Certificate) -> str:
+    under = ", ".join(conditions(certificate)) if is_discharged(certificate.verdict) else ""
+    return stated(certificate) + (f": {under}" if under else "")
 
 
 def _counts(tests: Sequence[_Test]) -> dict[str, str]:

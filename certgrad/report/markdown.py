@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from certgrad.obligations.certificate import Certificate, not_for_all, stated
-from certgrad.report.audited import Audit, Audited, Place, conditions, conventions, findings_of, signatures, summary
+from certgrad.report.audited import Audit, Place, RuleResult, conditions, conventions, open_cases, signatures, summary
+from certgrad.report.problems import remarks
 from certgrad.report.text import block, obligations
 
 _HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
@@ -22,29 +23,28 @@ def render(audit: Audit) -> str:
     limited = [f"`{c.op}`: {why}" for c in certificates if (why := not_for_all(c))]
     if limited:
         parts += ["## At sizes", "\n".join(f"- {' '.join(line.split())}" for line in limited)]
-    found = [part for one in audit.audited for part in _findings(one)]
+    found = [part for pair in audit.certified for part in _findings(*pair)]
     if found:
         parts += ["## Findings", *_fitting(found, _MOST - sum(len(part.encode()) for part in parts))]
-    remarks = [
-        f"- {one.code} {code(one.rule)}{_at(one.place)}: {_plain(one.text)}" for one in audit.remarks if not one.covered
-    ]
-    if remarks:
-        parts += ["## Remarks", "\n".join(remarks)]
+    said = remarks(audit)
+    shown = [f"- {one.code} {code(one.rule)}{_at(one.place)}: {_plain(one.text)}" for one in said if not one.covered]
+    if shown:
+        parts += ["## Remarks", "\n".join(shown)]
     if audit.problems:
         parts += ["## Not complete", "\n".join(f"- {_plain(problem)}" for problem in audit.problems)]
-    covered = sum(len(one.covered) for one in audit.audited) + sum(one.covered for one in audit.remarks)
+    covered = sum(len(one.covered or ()) for one, _ in audit.certified) + sum(one.covered for one in said)
     if covered:
         parts.append(f"{covered} {'finding is' if covered == 1 else 'findings are'} in the baseline and not shown.")
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
-def _findings(one: Audited) -> list[str]:
+def _findings(one: RuleResult, certificate: Certificate) -> list[str]:
     """The findings of a rule, those of the baseline left out, and how to reproduce them."""
-    shown = [f for f in findings_of([one.certificate]) if f.claim.code not in one.covered]
-    parts = [fenced(block(finding, where=one.where)) for finding in shown]
-    if one.reproduction and any(f.case.verdict == "refuted" for f in shown):
+    shown = [pair for pair in open_cases([certificate]) if pair[0].code not in (one.covered or ())]
+    parts = [fenced(block(*pair, where=one.place.shown)) for pair in shown]
+    if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
         script = fenced(one.reproduction, "python")
-        parts.append(f"<details><summary>To reproduce {code(one.certificate.op)}</summary>\n\n{script}\n\n</details>")
+        parts.append(f"<details><summary>To reproduce {code(certificate.op)}</summary>\n\n{script}\n\n</details>")
     return parts
 
 

@@ -3,13 +3,13 @@
 import hashlib
 import os.path
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from certgrad.obligations.certificate import CaseClaim, Claim, fails, stated
+from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, fails, stated
 from certgrad.report import findings as _findings
-from certgrad.report.audited import Audit, Audited, Place, Remarked, case_name, findings_of, is_discharged
+from certgrad.report.audited import Audit, Place, RuleResult, case_name, is_discharged, open_cases
 from certgrad.report.codes import CODES, REMARKS
 from certgrad.report.text import fields, witness_rows
 
@@ -43,13 +43,27 @@ class Problem:
 
 def problems(audit: Audit) -> list[Problem]:
     """Findings in the order of the rules, then remarks."""
-    found = [_of_claim(audit, one, claim) for one in audit.audited for claim in _open(one, audit.failing)]
-    return [*found, *map(_of_remark, audit.remarks)]
+    found = [_of_claim(audit, *pair, claim) for pair in audit.certified for claim in _open(pair[1], audit.failing)]
+    return [*found, *remarks(audit)]
+
+
+def remarks(audit: Audit) -> list[Problem]:
+    """What a proof of each rule does not cover, or why there is none."""
+    return [remark for one in audit.results for remark in remarks_of(one, strict=audit.strict)]
+
+
+def remarks_of(one: RuleResult, *, strict: bool) -> list[Problem]:
+    """The same of one rule; whether an audit fails on remarks."""
+    found = [_of_remark(one, remark, strict) for remark in one.remarks]
+    if one.ignored:  # no row and no finding is left of it, and nothing that fails
+        remark = _findings.Remark(_findings.IGNORED, f"every obligation is ignored: {', '.join(one.ignored)}")
+        found.append(replace(_of_remark(one, remark, False), covered=False))
+    return found
 
 
 def ignored(audit: Audit) -> list[str]:
     """For each rule with obligations that its author ignores, what is said of it without them."""
-    return [f"{one.certificate.op}: {stated(one.certificate)}" for one in audit.audited if one.certificate.ignored]
+    return [f"{certificate.op}: {stated(certificate)}" for certificate in audit.certificates if certificate.ignored]
 
 
 def gravest(found: Sequence[Problem]) -> Level | None:
@@ -65,21 +79,21 @@ def path(place: Place, base: Path) -> str:
     return (file.relative_to(base) if file.is_relative_to(base) else file).as_posix()
 
 
-def _open(one: Audited, failing: frozenset) -> list[Claim]:
+def _open(certificate: Certificate, failing: frozenset) -> list[Claim]:
     """The claims that are not proved, or whose verdict fails the audit."""
-    return [c for c in one.certificate.claims if fails(c, failing) or not is_discharged(c.verdict)]
+    return [c for c in certificate.claims if fails(c, failing) or not is_discharged(c.verdict)]
 
 
-def _of_claim(audit: Audit, one: Audited, claim: Claim) -> Problem:
-    rule = one.certificate.op
-    covered = claim.code in one.covered
-    said = next(f for f in _findings.findings_of(rule, one.certificate) if f.code == claim.code)
+def _of_claim(audit: Audit, one: RuleResult, certificate: Certificate, claim: Claim) -> Problem:
+    rule = certificate.op
+    covered = claim.code in (one.covered or ())
+    said = next(f for f in _findings.findings_of(rule, certificate) if f.code == claim.code)
     return Problem(
         rule,
         claim.code,
         claim.verdict,
         f"{claim.code} {claim.id}: {claim.verdict}",
-        _text(claim, _cases(one, claim), one.reproduction if claim.verdict == "refuted" else ""),
+        _text(claim, _cases(certificate, claim), one.reproduction if claim.verdict == "refuted" else ""),
         Level.note if covered else _level(claim, audit.failing),
         one.place,
         _fingerprint(said),
@@ -87,9 +101,9 @@ def _of_claim(audit: Audit, one: Audited, claim: Claim) -> Problem:
     )
 
 
-def _cases(one: Audited, claim: Claim) -> list[CaseClaim]:
+def _cases(certificate: Certificate, claim: Claim) -> list[CaseClaim]:
     """The cases to tell: those that are not proved; or, of a proof that is none for all, those that lack most."""
-    bare = [f.case for f in findings_of([one.certificate]) if f.claim is claim]
+    bare = [case for open_claim, case in open_cases([certificate]) if open_claim is claim]
     return bare or [c for c in claim.cases if c.verdict == claim.verdict]
 
 
@@ -105,20 +119,21 @@ def _text(claim: Claim, cases: Sequence[CaseClaim], reproduction: str) -> str:
     return "\n".join(parts)
 
 
-def _of_remark(one: Remarked) -> Problem:
-    level = Level.note if one.covered else Level.error if one.fails else _UNFAILING.get(one.code, Level.note)
-    verdict = _findings.REMARKS[one.code]
-    (said,) = _findings.findings_of(one.rule, None, [_findings.Remark(one.code, one.text)])
+def _of_remark(one: RuleResult, remark: _findings.Remark, strict: bool) -> Problem:
+    code = remark.code
+    covered = code in (one.covered or ())
+    failing = strict or code in _findings.ERRORS
+    (said,) = _findings.findings_of(one.name, None, [remark])
     return Problem(
-        one.rule,
-        one.code,
-        verdict,
-        f"{one.code} {one.rule}: {REMARKS[one.code].title}",
-        one.text,
-        level,
+        one.name,
+        code,
+        _findings.REMARKS[code],
+        f"{code} {one.name}: {REMARKS[code].title}",
+        remark.text,
+        Level.note if covered else Level.error if failing else _UNFAILING.get(code, Level.note),
         one.place,
         _fingerprint(said),
-        one.covered,
+        covered,
     )
 
 

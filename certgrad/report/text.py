@@ -5,6 +5,7 @@ from textwrap import indent
 
 from certgrad.obligations.certificate import (
     Ball,
+    CaseClaim,
     Certificate,
     Claim,
     Convention,
@@ -16,13 +17,12 @@ from certgrad.obligations.certificate import (
 from certgrad.report.audited import (
     SHORT_NAMES,
     Audit,
-    Audited,
-    Finding,
+    Place,
     case_name,
     conditions,
     conventions,
-    findings_of,
     hypotheses_of,
+    open_cases,
     options_of,
     summary,
 )
@@ -44,53 +44,52 @@ def render(
 ) -> str:
     """The whole text report, `width` columns wide; quiet, findings and the summary; verbose, every rule in full."""
     parts = []
-    if audit.audited and not quiet:
-        parts = [table(audit.audited, width, verbose=verbose, colour=colour), fill(_LEGEND, width), ""]
-    for entry in audit.audited:
-        shown = [f for f in findings_of([entry.certificate]) if f.claim.code not in entry.covered]
-        for finding in shown:
-            parts += [block(finding, width, entry.where), ""]
-        if why := not_for_all(entry.certificate):
-            parts += [*fields([(entry.certificate.op, why)], width, ""), ""]
-        if entry.reproduction and any(f.case.verdict == "refuted" for f in shown):
-            parts += [f"to reproduce {entry.certificate.op}:", indent(entry.reproduction, "  ")]
+    if audit.certified and not quiet:
+        parts = [table(audit, width, verbose=verbose, colour=colour), fill(_LEGEND, width), ""]
+    for one, certificate in audit.certified:
+        shown = [pair for pair in open_cases([certificate]) if pair[0].code not in (one.covered or ())]
+        for claim, case in shown:
+            parts += [block(claim, case, width, one.place.shown), ""]
+        if why := not_for_all(certificate):
+            parts += [*fields([(certificate.op, why)], width, ""), ""]
+        if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
+            parts += [f"to reproduce {certificate.op}:", indent(one.reproduction, "  ")]
     return "\n".join([*parts, f"{summary(audit.certificates, audit.missing)} ({duration(audit.seconds)})"]) + "\n"
 
 
-def table(audited: Sequence[Audited], width: int | None = None, *, verbose: bool = False, colour: bool = False) -> str:
+def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colour: bool = False) -> str:
     """One row an op: obligations, verdict, hypotheses, convention, time; with `verbose`, below it all that is said."""
     rows = [
         Row(
             (
-                entry.certificate.op,
-                obligations(entry.certificate),
-                stated(entry.certificate)
-                + (COVERED if entry.covered else "")
-                + (f"; accepted by Coq {entry.coq}" if entry.coq else ""),
-                "" if verbose else _first(conditions(entry.certificate)),
-                "" if verbose else ", ".join(conventions(entry.certificate)),
-                duration(entry.seconds),
+                certificate.op,
+                obligations(certificate),
+                stated(certificate)
+                + (COVERED if one.covered else "")
+                + (f"; accepted by Coq {one.coq}" if one.coq else ""),
+                "" if verbose else _first(conditions(certificate)),
+                "" if verbose else ", ".join(conventions(certificate)),
+                duration(one.seconds),
             ),
-            tuple(in_full(entry)) if verbose else _at_options(entry),
+            tuple(in_full(one.place, certificate)) if verbose else _at_options(one.place, certificate),
         )
-        for entry in audited
+        for one, certificate in audit.certified
     ]
     long = ("", "") if verbose else ("hypotheses", "convention")
     header = ("op", "obligations", "verdict", *long, "time")
     return grid(header, rows, width, colour=colour)
 
 
-def _at_options(entry: Audited) -> tuple[tuple[str, str], ...]:
+def _at_options(place: Place, certificate: Certificate) -> tuple[tuple[str, str], ...]:
     """What is said of a rule in code is said of these values of its options; an op of the library declares all."""
-    found = options_of(entry.certificate) if entry.where else ""
+    found = options_of(certificate) if place.shown else ""
     return (("with", found),) if found else ()
 
 
-def in_full(entry: Audited) -> list[tuple[str, str]]:
+def in_full(place: Place, certificate: Certificate) -> list[tuple[str, str]]:
     """All that a certificate says of its claims beside their findings, as labelled values."""
-    certificate = entry.certificate
     claims = certificate.claims
-    said = [("file", entry.where)]
+    said = [("file", place.shown)]
     said += [(SHORT_NAMES[claim.kind], _claimed(claim)) for claim in claims]
     said += _each("scope", (f"{case_name(c)}: {c.scope}" for claim in claims for c in claim.cases if c.scope))
     said += _each("hypothesis", (_grounded(h) for h in hypotheses_of(certificate)))
@@ -142,9 +141,8 @@ def obligations(certificate: Certificate) -> str:
     return " ".join(SHORT_NAMES[claim.kind] for claim in certificate.claims)
 
 
-def block(finding: Finding, width: int | None = None, where: str = "") -> str:
-    """A finding: its code and op, the claim, the case, the reason, the residual, the witness."""
-    claim, case = finding.claim, finding.case
+def block(claim: Claim, case: CaseClaim, width: int | None = None, where: str = "") -> str:
+    """A case that is not proved: its code and op, the claim, the case, the reason, the residual, the witness."""
     rows = [("claim", claim.statement), ("case", case_name(case)), ("reason", case.reason), ("residual", case.residual)]
     if case.verdict == "unproved":
         rows.append(("numeric", "\n".join(claim.measured)))

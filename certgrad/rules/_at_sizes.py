@@ -16,7 +16,17 @@ import msgspec
 
 from certgrad import rules
 from certgrad.errors import SignatureError, UsageError
-from certgrad.obligations.certificate import AT_SIZES, PROOFS, CaseClaim, Certificate, Claim, sealed, sized, worst
+from certgrad.obligations.certificate import (
+    AT_SIZES,
+    PROOFS,
+    CaseClaim,
+    Certificate,
+    Claim,
+    sealed,
+    sized,
+    with_cases,
+    with_claims,
+)
 from certgrad.obligations.conformance import LIMITS
 from certgrad.obligations.generality.in_code import LARGEST, in_code
 from certgrad.obligations.generality.reach import is_users, reachable
@@ -220,12 +230,9 @@ def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reas
             for c in claim.cases
         ]
         statement = f"at {sized(proved)}, {claim.statement}" if sizes else claim.statement
-        verdict = AT_SIZES if claim.verdict in PROOFS else claim.verdict
-        return msgspec.structs.replace(claim, cases=cases, verdict=verdict, statement=statement)
+        return with_cases(claim, cases, statement=statement)
 
-    claims = [turned(c) for c in certificate.claims]
-    verdict = worst([c.verdict for c in claims])
-    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict, sizes=[dict(sizes)]))
+    return with_claims(certificate, map(turned, certificate.claims), sizes=[dict(sizes)])
 
 
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 16, 512)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -13,7 +13,8 @@ import msgspec
 from certgrad._audit import audit
 from certgrad._subject import is_op
 from certgrad.errors import CertgradError, UsageError
-from certgrad.obligations.certificate import CODES, ORDER, CaseClaim, Certificate, sealed
+from certgrad.obligations.certificate import CODES, HOLDS, ORDER, CaseClaim, with_cases, with_claims
+from certgrad.report.audited import RuleResult
 from certgrad.report.findings import (
     INFERRED,
     LEFT_OUT,
@@ -40,22 +41,6 @@ RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 
 
-@dataclass(frozen=True)
-class Examination:
-    """What came of a rule that was found: its report, without what its comments ignore; or why there is none."""
-
-    report: Report | None = None
-    remarks: tuple[Remark, ...] = ()
-    notes: tuple[str, ...] = ()
-    inferred: Declaration | None = None
-    """The declaration that it was audited with, where nobody made one."""
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """None if the rule was not audited, or all its findings are ignored."""
-        return self.report.certificate if self.report is not None and self.report.claims else None
-
-
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
     """That a rule, or a module, has no certificate."""
     lines = reason.splitlines()
@@ -66,8 +51,10 @@ def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
 
 def examined(
     found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool = True, order: int = 1
-) -> Examination:
-    """The audit of a rule that was found. Never raises: a rule can do anything while it is traced."""
+) -> tuple[RuleResult, Report | None]:
+    """What comes of a rule that was found, without what its comments ignore, and the report, if there is one. Never
+    raises: a rule can do anything while it is traced.
+    """
     report: Report | None = None
     remarks: list[Remark] = []
     declared: Declaration | None = None
@@ -88,8 +75,9 @@ def examined(
             remarks.append(not_audited(reason, NOT_AUDITED if recorded else MISDECLARED))
         except Exception as error:
             remarks.append(not_audited(f"{type(error).__name__}: {error}"))
+    result = RuleResult(name=found.name, where=found.where, file=found.file, remarks=remarks)
     if found.rule is None:
-        return Examination(report, tuple(remarks))
+        return result, report
     ignores = ignores_of(plain_function(unwrapped(found.rule)))
     codes = {r.code for r in remarks}
     if report is None:
@@ -102,12 +90,35 @@ def examined(
             report, used = replace(report, second=replace(report.second, certificate=second)), used | ignored
     kept = [r for r in remarks if r.code not in ignores.reasons]
     notes = ignores.applied(used) if report else ignores.applied(codes)
-    if report is not None and report.surrogate:
-        notes.append(f"a surrogate by intent: {report.surrogate}")
-    if report:
+    if report is not None:
+        notes += [f"a surrogate by intent: {report.surrogate}"] if report.surrogate else []
         notes += [f"the claim is about {text}" for text in report.limits]
-    inferred = declared if declared is not None and declared.origin == INFERRED_BY else None
-    return Examination(report, (*kept, *ignores.remarks(used)), tuple(notes), inferred)
+    change = msgspec.structs.replace
+    result = change(result, remarks=[*kept, *ignores.remarks(used)], notes=notes, inferred=_inferred_text(declared))
+    return (of_report(result, report) if report is not None else result), report
+
+
+def of_report(result: RuleResult, report: Report) -> RuleResult:
+    """The result with what a report says. There is no certificate where all that it claims is ignored."""
+    second = report.second
+    return msgspec.structs.replace(
+        result,
+        certificate=report.certificate if report.claims else None,
+        reproduction=report.reproduction,
+        report="" if report.verdict in HOLDS else str(report),
+        second=second.certificate if second is not None and second.claims else None,
+        second_reproduction=second.reproduction if second is not None else "",
+    )
+
+
+def _inferred_text(declared: Declaration | None) -> str:
+    """A declaration that nobody made, as `[tool.certgrad.signatures]` says it."""
+    from ._written import UnwritableError, inline
+
+    try:
+        return inline(declared) if declared is not None and declared.origin == INFERRED_BY else ""
+    except UnwritableError:
+        return ""
 
 
 def _op(found: Found, conformance: bool) -> Report:
@@ -152,8 +163,8 @@ def _of_inferred_shapes(report: Report) -> Report:
             return case
         return msgspec.structs.replace(case, reason=f"{case.reason}\n{AT_INFERRED}")
 
-    claims = [msgspec.structs.replace(c, cases=list(map(said, c.cases))) for c in report.certificate.claims]
-    return replace(report, certificate=sealed(msgspec.structs.replace(report.certificate, claims=claims)))
+    claims = (with_cases(c, map(said, c.cases)) for c in report.certificate.claims)
+    return replace(report, certificate=with_claims(report.certificate, claims))
 
 
 def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:

@@ -16,9 +16,10 @@ from queue import SimpleQueue
 import msgspec
 
 from certgrad.process.processors import available
+from certgrad.report.audited import RuleResult
 
 from ._isolated import Budget, Ended, Worker
-from ._worker import Begun, Event, Failure, Request, RuleResult, Seen, Shown, left_out
+from ._worker import Begun, Event, Failure, Request, Seen, Shown, left_out
 
 SHOWING = 60.0
 """Seconds for a part of what a page shows of a rule. Its verdict is known by then, and stands without."""

@@ -14,7 +14,7 @@ from certgrad._subject import OF_REFERENCE, Rules
 from certgrad.errors import RuleError, TraceError, UsageError
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.claims import untraced
-from certgrad.obligations.certificate import HOLDS, Certificate, Claim, sealed
+from certgrad.obligations.certificate import HOLDS, Certificate, Claim, with_claims
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._fits import IN_RANGE
 from certgrad.obligations.tracing.jax_internals import key_dtype
@@ -54,21 +54,16 @@ class Equality(Judged):
         """How floats and machine integers are read as numbers, and facts about numbers that floats can break."""
         return [*self.claim.idealisations, *self.claim.facts]
 
-    @property
-    def compared(self) -> list[str]:
-        """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
-        return list(self.claim.measured)
-
     def __str__(self) -> str:
         from certgrad.report import text
-        from certgrad.report.audited import findings_of
+        from certgrad.report.audited import open_cases
 
         lines = [f"{self.left} = {self.right}: {self.verdict}", f"scope: {self._scope}"]
         if self.hypotheses:
             lines.append("under: " + ", ".join(self.hypotheses))
         if self.rests_on:
             lines.append("this rests on: " + "; ".join(self.rests_on))
-        return "\n".join([*lines, *(text.block(f, None) for f in findings_of([self.certificate]))])
+        return "\n".join([*lines, *(text.block(*pair) for pair in open_cases([self.certificate]))])
 
     @property
     def _scope(self) -> str:
@@ -192,4 +187,4 @@ def _restated(pair: _Pair, certificate: Certificate) -> Certificate:
     text = f"for all {names}{where}: {pair.name}({names}) = {pair.other.name}({names})"
     notes = {*claim.idealisations, *([IN_RANGE] if any(s.dtype == "int" for s in pair.signature.inputs) else [])}
     claim = msgspec.structs.replace(claim, statement=text, idealisations=sorted(notes))
-    return sealed(msgspec.structs.replace(certificate, claims=[claim]))
+    return with_claims(certificate, [claim])

@@ -16,7 +16,7 @@ import numpy as np
 
 from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.balls import seeded
-from certgrad.obligations.certificate import Certificate, sealed
+from certgrad.obligations.certificate import Certificate, with_cases, with_claims
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.points import arguments
 from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
@@ -152,6 +152,6 @@ def refuted(rule: UserRule, found: Failure) -> Certificate:
             where = " under jit" if found.jitted else ""
             reason = f"the function runs{where} and its rule fails: {found.error}"
             cases[found.case] = msgspec.structs.replace(cases[found.case], verdict="refuted", reason=reason)
-            claim = msgspec.structs.replace(claim, cases=cases, verdict="refuted")
+            claim = with_cases(claim, cases)
         claims.append(claim)
-    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict="refuted"))
+    return with_claims(certificate, claims)

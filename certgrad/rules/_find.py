@@ -15,9 +15,9 @@ from certgrad._subject import is_op
 from certgrad.errors import UsageError
 
 from ._declaration import Declaration
-from ._held import MOST, TooManyError, held
 from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._modules import Begin, Loaded, load
+from ._named_objects import MOST, TooManyError, named_objects
 from ._nested import makers_in
 from ._offered import imported, offered
 
@@ -156,7 +156,7 @@ def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Foun
 def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], owned: bool) -> Iterator[Found]:
     """The rules that variables of a module hold, at any depth."""
     try:
-        for name, value in held(module.__name__, variables):
+        for name, value in named_objects(module.__name__, variables):
             yield from _rule_of(module, name, value, seen, owned)
     except TooManyError:
         if not owned:  # where it was said before

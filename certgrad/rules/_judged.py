@@ -15,7 +15,7 @@ from certgrad.errors import RuleError, TraceError
 from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.claims import untraced
-from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, sealed
+from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, sealed, with_cases, with_claims
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import from_library
 
@@ -192,13 +192,11 @@ def explained(
             lines.append(f"see {Path(file).name}:{line}")
         return "\n".join(lines)
 
-    claims = [
-        msgspec.structs.replace(
-            claim, cases=[msgspec.structs.replace(c, reason=reason(claim.kind, c)) for c in claim.cases]
-        )
-        for claim in certificate.claims
-    ]
-    return sealed(msgspec.structs.replace(certificate, claims=claims))
+    change = msgspec.structs.replace
+    claims = certificate.claims
+    return with_claims(
+        certificate, (with_cases(m, (change(c, reason=reason(m.kind, c)) for c in m.cases)) for m in claims)
+    )
 
 
 def _certificate(rule: UserRule, look: Look | None = None) -> Certificate:

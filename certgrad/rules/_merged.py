@@ -7,7 +7,14 @@ from typing import Any
 
 import msgspec
 
-from certgrad.obligations.certificate import ORDER, Certificate, Claim, each_once, sealed, worst
+from certgrad.obligations.certificate import (
+    ORDER,
+    Certificate,
+    Claim,
+    each_once,
+    with_cases,
+    with_claims,
+)
 from certgrad.obligations.generality.looks import digest_of
 
 OF_BOTH = "the rule computes its value otherwise than the function: both are read as what they approximate"
@@ -24,25 +31,21 @@ def merged(certificates: Sequence[Certificate]) -> Certificate:
     for k, claim in enumerate(first.claims):
         same = [c.claims[k] for c in certificates]
         claims.append(
-            msgspec.structs.replace(
+            with_cases(
                 claim,
-                verdict=worst([c.verdict for c in same]),
-                cases=all_of("cases", same),
+                all_of("cases", same),
                 hypotheses=each_once(all_of("hypotheses", same)),
                 **{name: sorted({*all_of(name, same)}) for name in ("facts", "idealisations", "measured")},
             )
         )
     found = all_of("sizes", certificates)
     sizes = [s for k, s in enumerate(found) if s not in found[:k]]
-    return sealed(
-        msgspec.structs.replace(
-            first,
-            signature=list(dict.fromkeys(all_of("signature", certificates))),
-            verdict=worst([c.verdict for c in claims]),
-            claims=claims,
-            sizes=sizes or msgspec.UNSET,
-            **rests_on(certificates),
-        )
+    return with_claims(
+        first,
+        claims,
+        signature=list(dict.fromkeys(all_of("signature", certificates))),
+        sizes=sizes or msgspec.UNSET,
+        **rests_on(certificates),
     )
 
 
@@ -59,7 +62,7 @@ def rests_on(certificates: Sequence[Certificate]) -> dict[str, Any]:
 def read_as_ideal(certificate: Certificate) -> Certificate:
     """The claim of a rule's value, which is proved of what both it and the function approximate."""
     claims = [msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, OF_BOTH])) for c in certificate.claims]
-    return sealed(msgspec.structs.replace(certificate, claims=claims))
+    return with_claims(certificate, claims)
 
 
 def with_value(certificate: Certificate, approximates: Sequence[str], value: Certificate) -> Certificate:
@@ -69,15 +72,7 @@ def with_value(certificate: Certificate, approximates: Sequence[str], value: Cer
         msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, *approximates])) if c.kind == about else c
         for c in certificate.claims
     ]
-    claims += value.claims
-    return sealed(
-        msgspec.structs.replace(
-            certificate,
-            claims=claims,
-            verdict=worst([c.verdict for c in claims]),
-            **rests_on([certificate, value]),
-        )
-    )
+    return with_claims(certificate, [*claims, *value.claims], **rests_on([certificate, value]))
 
 
 def with_integers(certificate: Certificate, integers: Certificate) -> Certificate:
@@ -96,8 +91,7 @@ def with_integers(certificate: Certificate, integers: Certificate) -> Certificat
         cases = list(reasons.values()) if other.verdict in ("refuted", "unproved") else other.cases
         return msgspec.structs.replace(claim, hypotheses=hypotheses, verdict=other.verdict, cases=cases)
 
-    claims = [joined(c) for c in certificate.claims]
-    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
+    return with_claims(certificate, map(joined, certificate.claims))
 
 
 def as_surrogate(certificate: Certificate, reason: str) -> Certificate:
@@ -119,7 +113,6 @@ def as_surrogate(certificate: Certificate, reason: str) -> Certificate:
             else c
             for c in claim.cases
         ]
-        return msgspec.structs.replace(claim, verdict=worst([c.verdict for c in cases]), cases=cases)
+        return with_cases(claim, cases)
 
-    claims = [turned(c) for c in certificate.claims]
-    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
+    return with_claims(certificate, map(turned, certificate.claims))

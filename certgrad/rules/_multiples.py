@@ -24,9 +24,9 @@ from certgrad.obligations.certificate import (
     Hypothesis,
     VerdictName,
     each_once,
-    sealed,
     statement,
-    worst,
+    with_cases,
+    with_claims,
 )
 from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.reach import is_users, reachable
@@ -143,14 +143,10 @@ def listed(certificate: Certificate, rule: UserRule, chosen: Multiples) -> Certi
             change(c, hypotheses=each_once([*c.hypotheses, *hypotheses]), verdict=_under(c.verdict))
             for c in claim.cases
         ]
-        verdict = worst([c.verdict for c in cases])
         found = each_once([*claim.hypotheses, *hypotheses])
-        return change(
-            claim, cases=cases, hypotheses=found, verdict=verdict, statement=statement(rule, claim.kind, bool(found))
-        )
+        return with_cases(claim, cases, hypotheses=found, statement=statement(rule, claim.kind, bool(found)))
 
-    claims = [turned(c) for c in certificate.claims]
-    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
+    return with_claims(certificate, map(turned, certificate.claims))
 
 
 def _under(verdict: VerdictName) -> VerdictName:

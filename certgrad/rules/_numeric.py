@@ -12,7 +12,7 @@ import msgspec
 from certgrad.jaxpr.programs import scan_counts
 from certgrad.jaxpr.solves import NAME as MARKED
 from certgrad.obligations.auditing.numeric import Numeric, numeric
-from certgrad.obligations.certificate import CaseClaim, Claim, sealed, worst
+from certgrad.obligations.certificate import CaseClaim, Claim, with_cases, with_claims
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
 from certgrad.obligations.tracing.jax_internals import equations_of
@@ -41,10 +41,9 @@ def pointed_to_solves(report: Report, traces: Traces) -> Report:
         return msgspec.structs.replace(one, reason=f"{one.reason}\n{SOLVES}".strip())
 
     claims = [
-        c if c.kind == "rule_runs_forward" else msgspec.structs.replace(c, cases=[told(one) for one in c.cases])
-        for c in report.certificate.claims
+        c if c.kind == "rule_runs_forward" else with_cases(c, map(told, c.cases)) for c in report.certificate.claims
     ]
-    return replace(report, certificate=sealed(msgspec.structs.replace(report.certificate, claims=claims)))
+    return replace(report, certificate=with_claims(report.certificate, claims))
 
 
 def _iterates(traces: Traces) -> bool:
@@ -88,17 +87,9 @@ def checked_numerically(report: Report, rule: UserRule) -> Report:
             continue
         looked = [case(claim, k, one) for k, one in enumerate(claim.cases)]
         said = [found.said for _, found in looked if found.said and found.witness is None]
-        cases = [one for one, _ in looked]
-        claims.append(
-            msgspec.structs.replace(
-                claim,
-                cases=cases,
-                verdict=worst([c.verdict for c in cases]),
-                measured=list(dict.fromkeys([*claim.measured, *said])),
-            )
-        )
-    verdict = worst([c.verdict for c in claims])
-    certificate = sealed(msgspec.structs.replace(report.certificate, claims=claims, verdict=verdict))
-    if verdict == "refuted":
+        measured = list(dict.fromkeys([*claim.measured, *said]))
+        claims.append(with_cases(claim, [one for one, _ in looked], measured=measured))
+    certificate = with_claims(report.certificate, claims)
+    if certificate.verdict == "refuted":
         return replace(report, certificate=certificate, reproduction=reproduction(rule, certificate))
     return replace(report, certificate=certificate)

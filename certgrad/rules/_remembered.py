@@ -34,6 +34,7 @@ from certgrad.obligations.generality.reach import is_users_code, reachable_from,
 from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.terms.budget import MORE
 from certgrad.obligations.tracing.jax_internals import unremembered
+from certgrad.report.audited import RuleResult
 
 from ._by_name import approximating, declarations_of
 from ._declaration import Declaration, declaration_of
@@ -43,7 +44,6 @@ from ._find import Found
 from ._infer import Tried, inferred, keep
 from ._layers import plain_function, unwrapped
 from ._user_rule import UserRule
-from ._worker import RuleResult
 
 BY_THE_CLOCK = (MORE, "exceeded its seconds", "took longer", "took more than")
 """What a verdict says that another run, on a quicker machine or with more time, need not come to."""

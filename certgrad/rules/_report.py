@@ -72,6 +72,11 @@ class Judged:
         """A point where an obligation fails, if one was found."""
         return next((c.witness for claim in self.claims for c in claim.cases if c.witness is not None), None)
 
+    @property
+    def compared(self) -> list[str]:
+        """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
+        return list(dict.fromkeys(text for claim in self.claims for text in claim.measured))
+
 
 @dataclass(frozen=True)
 class Report(Judged):
@@ -167,14 +172,9 @@ class Report(Judged):
         """The difference of the two sides, where it did not vanish."""
         return next((c.residual for claim in self.claims for c in claim.cases if c.residual), "")
 
-    @property
-    def compared(self) -> list[str]:
-        """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
-        return list(dict.fromkeys(text for claim in self.claims for text in claim.measured))
-
     def __str__(self) -> str:
         from certgrad.report import text
-        from certgrad.report.audited import findings_of
+        from certgrad.report.audited import open_cases
 
         lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
         if self.surrogate:
@@ -202,4 +202,4 @@ class Report(Judged):
             lines.append("reproduce:\n" + indent(self.reproduction, "    "))
         if self.second is not None:
             lines.append(str(self.second))
-        return "\n".join([*lines, *(text.block(f, None) for f in findings_of([self.certificate]))])
+        return "\n".join([*lines, *(text.block(*pair) for pair in open_cases([self.certificate]))])

@@ -19,13 +19,11 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import HOLDS, Certificate
-from certgrad.report.findings import UNSEEN, Finding, Remark, findings_of, unaudited
+from certgrad.obligations.certificate import HOLDS
+from certgrad.report.audited import RuleResult
+from certgrad.report.findings import Remark, unaudited
 
 if TYPE_CHECKING:
-    from certgrad.report.audited import Place
-
-    from ._by_name import Examination
     from ._declaration import Declaration
     from ._find import Found
     from ._remembered import Memory
@@ -49,75 +47,6 @@ class Request(msgspec.Struct, frozen=True):
     """Make what a page shows of each rule beside its certificate."""
     seconds: float = 0.0
     """Of the process, for the audit of a rule; 0: as many as it has where nobody says so."""
-
-
-class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What came of one rule: its certificate, or the reason why it was not audited, or that all of it is ignored."""
-
-    name: str
-    where: str = ""
-    file: str = ""
-    certificate: Certificate | None = None
-    remarks: list[Remark] = []
-    notes: list[str] = []
-    seconds: float = 0.0
-    reproduction: str = ""
-    report: str = ""
-    """All that is said of it, where it is not proved."""
-    second: Certificate | None = None
-    """The certificate of the rule of the rule, where that was asked for, and its reproduction."""
-    second_reproduction: str = ""
-    cache_problem: str = ""
-    """Why the cache could not be written, if it could not."""
-    inferred: str = ""
-    """The declaration, as `[tool.certgrad.signatures]` says it, that it was audited with where nobody made one."""
-    exhibit: bytes = b""
-    """What a page shows of it, where that was asked for: `Shown` brings it, after the result."""
-    ignored: list[str] = []
-    """The codes of its obligations, where all of them are ignored and there is no certificate."""
-    of: str = ""
-    """The rule that this is the rule of."""
-
-    @property
-    def place(self) -> Place:
-        """Where it is, with the file as it is named from the working directory."""
-        from certgrad.report.audited import place_of
-
-        return place_of(self.where, self.file)
-
-    @property
-    def named(self) -> str:
-        """Its name, and file and line."""
-        shown = self.place.shown
-        return f"{self.name} ({shown})" if shown else self.name
-
-    @property
-    def missing(self) -> bool:
-        """It is a rule, and no module that does not import, and could not be audited."""
-        return self.certificate is None and ":" in self.name and any(r.code in UNSEEN for r in self.remarks)
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What is not proved, and what is remarked."""
-        return findings_of(self.name, self.certificate, self.remarks)
-
-    @property
-    def each(self) -> list[RuleResult]:
-        """What came of the rule, and of the rule of it."""
-        if self.second is None:
-            return [self]
-        return [
-            self,
-            RuleResult(
-                name=self.second.op,
-                where=self.where,
-                file=self.file,
-                certificate=self.second,
-                reproduction=self.second_reproduction,
-                inferred=self.inferred,
-                of=self.name,
-            ),
-        ]
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -267,15 +196,15 @@ def audited(
     if memory is not None and key is not None and (known := memory.recall(found, key)) is not None:
         if reports is None or known.certificate is None or known.certificate.verdict in HOLDS:
             return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
-    result = examined(found, table, conformance, order)
-    if reports is not None and result.report is not None:
-        reports[found.name] = result.report
-    out = result_of(found, result, time.perf_counter() - started)
+    result, report = examined(found, table, conformance, order)
+    if reports is not None and report is not None:
+        reports[found.name] = report
+    result = msgspec.structs.replace(result, seconds=time.perf_counter() - started)
     if memory is None:
-        return out
+        return result
     if key is not None:
-        memory.keep(key, out)
-    return msgspec.structs.replace(out, cache_problem=memory.folder.problem)
+        memory.keep(key, result)
+    return msgspec.structs.replace(result, cache_problem=memory.folder.problem)
 
 
 def _shown(
@@ -289,35 +218,6 @@ def _shown(
     for exhibit in exhibited(found, table, result.certificate, report):
         yield Shown(exhibit=exhibit)
     yield Shown(exhibit=exhibit, last=True)
-
-
-def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:
-    """What came of a rule, as it is handed on."""
-    report = result.report
-    second = report.second if report is not None else None
-    return RuleResult(
-        name=found.name,
-        where=found.where,
-        file=found.file,
-        certificate=result.certificate,
-        remarks=list(result.remarks),
-        notes=list(result.notes),
-        seconds=seconds,
-        reproduction=report.reproduction if report is not None else "",
-        report=str(report) if report is not None and report.verdict not in HOLDS else "",
-        second=second.certificate if second is not None and second.claims else None,
-        second_reproduction=second.reproduction if second is not None else "",
-        inferred=_inferred(result),
-    )
-
-
-def _inferred(result: Examination) -> str:
-    from ._written import UnwritableError, inline
-
-    try:
-        return inline(result.inferred) if result.inferred is not None else ""
-    except UnwritableError:
-        return ""
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from certgrad.report import json as documents
-from certgrad.report.audited import Audit, Audited
+from certgrad.report.audited import Audit
 from tests.cli.conftest import Library, Result
 from tests.report import fabricated
+from tests.report.audits import result
 
 Run = Callable[..., Result]
 
@@ -103,7 +104,7 @@ def test_a_missing_file_is_named(audits: Library, certgrad: Run) -> None:
 
 
 def test_an_audit_that_is_not_complete_is_said(audits: Library, certgrad: Run) -> None:
-    audit = Audit([Audited(c, 0.1) for c in fabricated.PROVED], problems=["interrupted after 3 verdicts"])
+    audit = Audit([result(c) for c in fabricated.PROVED], problems=["interrupted after 3 verdicts"])
     Path("cut.json").write_bytes(documents.render(audit, "1", Path.cwd()))
     done = certgrad("diff", "old.json", "cut.json")
     assert "note: cut.json is not a complete audit: interrupted after 3 verdicts" in done.err

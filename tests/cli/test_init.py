@@ -14,9 +14,10 @@ import yaml
 
 from certgrad.cli import _starting
 from certgrad.errors import UsageError
+from certgrad.report.audited import RuleResult
 from certgrad.report.findings import Remark
 from certgrad.rules import _crew
-from certgrad.rules._worker import Begun, Failure, RuleResult, Seen
+from certgrad.rules._worker import Begun, Failure, Seen
 from tests.cli.conftest import Result
 
 ROOT = Path(__file__).parents[2]

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from certgrad.report.audited import RuleResult
 from certgrad.rules._crew import audit_targets
-from certgrad.rules._worker import Begun, RuleResult, Seen
+from certgrad.rules._worker import Begun, Seen
 
 ROOT = Path(__file__).parents[2]
 FINE = "import jax\nf = jax.custom_vjp(lambda x: 2 * x)\nf.defvjp(lambda x: (2 * x, None), lambda _, g: (2 * g,))\n"

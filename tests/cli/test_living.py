@@ -9,9 +9,10 @@ import pytest
 
 from certgrad.cli import _code
 from certgrad.obligations.certificate import Certificate, ignoring
+from certgrad.report.audited import RuleResult
 from certgrad.report.findings import Remark
 from certgrad.rules import _crew
-from certgrad.rules._worker import Begun, RuleResult, Seen
+from certgrad.rules._worker import Begun, Seen
 from tests.cli.conftest import Library, Result
 from tests.report import fabricated
 

@@ -32,7 +32,7 @@ def rules() -> dict[str, Found]:
 
 @pytest.fixture(scope="module")
 def certificates(rules: dict[str, Found]) -> dict[str, Certificate]:
-    made = {name: examined(found, {}, False).certificate for name, found in rules.items()}
+    made = {name: examined(found, {}, False)[0].certificate for name, found in rules.items()}
     return {name: c for name, c in made.items() if c is not None}
 
 

@@ -1,14 +1,17 @@
 """An audit made by hand: rules in code with places, findings of every kind, remarks, and what a baseline covers."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from certgrad.obligations.certificate import Certificate
-from certgrad.report.audited import Audit, Audited, Place, Remarked
+from certgrad.report.audited import Audit, RuleResult
+from certgrad.report.findings import Remark
 from tests.report import fabricated
 
-BASE = Path("/repository")
+BASE = Path.cwd()
+"""Places are shown from the working directory."""
 
 
 def renamed(certificate: Certificate, name: str) -> Certificate:
@@ -18,8 +21,18 @@ def renamed(certificate: Certificate, name: str) -> Certificate:
     return msgspec.structs.replace(certificate, op=name, claims=claims)
 
 
-def at(line: int, file: str = "pkg/losses.py") -> Place:
-    return Place(str(BASE / file), line, f"{file}:{line}")
+def at(line: int, file: str = "pkg/losses.py") -> dict[str, str]:
+    """The fields of a result that say where its rule is."""
+    return {"where": f"{Path(file).name}:{line}", "file": str(BASE / file)}
+
+
+def result(certificate: Certificate, seconds: float = 0.1, **fields: Any) -> RuleResult:
+    return RuleResult(name=certificate.op, certificate=certificate, seconds=seconds, **fields)
+
+
+def remarked(name: str, code: str, text: str, **fields: Any) -> RuleResult:
+    """A rule, or a module, without a certificate."""
+    return RuleResult(name=name, remarks=[Remark(code, text)], **fields)
 
 
 MUL = renamed(fabricated.SWAPPED, "pkg.losses:mul")
@@ -28,19 +41,20 @@ STRAIGHT = renamed(fabricated.STRAIGHT, "pkg.losses:straight_through")
 RELU = renamed(fabricated.RELU, "pkg.losses:relu")
 EVERY = Audit(
     [
-        Audited(fabricated.LOG, 0.25),
-        Audited(RELU, 0.5, place=at(3)),
-        Audited(MUL, 1.5, 'print("100%")\n', at(11)),
-        Audited(SORT, 0.125, place=at(29, "pkg/a b,c:d.py")),
-        Audited(STRAIGHT, 0.0625, place=at(41), covered=frozenset({"CG101"})),
+        result(fabricated.LOG, 0.25),
+        result(RELU, 0.5, **at(3), remarks=[Remark("CG206", "the signature has 2 arrays | not 1")]),
+        result(
+            MUL,
+            1.5,
+            **at(11),
+            reproduction='print("100%")\n',
+            remarks=[Remark("CG202", "its shapes are inferred (`*s, *s -> *s`)")],
+        ),
+        result(SORT, 0.125, **at(29, "pkg/a b,c:d.py")),
+        result(STRAIGHT, 0.0625, **at(41), covered=["CG101"]),
+        remarked("pkg.broken", "CG201", "not audited: ModuleNotFoundError: no <module>\nnamed x"),
     ],
     7.24,
-    [
-        Remarked("pkg.losses:mul", "CG202", "its shapes are inferred (`*s, *s -> *s`)", at(11)),
-        Remarked("pkg.broken", "CG201", "not audited: ModuleNotFoundError: no <module>\nnamed x"),
-        Remarked("pkg.losses:relu", "CG206", "the signature has 2 arrays | not 1", at(3), fails=True),
-    ],
-    missing=1,
     problems=("Cannot import 'pkg.gone': No module named 'pkg.gone'.",),
 )
 """Of every verdict one; an op of the library; a file whose name needs care; a remark that fails."""

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from certgrad.hypotheses.parse import parse
 from certgrad.obligations.certificate import Certificate, Convention
 from certgrad.report import changes
-from certgrad.report.audited import Remarked
 from certgrad.report.diff import Change, Side
 from certgrad.report.diff import changes as between
+from certgrad.report.json import Remark
 from tests.report import fabricated
 from tests.report.fabricated import NONZERO, POSITIVE, RELU, SIGMOID, both, certificate, claim
 
@@ -124,16 +124,16 @@ def test_narrower_in_other_ways() -> None:
     ]
     assert said(PROVED, f("proved")) == [("narrower", "CG102 is not claimed any more")]
     assert said(PROVED, replace(PROVED, without_gradient=["w"])) == [("narrower", "no gradient for w any more")]
-    left = Remarked("f", "CG204", "nothing is claimed of w")
+    left = Remark("f", "CG204", "nothing is claimed of w", "", 0, False)
     assert said(PROVED, PROVED, remarks=[left]) == [("narrower", "CG204 nothing is claimed of w")]
 
 
 def test_a_rule_that_is_gone_was_removed_or_is_not_audited_any_more() -> None:
     rule = replace(PROVED, op="m:f")
     assert said(rule, None) == [("removed", "it was proved")]
-    of_rule = Remarked("m:f", "CG201", "not audited: a custom_vjp\nwithout defvjp")
+    of_rule = Remark("m:f", "CG201", "not audited: a custom_vjp\nwithout defvjp", "", 0, False)
     assert said(rule, None, remarks=[of_rule]) == [("lost proof", "proved → not audited: a custom_vjp without defvjp")]
-    of_module = Remarked("m", "CG201", "not audited: does not import")
+    of_module = Remark("m", "CG201", "not audited: does not import", "", 0, False)
     assert said(rule, None, remarks=[of_module]) == [("lost proof", "proved → not audited: does not import")]
     assert said(rule, None, problems=["interrupted"]) == [("lost proof", "proved → interrupted")]
 

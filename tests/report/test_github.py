@@ -1,10 +1,8 @@
 """Annotations of GitHub Actions: a golden file, and what would break a line."""
 
-from dataclasses import replace
-
 from certgrad.report import github
-from certgrad.report.audited import Audit, Remarked
-from tests.report.audits import BASE, EVERY, at
+from certgrad.report.audited import Audit
+from tests.report.audits import BASE, EVERY, remarked
 from tests.report.golden import check
 
 
@@ -13,8 +11,8 @@ def test_annotations_of_every_verdict() -> None:
 
 
 def test_an_annotation_is_one_line_that_nothing_in_a_text_ends() -> None:
-    remark = Remarked("pkg:f", "CG201", "100% ::error::\r\nsecond", replace(at(5), file=str(BASE / "a:b,c.py")))
-    annotation, summary = github.render(Audit([], remarks=[remark], missing=1), BASE).splitlines()
+    rule = remarked("pkg:f", "CG201", "100% ::error::\r\nsecond", where="c.py:5", file=str(BASE / "a:b,c.py"))
+    annotation, summary = github.render(Audit([rule]), BASE).splitlines()
     assert annotation == (
         "::warning file=a%3Ab%2Cc.py,line=5,title=CG201 pkg%3Af%3A a rule was found and not audited"
         "::100%25 ::error::%0D%0Asecond"

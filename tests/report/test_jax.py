@@ -9,8 +9,9 @@ import pytest
 from certgrad.jax_rules import audit
 from certgrad.obligations.certificate import Certificate
 from certgrad.report import jax as report
-from certgrad.report.audited import Audit, Audited
+from certgrad.report.audited import Audit
 from tests.report import fabricated
+from tests.report.audits import result
 
 PAGE = Path(__file__).parents[2] / "reports" / report.FILE
 
@@ -32,12 +33,12 @@ def test_primitives_and_functions_are_counted_apart() -> None:
 
 
 def test_text_lists_what_is_unproved_by_its_reason() -> None:
-    text = report.render(Audit([Audited(c, 0.5) for c in ALL], 2))
+    text = report.render(Audit([result(c) for c in ALL], 2))
     reason = OPEN.claims[0].cases[0].reason or OPEN.claims[1].cases[0].reason
     assert ": sort, top_k\n" in text
     assert " ".join(reason.split()[:3]) in text
     assert text.count("refuted\n  claim") == 1
-    assert "mul" not in report.render(Audit([Audited(LOGISTIC, 0.5)], 2), quiet=True)
+    assert "mul" not in report.render(Audit([result(LOGISTIC)], 2), quiet=True)
 
 
 def test_the_page_states_its_version() -> None:

@@ -11,14 +11,14 @@ import pytest
 
 from certgrad.report import json
 from tests.report import fabricated
-from tests.report.audits import BASE, EVERY
+from tests.report.audits import BASE, EVERY, result
 
 
 def test_the_document_names_the_versions_the_certificates_and_their_places() -> None:
     document = standard.loads(json.render(EVERY, "1.2.3", BASE))
     assert list(document) == ["format", "certgrad", "certificates", "rules", "remarks", "problems"]
     assert (document["format"], document["certgrad"]) == (1, "1.2.3")
-    names = [one.certificate.op for one in EVERY.audited]
+    names = [certificate.op for certificate in EVERY.certificates]
     assert [entry["op"] for entry in document["certificates"]] == names
     assert [rule["name"] for rule in document["rules"]] == names
     assert document["rules"][4] == {
@@ -27,7 +27,7 @@ def test_the_document_names_the_versions_the_certificates_and_their_places() -> 
         "line": 41,
         "baseline": ["CG101"],
     }
-    assert document["remarks"][1]["rule"] == "pkg.broken"
+    assert document["remarks"][2]["rule"] == "pkg.broken"
 
 
 def test_the_schema_of_an_audit_is_published_and_describes_it() -> None:
@@ -66,3 +66,7 @@ def test_the_schema_describes_a_certificate() -> None:
     schema = standard.loads(json.schema())
     shown = set(standard.loads(json.encode(fabricated.RELU)))
     assert shown | {"without_gradient", "sizes", "ignored"} == set(schema["$defs"]["Certificate"]["properties"])
+
+
+def test_what_is_set_for_a_report_is_neither_handed_on_nor_cached() -> None:
+    assert not {"covered", "coq"} & {*msgspec.to_builtins(result(fabricated.LOG))}

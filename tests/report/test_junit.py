@@ -7,8 +7,10 @@ import pytest
 from junitparser import Failure, JUnitXml, Skipped, TestCase
 
 from certgrad.report import junit
-from certgrad.report.audited import Audit, Remarked
-from tests.report.audits import BASE, EVERY
+from certgrad.report.audited import Audit
+from certgrad.report.findings import Remark
+from tests.report import fabricated
+from tests.report.audits import BASE, EVERY, remarked, result
 from tests.report.golden import check
 
 
@@ -21,7 +23,7 @@ def test_every_verdict_reads_back() -> None:
     check("audit.junit.xml", junit.render(EVERY, BASE).decode())
     document, cases = read(EVERY)
     assert (document.tests, document.failures, document.errors, document.skipped) == (7, 2, 1, 3)
-    assert document.time == pytest.approx(sum(one.seconds for one in EVERY.audited), abs=0.001)
+    assert document.time == pytest.approx(sum(one.seconds for one in EVERY.results), abs=0.001)
     assert list(cases) == [
         "certgrad.ops:log",
         "pkg.losses:relu",
@@ -52,17 +54,15 @@ def test_what_the_audit_fails_on_fails() -> None:
 
 
 def test_a_remark_beside_a_proof_does_not_take_it_away() -> None:
-    remarks = [one for one in EVERY.remarks if one.code == "CG202"]
-    proved = [replace(one, certificate=one.certificate) for one in EVERY.audited[:1]]
-    noted = [Remarked("log", remarks[0].code, remarks[0].text)]
-    (case,) = read(Audit(proved, remarks=noted))[1].values()
+    noted = result(fabricated.LOG, remarks=[Remark("CG202", "its shapes are inferred")])
+    (case,) = read(Audit([noted]))[1].values()
     assert case.is_passed
     assert "its shapes are inferred" in (case.system_out or "")
 
 
 def test_characters_that_xml_cannot_hold_are_replaced() -> None:
-    remark = Remarked("pkg:f", "CG201", "\x1b[31mred\x00 ]]> <&>\ufffe")
-    data = junit.render(Audit([], remarks=[remark]), BASE)
+    rule = remarked("pkg:f", "CG201", "\x1b[31mred\x00 ]]> <&>\ufffe")
+    data = junit.render(Audit([rule]), BASE)
     (case,) = (case for suite in JUnitXml.fromfile(io.BytesIO(data)) for case in suite)
     (skipped,) = case.result
     assert "[31mred\ufffd ]]> <&>\ufffd" in skipped.text

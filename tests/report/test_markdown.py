@@ -3,14 +3,14 @@
 from certgrad.hypotheses.tree import Words
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.report import markdown
-from certgrad.report.audited import Audit, Audited
+from certgrad.report.audited import Audit
 from tests.report import fabricated
-from tests.report.audits import EVERY
+from tests.report.audits import EVERY, result
 from tests.report.golden import check
 
 
 def test_audit_of_every_verdict() -> None:
-    check("audit.md", markdown.render(Audit([Audited(c, 0.1) for c in fabricated.ALL])))
+    check("audit.md", markdown.render(Audit([result(c) for c in fabricated.ALL])))
 
 
 def test_an_audit_of_rules_in_code() -> None:
@@ -22,7 +22,7 @@ def test_an_audit_of_rules_in_code() -> None:
 
 
 def test_a_page_fits_into_a_job_summary() -> None:
-    many = Audit([Audited(fabricated.SWAPPED, 0.1)] * 3000)
+    many = Audit([result(fabricated.SWAPPED)] * 3000)
     page = markdown.render(many)
     assert len(page.encode()) < 2**20
     assert "more are left out" in page

@@ -9,9 +9,9 @@ import jsonschema_rs
 from msgspec.structs import replace as replaced
 
 from certgrad.report import sarif
-from certgrad.report.audited import Audit, Audited, Remarked
+from certgrad.report.audited import Audit
 from tests.report import fabricated
-from tests.report.audits import BASE, EVERY, MUL, at
+from tests.report.audits import BASE, EVERY, MUL, at, remarked, result
 from tests.report.golden import check
 
 _SCHEMA = json.loads((Path(__file__).parent / "schemas/sarif-schema-2.1.0.json").read_text())
@@ -34,7 +34,7 @@ def test_a_log_of_every_verdict_is_valid() -> None:
 
 
 def test_a_log_without_findings_is_valid_and_says_that_it_looked() -> None:
-    (run,) = log(Audit([Audited(c, 0.1) for c in fabricated.PROVED]))["runs"]
+    (run,) = log(Audit([result(c) for c in fabricated.PROVED]))["runs"]
     assert run["results"] == []
     assert run["invocations"] == [{"executionSuccessful": True}]
     assert run["tool"]["driver"]["semanticVersion"] == "1.2.3"
@@ -58,13 +58,13 @@ def test_a_result_has_the_file_the_line_the_witness_and_the_mend() -> None:
     (claim,) = [c for c in MUL.claims if c.verdict == "refuted"]
     case = replaced(claim.cases[0], reason=reason)
     mended = replaced(MUL, claims=[replaced(claim, cases=[case])])
-    (result,) = results(Audit([Audited(mended, 1, place=at(11))]))
-    place = result["locations"][0]["physicalLocation"]
+    (found,) = results(Audit([result(mended, **at(11))]))
+    place = found["locations"][0]["physicalLocation"]
     assert place == {
         "artifactLocation": {"uri": "pkg/losses.py", "uriBaseId": "%SRCROOT%"},
         "region": {"startLine": 11},
     }
-    text = result["message"]["text"]
+    text = found["message"]["text"]
     assert "likely cause: a factor 2 is missing" in text
     assert "witness     n = 2" in text
     assert text.index("likely cause") < text.index("witness "), "a list of problems shows the first lines"
@@ -90,9 +90,9 @@ def test_what_the_baseline_lists_is_suppressed() -> None:
 
 
 def test_fingerprints_stay_while_code_moves_and_are_all_different() -> None:
-    moved = [replace(one, place=at(900, "elsewhere.py"), seconds=9.0) for one in EVERY.audited]
+    moved = [replaced(one, **at(900, "elsewhere.py"), seconds=9.0) for one in EVERY.results]
     prints = [r["partialFingerprints"] for r in results(EVERY)]
-    assert prints == [r["partialFingerprints"] for r in results(replace(EVERY, audited=moved))]
+    assert prints == [r["partialFingerprints"] for r in results(replace(EVERY, results=moved))]
     assert len({p["certgradFinding/v1"] for p in prints}) == len(prints)
 
 
@@ -103,11 +103,10 @@ def test_names_of_files_are_uris() -> None:
         if "physicalLocation" in r["locations"][0]
     ]
     assert "pkg/a%20b%2Cc%3Ad.py" in uris
-    (outside,) = results(Audit([Audited(MUL, 1, place=replace(at(1), file="/else/x y.py"))]))
+    (outside,) = results(Audit([result(MUL, where="x y.py:1", file="/else/x y.py")]))
     assert outside["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "file:///else/x%20y.py"}
 
 
 def test_a_formula_is_no_link() -> None:
-    noted = Remarked("pkg:f", "CG201", "x[i](t) + y[j]")
-    (result,) = results(Audit([], remarks=[noted]))
-    assert result["message"]["text"].endswith("\nx\\[i](t) + y[j]")
+    (found,) = results(Audit([remarked("pkg:f", "CG201", "x[i](t) + y[j]")]))
+    assert found["message"]["text"].endswith("\nx\\[i](t) + y[j]")

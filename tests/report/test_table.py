@@ -5,10 +5,11 @@ import re
 import pytest
 
 from certgrad.report import text
-from certgrad.report.audited import Audited
+from certgrad.report.audited import Audit
 from certgrad.report.table import Row, grid
 from certgrad.report.wording import PAGE
 from tests.report import fabricated
+from tests.report.audits import result
 from tests.report.golden import check
 
 HEADER = ("op", "obligations", "verdict", "hypotheses", "convention", "time")
@@ -52,7 +53,7 @@ def test_one_long_hypothesis_takes_no_room_from_the_other_rows() -> None:
 def test_colour_is_asked_for_and_changes_no_text(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    audited = [Audited(certificate, 0.5) for certificate in fabricated.ALL]
+    audited = Audit([result(certificate, 0.5) for certificate in fabricated.ALL])
     plain, coloured = (text.table(audited, width, colour=colour) for colour in (False, True))
     assert "\x1b" not in plain
     assert "\x1b[" in coloured

@@ -6,30 +6,31 @@ import pytest
 from certgrad.hypotheses.parse import parse
 from certgrad.obligations.certificate import Ball
 from certgrad.report import text, wording
-from certgrad.report.audited import Audit, Audited, Place
+from certgrad.report.audited import Audit
 from tests.report import fabricated
+from tests.report.audits import at, result
 from tests.report.golden import check
 
 
-def audited(certificates: list) -> list[Audited]:
-    return [Audited(certificate, 0.012 * (1 + index)) for index, certificate in enumerate(certificates)]
+def audited(certificates: list, seconds: float = 0.0) -> Audit:
+    return Audit([result(c, 0.012 * (1 + index)) for index, c in enumerate(certificates)], seconds)
 
 
 def test_report_of_every_verdict() -> None:
-    check("audit.txt", text.render(Audit(audited(fabricated.ALL), 7.24)))
+    check("audit.txt", text.render(audited(fabricated.ALL, 7.24)))
 
 
 def test_quiet_prints_findings_and_the_summary_only() -> None:
-    check("audit_quiet.txt", text.render(Audit(audited(fabricated.ALL), 7.24), quiet=True))
+    check("audit_quiet.txt", text.render(audited(fabricated.ALL, 7.24), quiet=True))
 
 
 def test_quiet_without_findings_is_one_line() -> None:
-    printed = text.render(Audit(audited(fabricated.PROVED), 0.5), quiet=True)
+    printed = text.render(audited(fabricated.PROVED, 0.5), quiet=True)
     assert printed == "3 ops: 1 proved, 2 proved under hypotheses, 0 unproved, 0 refuted (500 ms)\n"
 
 
 def test_plain_text_has_no_escape_codes_and_no_trailing_blanks() -> None:
-    printed = text.render(Audit(audited(fabricated.ALL), 1))
+    printed = text.render(audited(fabricated.ALL, 1))
     assert "\x1b" not in printed
     assert all(line == line.rstrip() for line in printed.splitlines())
 
@@ -45,7 +46,7 @@ def test_the_constraint_of_a_parameter_stands_with_the_hypotheses() -> None:
 
 
 def test_verbose_says_all_of_every_rule() -> None:
-    check("audit_verbose.txt", text.render(Audit(audited(fabricated.ALL), 7.24), verbose=True))
+    check("audit_verbose.txt", text.render(audited(fabricated.ALL, 7.24), verbose=True))
 
 
 def test_hypotheses_that_a_cell_does_not_hold_are_counted_and_verbose_lists_them() -> None:
@@ -61,7 +62,7 @@ def test_hypotheses_that_a_cell_does_not_hold_are_counted_and_verbose_lists_them
 
 
 def test_one_op_is_singular() -> None:
-    assert text.render(Audit(audited([fabricated.SIGMOID]), 1), quiet=True).startswith("1 op: 1 proved")
+    assert text.render(audited([fabricated.SIGMOID], 1), quiet=True).startswith("1 op: 1 proved")
 
 
 def test_balls_are_cut_visibly() -> None:
@@ -82,16 +83,16 @@ def test_durations(seconds: float, shown: str) -> None:
 def test_the_values_of_options_stand_with_the_verdict_on_a_rule_in_code() -> None:
     """`proved` is said of these values alone. An op of the library declares which it has."""
     claims = fabricated.both("f", "proved")
-    at = [
+    cased = [
         msgspec.structs.replace(
             claim, cases=tuple(msgspec.structs.replace(c, statics={"reduction": "mean"}) for c in claim.cases)
         )
         for claim in claims
     ]
-    certificate = fabricated.certificate("pkg:f", *at)
-    in_code = text.table([Audited(certificate, 0.1, place=Place("pkg.py", 3, "pkg.py:3"))])
+    certificate = fabricated.certificate("pkg:f", *cased)
+    in_code = text.table(Audit([result(certificate, **at(3))]))
     assert "    with  reduction=mean\n" in in_code
-    assert "reduction" not in text.table([Audited(certificate, 0.1)])
+    assert "reduction" not in text.table(Audit([result(certificate)]))
 
 
 def test_a_formula_without_a_space_is_wrapped_at_its_signs() -> None:

@@ -27,10 +27,10 @@ NOTED = Declaration("n, ", origin=RECORDED)
 
 
 def signature(found, *declarations):
-    examination = examined(Found("m:scaled", found), {"m:scaled": declarations}, conformance=False)
-    assert examination.report is not None, examination.remarks
-    assert examination.report.verdict == "proved"
-    return examination.report.certificate.signature
+    result, report = examined(Found("m:scaled", found), {"m:scaled": declarations}, conformance=False)
+    assert report is not None, result.remarks
+    assert report.verdict == "proved"
+    return report.certificate.signature
 
 
 def test_annotations_count_before_what_was_recorded() -> None:

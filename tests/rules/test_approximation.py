@@ -152,10 +152,10 @@ def test_a_declaration_that_does_not_fit(options, said):
 @pytest.mark.slow
 def test_it_is_a_remark_of_an_audit():
     declared = Declaration("n -> n", domain=NEAR_0, approximates="jax.numpy:exp")
-    result = examined(Found("mypkg:pade", right()), {"mypkg:pade": (declared,)})
+    result, report = examined(Found("mypkg:pade", right()), {"mypkg:pade": (declared,)})
     (remark,) = result.remarks
     assert remark.code == "CG207"
-    assert remark.text == result.report.approximates
+    assert remark.text == report.approximates
     assert assert_certified(right(), "n -> n", domain=NEAR_0, approximates=jnp.exp).proved
 
 

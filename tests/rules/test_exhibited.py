@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from certgrad.exhibits.data import decode
+from certgrad.report.audited import RuleResult
 from certgrad.rules import _crew
 from certgrad.rules._crew import audit_targets
-from certgrad.rules._worker import RuleResult
 
 PRODUCT = '''
 """A rule that is right, one that is wrong, and one whose values take for ever."""

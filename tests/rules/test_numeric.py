@@ -5,15 +5,14 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
-from certgrad.cli._policy import judge
+from certgrad.cli._policy import failed, failing
 from certgrad.obligations.auditing import attempts, witnesses
 from certgrad.obligations.auditing.numeric import numeric
 from certgrad.obligations.certificate import fails
 from certgrad.obligations.generality.instances import family
-from certgrad.report.audited import Audit
+from certgrad.report.audited import Audit, RuleResult
 from certgrad.report.problems import Level, problems
 from certgrad.rules._user_rule import UserRule
-from certgrad.rules._worker import RuleResult
 
 PROVES_NOTHING = "which proves nothing"
 
@@ -57,10 +56,9 @@ def test_a_wrong_rule_that_is_unproved_differs_and_is_not_refuted_by_floats():
 def test_an_audit_fails_on_what_floats_contradict(factor, options, level):
     report = certgrad.check(rule(unknown, lambda x: factor * x), "n", sizes=None)
     own = RuleResult(name="m:f", certificate=report.certificate)
-    judged = judge([own], [], [], strict=False, **{"fail_on": [], **options})
-    assert judged.failed == (level is Level.error)
-    found = problems(Audit(judged.audited, failing=judged.failing))
-    assert [p.level for p in found if p.code == "CG102"] == [level]
+    audit = Audit([own], failing=failing(options.get("fail_on", []), strict=False))
+    assert failed(audit) == (level is Level.error)
+    assert [p.level for p in problems(audit) if p.code == "CG102"] == [level]
 
 
 def test_a_difference_that_ball_arithmetic_confirms_is_a_refutation(monkeypatch):

@@ -20,11 +20,12 @@ import pytest
 
 from certgrad.obligations.cache import Folder, _key
 from certgrad.obligations.cache._identity import Identity
+from certgrad.report.audited import RuleResult
 from certgrad.rules import _by_name, _remembered
 from certgrad.rules._configuration import nearest
 from certgrad.rules._find import find
 from certgrad.rules._remembered import Entry, Memory
-from certgrad.rules._worker import RuleResult, audited
+from certgrad.rules._worker import audited
 
 ROOT = Path(__file__).parents[2]
 HEAD = """

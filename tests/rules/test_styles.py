@@ -12,7 +12,7 @@ from jax.custom_derivatives import SymbolicZero
 import certgrad
 from certgrad.errors import SignatureError, UsageError
 from certgrad.report import json, markdown, text
-from certgrad.report.audited import Audit, Audited
+from certgrad.report.audited import Audit, RuleResult
 from certgrad.rules._find import find
 from certgrad.rules._infer import inferred
 
@@ -85,8 +85,9 @@ def test_every_format_says_that_an_argument_has_no_gradient():
     rule = custom_vjp(lambda x, w: x * w, lambda x, w: (x * w, w), lambda w, g: (g * w, None))
     report = certgrad.check(rule, "n, n -> n", name="m:product")
     assert json.decode(json.encode(report.certificate)).without_gradient == ["w"]
-    assert "| proved; no gradient for w |" in markdown.render(Audit([Audited(report.certificate, 0.1)]))
-    assert "proved; no gradient for w" in text.table([Audited(report.certificate, 0.1)])
+    audit = Audit([RuleResult(name="m:product", certificate=report.certificate)])
+    assert "| proved; no gradient for w |" in markdown.render(audit)
+    assert "proved; no gradient for w" in text.table(audit)
 
 
 def test_none_is_seen_under_jit():

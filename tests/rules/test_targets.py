@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from certgrad.errors import UsageError
+from certgrad.report.audited import RuleResult
 from certgrad.rules._by_name import examined
 from certgrad.rules._crew import audit_targets
 from certgrad.rules._find import find
 from certgrad.rules._isolated import Budget
-from certgrad.rules._worker import Failure, RuleResult
+from certgrad.rules._worker import Failure
 
 ROOT = Path(__file__).parents[2]
 RULES = """
@@ -236,7 +237,7 @@ def test_findings_that_are_ignored(tmp_path, monkeypatch, comment, factor, verdi
     file = tmp_path / f"ignoring_{abs(hash((comment, factor)))}.py"
     file.write_text(IGNORED.format(f"  # certgrad: {comment}", factor))
     (found,) = find(str(file)).rules
-    result = examined(found, {})
+    result, _ = examined(found, {})
     assert result.certificate.verdict == verdict
     assert any(said in text for text in [*result.notes, *(f"{r.code} {r.text}" for r in result.remarks)])
     assert ("CG202" in {r.code for r in result.remarks}) != ("CG202" in comment)
@@ -258,8 +259,8 @@ def test_what_is_not_finished_can_be_ignored(tmp_path, monkeypatch):
         "import jax\n@jax.custom_vjp\ndef f(x):  # certgrad: ignore[CG201, CG102] next week\n    return x\n"
     )
     (found,) = find(str(tmp_path / "unfinished_rule.py")).rules
-    result = examined(found, {})
-    assert (result.certificate, result.remarks, result.notes) == (None, (), ("CG201 is ignored: next week",))
+    result, _ = examined(found, {})
+    assert (result.certificate, result.remarks, result.notes) == (None, [], ["CG201 is ignored: next week"])
 
 
 def test_a_declaration_that_does_not_fit(folder):
@@ -451,7 +452,7 @@ def test_rules_that_functions_make(tmp_path, monkeypatch):
         ("nested_rules:layer", "nested_rules.py:5", True),
     ]
     assert "it makes a rule at each call; with certgrad.declare on it" in found[0].problem
-    assert examined(found[1], {}).certificate.verdict == "proved"
+    assert examined(found[1], {})[0].certificate.verdict == "proved"
 
 
 OPS = """

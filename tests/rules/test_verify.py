@@ -89,7 +89,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
 
 
 def certificate_of(found: Found) -> Certificate:
-    certificate = examined(found, {}, False).certificate
+    certificate = examined(found, {}, False)[0].certificate
     assert certificate is not None
     return certificate
 

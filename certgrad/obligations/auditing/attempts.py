@@ -12,7 +12,7 @@ from certgrad.obligations import prove as proving
 from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause, of_solver, polys
 from certgrad.obligations.balls._witness import SIZES
-from certgrad.obligations.certificate import Hypothesis, VerdictName, Witness
+from certgrad.obligations.certificate import CaseClaim, Hypothesis, VerdictName, Witness
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -25,7 +25,7 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.walk import atoms_of, tensors_in
 from certgrad.obligations.tracing.jax_internals import dim_poly
 
-from .claims import Record, Result, each_listed
+from .claims import Record, at_shapes, each_listed
 
 if TYPE_CHECKING:
     from certgrad.obligations.wording.stated import Reads
@@ -84,13 +84,13 @@ def prove_all(
     record: Record,
     settled: Collection[str],
     stuck: Collection[str],
-) -> tuple[dict[str, Result], dict[str, Outcome]]:
+) -> tuple[dict[str, CaseClaim], dict[str, Outcome]]:
     """What came of each obligation, and of the attempt to prove it; of the `settled` ones nothing more is asked.
 
     Those that are `stuck` are not proved at other shapes: here they could only be refuted, and nothing else is tried.
     """
     op = traces.op
-    results: dict[str, Result] = {}
+    results: dict[str, CaseClaim] = {}
     outcomes: dict[str, Outcome] = {kind: Outcome(reason="refuted at other shapes") for kind in settled}
     for kind in op.kinds:
         if kind in stuck and kind not in settled:
@@ -147,7 +147,7 @@ def _without_terms(
     asked: Collection[str],
     settled: Collection[str],
     reason: str,
-) -> dict[str, tuple[Outcome, Result]]:
+) -> dict[str, tuple[Outcome, CaseClaim]]:
     """What is decided by evaluation, where the programs as terms take long to make.
 
     A program of hundreds of operations can be too much for terms, and is evaluated at a point in no time. Only what is
@@ -156,7 +156,7 @@ def _without_terms(
     """
     if record.reading.gives_up:
         return {}
-    out: dict[str, tuple[Outcome, Result]] = {}
+    out: dict[str, tuple[Outcome, CaseClaim]] = {}
     for kind in asked:
         witness = _witness(traces, instance, kind, record, early=True, at_least=Fraction(ROUNDING[False]))
         if witness is not None and plainly_refuted(witness, exact=False):
@@ -178,7 +178,7 @@ def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
         return False
 
 
-def _give_up(result: Result, record: Record, traces: Traces, instance: Instance, kind: str) -> None:
+def _give_up(result: CaseClaim, record: Record, traces: Traces, instance: Instance, kind: str) -> None:
     """With literals read as closed forms, all is to be proved or nothing is claimed. Before that, no witness counts."""
     if record.reading.gives_up and result.verdict in OPEN:
         least = Fraction(ROUNDING[False])
@@ -193,7 +193,7 @@ def _limits(op: Subject) -> tuple[int, float]:
 
 def _attempt(
     problem: Problem, traces: Traces, instance: Instance, kind: str, record: Record, programs: Programs
-) -> tuple[Outcome, Result]:
+) -> tuple[Outcome, CaseClaim]:
     """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
 
     What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
@@ -213,7 +213,7 @@ def _attempt(
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
         if record.reading.trial and (record.reading.approximated or record.reading.masks):  # read so it may be short
-            return Outcome(reason=str(error)), Result("unproved", [], str(error))
+            return Outcome(reason=str(error)), at_shapes("unproved", reason=str(error))
         short = _idle(traces, problem.shapes, programs, record) if kind == DERIVATIVE else None
         if short is not None:
             return short, judged(traces, instance, kind, short, record, problem.shapes)
@@ -307,24 +307,24 @@ def judged(
     record: Record,
     shapes: Shapes,
     search_at: int = SIZES,
-) -> Result:
+) -> CaseClaim:
     """What an attempt comes to: where it is open, a witness is searched for at so many sizes."""
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         asked = integers, outcome.tests, outcome.ranges
         if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *asked):
-            return Result("unproved", [], NO_POINT)
+            return at_shapes("unproved", reason=NO_POINT)
         if any(map(of_solver, outcome.hypotheses)) and not auditing.witnesses.solvers_work(
             op, instance, kind, traces.wide
         ):
-            return Result("unproved", [], NO_SOLUTION)
+            return at_shapes("unproved", reason=NO_SOLUTION)
         finite = [
             *([generality.alike.FINITE] if outcome.alike else []),
             *([generality.alike.IDLE] if outcome.idle else []),
         ]
         if finite and not auditing.witnesses.finite_somewhere(op, instance, kind, traces.wide):
-            return Result("unproved", [], f"no point was found where {finite[0].text}")
+            return at_shapes("unproved", reason=f"no point was found where {finite[0].text}")
         axes = dict(zip(op.arg_names, instance.inputs, strict=True)) | dict.fromkeys(op.params, ())
         floats = (n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d not in ("int", "bool"))
         reals = dict.fromkeys((*floats, *op.params), True)
@@ -332,11 +332,11 @@ def judged(
         if outcome.hypotheses:
             listed += each_listed(outcome, axes, op.arg_names, reads_of(op, shapes, outcome), reals)
         listed += finite
-        return Result("proved under hypotheses" if listed else "proved", listed)
+        return at_shapes("proved under hypotheses" if listed else "proved", listed)
     residual = wording.present.show_difference(outcome.residual) if outcome.residual is not None else ""
     # Witnesses are of the program as it is written.
     witness = None if record.reading.gives_up else _witness(traces, instance, kind, record, search_at=search_at)
-    return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)
+    return _refuted(witness, residual) if witness is not None else at_shapes("unproved", (), outcome.reason, residual)
 
 
 def _witness(
@@ -356,8 +356,8 @@ def _witness(
 DIFFERS = "the two sides differ at the witness"
 
 
-def _refuted(witness: Witness, residual: str = "") -> Result:
-    return Result("refuted", [], DIFFERS, residual, witness)
+def _refuted(witness: Witness, residual: str = "") -> CaseClaim:
+    return at_shapes("refuted", (), DIFFERS, residual, witness)
 
 
 def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:

@@ -21,6 +21,8 @@ from certgrad.obligations.certificate import (
     LiteralMeaning,
     TracedCase,
     sealed,
+    with_cases,
+    with_claims,
     worst,
 )
 from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, listening
@@ -147,16 +149,15 @@ def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:
     """The certificate of a program whose literals were read as the closed forms, and approximations as ideal."""
     change = msgspec.structs.replace
     claims = [
-        change(
+        with_cases(
             claim,
-            verdict="proved up to rounding",
-            cases=[change(case, verdict="proved up to rounding") for case in claim.cases],
+            (change(case, verdict="proved up to rounding") for case in claim.cases),
             idealisations=sorted([*claim.idealisations, *reading.said()]),
         )
         for claim in certificate.claims
     ]
     literals = [LiteralMeaning(literal=literal.text, **form.data()) for literal, form in reading.meant.items()]
-    return sealed(change(certificate, verdict="proved up to rounding", claims=claims, literals=literals))
+    return with_claims(certificate, claims, literals=literals)
 
 
 def _audit(traces: Traces, reading: Reading) -> Certificate:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 from math import prod
 
+import msgspec
+
 from certgrad.errors import CertgradError
 from certgrad.hypotheses.tree import Statement
 from certgrad.obligations import auditing
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import ranges_at
-from certgrad.obligations.certificate import Witness
+from certgrad.obligations.certificate import CaseClaim, Witness
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
 from certgrad.obligations.generality.decisions import Fixed, concrete, contrary, same_with_numbers_in_float32
 from certgrad.obligations.generality.instances import Family, Instance
@@ -27,7 +29,7 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import serialised_all
 
 from .attempts import DIFFERS, OPEN, dim_shapes, judged, plainly_refuted, prove_all, reads_of
-from .claims import Listed, Record, Result
+from .claims import Listed, Record, at_shapes
 from .redundant import beyond, specialised
 
 ENTRIES = 200
@@ -36,10 +38,10 @@ ENTRIES = 200
 
 def proved_case(
     traces: Traces, instances: Family, record: Record
-) -> tuple[dict[str, list[Result]], str, list[str], Programs]:
+) -> tuple[dict[str, list[CaseClaim]], str, list[str], Programs]:
     """What came of each obligation at all families of shapes, in each dtype that needs a proof of its own."""
     dtypes = proved_in(traces, instances.prove[0], instances.compare)
-    results: dict[str, list[Result]] = {kind: [] for kind in traces.op.kinds}
+    results: dict[str, list[CaseClaim]] = {kind: [] for kind in traces.op.kinds}
     texts: list[str] = []
     looks = [Looks(one, instances, dtypes.numbers) for one in dtypes.traces]
     for one, looked in zip(dtypes.traces, looks, strict=True):
@@ -49,7 +51,7 @@ def proved_case(
             results[kind] += more
     if dtypes.unproved:
         for kind in results:
-            results[kind].insert(0, Result("unproved", [], dtypes.unproved))
+            results[kind].insert(0, at_shapes("unproved", reason=dtypes.unproved))
     general = dtypes.traces[0].at(instances.prove[0]).programs
     return results, scope_of(traces.op, instances, dtypes.only, looks), texts, general
 
@@ -140,10 +142,10 @@ def _impure(traces: Traces, instance: Instance) -> str:
     return "" if same else "it traces differently a second time: it is impure"
 
 
-def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[str, list[Result]], list[str]]:
+def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[str, list[CaseClaim]], list[str]]:
     """The results, and the traces as texts. Nothing more is looked at where each obligation is refuted."""
     op = traces.op
-    results: dict[str, list[Result]] = {kind: [] for kind in op.kinds}
+    results: dict[str, list[CaseClaim]] = {kind: [] for kind in op.kinds}
     texts: list[str] = []
     covered = looks.covered
     proved: set[str] = set()
@@ -186,7 +188,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
             covered.add(shapes, programs, outcomes)
         for kind, result in found.items():
             if result.verdict == "unproved" and fixed and (witness := _witness_at(traces, instance, kind, fixed)):
-                result.verdict, result.reason, result.witness = "refuted", DIFFERS, witness
+                result = msgspec.structs.replace(result, verdict="refuted", reason=DIFFERS, witness=witness)
             if not fixed and instance is looks.general:
                 general[kind] = outcomes[kind].hypotheses
                 sizes = dim_shapes(op, shapes)
@@ -197,21 +199,22 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
                 reading = reads_of(op, shapes, outcomes[kind])
                 listed = here.get(kind, ())
                 said = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
-                result.hypotheses = beyond(result.hypotheses, {*map(said, listed)}, own, listed, reading)
+                more = beyond(result.hypotheses, {*map(said, listed)}, own, listed, reading)
+                result = msgspec.structs.replace(result, hypotheses=more)
             results[kind].append(result)
 
     for look in looks:
         shapes = ", ".join(f"({' '.join(map(str, dims))})" for dims in look.instance.inputs)
         if why := budget.over(" at ".join(filter(None, [f"the shapes {shapes} were looked at", look.where]))):
             for kind in op.kinds:
-                results[kind].append(Result("unproved", [], why))
+                results[kind].append(at_shapes("unproved", reason=why))
             break
         if isinstance(look.trace, Trace):
             texts.append(look.text)
             examine(look.trace, look.fixed)
         else:
             for kind in op.kinds:
-                results[kind].append(Result("unproved", [], look.problem))
+                results[kind].append(at_shapes("unproved", reason=look.problem))
         if len(settled()) == len(op.kinds):
             break
     return results, texts

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 import certgrad
 from certgrad import hypotheses
@@ -21,6 +23,7 @@ from certgrad.obligations.certificate import (
     Claim,
     Hypothesis,
     VerdictName,
+    Witness,
     each_once,
     sealed,
     statement,
@@ -37,17 +40,6 @@ from certgrad.signatures.sizes import Size
 if TYPE_CHECKING:
     from certgrad.obligations.prove.negligible import Reals
     from certgrad.obligations.wording.stated import Reads
-
-
-@dataclass
-class Result:
-    """What came of one obligation at one family of shapes."""
-
-    verdict: VerdictName
-    hypotheses: list[Hypothesis]
-    reason: str = ""
-    residual: str = ""
-    witness: Any = None
 
 
 @dataclass(frozen=True)
@@ -103,19 +95,35 @@ def each_listed(
     return each_once(listed)
 
 
-def case_claim(case: Case, scope: str, results: Sequence[Result]) -> CaseClaim:
-    """The worst of the families of shapes; hypotheses are those of all of them."""
-    verdict = worst([r.verdict for r in results])
-    decisive = next(r for r in results if r.verdict == verdict)
+def at_shapes(
+    verdict: VerdictName,
+    hypotheses: Sequence[Hypothesis] = (),
+    reason: str = "",
+    residual: str = "",
+    witness: Witness | None = None,
+) -> CaseClaim:
+    """What is claimed at one family of shapes; `case_claim` adds of which case, and for which shapes."""
     return CaseClaim(
+        signature="",
+        statics={},
+        scope="",
+        verdict=verdict,
+        hypotheses=list(hypotheses),
+        reason=reason,
+        residual=residual,
+        witness=witness,
+    )
+
+
+def case_claim(case: Case, scope: str, claims: Sequence[CaseClaim]) -> CaseClaim:
+    """The worst of the claims at families of shapes; hypotheses are those of all of them."""
+    verdict = worst([c.verdict for c in claims])
+    return msgspec.structs.replace(
+        next(c for c in claims if c.verdict == verdict),
         signature=str(case.signature),
         statics={k: str(v) for k, v in case.statics.items()},
         scope=scope,
-        verdict=verdict,
-        hypotheses=each_once(h for r in results for h in r.hypotheses),
-        reason=decisive.reason,
-        residual=decisive.residual,
-        witness=decisive.witness,
+        hypotheses=each_once(h for c in claims for h in c.hypotheses),
     )
 
 
@@ -144,16 +152,7 @@ def untraced(op: Subject, reason: str) -> Certificate:
             statement=statement(op, kind, False),
             verdict="unproved",
             hypotheses=[],
-            cases=[
-                CaseClaim(
-                    signature=str(case.signature),
-                    statics={k: str(v) for k, v in case.statics.items()},
-                    scope="",
-                    verdict="unproved",
-                    reason=reason,
-                )
-                for case in op.cases
-            ],
+            cases=[case_claim(case, "", [at_shapes("unproved", reason=reason)]) for case in op.cases],
         )
         for kind in op.kinds
     ]

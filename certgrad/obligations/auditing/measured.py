@@ -8,7 +8,7 @@ from math import prod
 import msgspec
 
 from certgrad.obligations import auditing
-from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Claim, Witness, sealed, worst
+from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Claim, Witness, with_claims, worst
 from certgrad.obligations.conformance import (
     Compared,
     Conformance,
@@ -86,15 +86,15 @@ def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certifica
         claims.append(
             msgspec.structs.replace(claim, cases=cases, verdict=verdict if cases != claim.cases else claim.verdict)
         )
-    changed = msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims]))
+    changed = with_claims(certificate, claims)
     ranks = [f"programs at {f.ranked}" for f in traces.families if f.ranked and not traces.op.is_op]
     return with_measured(changed, list(dict.fromkeys([*ranks, *(text for r in found for text in r.compared)])))
 
 
 def with_measured(certificate: Certificate, texts: Sequence[str]) -> Certificate:
     """With a text in each claim of what it was compared with."""
-    claims = [msgspec.structs.replace(claim, measured=list(texts)) for claim in certificate.claims]
-    return sealed(msgspec.structs.replace(certificate, claims=claims))
+    claims = (msgspec.structs.replace(claim, measured=list(texts)) for claim in certificate.claims)
+    return with_claims(certificate, claims)
 
 
 def _case(traces: Traces, claim: Claim, case: CaseClaim, instance: Instance, result: Conformance) -> CaseClaim:

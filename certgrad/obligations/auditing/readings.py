@@ -18,7 +18,7 @@ from certgrad.obligations import verify
 from certgrad.obligations.balls import Literals, Run, Stored, decides_otherwise, reads_otherwise, shortest
 from certgrad.obligations.balls._jaxpr import floats
 from certgrad.obligations.balls._scalars import Real, rational
-from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, sealed, worst
+from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, with_cases, with_claims
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.literals import ClosedForm, LongLiteral, Reading
 
@@ -107,8 +107,7 @@ def with_reason(certificate: Certificate, reasons: Collection[str]) -> Certifica
     def case(one: CaseClaim) -> CaseClaim:
         return change(one, reason="; ".join([one.reason, *reasons])) if one.verdict == "unproved" else one
 
-    claims = [change(claim, cases=[*map(case, claim.cases)]) for claim in certificate.claims]
-    return sealed(change(certificate, claims=claims))
+    return with_claims(certificate, (with_cases(claim, map(case, claim.cases)) for claim in certificate.claims))
 
 
 def unproved(certificate: Certificate, index: int, reason: str) -> Certificate:
@@ -117,7 +116,6 @@ def unproved(certificate: Certificate, index: int, reason: str) -> Certificate:
 
     def claim(one: Claim) -> Claim:
         cases = [change(c, verdict="unproved", reason=reason) if k == index else c for k, c in enumerate(one.cases)]
-        return change(one, cases=cases, verdict=worst([c.verdict for c in cases]))
+        return with_cases(one, cases)
 
-    claims = [*map(claim, certificate.claims)]
-    return sealed(change(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
+    return with_claims(certificate, map(claim, certificate.claims))

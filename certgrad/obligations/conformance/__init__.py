@@ -17,11 +17,11 @@ from certgrad._subject import Subject
 from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
-from ..generality.reach import loads
+from ..generality.reach import loads, reachable, users_files
 from ..tracing.asked import Heard, hearing
 from ._at_numbers import Difference, at_numbers, chosen, most_entries, unlike
 from ._calls import called, precisions
-from ._compared import Compared, Sizes, sized, users_files
+from ._compared import Compared, Sizes, sized
 from ._state import State, forget
 from ._surroundings import turned
 
@@ -39,7 +39,7 @@ NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
 def listening(op: Subject) -> AbstractContextManager[Heard]:
     """Hears what the code of a subject asks for while it is traced in 64 bits."""
-    return hearing(users_files(op))
+    return hearing(users_files(reachable(op)))
 
 
 __all__ = [

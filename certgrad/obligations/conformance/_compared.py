@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._subject import Subject
 from certgrad.signatures.sizes import whole
 
 from ..balls._draw import seeded
 from ..floats import Setting
 from ..generality.decisions import Fixed, contrary
 from ..generality.instances import Instance
-from ..generality.reach import is_users, reachable, reachable_from, rules_in, traced_anew
+from ..generality.reach import is_users, reachable, reachable_from, rules_in, traced_anew, users_files
 from ..generality.traces import Traces
 from ..points import arguments, directions
 from ..prove.problem import trace_rules
@@ -59,11 +58,6 @@ def sized(names: Sequence[str], sizes: Mapping[str, int]) -> str:
     return f"({', '.join(names)}) = ({', '.join(str(sizes[n]) for n in names)})"
 
 
-def users_files(op: Subject) -> frozenset[str]:
-    """The files of the code of users that a subject names."""
-    return frozenset(f.__code__.co_filename for f in filter(is_users, reachable(op)))
-
-
 BY_ONE_CALL = {"both": ("primal", "vjp"), "pushed": ("primal", "jvp")}
 """Callables that return what several programs do."""
 
@@ -88,7 +82,7 @@ class Compared:
         rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
         self.roots = [*rules, *self.op.code]
         self.functions = list(filter(is_users, reachable_from(self.roots)))
-        self.files = frozenset(f.__code__.co_filename for f in self.functions)
+        self.files = users_files(self.functions)
         self._points: dict[str, Point | None] = {}
         self.unseen: dict[str, None] = {}
         """Programs that could not be evaluated, so that nothing was seen of them."""
@@ -131,7 +125,7 @@ class Compared:
     def heard(self) -> tuple[Sizes, Programs, Any] | None:
         """Numbers at which it was traced for its proof, the programs there, and what its code asked for meanwhile."""
         traces = self._of("float64")
-        known = traces.heard_at_numbers(self.instance) if self.files <= users_files(self.op) else None
+        known = traces.heard_at_numbers(self.instance) if self.files <= users_files(reachable(self.op)) else None
         return None if known is None else (known[0], known[1].programs.all(), known[2])
 
     @property

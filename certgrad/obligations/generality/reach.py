@@ -207,6 +207,11 @@ def is_users(value: Any) -> bool:
     return isinstance(value, FunctionType) and is_users_code(value.__code__, value.__globals__)
 
 
+def users_files(values: Iterable[Any]) -> frozenset[str]:
+    """The files of the code of users among them."""
+    return frozenset(f.__code__.co_filename for f in values if is_users(f))
+
+
 def is_users_code(code: CodeType, names: Mapping[str, Any]) -> bool:
     """It is neither a library's nor certgrad's, by the file and by the module whose global variables it has."""
     return _is_users(code.co_filename, str(names.get("__name__")))

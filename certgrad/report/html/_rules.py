@@ -6,13 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from certgrad.exhibits.data import Drawing, Exhibit, Mend, Program
+from certgrad.exhibits.data import Drawing, Exhibit, Mend, Program, decode
 from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, Hypothesis, Witness, not_for_all, stated
 from certgrad.report.audited import (
     SHORT_NAMES,
     Audit,
-    Audited,
-    Remarked,
+    RuleResult,
     case_name,
     conditions,
     hypotheses_of,
@@ -25,6 +24,7 @@ from certgrad.report.html._formulas import Formula, of_equation, of_form, of_hyp
 from certgrad.report.html._plots import Drawn, drawn
 from certgrad.report.html._summary import generality
 from certgrad.report.html._verdicts import Mark, mark
+from certgrad.report.problems import Problem, remarks
 from certgrad.report.text import witness_rows
 from certgrad.report.wording import duration, grounds, in_words, notation, number, symbols
 
@@ -130,7 +130,7 @@ class Rule:
     programs: list[Program]
     reproduction: str
     laws: list[tuple[str, str, str]]
-    remarks: list[Remarked]
+    remarks: list[Problem]
     limited: str
     notation: str
 
@@ -141,22 +141,22 @@ class Rules:
 
     audit: Audit
     shown: list[Rule] = field(default_factory=list)
-    remarks: list[tuple[Remarked, str]] = field(default_factory=list)
+    remarks: list[tuple[Problem, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         taken: set[str] = set()
-        names = {one.certificate.op for one in self.audit.audited}
-        by_rule: dict[str, list[Remarked]] = {}
-        for remark in self.audit.remarks:
+        names = {certificate.op for certificate in self.audit.certificates}
+        by_rule: dict[str, list[Problem]] = {}
+        for remark in remarks(self.audit):
             if remark.covered:
                 continue
             if remark.rule in names:
                 by_rule.setdefault(remark.rule, []).append(remark)
             else:
                 self.remarks.append((remark, REMARKS[remark.code].title))
-        for one in self.audit.audited:
-            anchor = _anchor(one.certificate.op, taken)
-            self.shown.append(_rule(one, anchor, by_rule.get(one.certificate.op, [])))
+        for one, certificate in self.audit.certified:
+            anchor = _anchor(certificate.op, taken)
+            self.shown.append(_rule(one, certificate, anchor, by_rule.get(certificate.op, [])))
 
 
 def _anchor(name: str, taken: set[str]) -> str:
@@ -170,11 +170,11 @@ def _anchor(name: str, taken: set[str]) -> str:
     return found
 
 
-def _rule(one: Audited, anchor: str, remarks: Sequence[Remarked]) -> Rule:
+def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequence[Problem]) -> Rule:
     from certgrad.obligations.certificate import ORDER
 
-    certificate = one.certificate
-    shown = one.exhibit or Exhibit()
+    shown = decode(one.exhibit) if one.exhibit else Exhibit()
+    where = one.place.shown
     module, _, own = certificate.op.rpartition(":")
     found = hypotheses_of(certificate)
     short = [h for h in found if len(h.text) <= _WIDEST][:_IN_ROW]
@@ -185,20 +185,20 @@ def _rule(one: Audited, anchor: str, remarks: Sequence[Remarked]) -> Rule:
         anchor,
         own,
         module,
-        one.where,
+        where,
         shown.doc,
         certificate.verdict,
         "; ".join(p for p in stated(certificate).split("; ") if not p.startswith("at ranks ")),
         " ".join([certificate.op, *shown.doc.splitlines()[:1], *signatures(certificate), *(h.text for h in found)]),
         mark(certificate.verdict),
         ORDER.index(certificate.verdict),
-        sorted(one.covered),
-        one.coq,
+        sorted(one.covered or ()),
+        one.coq or "",
         generality(certificate),
         one.seconds,
         duration(one.seconds) if one.seconds else "",
         signatures(certificate, _CASES),
-        _facts(certificate, one.where),
+        _facts(certificate, where),
         [_brief(h) for h in short],
         len(conditions(certificate)) - len(short) if len(conditions(certificate)) > len(short) else 0,
         len(found),
@@ -211,7 +211,7 @@ def _rule(one: Audited, anchor: str, remarks: Sequence[Remarked]) -> Rule:
         list(shown.programs),
         one.reproduction if any(c.verdict == "refuted" for c in certificate.claims) else "",
         [(law.title, law.statement, law.condition) for law in laws_of(certificate)],
-        list(remarks),
+        list(beside),
         not_for_all(certificate),
         notation([*texts, *(claim.statement for claim in certificate.claims)]),
     )

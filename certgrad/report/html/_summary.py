@@ -73,7 +73,7 @@ def of_audit(audit: Audit) -> Summary:
     total = len(certificates)
     shares = [Share(mark(v), v, counts[v], round(100 * counts[v] / total, 3)) for v in ORDER if counts[v]]
     general = Counter(map(generality, certificates))
-    accepted = Counter(one.coq for one in audit.audited if one.coq)
+    accepted = Counter(one.coq for one, _ in audit.certified if one.coq)
     return Summary(
         total,
         shares,

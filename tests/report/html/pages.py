@@ -1,14 +1,30 @@
 """Audits whose pages the tests look at: one of every verdict with exhibits, and one whose every text is hostile."""
 
+from dataclasses import replace
+
 import msgspec
 
-from certgrad.exhibits.data import Box, Curve, Dot, Drawing, Equation, Exhibit, Form, Mend, Plot, Program, Sides
+from certgrad.exhibits.data import (
+    Box,
+    Curve,
+    Dot,
+    Drawing,
+    Equation,
+    Exhibit,
+    Form,
+    Mend,
+    Plot,
+    Program,
+    Sides,
+    encode,
+)
 from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.tree import Words
 from certgrad.obligations.certificate import Certificate, Convention, Hypothesis
-from certgrad.report.audited import Audit, Audited, Place, Remarked
+from certgrad.report.audited import Audit
+from certgrad.report.findings import Remark
 from tests.report import fabricated
-from tests.report.audits import EVERY
+from tests.report.audits import BASE, EVERY, remarked, result
 
 EVIL = "</script></noscript></style><script>alert(1)</script><img src=x onerror=alert(2)> \" ' & {{ 7*7 }}"
 X = t.Entry("x", (t.Index("i"),))
@@ -50,17 +66,7 @@ def exhibit(text: str = "relu(x)") -> Exhibit:
 
 def with_exhibits() -> Audit:
     """One of every verdict, in code and of the library."""
-    return Audit(
-        [
-            Audited(one.certificate, one.seconds, one.reproduction, one.place, one.covered, exhibit())
-            for one in EVERY.audited
-        ],
-        EVERY.seconds,
-        EVERY.remarks,
-        EVERY.missing,
-        EVERY.failing,
-        EVERY.problems,
-    )
+    return replace(EVERY, results=[msgspec.structs.replace(one, exhibit=encode(exhibit())) for one in EVERY.results])
 
 
 def hostile() -> Audit:
@@ -85,7 +91,9 @@ def hostile() -> Audit:
     )
     shown = exhibit(EVIL)
     shown = msgspec.structs.replace(shown, plots=[plot(text=EVIL), plot("witness", f"CG102 {EVIL}")])
-    place = Place("f.py", 1, EVIL)
-    one = Audited(certificate, 1.0, EVIL, place, frozenset({EVIL}), shown, EVIL)
-    remarks = [Remarked(EVIL, "CG201", EVIL, place), Remarked(f"m{EVIL}:{EVIL}", "CG202", EVIL, place)]
-    return Audit([one], 1.0, remarks, problems=[EVIL])
+    place = {"where": "f.py:1", "file": str(BASE / EVIL)}
+    remark = Remark("CG202", EVIL)
+    one = result(
+        certificate, 1.0, reproduction=EVIL, **place, covered=[EVIL], exhibit=encode(shown), coq=EVIL, remarks=[remark]
+    )
+    return Audit([one, remarked(EVIL, "CG201", EVIL, **place)], 1.0, problems=[EVIL])

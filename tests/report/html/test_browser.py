@@ -4,7 +4,6 @@ With CERTGRAD_AXE=/path/to/axe.min.js (npm install axe-core) an accessibility ch
 """
 
 import base64
-import dataclasses
 import os
 import time
 from collections.abc import Iterator
@@ -13,7 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from certgrad.report.audited import Audit, Audited
+from certgrad.exhibits.data import encode
+from certgrad.report.audited import Audit, RuleResult
 from certgrad.report.html import render
 from tests.report.html import browser as b
 from tests.report.html.pages import exhibit, hostile, with_exhibits
@@ -49,13 +49,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def many(count: int) -> Audit:
     """Rules of every verdict, each with all that can be shown."""
-    few = with_exhibits().audited
+    few = with_exhibits().certified
     names = (f"pkg.module:rule_{k}" for k in range(count))
-    rows: list[Audited] = []
+    rows: list[RuleResult] = []
     for k, name in enumerate(names):
-        one = few[k % len(few)]
-        certificate = msgspec.structs.replace(one.certificate, op=name)
-        rows.append(dataclasses.replace(one, certificate=certificate, exhibit=exhibit(f"number {k}")))
+        one, certificate = few[k % len(few)]
+        certificate = msgspec.structs.replace(certificate, op=name)
+        rows.append(msgspec.structs.replace(one, certificate=certificate, exhibit=encode(exhibit(f"number {k}"))))
     return Audit(rows, 1.0)
 
 

@@ -1,16 +1,17 @@
 """The page as text: its structure, what it says, and that whatever a user writes is inert in it."""
 
-import dataclasses
 import re
 from html.parser import HTMLParser
 from importlib import resources
 
+import msgspec
 import pytest
 
 from certgrad.errors import UsageError
-from certgrad.report.audited import Audit, Audited
+from certgrad.report.audited import Audit
 from certgrad.report.html import _page, check_installed, render
 from tests.report import fabricated
+from tests.report.audits import result
 from tests.report.html.pages import EVIL, hostile, with_exhibits
 
 VOID = {"meta", "br", "input", "line", "rect", "circle", "path", "mspace", "wbr"}
@@ -122,7 +123,7 @@ def test_a_page_says_the_same_each_time(every: Page) -> None:
 
 def test_coq_is_named_only_where_it_accepted(every: Page) -> None:
     assert "Coq" not in every.text
-    accepted = Audit([Audited(fabricated.RELU, 0.0, coq="8.20"), Audited(fabricated.LOG, 0.0)])
+    accepted = Audit([result(fabricated.RELU, coq="8.20"), result(fabricated.LOG)])
     page = Page(render(accepted, "1"))
     assert "of 2 accepted by Coq 8.20" in page.text
     assert page.text.count("accepted by Coq") == 2
@@ -130,12 +131,12 @@ def test_coq_is_named_only_where_it_accepted(every: Page) -> None:
 
 def test_times_are_shown_only_where_there_are_some(every: Page) -> None:
     assert every.all("button", data_by="seconds")
-    timeless = Audit([dataclasses.replace(one, seconds=0.0) for one in with_exhibits().audited])
+    timeless = Audit([msgspec.structs.replace(one, seconds=0.0) for one in with_exhibits().results])
     assert not Page(render(timeless, "1")).all("button", data_by="seconds")
 
 
 def test_certificates_alone_make_a_page_and_so_does_nothing() -> None:
-    assert len(Page(render(Audit([Audited(c, 0.1) for c in fabricated.ALL]), "1")).all("tr", class_="row")) == 6
+    assert len(Page(render(Audit([result(c) for c in fabricated.ALL]), "1")).all("tr", class_="row")) == 6
     assert not Page(render(Audit([], problems=["nothing was found"]), "1")).all("table", class_="rules")
 
 

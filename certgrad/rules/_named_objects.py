@@ -33,7 +33,7 @@ class TooManyError(Exception):
     """The limit was reached before all objects were seen."""
 
 
-def held(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """All objects that variables of a module hold, nearest first; an object that several names lead to has the first.
 
     Raises:

@@ -15,7 +15,7 @@ import pytest
 
 from certgrad.recording import Notes, noticed
 from certgrad.recording._functions import Functions, certified
-from certgrad.recording._held import EVERY, FEW, MANY, Held
+from certgrad.recording._read_state import EVERY, FEW, MANY, ReadState
 from tests.recording import settings
 
 TABLE = {"k": 2.0}
@@ -227,12 +227,12 @@ def test_what_no_rule_reads_and_what_is_made_anew_alike_are_no_change(notes, mon
 
 def test_what_was_empty_is_looked_at_too():
     empty, unset = {}, ContextVar("unset")
-    held = Held(lambda: (empty, unset))
+    state = ReadState(lambda: (empty, unset))
     unset.set(1)
-    assert held.compare() == "the value of unset"
-    held = Held(lambda: empty.get("k", 2.0))
+    assert state.compare() == "the value of unset"
+    state = ReadState(lambda: empty.get("k", 2.0))
     empty["k"] = 1
-    assert held.compare() == "empty['k']"
+    assert state.compare() == "empty['k']"
 
 
 def test_of_many_objects_the_first_calls_and_the_powers_of_two_are_compared():
@@ -244,34 +244,34 @@ def test_of_many_objects_the_first_calls_and_the_powers_of_two_are_compared():
 
 
 def compared(code):
-    held = Held(code)
-    return [k for k in range(1, 301) if held.called()]
+    state = ReadState(code)
+    return [k for k in range(1, 301) if state.called()]
 
 
 def test_what_stays_is_walked_once():
-    held = Held(rule_of(lambda x: (BUFFER, LARGE, TABLE["k"], LAYER.k, SPACE.k, OfClass.k)))
-    assert all(held.called() for _ in range(5))
-    assert held._taken == 1
+    state = ReadState(rule_of(lambda x: (BUFFER, LARGE, TABLE["k"], LAYER.k, SPACE.k, OfClass.k)))
+    assert all(state.called() for _ in range(5))
+    assert state._taken == 1
 
 
 def test_a_rule_of_equinox_that_is_defined_anew_has_changed():
     rule = equinox.filter_custom_vjp(lambda x: TABLE["k"] * x)
     rule.def_fwd(lambda perturbed, x: (x, None))
     rule.def_bwd(lambda residuals, g, perturbed, x: TABLE["k"] * g)
-    held = Held(rule)
-    assert not held.compare()
+    state = ReadState(rule)
+    assert not state.compare()
     rule.def_bwd(lambda residuals, g, perturbed, x: 2 * g)
-    assert held.compare().startswith("its ")
+    assert state.compare().startswith("its ")
 
 
 def test_after_a_change_nothing_is_kept():
-    held = Held(lambda: TABLE["k"])
+    state = ReadState(lambda: TABLE["k"])
     old = put((TABLE, "k"), 3.0)
-    assert not held.called()
+    assert not state.called()
     put((TABLE, "k"), old)
-    assert held.compare() == f"TABLE['k'] ({old}, later 3.0)"
-    assert held._parts == []
-    assert held._code is None
+    assert state.compare() == f"TABLE['k'] ({old}, later 3.0)"
+    assert state._parts == []
+    assert state._code is None
 
 
 def test_rules_made_anew_are_compared_where_one_is_called_again(notes):

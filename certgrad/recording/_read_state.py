@@ -90,7 +90,7 @@ class _Part:
     then: Contents
 
 
-class Held:
+class ReadState:
     """The state that code reads, as it was when this was made."""
 
     def __init__(self, code: Any) -> None:
