@@ -226,10 +226,9 @@ class Induction:
         operation = Operation(equation, names, active, domain, title, resting=node.id in self.resting)
         lemmas = self.shared.lemmas
         if equation.without_reals:
-            if not all(kind_of(v.aval.dtype) in "fib" for v in (*equation.variables, *equation.eqn.outvars)):
-                return Judgement(operation, Instance(lemmas.nothing(operation), {}))
-            instance = lemmas.of(_with_signs(operation, signs))
-            return Judgement(operation, instance, signs=lemmas.signs(_with_signs(operation, signs), instance.proof))
+            known = all(kind_of(v.aval.dtype) in "ib" for v in (*equation.variables, *equation.eqn.outvars))
+            outputs = lemmas.signs_alone(_with_signs(operation, signs)) if known else ()
+            return Judgement(operation, Instance(lemmas.nothing(operation), {}), signs=outputs)
         instance, informed, gone = self._lemma(operation, signs)
         proof = instance.proof
         outputs = lemmas.signs(_with_signs(operation, signs), proof)

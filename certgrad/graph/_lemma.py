@@ -14,8 +14,18 @@ from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
 
 from ._interpreted import output_signs
-from ._operation import Operation, operation_key, own_table, with_renamed
-from ._proof import CASES, Proof, at_all_sizes, failed_lemma, in_general, own_sizes, same_programs
+from ._operation import UNTRACEABLE, Operation, operation_key, own_table, traced_forward, with_renamed
+from ._proof import (
+    CASES,
+    Proof,
+    at_all_sizes,
+    failed_lemma,
+    in_general,
+    of_family,
+    of_node,
+    own_sizes,
+    same_programs,
+)
 from ._refutation import broken_decision
 
 
@@ -35,6 +45,10 @@ _proved = Kept()
 
 _same = Kept()
 """Whether JAX's rules are those of the lemma at the sizes of a node."""
+
+
+_signs = Kept()
+"""The signs of the outputs of JAX's own primitives without real values."""
 
 
 _instances = Kept()
@@ -66,6 +80,7 @@ class Lemmas:
         self.judged: dict[Any, Proof] = {}
         """What was proved of programs at a node's own sizes: nodes with the same ones share it."""
         self.families: dict[Equation, list[Family]] = {}
+        self.signs_at_nodes: dict[Any, tuple[int, ...]] = {}
 
     def of(self, operation: Operation) -> Instance:
         """The lemma for an operation. Operations of one family of shapes share it."""
@@ -84,9 +99,7 @@ class Lemmas:
         return found
 
     def _instance(self, operation: Operation) -> Instance:
-        if operation.equation not in self.families:
-            self.families[operation.equation] = families_of(operation.equation)
-        families = self.families[operation.equation]
+        families = self._families(operation.equation)
         for family in families:
             found = None if family.possibly_empty else self._in_family(operation, family)
             if found is not None and (found.proof.holds or (found.proof.programs and not operation.search)):
@@ -97,6 +110,11 @@ class Lemmas:
             if found is not None and found.proof.holds:
                 return found
         return own
+
+    def _families(self, equation: Equation) -> list[Family]:
+        if equation not in self.families:
+            self.families[equation] = families_of(equation)
+        return self.families[equation]
 
     def _in_family(self, operation: Operation, family: Family) -> Instance | None:
         """The family's lemma where it speaks of the node's sizes; else that of a narrower family that contains them."""
@@ -160,5 +178,23 @@ class Lemmas:
             return ()
         found = base.signs.get(operation.signs)
         if found is None:
-            found = base.signs[operation.signs] = output_signs(operation, base.programs)
+            found = base.signs[operation.signs] = output_signs(operation, base.programs.forward)
+        return found
+
+    def signs_alone(self, operation: Operation) -> tuple[int, ...]:
+        """The signs of the outputs of an operation without real values: it has no derivative, and needs no lemma."""
+        family = next((f for f in self._families(operation.equation) if not f.possibly_empty), None)
+        if family is None:
+            setting, store = of_node(operation, own_table(operation), {}), self.signs_at_nodes
+            key: Any = operation.equation, operation.names, operation.signs
+        else:
+            setting, store = of_family(family), _signs.table
+            key = operation_key(operation), family.key
+        found = store.get(key)
+        if found is None:
+            try:
+                found = output_signs(operation, traced_forward(operation, setting.run, setting.shapes))
+            except UNTRACEABLE:
+                found = ()
+            store[key] = found
         return found
