@@ -9,6 +9,7 @@ from certgrad.graph import _jaxpr
 from certgrad.graph._family import Family, families_of, is_symbolic, structure
 from certgrad.graph._jaxpr import Equation, bytes_of
 from certgrad.graph._rules import ActiveShapes
+from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.generality.decisions import Fixed
 from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
@@ -86,7 +87,7 @@ class Lemmas:
         """The lemma for an operation. Operations of one family of shapes share it."""
         o = operation
         key = o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.resting, o.search
-        found = self.instances.get(key)
+        found = self.instances.get(key) or self._without_search(key)
         if found is None:
             known = (self.rules, at_numbers, *key[1:]) if (at_numbers := _at_numbers(o.equation)) else None
             found = None if known is None else _instances.table.get(known)
@@ -97,6 +98,12 @@ class Lemmas:
                 _instances.table[known] = found
             self.instances[key] = found
         return found
+
+    def _without_search(self, key: tuple[Any, ...]) -> Instance | None:
+        """What holds without a search for a witness, which begins where a proof fails."""
+        *others, search = key
+        found = self.instances.get((*others, False)) if search else None
+        return found if found is not None and found.proof.lemma.verdict in HOLDS else None
 
     def _instance(self, operation: Operation) -> Instance:
         families = self._families(operation.equation)
