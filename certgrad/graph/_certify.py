@@ -241,16 +241,14 @@ def _with_cotangents(induction: Induction) -> list[Step]:
     for i, o in enumerate(graph.outputs):
         if induction.is_moving(o):
             seeds.setdefault((o.node, o.output), []).append(f"seed {i}")  # type: ignore[union-attr]
-    out, consumers = [], induction.consumers
-    nothing: list[str] = []
-    moving: dict[int, list[int]] = {}
-    for node_id, k in sorted(induction.moving):
-        moving.setdefault(node_id, []).append(k)
-    for node_id, step in enumerate(induction.steps):
-        found = [
-            Cotangent(output=k, contributions=seeds.get((node_id, k), nothing) + consumers.get((node_id, k), nothing))
-            for k in moving.get(node_id, ())
-        ]
+    out, consumers, moving = [], induction.consumers, induction.moving
+    for node, step in zip(graph.nodes, induction.steps, strict=True):
+        found = []
+        for k in range(len(node.outputs)):
+            if (node.id, k) in moving:
+                read = consumers.get((node.id, k), [])
+                seeded = seeds.get((node.id, k))
+                found.append(Cotangent(output=k, contributions=read if seeded is None else seeded + read))
         out.append(msgspec.structs.replace(step, cotangents=found) if found else step)
     return out
 
