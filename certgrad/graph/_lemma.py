@@ -190,15 +190,13 @@ class Lemmas:
 
     def signs_alone(self, operation: Operation) -> tuple[int, ...]:
         """The signs of the outputs of an operation without real values: it has no derivative, and needs no lemma."""
-        family = next((f for f in self._families(operation.equation) if not f.possibly_empty), None)
-        if family is None:
-            setting, store = of_node(operation, own_table(operation), {}), self.signs_at_nodes
-            key: Any = operation.equation, operation.names, operation.signs
-        else:
-            setting, store = of_family(family), _signs.table
-            key = operation_key(operation), family.key
+        at_numbers = _at_numbers(operation.equation)
+        store = self.signs_at_nodes if at_numbers is None else _signs.table
+        key = at_numbers or operation.equation, operation.names, operation.signs
         found = store.get(key)
         if found is None:
+            family = next((f for f in self._families(operation.equation) if not f.possibly_empty), None)
+            setting = of_node(operation, own_table(operation), {}) if family is None else of_family(family)
             try:
                 found = output_signs(operation, traced_forward(operation, setting.run, setting.shapes))
             except UNTRACEABLE:
