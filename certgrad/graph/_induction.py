@@ -61,6 +61,11 @@ class Judgement:
     instantiation: dict[str, str] = field(default_factory=dict)
 
     @cached_property
+    def formulas(self) -> list[str]:
+        """The texts of the hypotheses that are discharged."""
+        return [text(s) for s in self.gone]
+
+    @cached_property
     def asks_nothing(self) -> bool:
         """The lemma is proved, and no hypothesis is stated or discharged at any of the nodes."""
         proof = self.instance.proof
@@ -341,7 +346,8 @@ class Induction:
             for r, s in zip(arguments.values(), judgement.informed, strict=True)
             if s != ANY
         )
-        return [Discharged(formula=text(s), tree=s, because=because) for s in judgement.gone]
+        pairs = zip(judgement.formulas, judgement.gone, strict=True)
+        return [Discharged(formula=formula, tree=tree, because=because) for formula, tree in pairs]
 
 
 def _selected(equation: Equation, signs: Sequence[int]) -> int:
