@@ -195,11 +195,14 @@ class Lemmas:
         key = at_numbers or operation.equation, operation.names, operation.signs
         found = store.get(key)
         if found is None:
-            family = next((f for f in self._families(operation.equation) if not f.possibly_empty), None)
-            setting = of_node(operation, own_table(operation), {}) if family is None else of_family(family)
-            try:
-                found = output_signs(operation, traced_forward(operation, setting.run, setting.shapes))
-            except UNTRACEABLE:
-                found = ()
-            store[key] = found
+            with wide_floats(operation.equation.wide):
+                found = store[key] = self._signs_alone(operation)
         return found
+
+    def _signs_alone(self, operation: Operation) -> tuple[int, ...]:
+        family = next((f for f in self._families(operation.equation) if not f.possibly_empty), None)
+        setting = of_node(operation, own_table(operation), {}) if family is None else of_family(family)
+        try:
+            return output_signs(operation, traced_forward(operation, setting.run, setting.shapes))
+        except UNTRACEABLE:
+            return ()
