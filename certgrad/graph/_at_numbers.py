@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from certgrad.errors import CertgradError
 from certgrad.graph._induction import Induction, Judgement
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._operation import traced_programs
+from certgrad.graph._operation import UNTRACEABLE, traced_programs
 from certgrad.graph._trace import TracedGraph
 from certgrad.obligations.generality.decisions import rendering
-from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.tracing.jax_internals import serialised_all, wide_floats
 from certgrad.signatures.sizes import Size
 
@@ -48,7 +46,7 @@ def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -
     try:
         with wide_floats(equation.wide):
             found = traced_programs(there, equation.run, tuple(tuple(v.aval.shape) for v in equation.variables))
-    except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
+    except UNTRACEABLE:
         return False
     return serialised_all(programs.all(), rendering(known), fold_sizes=True) == serialised_all(
         found.all(), rendering({}), fold_sizes=True

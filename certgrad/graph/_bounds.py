@@ -175,14 +175,15 @@ def _signs(where: int) -> tuple[int, int, int]:
     return where & ANY, where >> 3 & ANY, where >> 6 & ANY
 
 
-def _parts(where: int) -> list[int]:
+@lru_cache(maxsize=4096)
+def _parts(where: int) -> tuple[int, ...]:
     """The parts of the line."""
     pairs = list(zip(_signs(where), CUTS, strict=True))
-    return [
+    return tuple(
         k
         for k, p in enumerate(_PLACES)
         if where & ANY & _sign(p) and all(s == 0 or s & _sign(p - c) for s, c in pairs[1:])
-    ]
+    )
 
 
 def _code(parts: Iterable[int]) -> int:

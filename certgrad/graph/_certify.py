@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ from certgrad.graph._subject import measured, rules_of_users, unlike_its_graph
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph, equations_in, nodes_of
 from certgrad.graph._values import Values
-from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, Step, sealed
+from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, Step, pieces, sealed
 from certgrad.graph.ir import Node
 from certgrad.hypotheses.sizes import at_sizes
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
@@ -111,7 +112,7 @@ def _looked_for(induction: Induction) -> Looked | None:
 
 def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> GraphCertificate:
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
-    steps = with_open_sets(induction, _with_cotangents(induction))
+    steps = induction.steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
     accepted = HOLDS if all(s.verdict in HOLDS for s in steps) else PROOFS
     elsewhere, unanswered, others = _elsewhere(induction, accepted)
@@ -204,8 +205,9 @@ def dtypes_of(traced: TracedGraph) -> list[str]:
 def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
     """Of the graph with its constants, the lemma of each step, and the theorems: all that the certificate rests on."""
     found = hashlib.blake2b(digest_size=32)
-    found.update(msgspec.json.encode(traced.ir, order="deterministic"))
-    found.update(msgspec.json.encode([s.lemma if not s.inside else [s.lemma, *_inside(s)] for s in steps]))
+    lemmas = [s.lemma if not s.inside else [s.lemma, *_inside(s)] for s in steps]
+    for piece in chain(pieces(traced.ir), pieces(lemmas)):
+        found.update(piece)
     _add_constants(found, traced)
     for law in laws:
         found.update(law.encode())
@@ -239,16 +241,14 @@ def _with_cotangents(induction: Induction) -> list[Step]:
     for i, o in enumerate(graph.outputs):
         if induction.is_moving(o):
             seeds.setdefault((o.node, o.output), []).append(f"seed {i}")  # type: ignore[union-attr]
-    out, consumers = [], induction.consumers
-    nothing: list[str] = []
-    moving: dict[int, list[int]] = {}
-    for node_id, k in sorted(induction.moving):
-        moving.setdefault(node_id, []).append(k)
-    for node_id, step in enumerate(induction.steps):
-        found = [
-            Cotangent(output=k, contributions=seeds.get((node_id, k), nothing) + consumers.get((node_id, k), nothing))
-            for k in moving.get(node_id, ())
-        ]
+    out, consumers, moving = [], induction.consumers, induction.moving
+    for node, step in zip(graph.nodes, induction.steps, strict=True):
+        found = []
+        for k in range(len(node.outputs)):
+            if (node.id, k) in moving:
+                read = consumers.get((node.id, k), [])
+                seeded = seeds.get((node.id, k))
+                found.append(Cotangent(output=k, contributions=read if seeded is None else seeded + read))
         out.append(msgspec.structs.replace(step, cotangents=found) if found else step)
     return out
 

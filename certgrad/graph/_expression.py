@@ -28,12 +28,17 @@ class Expressions:
         self.graph, self.names = graph, names or {}
         self.texts: list[Text] = []
         for node in graph.nodes:
-            text, level = self._node(node)
-            self.texts.append((text, level) if len(text) <= LENGTH else (f"%{node.id}", ATOM))
+            text = self._node(node)
+            self.texts.append(text if len(text[0]) <= LENGTH else (f"%{node.id}", ATOM))
 
     def of(self, operand: Operand) -> str:
         """The expression of a value."""
         return self._operand(operand)[0]
+
+    def of_node(self, node: int) -> str:
+        """The expression of a node's first output."""
+        text = self.texts[node][0]
+        return text if len(self.graph.nodes[node].outputs) <= 1 else f"{text}[0]"
 
     def inside(self, operand: Operand) -> str:
         """The expression, in parentheses unless it is a name or a call."""
@@ -43,10 +48,8 @@ class Expressions:
         if isinstance(operand, Literal):
             text = operand.text.removesuffix(".0")
             return text, ATOM if not text.startswith("-") else SUM
-        text, level = self.texts[operand.node]
-        if len(self.graph.nodes[operand.node].outputs) > 1:
-            return f"{text}[{operand.output}]", ATOM
-        return text, level
+        found = self.texts[operand.node]
+        return found if len(self.graph.nodes[operand.node].outputs) <= 1 else (f"{found[0]}[{operand.output}]", ATOM)
 
     def _node(self, node: Node) -> Text:
         if node.kind in ("input", "constant"):

@@ -34,7 +34,7 @@ def exact_literal(eqn: Any) -> Any:
     The program's own arithmetic gives the same number: integers and floats that the result represents exactly.
     """
     compute = _EXACT.get(eqn.primitive.name)
-    if compute is None or not all(is_literal(v) for v in eqn.invars) or eqn.outvars[0].aval.shape:
+    if compute is None or eqn.outvars[0].aval.shape or not all(map(is_literal, eqn.invars)):
         return None
     values = [np.asarray(v.val) for v in eqn.invars]
     aval = eqn.outvars[0].aval

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,18 @@ class Judgement:
     """Hypotheses that these signs discharge."""
     signs: tuple[int, ...] = ()
     instantiation: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def formulas(self) -> list[str]:
+        """The texts of the hypotheses that are discharged."""
+        return [text(s) for s in self.gone]
+
+    @cached_property
+    def asks_nothing(self) -> bool:
+        """The lemma is proved, and no hypothesis is stated or discharged at any of the nodes."""
+        proof = self.instance.proof
+        conditions = proof.stated or self.gone or proof.dimensions or self.instance.nonempty
+        return proof.lemma.verdict in HOLDS and not conditions
 
 
 @dataclass
@@ -174,26 +187,19 @@ class Induction:
             operation=operation,
             source=node.source,
             role=role,
-            expression=self.expressions.of(Ref(node=node.id)),
+            expression=self.expressions.of_node(node.id),
             **{"verdict": "proved", **rest},
         )
-
-    def consumed(self, node: Node, slots: list[Ref], active: tuple[int, ...], names: tuple[str, ...]) -> None:
-        """The node adds to the cotangents of its moving operands."""
-        for k in active:
-            ref = slots[k]
-            self.consumers.setdefault((ref.node, ref.output), []).append(f"%{node.id} ({names[k]})")
 
     def _operation(self, node: Node) -> Step:
         equation = self.traced.equations[node.id]
         slots = self.traced.slots(node)
-        if self.fixed.issuperset([r.node for r in slots]):
+        values = [(r.node, r.output) for r in slots]
+        if not values or (self.fixed and self.fixed.issuperset([r.node for r in slots])):
             self.fixed.add(node.id)
         real = equation.real
-        active = tuple([k for k, r in enumerate(slots) if real[k] and (r.node, r.output) in self.moving])
-        signs = tuple(
-            [self.signs.get((r.node, r.output), ANY) if real[k] is not None else ANY for k, r in enumerate(slots)]
-        )
+        active = tuple([k for k, value in enumerate(values) if real[k] and value in self.moving])
+        signs = tuple([ANY if real[k] is None else self.signs.get(value, ANY) for k, value in enumerate(values)])
         key = (equation, active, signs, node.id in self.resting)
         judgement = self.shared.judgements.get(key)
         if judgement is None:
@@ -203,8 +209,8 @@ class Induction:
             judgement = self._where_zeros_are_still(judgement, key, k)
         elif k is not None:
             self.to_rest |= to_rest(self, slots[k]) or set()
-        for k, sign in enumerate(judgement.signs):
-            self.signs[node.id, k] = sign
+        outputs = [(node.id, k) for k in range(len(node.outputs))]
+        self.signs.update(zip(outputs, judgement.signs, strict=False))
         operation = judgement.operation
         if equation.without_reals:
             return self.plain(node, "constant", node.name)
@@ -212,8 +218,9 @@ class Induction:
         lemma = judgement.instance.proof.lemma
         self.used.setdefault(lemma.digest, lemma)
         if active:
-            self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
-            self.consumed(node, slots, active, operation.names)
+            self.moving.update([outputs[k] for k in equation.real_outputs])
+            for k in active:
+                self.consumers.setdefault(values[k], []).append(f"%{node.id} ({operation.names[k]})")
         return self._judged(node, judgement, dict(zip(operation.names, slots, strict=True)))
 
     def _judge(
@@ -226,10 +233,9 @@ class Induction:
         operation = Operation(equation, names, active, domain, title, resting=node.id in self.resting)
         lemmas = self.shared.lemmas
         if equation.without_reals:
-            if not all(kind_of(v.aval.dtype) in "fib" for v in (*equation.variables, *equation.eqn.outvars)):
-                return Judgement(operation, Instance(lemmas.nothing(operation), {}))
-            instance = lemmas.of(_with_signs(operation, signs))
-            return Judgement(operation, instance, signs=lemmas.signs(_with_signs(operation, signs), instance.proof))
+            known = all(kind_of(v.aval.dtype) in "ib" for v in (*equation.variables, *equation.eqn.outvars))
+            outputs = lemmas.signs_alone(_with_signs(operation, signs)) if known else ()
+            return Judgement(operation, Instance(lemmas.nothing(operation), {}), signs=outputs)
         instance, informed, gone = self._lemma(operation, signs)
         proof = instance.proof
         outputs = lemmas.signs(_with_signs(operation, signs), proof)
@@ -269,6 +275,8 @@ class Induction:
         return informed, signs, gone
 
     def _judged(self, node: Node, judgement: Judgement, arguments: dict[str, Ref]) -> Step:
+        if judgement.asks_nothing:
+            return self._stepped(node, judgement, arguments, "proved")
         proof = judgement.instance.proof
         lemma = proof.lemma
         hypotheses: list[NodeHypothesis] = []
@@ -304,20 +312,26 @@ class Induction:
             if verdict == "refuted" and node.kind == "primitive" and computed:
                 # A rule is claimed for all that it may be given; a primitive only for what the function gives it.
                 verdict, reason = "unproved", f"{reason}, which the function need not give it"
+        parts = {"hypotheses": hypotheses, "discharged": discharged, "reason": reason}
+        return self._stepped(node, judgement, arguments, verdict, **parts)
+
+    def _stepped(
+        self, node: Node, judgement: Judgement, arguments: dict[str, Ref], verdict: VerdictName, **rest: Any
+    ) -> Step:
+        """The step of a node as an instance of its lemma."""
+        lemma = judgement.instance.proof.lemma
         return Step(
             node=node.id,
             operation=lemma.name,
             source=node.source,
-            expression=self.expressions.of(Ref(node=node.id)),
+            expression=self.expressions.of_node(node.id),
             role="moving" if judgement.operation.active else "constant",
             verdict=verdict,
             lemma=lemma.digest,
             arguments=arguments,
             instantiation=judgement.instantiation,
-            hypotheses=hypotheses,
-            discharged=discharged,
             sign=_bounds.relation(judgement.signs[0] if judgement.signs else ANY),
-            reason=reason,
+            **rest,
         )
 
     def _at_node(self, node: Node, stated: tuple[Statement, Clause], arguments: dict[str, Ref]) -> NodeHypothesis:
@@ -332,7 +346,8 @@ class Induction:
             for r, s in zip(arguments.values(), judgement.informed, strict=True)
             if s != ANY
         )
-        return [Discharged(formula=text(s), tree=s, because=because) for s in judgement.gone]
+        pairs = zip(judgement.formulas, judgement.gone, strict=True)
+        return [Discharged(formula=formula, tree=tree, because=because) for formula, tree in pairs]
 
 
 def _selected(equation: Equation, signs: Sequence[int]) -> int:

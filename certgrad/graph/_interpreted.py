@@ -9,11 +9,11 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
-from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import (
+    Program,
     kind_of,
     shape_polys,
 )
@@ -21,34 +21,34 @@ from certgrad.obligations.tracing.jax_internals import (
 from ._operation import KINDS, Operation
 
 
-def output_signs(operation: Operation, programs: Programs) -> tuple[int, ...]:
+def output_signs(operation: Operation, forward: Program) -> tuple[int, ...]:
     """Where the outputs can be, given where the arguments are; nothing is said where the calculus cannot."""
     try:
         with limited():
-            outputs, facts = _interpreted(operation, programs)
+            outputs, facts = _interpreted(operation, forward)
             return tuple(_bounds.of_term(t.body, facts, t.signs) for t in outputs)
     except (UnprovedError, BudgetError, ArithmeticError):
-        return (ANY,) * len(programs.forward.jaxpr.outvars)
+        return (ANY,) * len(forward.jaxpr.outvars)
 
 
-def forward_terms(operation: Operation, programs: Programs) -> list[Poly] | None:
+def forward_terms(operation: Operation, forward: Program) -> list[Poly] | None:
     """The entries of the operation's outputs as terms; None where the calculus cannot follow it."""
     try:
         with limited():
-            return [t.body for t in _interpreted(operation, programs)[0]]
+            return [t.body for t in _interpreted(operation, forward)[0]]
     except (UnprovedError, BudgetError, ArithmeticError):
         return None
 
 
-def _interpreted(operation: Operation, programs: Programs) -> tuple[list[Tensor], Facts]:
+def _interpreted(operation: Operation, forward: Program) -> tuple[list[Tensor], Facts]:
     """The outputs of the forward, given where the arguments are, and what that says."""
     clear_caches()
-    jaxpr = programs.forward.jaxpr
+    jaxpr = forward.jaxpr
     known = operation.signs or (ANY,) * len(operation.names)
     inputs = []
     for name, var, signs in zip(operation.names, jaxpr.invars, known, strict=True):
         tensor = argument(name, shape_polys(var.aval), KINDS.get(kind_of(var.aval.dtype), "float"))
         inputs.append(replace(tensor, signs=tensor.signs & _bounds.sign(signs)))
     facts = Facts([fact for t, s in zip(inputs, known, strict=True) for fact in _bounds.facts(t.body, s)])
-    outputs = interpret(Context(facts), programs.forward, inputs, [True] * len(jaxpr.outvars))
+    outputs = interpret(Context(facts), forward, inputs, [True] * len(jaxpr.outvars))
     return [t for t in outputs if t is not None], facts

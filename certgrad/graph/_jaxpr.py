@@ -82,9 +82,14 @@ class Equation:
         return [None if kind == "b" else kind == "f" for kind in kinds]
 
     @cached_property
+    def real_outputs(self) -> list[int]:
+        """Which of its outputs are real."""
+        return [k for k, out in enumerate(self.output_types) if out.real]
+
+    @cached_property
     def without_reals(self) -> bool:
         """None of its operands and outputs is real."""
-        return not any(self.real) and not any(out.real for out in self.output_types)
+        return not any(self.real) and not self.real_outputs
 
     @cached_property
     def operand_types(self) -> list[ArrayType]:

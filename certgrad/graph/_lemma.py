@@ -9,13 +9,24 @@ from certgrad.graph import _jaxpr
 from certgrad.graph._family import Family, families_of, is_symbolic, structure
 from certgrad.graph._jaxpr import Equation, bytes_of
 from certgrad.graph._rules import ActiveShapes
+from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.generality.decisions import Fixed
 from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
 
 from ._interpreted import output_signs
-from ._operation import Operation, operation_key, own_table, with_renamed
-from ._proof import CASES, Proof, at_all_sizes, failed_lemma, in_general, own_sizes, same_programs
+from ._operation import UNTRACEABLE, Operation, operation_key, own_table, traced_forward, with_renamed
+from ._proof import (
+    CASES,
+    Proof,
+    at_all_sizes,
+    failed_lemma,
+    in_general,
+    of_family,
+    of_node,
+    own_sizes,
+    same_programs,
+)
 from ._refutation import broken_decision
 
 
@@ -35,6 +46,10 @@ _proved = Kept()
 
 _same = Kept()
 """Whether JAX's rules are those of the lemma at the sizes of a node."""
+
+
+_signs = Kept()
+"""The signs of the outputs of JAX's own primitives without real values."""
 
 
 _instances = Kept()
@@ -66,12 +81,13 @@ class Lemmas:
         self.judged: dict[Any, Proof] = {}
         """What was proved of programs at a node's own sizes: nodes with the same ones share it."""
         self.families: dict[Equation, list[Family]] = {}
+        self.signs_at_nodes: dict[Any, tuple[int, ...]] = {}
 
     def of(self, operation: Operation) -> Instance:
         """The lemma for an operation. Operations of one family of shapes share it."""
         o = operation
         key = o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.resting, o.search
-        found = self.instances.get(key)
+        found = self.instances.get(key) or self._without_search(key)
         if found is None:
             known = (self.rules, at_numbers, *key[1:]) if (at_numbers := _at_numbers(o.equation)) else None
             found = None if known is None else _instances.table.get(known)
@@ -83,10 +99,14 @@ class Lemmas:
             self.instances[key] = found
         return found
 
+    def _without_search(self, key: tuple[Any, ...]) -> Instance | None:
+        """What holds without a search for a witness, which begins where a proof fails."""
+        *others, search = key
+        found = self.instances.get((*others, False)) if search else None
+        return found if found is not None and found.proof.lemma.verdict in HOLDS else None
+
     def _instance(self, operation: Operation) -> Instance:
-        if operation.equation not in self.families:
-            self.families[operation.equation] = families_of(operation.equation)
-        families = self.families[operation.equation]
+        families = self._families(operation.equation)
         for family in families:
             found = None if family.possibly_empty else self._in_family(operation, family)
             if found is not None and (found.proof.holds or (found.proof.programs and not operation.search)):
@@ -97,6 +117,11 @@ class Lemmas:
             if found is not None and found.proof.holds:
                 return found
         return own
+
+    def _families(self, equation: Equation) -> list[Family]:
+        if equation not in self.families:
+            self.families[equation] = families_of(equation)
+        return self.families[equation]
 
     def _in_family(self, operation: Operation, family: Family) -> Instance | None:
         """The family's lemma where it speaks of the node's sizes; else that of a narrower family that contains them."""
@@ -160,5 +185,24 @@ class Lemmas:
             return ()
         found = base.signs.get(operation.signs)
         if found is None:
-            found = base.signs[operation.signs] = output_signs(operation, base.programs)
+            found = base.signs[operation.signs] = output_signs(operation, base.programs.forward)
         return found
+
+    def signs_alone(self, operation: Operation) -> tuple[int, ...]:
+        """The signs of the outputs of an operation without real values: it has no derivative, and needs no lemma."""
+        at_numbers = _at_numbers(operation.equation)
+        store = self.signs_at_nodes if at_numbers is None else _signs.table
+        key = at_numbers or operation.equation, operation.names, operation.signs
+        found = store.get(key)
+        if found is None:
+            with wide_floats(operation.equation.wide):
+                found = store[key] = self._signs_alone(operation)
+        return found
+
+    def _signs_alone(self, operation: Operation) -> tuple[int, ...]:
+        family = next((f for f in self._families(operation.equation) if not f.possibly_empty), None)
+        setting = of_node(operation, own_table(operation), {}) if family is None else of_family(family)
+        try:
+            return output_signs(operation, traced_forward(operation, setting.run, setting.shapes))
+        except UNTRACEABLE:
+            return ()

@@ -95,7 +95,7 @@ class _Graph:
         key = id(judgement.instance), tuple(sorted(private.items()))
         if key not in self.known:
             programs = judgement.instance.proof.programs
-            terms = None if programs is None or not private else forward_terms(judgement.operation, programs)
+            terms = None if programs is None or not private else forward_terms(judgement.operation, programs.forward)
             self.known[key] = [(_read(t), spreading(t, private)) for t in terms or ()]
         return self.known[key]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._subject import Subject
+from certgrad._subject import Rules, Subject
 from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._family import symbol
@@ -17,7 +17,7 @@ from certgrad.graph._jaxpr import Equation
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules, sees_used_outputs
 from certgrad.obligations.generality.patterns import choices, sees_zeros, too_many
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.prove.problem import Programs, trace_rules
+from certgrad.obligations.prove.problem import Programs, trace_forward, trace_rules
 from certgrad.obligations.tracing.jax_internals import (
     Program,
     abstract,
@@ -29,6 +29,9 @@ from certgrad.signatures.sizes import parse_size
 
 _NAMES = ("x", "y", "z", "w")
 
+
+UNTRACEABLE = (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError)
+"""What tracing the rules of an operation raises where they cannot be traced."""
 
 KINDS = {"f": "float", "i": "int", "b": "bool", "k": "key"}
 
@@ -146,12 +149,23 @@ def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, 
     return Traced(**{f.name: getattr(programs, f.name) for f in fields(Programs)}, patterns=patterns)
 
 
+def traced_forward(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Program:
+    """The operation itself, traced at these shapes. Raises TraceError."""
+    return trace_forward(*_as_traced(operation, run, sizes))
+
+
 def _traced_where(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
     """Where the active arguments move, and no others, and the outputs are used that are said to be."""
+    return trace_rules(*_as_traced(operation, run, sizes), together=True)
+
+
+def _as_traced(
+    operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]
+) -> tuple[Rules, ActiveShapes, int, str, bool]:
+    """The rules that run, with what is traced of them: the shapes, the count of numbers, a name, 64-bit numbers."""
     equation = operation.equation
     shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
-    where = operation.title or equation.name
-    return trace_rules(node_rules(equation, shapes, run), shapes, 0, where, equation.wide, together=True)
+    return node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide
 
 
 def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Iterator[Operation]:

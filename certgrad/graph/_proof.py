@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from certgrad._subject import OF_RULES
-from certgrad.errors import CertgradError, DomainError
+from certgrad.errors import DomainError
 from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._cases import contrary_cases, shown
 from certgrad.graph._family import Family
@@ -47,6 +47,7 @@ from certgrad.signatures.sizes import parse_size
 
 from ._literals import up_to_rounding, with_reason
 from ._operation import (
+    UNTRACEABLE,
     Operation,
     active_shapes,
     canonical,
@@ -171,7 +172,7 @@ def same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
     here = family.at(sizes)
     try:
         own = traced_programs(operation, here.run, here.shapes)
-    except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
+    except UNTRACEABLE:
         return False
     return are_same(proof.programs, sizes, own)
 
@@ -232,7 +233,7 @@ def _prove_at(
             again = traced_programs(operation, run, sizes)
             if serialised_all(again.all()) != serialised_all(programs.all()):
                 raise UnprovedError("a rule traces differently a second time: it is impure")
-    except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
+    except UNTRACEABLE as error:
         return Proof(failed_lemma(operation, shapes, names, str(error) or type(error).__name__), names)
     known = {} if judged is None else judged
     proof = _judged_once(operation, shapes, programs, names, known)

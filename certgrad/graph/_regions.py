@@ -211,6 +211,8 @@ class Region:
     last: int
     operands: list[Ref]
     equation: Equation
+    name: str
+    """What its node is called: the user's function that it ends in, or its first and last operations."""
 
 
 Before = Callable[[TracedGraph, "Uses", set[int]], set[int]]
@@ -359,7 +361,8 @@ def as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) ->
         with wide_floats(wide):
             found = _equation(traced, order, last, refs, wide)
         shared.regions[tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants] = found
-    return Region(members, last, refs, found)
+    end = traced.nodes[last]
+    return Region(members, last, refs, found, end.function or f"{traced.nodes[order[0]].name}…{end.name}")
 
 
 def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequence[Ref], wide: bool) -> Equation:
@@ -425,7 +428,8 @@ def _names(region: Region) -> tuple[str, ...]:
 def proof_of(region: Region, moving: Set[tuple[int, int]], shared: Shared) -> Proof:
     """The region's lemma where those operands move that can: not a mask that is made a float."""
     active = tuple(k for k, r in enumerate(region.operands) if (r.node, r.output) in moving)
-    return shared.lemmas.of(Operation(region.equation, _names(region), active, (), "region", search=False)).proof
+    title = f"region {region.name}"
+    return shared.lemmas.of(Operation(region.equation, _names(region), active, (), title, search=False)).proof
 
 
 def joined(traced: TracedGraph, regions: Sequence[Region]) -> TracedGraph:
@@ -446,12 +450,11 @@ def joined(traced: TracedGraph, regions: Sequence[Region]) -> TracedGraph:
         here = place[node.id]
         region = at.get(node.id)
         if region is not None:
-            first = traced.nodes[min(region.members)]
             nodes.append(
                 Node(
                     id=here,
                     kind="region",
-                    name=node.function or f"{first.name}…{node.name}",
+                    name=region.name,
                     operands=[moved(r) for r in region.operands],
                     outputs=region.equation.output_types,
                     params={

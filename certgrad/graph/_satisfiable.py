@@ -370,8 +370,16 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
     relations, different = relations_of(clause), different_entries(clause)
     once = any(r.once is not None for r in relations)
     plain = _plain_reads(clause) if not clause.guards and not once and different is None else None
+    at = {v: k for k, v in enumerate(variables)}
+    reads = [(entries[t], [(None if v is None else at[v], k) for v, k in ix]) for t, ix in plain or ()]
     seen: dict[Any, bool] = {}
     for step, point in points if rigorous else islice(points, ENTRIES):
+        read = tuple([e[(*step, *[k if p is None else point[p] for p, k in ix])] for e, ix in reads])
+        whole = plain is not None and all(isinstance(x, int | np.integer) for x in read)
+        if whole and read in seen:  # what is true of some numbers is true wherever these are read
+            if not seen[read]:
+                return False
+            continue
 
         def value(tensor: str, index: tuple[int, ...], step: tuple[int, ...] = step) -> arb | int:
             entry = entries[tensor][(*step, *index)]
@@ -380,30 +388,25 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
             return scalars.ball(entry) if not isinstance(entry, bool | np.bool_ | float) else arb(float(entry))
 
         env = dict(zip(variables, point, strict=True))
-        if plain is not None:  # what is true of some numbers is true wherever these are read
-            read = tuple([entries[t][(*step, *(k if v is None else env[v] for v, k in ix))] for t, ix in plain])
-            if all(isinstance(x, int | np.integer) for x in read):
-                if read not in seen:
-                    seen[read] = any(r.holds(dims, value, env) for r in relations)
-                if not seen[read]:
-                    return False
-                continue
         if clause.guards and any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
             continue
         if different is not None:
             holds = all_different_at(*different, dims, value, env)
         else:
             holds = any(r.holds(dims, value, env) for r in relations)
+        if whole:
+            seen[read] = holds
         if not holds:
             return False
     return True
 
 
 def _entries(value: Any, rigorous: bool) -> np.ndarray:
-    """Balls as they are, and floats as float64."""
+    """Balls as they are, floats as float64, and integers as those of Python, which are read faster one by one."""
     if rigorous:
         return np.asarray(value, dtype=object)
-    return value.astype(np.float64) if kind_of(value.dtype) == "f" else value
+    kind = kind_of(value.dtype)
+    return value.astype(np.float64 if kind == "f" else object) if kind in "fi" else value
 
 
 def _whole(size: Poly, dims: Mapping[str, int]) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from certgrad.errors import CertgradError
 from certgrad.obligations.generality.decisions import Fixed
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -20,7 +19,7 @@ from certgrad.obligations.prove.still import still_outputs
 from certgrad.obligations.terms.budget import BudgetError, limited
 
 from ._cases import contrary_cases
-from ._operation import Operation, active_shapes, own_table, traced_programs
+from ._operation import UNTRACEABLE, Operation, active_shapes, own_table, traced_programs
 from ._proof import CASES, Proof, built, of_node, read
 from .ir import Ref
 
@@ -104,7 +103,7 @@ def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False)
             queue += [one for one in more if one not in queue]
             lemma = None if beside else judgement.instance.proof
             found.append(_of_programs(operation, programs, lemma, still))
-    except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
+    except UNTRACEABLE:
         return ()
     return () if queue or not all(found) else tuple(map(all, zip(*found, strict=True)))
 

@@ -289,7 +289,8 @@ class _Builder:
         self.ops: dict[int, tuple[Any, dict[str, Any]]] = {}
         self.bodies: dict[int, list[TracedGraph]] = {}
         self.moving: set[int] = set()
-        """The nodes whose real outputs may depend on the real inputs."""
+        self.judged = 0
+        """Of so many nodes `moving` says whether they move."""
 
     def run(self, program: Program, names: Sequence[str]) -> list[Operand]:
         inputs: list[Operand] = []
@@ -299,11 +300,17 @@ class _Builder:
 
     def add(self, kind: Kind, name: str, operands: list[Operand], outputs: list[ArrayType], **rest: Any) -> Ref:
         node = Node(id=len(self.nodes), kind=kind, name=name, operands=operands, outputs=outputs, **rest)
-        moves = kind == "input" or not self.moving.isdisjoint([o.node for o in operands if type(o) is Ref])
-        if moves and any(o.real for o in outputs):
-            self.moving.add(node.id)
         self.nodes.append(node)
         return Ref(node=node.id)
+
+    def moves(self, operands: Sequence[Operand]) -> bool:
+        """Some operand is of a node whose real outputs may depend on the real inputs."""
+        for node in self.nodes[self.judged :]:
+            reads = node.kind == "input" or any(type(o) is Ref and o.node in self.moving for o in node.operands)
+            if reads and any(o.real for o in node.outputs):
+                self.moving.add(node.id)
+        self.judged = len(self.nodes)
+        return any(type(o) is Ref and o.node in self.moving for o in operands)
 
     def walk(
         self, program: Program, inputs: Sequence[Operand], site: tuple[str, str], atoms: Sequence[Any] = ()
@@ -360,7 +367,7 @@ class _Builder:
         if called is None:
             called = self.shared.called[equation] = inner_program(eqn), sampler(eqn)
         inner, drawn = called
-        if drawn and any(isinstance(o, Ref) and o.node in self.moving for o in operands):
+        if drawn and self.moves(operands):
             drawn = ""  # of bounds that move, what is drawn has a derivative
         if inner is not None and equation.name in INLINED and not drawn:
             return self.walk(inner, operands, where, eqn.invars)
@@ -384,7 +391,7 @@ class _Builder:
             ]
         self.equations[node] = equation
         outputs, params = self.shared.outputs[equation], self.shared.params[equation]
-        bodies = [b.ir for b in self.bodies.get(node, ())]
+        bodies = [b.ir for b in self.bodies[node]] if node in self.bodies else []
         self.add(kind, name, operands, outputs, params=params, source=where[0], function=where[1], bodies=bodies)
         return [Ref(node=node, output=k) for k in range(len(outputs))]
 

@@ -55,7 +55,7 @@ def check_equations(traced: TracedGraph) -> str | None:
 def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
     if _as_equation(graph, node, equation):
         return None
-    where = f"node {node.id} ({node.name})"
+    where = _name(node)
     found: dict[Any, Operand] = {}
     if len(node.operands) != len(equation.eqn.invars):
         return f"{where} has {len(node.operands)} operands; its equation has {len(equation.eqn.invars)}"
@@ -101,7 +101,7 @@ class _Checker:
     def __init__(self, graph: Graph, dims: frozenset[str], seen: set[int] | None = None) -> None:
         self.graph, self.dims = graph, dims
         self.seen: set[int] = set() if seen is None else seen
-        """Types that are fine, by identity: nodes share them."""
+        """Types and literals that are fine, by identity: nodes share them."""
 
     def run(self) -> str | None:
         names: set[str] = set()
@@ -113,40 +113,43 @@ class _Checker:
                     return f"node {node.id} is a second input named {node.name}; inputs have names of their own"
                 names.add(node.name)
         for k, operand in enumerate(self.graph.outputs):
-            if problem := self._operand(len(self.graph.nodes), operand, f"output {k}"):
-                return problem
+            if problem := self._operand(len(self.graph.nodes), operand):
+                return f"output {k} {problem}"
         return None
 
     def _node(self, position: int, node: Node) -> str | None:
-        where = f"node {node.id} ({node.name})"
         if node.id != position:
-            return f"{where} stands at position {position}; a node's id is its position"
+            return f"{_name(node)} stands at position {position}; a node's id is its position"
         if not node.outputs:
-            return f"{where} has no output"
+            return f"{_name(node)} has no output"
         low, high = _arity(node)
         if not low <= len(node.operands) <= high:
-            return f"{where} has {len(node.operands)} operands; a node of this kind has {_range(low, high)}"
+            return f"{_name(node)} has {len(node.operands)} operands; a node of this kind has {_range(low, high)}"
         for k, operand in enumerate(node.operands):
-            if problem := self._operand(position, operand, f"{where}, operand {k}"):
-                return problem
+            if problem := self._operand(position, operand):
+                return f"{_name(node)}, operand {k} {problem}"
         for k, output in enumerate(node.outputs):
             if id(output) not in self.seen:
-                if problem := self._type(output, f"{where}, output {k}"):
+                if problem := self._type(output, f"{_name(node)}, output {k}"):
                     return problem
                 self.seen.add(id(output))
-        return self._bodies(node, where) if node.bodies or node.kind in _BODIES else None
+        return self._bodies(node, _name(node)) if node.bodies or node.kind in _BODIES else None
 
-    def _operand(self, position: int, operand: Operand, where: str) -> str | None:
+    def _operand(self, position: int, operand: Operand) -> str | None:
+        """What is wrong with an operand, as the rest of a sentence."""
         if isinstance(operand, Literal):
-            return None if _DTYPE.fullmatch(operand.dtype) else f"{where} has the dtype {operand.dtype}, which is none"
-        count = len(self.graph.nodes)
-        if not 0 <= operand.node < count:
-            return f"{where} is {operand}, but there is no such node (the graph has {count})"
+            if id(operand) in self.seen:
+                return None
+            self.seen.add(id(operand))
+            return None if _DTYPE.fullmatch(operand.dtype) else f"has the dtype {operand.dtype}, which is none"
+        nodes = self.graph.nodes
+        if not 0 <= operand.node < len(nodes):
+            return f"is {operand}, but there is no such node (the graph has {len(nodes)})"
         if operand.node >= position:
-            return f"{where} is {operand}, which does not come before it; parents come before their children"
-        outputs = len(self.graph.nodes[operand.node].outputs)
+            return f"is {operand}, which does not come before it; parents come before their children"
+        outputs = len(nodes[operand.node].outputs)
         if not 0 <= operand.output < outputs:
-            return f"{where} is output {operand.output} of node {operand.node}, which has {outputs}"
+            return f"is output {operand.output} of node {operand.node}, which has {outputs}"
         return None
 
     def _type(self, output: ArrayType, where: str) -> str | None:
@@ -200,6 +203,10 @@ class _Checker:
             if inside.dtype != outside.dtype or not (stacked or inside.shape == outside.shape):
                 return f"{what} is {inside}, but {outside} at the node"
         return None
+
+
+def _name(node: Node) -> str:
+    return f"node {node.id} ({node.name})"
 
 
 def _arity(node: Node) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -196,8 +197,31 @@ def with_source(certificate: GraphCertificate, source: Source) -> GraphCertifica
 
 def checksum(certificate: GraphCertificate) -> str:
     """What the certificate's checksum has to be."""
-    data = msgspec.json.encode(msgspec.structs.replace(certificate, checksum=""), order="deterministic")
-    return hashlib.blake2b(data, digest_size=32).hexdigest()
+    found = hashlib.blake2b(digest_size=32)
+    for piece in pieces(msgspec.structs.replace(certificate, checksum="")):
+        found.update(piece)
+    return found.hexdigest()
+
+
+PIECE = 10_000
+"""So many entries of a list are encoded at once."""
+
+
+def pieces(value: Struct | list[Any]) -> Iterator[bytes]:
+    """The deterministic JSON of a record, or a list, in pieces: that of a large graph takes a gigabyte in one."""
+    if isinstance(value, list):
+        starts = range(0, max(len(value), 1), PIECE)
+        parts = (msgspec.json.encode(value[k : k + PIECE], order="deterministic")[1:-1] for k in starts)
+        for k, part in zip(starts, parts, strict=True):
+            yield (b"," if k else b"[") + part
+        yield b"]"
+        return
+    for k, name in enumerate(value.__struct_fields__):
+        part = getattr(value, name)
+        yield (b"," if k else b"{") + msgspec.json.encode(name) + b":"
+        large = isinstance(part, list | Graph)
+        yield from pieces(part) if large else [msgspec.json.encode(part, order="deterministic")]
+    yield b"}"
 
 
 def encode(certificate: GraphCertificate) -> bytes:

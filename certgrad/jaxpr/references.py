@@ -34,6 +34,8 @@ def _makes_one(program: Any) -> bool:
     for eqn in getattr(program, "jaxpr", program).eqns:
         if eqn.primitive.name in _MAKE:
             return True
-        if eqn.primitive.name not in _OF_ITS_OWN and any(map(_makes_one, jaxprs_in_params(eqn.params))):
+        if not eqn.params or eqn.primitive.name in _OF_ITS_OWN:
+            continue
+        if any(map(_makes_one, jaxprs_in_params(eqn.params))):
             return True
     return False

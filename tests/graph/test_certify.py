@@ -9,6 +9,7 @@ import pytest
 from certgrad import ops
 from certgrad.errors import TraceError
 from certgrad.graph import GraphCertificate, certify, decode, encode, trace
+from certgrad.graph import certificate as as_data
 from certgrad.graph.ir import Ref
 from tests.graph import models
 from tests.graph.models import MLP, mlp, mlp_with
@@ -307,3 +308,11 @@ def test_a_literal_that_was_rounded_to_32_bits() -> None:
     for factor in (1.1283, 1.01 * 2 / np.sqrt(np.pi)):
         assert certify(trace(erf_rule(factor), "n")).verdict == "refuted"
     assert certify(trace(erf_rule(1.1283802), "n")).verdict == "unproved"
+
+
+@pytest.mark.parametrize("size", [1, 3, 10_000])
+def test_a_certificate_is_encoded_in_pieces_of_its_json(
+    perceptron: GraphCertificate, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(as_data, "PIECE", size)
+    assert b"".join(as_data.pieces(perceptron)) == msgspec.json.encode(perceptron, order="deterministic")

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from certgrad.errors import CertgradError
 from certgrad.graph._family import Family, families_of, is_symbolic
 from certgrad.graph._lemma import Instance
-from certgrad.graph._operation import Operation, own_table
+from certgrad.graph._operation import UNTRACEABLE, Operation, own_table
 from certgrad.graph._proof import CASES, of_family, of_node, traced_only
 from certgrad.graph._refutation import broken_decision
 from certgrad.graph.certificate import Lemma
-from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.tracing.jax_internals import wide_floats
-
-UNTRACEABLE = (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError)
-"""What tracing the rules of an operation raises where they do not trace in a setting."""
 
 
 class Programs:

@@ -153,7 +153,7 @@ class Walk:
             operation=operation,
             source=node.source,
             role=role,
-            expression=self.expressions.of(Ref(node=node.id)),
+            expression=self.expressions.of_node(node.id),
             **{"verdict": "proved", "cotangents": step.cotangents, **rest},
         )
         _compare(step, expected)
@@ -188,7 +188,7 @@ class Walk:
             node=node.id,
             operation=lemma.name,
             source=node.source,
-            expression=self.expressions.of(Ref(node=node.id)),
+            expression=self.expressions.of_node(node.id),
             role="moving" if active else "constant",
             verdict=HOLDS[bool(step.hypotheses)],
             lemma=lemma.digest,

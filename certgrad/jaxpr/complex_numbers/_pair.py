@@ -73,5 +73,5 @@ def has_complex(jaxpr: Any) -> bool:
     """Whether a program reads or makes complex numbers."""
     types = {id(v.aval): v.aval for eqn in jaxpr.eqns for v in (*eqn.invars, *eqn.outvars)}  # few, of many values
     return any(map(is_complex, types.values())) or any(
-        has_complex(opened(program)) for eqn in jaxpr.eqns for program in jaxprs_in_params(eqn.params)
+        has_complex(opened(program)) for eqn in jaxpr.eqns if eqn.params for program in jaxprs_in_params(eqn.params)
     )

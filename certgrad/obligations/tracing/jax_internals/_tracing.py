@@ -183,9 +183,8 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         return hashed(self)
 
     def record_hash_of_type(self: Any) -> int:
-        size = next((d for d in self.shape if type(d) is DimExpr), None)
-        if size is not None and get_ident() == thread and asker_through("__hash__") == "rule":
-            record.append((size, None, "rule"))
+        if DimExpr in map(type, self.shape) and get_ident() == thread and asker_through("__hash__") == "rule":
+            record.append((next(d for d in self.shape if type(d) is DimExpr), None, "rule"))
         return object.__hash__(self)
 
     def asker_of_text() -> str:
