@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from certgrad import rules
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.auditing.claims import untraced
-from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
+from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, VerdictName
 from certgrad.obligations.terms.budget import AUDIT, auditing
 
 from ._defaults import LEFT_OUT, at_choices, of_defaults, standing
-from ._judged import Look, explained, first_look, helped, judged, report_of
+from ._judged import Look, explained, first_look, helped, judged, report_of, verdict_of
 from ._report import Report
 from ._statement import Attempt, Statement
 
@@ -94,6 +94,14 @@ def check(
     )
     with auditing(seconds):
         return _proved(statement, Attempt(static), sizes, order)
+
+
+def verdict_at(function: Callable, signature: str | Sequence[Any], static: Mapping[str, Any], name: str) -> VerdictName:
+    """The verdict that `check` comes to with the sizes of the signature left open, without what explains it.
+
+    Raises as `check` does.
+    """
+    return verdict_of(first_look(Statement(function, signature, name=name, conformance=False), Attempt(static)))
 
 
 def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:

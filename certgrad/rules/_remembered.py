@@ -62,6 +62,8 @@ class Shapes(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
     key: str
     signatures: list[str]
+    lower: list[str]
+    refused: dict[str, str]
     problem: str
 
 
@@ -142,13 +144,15 @@ class Memory:
             shapes = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Shapes)
             if shapes.key == digest:
                 self.folder.used(name)
-                keep(found.rule, Tried([Declaration(s) for s in shapes.signatures], shapes.problem))
+                made, lower = ([Declaration(s) for s in some] for some in (shapes.signatures, shapes.lower))
+                keep(found.rule, Tried(made, lower, shapes.problem, refused=shapes.refused))
                 return declarations_of(found, self._table)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
         tried = inferred(found.rule)
         keep(found.rule, tried if tried.found else Tried(problem=tried.why_none))
-        entry = Shapes(digest, [str(d.signature) for d in tried.found], "" if tried.found else tried.why_none)
+        signatures, lower = ([str(d.signature) for d in some] for some in (tried.found, tried.lower))
+        entry = Shapes(digest, signatures, lower, tried.refused, "" if tried.found else tried.why_none)
         self.folder.write(name, msgspec.msgpack.encode(entry))
         return declarations_of(found, self._table)
 
