@@ -13,7 +13,7 @@ import msgspec
 from certgrad._audit import audit
 from certgrad._subject import is_op
 from certgrad.errors import CertgradError, UsageError
-from certgrad.obligations.certificate import CODES, ORDER, PROOFS, CaseClaim, Certificate, sealed
+from certgrad.obligations.certificate import AT_SIZES, CODES, ORDER, PROOFS, CaseClaim, Certificate, sealed
 from certgrad.report.findings import (
     INFERRED,
     LEFT_OUT,
@@ -39,6 +39,7 @@ from ._report import Report
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
+DECIDED = (*PROOFS, AT_SIZES)
 
 
 @dataclass(frozen=True)
@@ -166,16 +167,16 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
     report = checked(declared)
     others: list[str] = []
     for other in [*more, *tried.lower]:
-        proved = report.verdict in PROOFS
+        proved = report.verdict in DECIDED
         if proved and other in tried.lower:
             continue
         with suppress(CertgradError):
             verdict = verdict_at(found.rule, other.signature, other.static, found.name)
-            if verdict in PROOFS and not proved and (better := checked(other)).verdict in PROOFS:
+            if proved and verdict not in PROOFS:
+                others.append(_with(other, verdict))
+            elif not proved and verdict in PROOFS and (better := checked(other)).verdict in PROOFS:
                 others.append(_with(declared, report.verdict, report))
                 report, declared = better, other
-            elif proved or verdict != report.verdict:
-                others.append(_with(other, verdict))
     if refused := [(text, why) for text, why in tried.refused.items() if text != declared.signature]:
         shown = " and ".join(f'"{text}"' for text, _ in refused[:SHOWN])
         others.append(f"the function also runs with {shown}, where its rule fails: {refused[0][1]}")
@@ -238,10 +239,7 @@ def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
 def _remarks(made: _Audit) -> Iterator[Remark]:
     report = made.report
     if made.declared.origin == INFERRED_BY:
-        from certgrad.report.audited import signatures
-
-        shown = ", ".join(f'"{s}"' for s in signatures(report.certificate))
-        text = f"its shapes are inferred ({shown}), as nothing declares them; certgrad.declare does"
+        text = f'its shapes are inferred ("{made.declared.signature}"), as nothing declares them; certgrad.declare does'
         yield Remark(INFERRED, "; ".join([text, *made.others]))
     if report.undifferentiated:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")

@@ -126,12 +126,12 @@ def _said(annotation: Any) -> Annotated:
 
 def _annotations(plain: Callable) -> tuple[dict[str, Any], Any]:
     """The annotations of the arguments and of the result; of arguments alone as texts, where these are no code."""
-    for options in ({"eval_str": True}, {}):
+    for as_code in (True, False):
         try:
-            found = inspect.signature(plain, **options)
+            found = inspect.signature(plain, eval_str=as_code)
         except Exception:  # an annotation that is a text can be any code, or none: `x: "n d"`
             continue
-        result = found.return_annotation if options else inspect.Signature.empty
+        result = found.return_annotation if as_code else inspect.Signature.empty
         return {n: p.annotation for n, p in found.parameters.items()}, result
     return {}, inspect.Signature.empty
 

@@ -1,8 +1,8 @@
 """Shapes for a rule whose author says nothing: for a choice of ranks, the most general ones at which the function runs.
 
 Which ranks are meant is evidence: what annotations say, at which ranks the function and its rule both run, and of which
-ranks the cotangents are that its backward returns. Sizes are unified (`_unify.py`): what the function does not tie is not
-tied. Ranks start at 2, as a forgotten sum vanishes at rank 0 and an axis that was forgotten at rank 1.
+ranks the cotangents are that its backward returns. Sizes are unified (`_unify.py`): what the function does not tie is
+not tied. Ranks start at 2, as a forgotten sum vanishes at rank 0 and an axis that was forgotten at rank 1.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ RANKS = (2, 1, 3, 4, 0)
 """The highest rank of an argument, in the order in which choices are tried."""
 WHOLE_RANKS = (1, 2, 0)
 """Of an argument of integers or booleans."""
-NAMES = "n d m k l p q r u v w".split()
+NAMES = {3: "b n d m k l p q r", 4: "b h n d m k l p q r"}
+"""What axes are called, in order, by the rank of the first argument,"""
+FEW = "n d m k l p q r u v w"
+"""and of one of another rank."""
 SCALARS = frozenset(
     "eps epsilon delta gate temperature temp tau t alpha beta gamma c lam lambda_ lr momentum rate margin threshold "
     "slope power sigma scale p k".split()
@@ -109,10 +112,11 @@ def inferred(function: Callable) -> Tried:
         names = ", ".join(p.name for p in arrays)
         return Tried(problem=f"shapes are tried for at most {MAX_ARRAYS} arguments, and it takes {names}")
     if known is not None and known[0] is function:
-        made = (
-            [Declaration(d.signature, static, origin=ORIGIN) for d in some] for some in (known[1].found, known[1].lower)
-        )
-        return replace(known[1], **dict(zip(("found", "lower"), made, strict=True)))
+        made = {
+            name: [Declaration(d.signature, static, origin=ORIGIN) for d in some]
+            for name, some in (("found", known[1].found), ("lower", known[1].lower))
+        }
+        return replace(known[1], found=made["found"], lower=made["lower"])
     evidence = annotated_arguments(plain)
     return _Search(function, [p.name for p in arrays], [_evidence(p, evidence) for p in arrays], static).tried()
 
@@ -176,10 +180,10 @@ class _Search:
         self.out.count = len(self.seen)
         if found:
             alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) == max(found[0].ranks)]
-            beside = {self.seen[c].signature for c in alike}
-            self.out.refused = {text: why for text, why in self.out.refused.items() if text in beside}
+            beside = dict.fromkeys(self.seen[c].signature for c in sorted(alike, key=lambda c: _apart(c, found[0])))
+            self.out.refused = {text: self.out.refused[text] for text in beside if text in self.out.refused}
         elif self.out.refused:
-            self.out.found = self._tied_by_the_rule() or self._refused_everywhere()
+            self.out.found = self._tied_by_the_rule() or self._runs_at_numbers()
         return self.out
 
     def _tied_by_the_rule(self) -> list[Declaration]:
@@ -190,10 +194,12 @@ class _Search:
                 return self._declared([seen.signature])
         return []
 
-    def _refused_everywhere(self) -> list[Declaration]:
-        """A signature at which the function runs, where its rule runs at none of them: that is the verdict."""
+    def _runs_at_numbers(self) -> list[Declaration]:
+        """The first signature at which the rule runs with numbers for sizes: code may refuse symbols alone. Where it
+        runs at none of them, and its function does, that is the verdict.
+        """
         refused = self._declared([*self.out.refused][:MOST_REFUSED])
-        return refused[:1] if all(_fails_at_numbers(self.function, one) for one in refused) else []
+        return [next((one for one in refused if not _fails_at_numbers(self.function, one)), refused[0])]
 
     def _names_no_axis(self, choice: _Choice) -> bool:
         """The function treats all axes of its arrays alike, so that nothing in it says how many there are."""
@@ -354,11 +360,18 @@ class _Search:
         sized = [[d if isinstance(d, Star) or sizes is None else d.at(sizes) for d in row] for row in dims]
         taken = {*self.names, *(n for e in self.evidence if e.shape is not None for n in _names(e.shape))}
         taken |= self.static.keys()
-        free = (n for n in (*NAMES, *(f"n{k}" for k in range(99))) if n not in taken)
+        letters = NAMES.get(choice.ranks[0], FEW).split()
+        free = (n for n in (*letters, *(f"n{k}" for k in range(99))) if n not in taken)
         used = dict.fromkeys(n for row in sized for d in row if isinstance(d, Size) for n in d.names)
         short = {n: next(free) for n in used if n.startswith("axis")}
         texts = [" ".join(str(d.renamed(short)) if isinstance(d, Size) else str(d) for d in row) for row in sized]
         return [(text or "()") + kind for text, kind in zip(texts, choice.kinds, strict=True)]
+
+
+def _apart(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
+    """How far a choice is from another one: first those where later arguments have lower ranks."""
+    changed = [k for k, (a, b) in enumerate(zip(choice.ranks, other.ranks, strict=True)) if a != b]
+    return len(changed), any(choice.ranks[k] > other.ranks[k] for k in changed) or 0 in changed, -sum(choice.ranks)
 
 
 def _of_all_axes(equation: Any) -> bool:
@@ -408,8 +421,8 @@ def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
 def _untraced(rule: UserRule) -> tuple[str, list[Any]]:
     """Why the rule does not trace, and what its backward returned; an empty text where it traces.
 
-    An argument of which the rule returns the gradient is not of integers: JAX drops that one unseen, and a verdict would
-    say nothing of it.
+    An argument of which the rule returns the gradient is not of integers: JAX drops that one unseen, and a verdict
+    would say nothing of it.
     """
     backward = backward_of(rule.custom)
     if backward is None:

@@ -144,8 +144,8 @@ class Memory:
             shapes = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Shapes)
             if shapes.key == digest:
                 self.folder.used(name)
-                made, lower = ([Declaration(s) for s in some] for some in (shapes.signatures, shapes.lower))
-                keep(found.rule, Tried(made, lower, shapes.problem, refused=shapes.refused))
+                known, lower = [[Declaration(s) for s in some] for some in (shapes.signatures, shapes.lower)]
+                keep(found.rule, Tried(known, lower, shapes.problem, refused=shapes.refused))
                 return declarations_of(found, self._table)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass

@@ -1,8 +1,8 @@
 """The most general shapes of given ranks at which a function runs, by unification of sizes.
 
-Every axis is a size of its own. A trace that fails compared, last, two sizes that it needs to be equal, or a size with a
-number, or the remainder of a division with 0: that equation is solved, and the function is traced again. No other sizes
-are tied.
+Every axis is a size of its own. A trace that fails compared, last, two sizes that it needs to be equal, or a size with
+a number, or the remainder of a division with 0: that equation is solved, and the function is traced again. No other
+sizes are tied.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class Unifier:
         sizes = self._at(start)
         assert sizes is not None
         first = self._run(sizes)
-        if isinstance(first, _Failed) and "float64" in str(first.error):  # it names 32 bits
+        if first is not None and "float64" in str(first.error):  # it names 32 bits
             self.wide = False
             first = self._run(sizes)
-        if not isinstance(first, _Failed):
+        if first is None:
             return Unified(sizes)
         found = self._solved(sizes, start, first)
         if found is None:
@@ -89,7 +89,7 @@ class Unifier:
                 continue
             self._guessed |= guessed
             result = self._run(there)
-            if not isinstance(result, _Failed):
+            if result is None:
                 return [*made, *more]
             if guessed and result.said == failed.said:  # nothing was gained
                 continue
@@ -108,7 +108,8 @@ class Unifier:
         asked = list(dict.fromkeys(reversed(failed.asked)))
         found = [s for question in asked[:LAST] for s in solutions(question) if self._allowed(s)]
         ones = [s for s in found if ONE_LONG in s.values()]
-        yield from ((k > 0, [s]) for k, s in enumerate(s for s in found if s not in ones))
+        plain = [s for s in found if s not in ones]
+        yield from ((k > 0 or s in _of_parts(asked[0]), [s]) for k, s in enumerate(plain))
         shapes = self.instance.inputs
         for a, b in combinations(shapes, 2):  # what is compared by its hash is not asked for
             if len(a) == len(b) > 0:
@@ -125,8 +126,10 @@ class Unifier:
             runs = []
             for k in NUMBERS:
                 there = self._at([{one: whole(k)}], sizes)
-                result = None if there is None else self._run(there)
-                if result is not None and (not isinstance(result, _Failed) or result.number is None and result.asked):
+                if there is None:
+                    continue
+                result = self._run(there)
+                if result is None or (result.number is None and result.asked):
                     runs.append(k)
             if len(runs) == 1 and one not in self.rigid:
                 return [{one: whole(runs[0])}]
@@ -137,7 +140,7 @@ class Unifier:
         for one in list(equations):
             fewer = [e for e in equations if e is not one]
             there = self._at([*start, *fewer])
-            if there is not None and not isinstance(self._run(there), _Failed):
+            if there is not None and self._run(there) is None:
                 equations = fewer
         return equations
 
@@ -145,7 +148,7 @@ class Unifier:
         return [s for s in solutions(_poly(a) - _poly(b)) if self._allowed(s)][:1]
 
     def _allowed(self, solution: Mapping[str, Size]) -> bool:
-        return not any(n in self.rigid and not (set(s.names) == {n}) for n, s in solution.items())
+        return not any(n in self.rigid and set(s.names) != {n} for n, s in solution.items())
 
     def _at(self, equations: Sequence[Sizes], sizes: Sizes | None = None) -> Sizes | None:
         """The sizes with equations solved; None where one of them is no size of a signature."""
@@ -158,7 +161,8 @@ class Unifier:
             out = {name: size for name, size in found.items() if size is not None}
         return out
 
-    def _run(self, sizes: Sizes) -> Any:
+    def _run(self, sizes: Sizes) -> _Failed | None:
+        """How the function fails with these sizes; None where it runs."""
         self.traces += 1
         try:
             shapes = self.instance.shapes(sizes)
@@ -167,13 +171,13 @@ class Unifier:
             return _Failed(error, ())
         if self.whole_rule and rules.both is not None:
             both = rules.both
-            rules = replace(rules, forward=lambda args, params: both(args, None, params))
-        jaxpr, error, asked = forward_or_failure(rules, shapes, len(self.rule.params), self.wide)
-        if error is None:
-            # JAX reshapes c channels to 4 times ⌊c/4⌋ and does not ask whether these are as many.
-            lost = [d for d in map(_lost, equations_of(jaxpr)) if not d.is_zero]
-            return jaxpr if not lost else _Failed(ValueError("cannot reshape"), tuple(lost))
-        return _Failed(error, tuple(asked))
+            rules = replace(rules, forward=lambda args, params: both(args, None, params)[1])
+        jaxpr, failure, asked = forward_or_failure(rules, shapes, len(self.rule.params), self.wide)
+        if failure is not None:
+            return _Failed(failure, tuple(asked))
+        # JAX reshapes c channels to 4 times ⌊c/4⌋ and does not ask whether these are as many.
+        lost = tuple(d for d in map(_lost, equations_of(jaxpr)) if not d.is_zero)
+        return _Failed(ValueError(f"a reshape loses {lost[0].key}"), lost) if lost else None
 
 
 @dataclass(frozen=True)
@@ -251,6 +255,7 @@ def _of_parts(difference: Poly) -> Iterator[Sizes]:
 
 def _multiple(size: Poly, divisor: Poly) -> Iterator[Sizes]:
     """A name in a size as a multiple, so that the divisor divides it."""
+    size = Poly({mono: c for mono, c in size.items() if mono})  # ⌊(n + 1) / 2⌋ is what steps of 2 leave of n
     if len(size) != 1 or len(divisor) != 1:
         return
     ((top, over),) = size.items()
@@ -286,7 +291,7 @@ def _without_common_factors(difference: Poly) -> Poly:
     monos = list(difference)
     if len(monos) < 2 or not all(monos):
         return difference
-    shared = {a: e for a, e in monos[0] if isinstance(a, Dim) and a.name.isidentifier()}
+    shared = dict(f for f in monos[0] if isinstance(f[0], Dim) and f[0].name.isidentifier())
     for mono in monos[1:]:
         own = dict(mono)
         shared = {a: min(e, own[a]) for a, e in shared.items() if a in own}
