@@ -167,16 +167,14 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
     report = checked(declared)
     others: list[str] = []
     for other in [*more, *tried.lower]:
-        proved = report.verdict in DECIDED
-        if proved and other in tried.lower:
-            continue
         with suppress(CertgradError):
-            verdict = verdict_at(found.rule, other.signature, other.static, found.name)
-            if proved and verdict not in PROOFS:
-                others.append(_with(other, verdict))
-            elif not proved and verdict in PROOFS and (better := checked(other)).verdict in PROOFS:
-                others.append(_with(declared, report.verdict, report))
-                report, declared = better, other
+            if report.verdict in DECIDED:
+                if other in more and (verdict := verdict_at(found.rule, other, found.name)) not in PROOFS:
+                    others.append(_with(other, verdict))
+            elif other in tried.lower or verdict_at(found.rule, other, found.name) in PROOFS:
+                if (better := checked(other)).verdict in DECIDED:
+                    others.append(_with(declared, report.verdict, report))
+                    report, declared = better, other
     if refused := [(text, why) for text, why in tried.refused.items() if text != declared.signature]:
         shown = " and ".join(f'"{text}"' for text, _ in refused[:SHOWN])
         others.append(f"the function also runs with {shown}, where its rule fails: {refused[0][1]}")

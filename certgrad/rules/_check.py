@@ -25,6 +25,7 @@ from ._statement import Attempt, Statement
 if TYPE_CHECKING:
     from ._approximation import Declared
     from ._at_sizes import Sizes
+    from ._declaration import Declaration
 
 
 def check(
@@ -96,12 +97,13 @@ def check(
         return _proved(statement, Attempt(static), sizes, order)
 
 
-def verdict_at(function: Callable, signature: str | Sequence[Any], static: Mapping[str, Any], name: str) -> VerdictName:
-    """The verdict that `check` comes to with the sizes of the signature left open, without what explains it.
+def verdict_at(function: Callable, declared: Declaration, name: str) -> VerdictName:
+    """The verdict that `check` comes to with the sizes of a signature left open, without what explains it.
 
     Raises as `check` does.
     """
-    return verdict_of(first_look(Statement(function, signature, name=name, conformance=False), Attempt(static)))
+    statement = Statement(function, declared.signature, name=name, conformance=False)
+    return verdict_of(first_look(statement, Attempt(declared.static)))
 
 
 def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:

@@ -43,13 +43,13 @@ NAMES = {3: "b n d m k l p q r", 4: "b h n d m k l p q r"}
 FEW = "n d m k l p q r u v w"
 """and of one of another rank."""
 SCALARS = frozenset(
-    "eps epsilon delta gate temperature temp tau t alpha beta gamma c lam lambda_ lr momentum rate margin threshold "
-    "slope power sigma scale p k".split()
+    "eps epsilon delta gate temperature temp tau alpha beta gamma lam lambda_ lr momentum rate margin threshold slope "
+    "power sigma scale".split()
 )
 """Names of arguments that are numbers more often than arrays, where nothing else tells."""
 NUMBERS = (2, 3, 5, 4)
 """For the sizes of a rule that is called."""
-MOST_REFUSED = 40
+MOST_REFUSED = 16
 MOST_TIED = 3
 MAX_ARRAYS = 8
 REST = 2
@@ -151,6 +151,11 @@ class _Seen:
         """The function and its rule run."""
         return bool(self.signature) and not self.why
 
+    @property
+    def broadcasts(self) -> bool:
+        """An array has an axis of one entry, as its rank asks for: another rank may ask for none."""
+        return "1" in self.signature.replace(",", " ").split()
+
 
 class _Search:
     """The search for the choices of ranks and dtypes at which a function and its rule run."""
@@ -170,11 +175,13 @@ class _Search:
                 found = self._consistent(kinds, highest)
                 if found or len(self.seen) >= CHOICES or self._wants_integers(kinds):
                     break
-            if found or len(self.seen) >= CHOICES:
-                break
+            if found or self.out.refused or len(self.seen) >= CHOICES:
+                break  # a function that runs with floats is of floats
+        if not found:
+            found = [c for c, seen in self.seen.items() if seen.consistent][:1]
         found.sort(key=self._likely)
         self.out.found = self._declared(dict.fromkeys(self.seen[c].signature for c in found))[:MAX_SIGNATURES]
-        if found and max(found[0].ranks) == RANKS[0] and self._names_no_axis(found[0]):
+        if found and max(found[0].ranks) == RANKS[0] and self._names_no_axis(self.seen[found[0]].signature):
             lower = sorted(self._consistent(found[0].kinds, RANKS[0] - 1), key=self._likely)
             self.out.lower = self._declared(dict.fromkeys(self.seen[c].signature for c in lower))[:1]
         self.out.count = len(self.seen)
@@ -183,7 +190,7 @@ class _Search:
             beside = dict.fromkeys(self.seen[c].signature for c in sorted(alike, key=lambda c: _apart(c, found[0])))
             self.out.refused = {text: self.out.refused[text] for text in beside if text in self.out.refused}
         elif self.out.refused:
-            self.out.found = self._tied_by_the_rule() or self._runs_at_numbers()
+            self.out.found = self._tied_by_the_rule() or self._at_numbers()
         return self.out
 
     def _tied_by_the_rule(self) -> list[Declaration]:
@@ -194,17 +201,25 @@ class _Search:
                 return self._declared([seen.signature])
         return []
 
-    def _runs_at_numbers(self) -> list[Declaration]:
+    def _at_numbers(self) -> list[Declaration]:
         """The first signature at which the rule runs with numbers for sizes: code may refuse symbols alone. Where it
         runs at none of them, and its function does, that is the verdict.
         """
-        refused = self._declared([*self.out.refused][:MOST_REFUSED])
-        return [next((one for one in refused if not _fails_at_numbers(self.function, one)), refused[0])]
+        choices = {seen.signature: c for c, seen in self.seen.items() if seen.signature}
+        refused = self._declared(choices)[:MOST_REFUSED]
+        running = (one for one in refused if not _fails_at_numbers(self.function, one))
+        first = next(running, None)
+        if first is None:
+            return refused[:1]
+        self.out.refused.clear()  # it is not known where the rule fails
+        if self._names_no_axis(str(first.signature)):
+            highest = max(choices[str(first.signature)].ranks)
+            self.out.lower = [one for one in running if 0 < max(choices[str(one.signature)].ranks) < highest][:1]
+        return [first]
 
-    def _names_no_axis(self, choice: _Choice) -> bool:
+    def _names_no_axis(self, signature: str) -> bool:
         """The function treats all axes of its arrays alike, so that nothing in it says how many there are."""
-        rule = UserRule(self.function, self.seen[choice].signature, static=self.static)
-        program = forward_of(rule)
+        program = forward_of(UserRule(self.function, signature, static=self.static))
         return program is not None and all(map(_of_all_axes, equations_of(program.jaxpr)))
 
     def _declared(self, signatures: Iterable[str]) -> list[Declaration]:
@@ -265,7 +280,7 @@ class _Search:
             if choice in self.seen:
                 continue
             seen = self._at(choice)
-            if seen.consistent:
+            if seen.consistent and not seen.broadcasts:
                 return [choice, *self._beside(choice)]
             if seen.suggested is not None and max(seen.suggested.ranks, default=0) >= min(highest, max(choice.ranks)):
                 waiting.appendleft(seen.suggested)
@@ -280,7 +295,8 @@ class _Search:
                 ranks = (*choice.ranks[:k], rank, *choice.ranks[k + 1 :])
                 other = replace(choice, ranks=ranks)
                 if max(ranks) == highest and (other not in self.seen or self.seen[other].consistent):
-                    if other != choice and self._at(other).consistent:
+                    seen = self._at(other)
+                    if other != choice and seen.consistent and not seen.broadcasts:
                         found.append(other)
         return found
 

@@ -151,8 +151,8 @@ class Memory:
             pass
         tried = inferred(found.rule)
         keep(found.rule, tried if tried.found else Tried(problem=tried.why_none))
-        signatures, lower = ([str(d.signature) for d in some] for some in (tried.found, tried.lower))
-        entry = Shapes(digest, signatures, lower, tried.refused, "" if tried.found else tried.why_none)
+        signatures, below = ([str(d.signature) for d in some] for some in (tried.found, tried.lower))
+        entry = Shapes(digest, signatures, below, tried.refused, "" if tried.found else tried.why_none)
         self.folder.write(name, msgspec.msgpack.encode(entry))
         return declarations_of(found, self._table)
 

@@ -107,6 +107,8 @@ class Unifier:
             yield from ((False, [s]) for s in at_least(*((left, right) if match[2] == "<" else (right, left))))
         asked = list(dict.fromkeys(reversed(failed.asked)))
         found = [s for question in asked[:LAST] for s in solutions(question) if self._allowed(s)]
+        if self.whole_rule:  # a rule is not for arrays of one entry because a cotangent has an axis of it
+            found = [s for s in found if all(size.value is None for size in s.values())]
         ones = [s for s in found if ONE_LONG in s.values()]
         plain = [s for s in found if s not in ones]
         yield from ((k > 0 or s in _of_parts(asked[0]), [s]) for k, s in enumerate(plain))
