@@ -13,7 +13,7 @@ import msgspec
 from certgrad._audit import audit
 from certgrad._subject import is_op
 from certgrad.errors import CertgradError, UsageError
-from certgrad.obligations.certificate import AT_SIZES, CODES, ORDER, PROOFS, CaseClaim, Certificate, sealed
+from certgrad.obligations.certificate import AT_SIZES, CODES, ORDER, PROOFS, CaseClaim, Certificate, VerdictName, sealed
 from certgrad.report.findings import (
     INFERRED,
     LEFT_OUT,
@@ -30,10 +30,10 @@ from ._check import check, verdict_at
 from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
 from ._ignores import ignores_of, without_ignored
-from ._infer import ORIGIN as INFERRED_BY
-from ._infer import SHOWN, Tried
 from ._infer import inferred as infer
 from ._layers import plain_function, unwrapped
+from ._ranks import ORIGIN as INFERRED_BY
+from ._ranks import SHOWN, Tried
 from ._report import Report
 
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
@@ -163,18 +163,24 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
 
     A lower rank is looked at where the rule is not proved at a higher one alone: what is forgotten vanishes there.
     """
-    declared, *more = tried.found
+    verdicts: dict[int, VerdictName] = {}
+    choices = [*tried.found, *tried.lower]
+    best = 0
+    if len(choices) > 1:
+        for k, choice in enumerate(choices):
+            if choice in tried.lower and any(v in PROOFS for v in verdicts.values()):
+                break
+            with suppress(CertgradError):
+                verdicts[k] = verdict_at(found.rule, choice, found.name)
+        best = next((k for k, v in verdicts.items() if v in PROOFS), 0)
+    declared = choices[best]
     report = checked(declared)
-    others: list[str] = []
-    for other in [*more, *tried.lower]:
-        with suppress(CertgradError):
-            if report.verdict in DECIDED:
-                if other in more and (verdict := verdict_at(found.rule, other, found.name)) not in PROOFS:
-                    others.append(_with(other, verdict))
-            elif other in tried.lower or verdict_at(found.rule, other, found.name) in PROOFS:
-                if (better := checked(other)).verdict in DECIDED:
-                    others.append(_with(declared, report.verdict, report))
-                    report, declared = better, other
+    others = [_with(choices[k], v) for k, v in verdicts.items() if k != best and v not in PROOFS]
+    if report.verdict not in DECIDED and declared not in tried.lower:
+        for choice in tried.lower:  # at numbers for sizes
+            if (lower := checked(choice)).verdict in DECIDED:
+                others = [_with(declared, report.verdict, report)]
+                report, declared = lower, choice
     if refused := [(text, why) for text, why in tried.refused.items() if text != declared.signature]:
         shown = " and ".join(f'"{text}"' for text, _ in refused[:SHOWN])
         others.append(f"the function also runs with {shown}, where its rule fails: {refused[0][1]}")

@@ -40,8 +40,9 @@ from ._declaration import Declaration, declaration_of
 from ._defaults import choices
 from ._examine import examine, settled
 from ._find import Found
-from ._infer import Tried, inferred, keep
+from ._infer import inferred, keep
 from ._layers import plain_function, unwrapped
+from ._ranks import Tried
 from ._user_rule import UserRule
 from ._worker import RuleResult
 

@@ -178,7 +178,7 @@ class Unifier:
         if failure is not None:
             return _Failed(failure, tuple(asked))
         # JAX reshapes c channels to 4 times ⌊c/4⌋ and does not ask whether these are as many.
-        lost = tuple(d for d in map(_lost, equations_of(jaxpr)) if not d.is_zero)
+        lost = tuple(d for d in map(entries_lost, equations_of(jaxpr)) if not d.is_zero)
         return _Failed(ValueError(f"a reshape loses {lost[0].key}"), lost) if lost else None
 
 
@@ -199,15 +199,15 @@ class _Failed:
         return None if match is None else match[1] or ""
 
 
-def _lost(equation: Any) -> Poly:
+def entries_lost(equation: Any) -> Poly:
+    """How many entries more a reshape takes than it gives."""
     if equation.primitive.name != "reshape":
         return number(0)
-    old, new = (entries(v.aval.shape) for v in (equation.invars[0], equation.outvars[0]))
+    old, new = (_entries(v.aval.shape) for v in (equation.invars[0], equation.outvars[0]))
     return old - new
 
 
-def entries(shape: Sequence[Any]) -> Poly:
-    """How many entries an array has."""
+def _entries(shape: Sequence[Any]) -> Poly:
     total = ONE
     for n in shape:
         total = total * dim_poly(n)
