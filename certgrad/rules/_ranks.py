@@ -47,6 +47,8 @@ NUMBERS = (2, 3, 5, 4)
 """For the sizes of a rule that is called."""
 MOST_REFUSED = 16
 MOST_TIED = 3
+MOST_MIXED = 4
+"""So many arguments have ranks of their own above 2."""
 CHOICES = 80
 """So many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
@@ -220,11 +222,11 @@ class Search:
         """Those with an argument of the highest rank, more axes first, the same rank for all before mixed ones."""
         each = [self._ranks(k, kind, highest) for k, kind in enumerate(kinds)]
         free = [k for k, kind in enumerate(kinds) if not kind and len(each[k]) > 1]
-        vectors = [v for v in product(*each) if not free or max(v[k] for k in free) == highest]
         if not free and highest != RANKS[0]:
             return []
-        if highest > RANKS[0] and self.out.refused:  # the function runs at any rank
-            vectors = [v for v in vectors if len({v[k] for k in free}) == 1]
+        if highest > RANKS[0] and (self.out.refused or len(free) > MOST_MIXED):  # the function runs at any rank
+            each = [[highest] if k in free else own for k, own in enumerate(each)]
+        vectors = [v for v in product(*each) if not free or max(v[k] for k in free) == highest]
         floats = [k for k, kind in enumerate(kinds) if not kind]
         vectors.sort(key=lambda v: -sum(v[k] for k in floats))
         return [_Choice(v, kinds) for v in vectors]

@@ -113,7 +113,10 @@ class Unifier:
         plain = [s for s in found if s not in ones]
         yield from ((k > 0 or s in _of_parts(asked[0]), [s]) for k, s in enumerate(plain))
         shapes = self.instance.inputs
-        for a, b in combinations(shapes, 2):  # what is compared by its hash is not asked for
+        first = [shape[0] for shape in shapes if shape]  # what is compared by its hash is not asked for
+        if len(first) > 2:  # as by a scan
+            yield True, [one for length in first[1:] for one in self._tied(first[0], length)]
+        for a, b in combinations(shapes, 2):
             if len(a) == len(b) > 0:
                 yield True, [one for x, y in zip(a, b, strict=True) for one in self._tied(x, y)]
         for a, b in combinations(shapes, 2):

@@ -86,6 +86,10 @@ UNTIED = {
     "distances": (lambda x, y: jnp.sum((x[:, None] - y[None]) ** 2, -1), "n d, m d"),
     "what is compared by a hash": (lambda x, y: jnp.stack([x, y]), "n d, n d"),
     "a scan": (recurrence, "n d, n d, m d"),
+    "a scan of three": (
+        lambda a, x, y: jax.lax.scan(lambda h, t: (t[0] * h + t[1], h @ t[2]), x[0], (a, x, y))[1],
+        "n d, n d, n d",
+    ),
     "heads": (lambda q, k: jnp.einsum("bhnd,bhmd->bhnm", q, k), "b h n d, b h m d"),
     "flat": (lambda x, w: x.reshape(-1) @ w, "n d, n*d m"),
     "a square": (lambda a, b: jnp.trace(a @ a) * b, "n n, d m"),
