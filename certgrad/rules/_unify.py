@@ -28,7 +28,7 @@ Sizes = dict[str, Size]
 """By the name of an axis, its size."""
 LAST = 3
 """So many of the last questions of a failing trace are tried as what it needs."""
-TRACES = 24
+TRACES = 40
 NUMBERS = (2, 3, 4, 1, 5, 6)
 """Lengths that are tried for an axis where code needs a number: it is meant where it runs with just one of them."""
 _CONSTANT = re.compile(r"^Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")
@@ -93,9 +93,25 @@ class Unifier:
                 return [*made, *more]
             if guessed and result.said == failed.said:  # nothing was gained
                 continue
+            if guessed and len(more) > 1:
+                more = self._gained(made, more, failed)
+                there = self._at([*made, *more]) or there
+                result = self._run(there)
+                if result is None:
+                    return [*made, *more]
             if (found := self._solved(there, [*made, *more], result)) is not None:
                 return found
         return None
+
+    def _gained(self, made: list[Sizes], guess: list[Sizes], failed: _Failed) -> list[Sizes]:
+        """Those equations of a guess without which the function fails as it did before."""
+        for one in list(guess):
+            fewer = [e for e in guess if e is not one]
+            there = self._at([*made, *fewer])
+            result = failed if there is None else self._run(there)
+            if result is None or result.said != failed.said:
+                guess = fewer
+        return guess
 
     def _candidates(self, sizes: Sizes, failed: _Failed) -> Iterator[tuple[bool, list[Sizes]]]:
         """Equations that a failing trace may need, the likeliest first, and whether they are a guess."""

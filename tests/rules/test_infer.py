@@ -68,6 +68,14 @@ def recurrence(a, x, h):
     return jax.lax.scan(lambda h, t: (t[0] * h + t[1],) * 2, h, (a, x))[1]
 
 
+def linear_attention(q, k, v, a, state):
+    def step(s, row):
+        s = row[3][:, None] * s + jnp.outer(row[1], row[2])
+        return s, row[0] @ s
+
+    return jax.lax.scan(step, state, (q, k, v, a))[1]
+
+
 def rotated(x, c, s):
     a, b = x[..., ::2], x[..., 1::2]
     return jnp.stack([a * c - b * s, a * s + b * c], -1).reshape(x.shape)
@@ -86,6 +94,7 @@ UNTIED = {
     "distances": (lambda x, y: jnp.sum((x[:, None] - y[None]) ** 2, -1), "n d, m d"),
     "what is compared by a hash": (lambda x, y: jnp.stack([x, y]), "n d, n d"),
     "a scan": (recurrence, "n d, n d, m d"),
+    "a scan with a state of other sizes": (linear_attention, "n d, n d, n m, n d, d m"),
     "a scan of three": (
         lambda a, x, y: jax.lax.scan(lambda h, t: (t[0] * h + t[1], h @ t[2]), x[0], (a, x, y))[1],
         "n d, n d, n d",
