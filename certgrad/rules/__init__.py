@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ._declaration import declare, named_function
     from ._equal import Equality, equal
     from ._fails import failure, refuted, runs
-    from ._infer import forward_of, traces
     from ._merged import as_surrogate, merged, read_as_ideal, with_integers, with_value
     from ._multiples import listed, multiples
     from ._numeric import checked_numerically, pointed_to_solves
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from ._reproduction import of_failure, reproduction
     from ._second import gradients_of
     from ._statics import each, real
+    from ._traced import forward_of, traces
 
 _PUBLIC = {
     "Equality": "_equal",
@@ -45,7 +45,7 @@ _FOR_SOME_RULES = {
     "diagnosed": "_causes",
     "failure": "_fails",
     "first_sizes": "_at_sizes",
-    "forward_of": "_infer",
+    "forward_of": "_traced",
     "gradients_of": "_second",
     "ideals_of": "_approximation",
     "listed": "_multiples",
@@ -59,7 +59,7 @@ _FOR_SOME_RULES = {
     "refuted": "_fails",
     "reproduction": "_reproduction",
     "runs": "_fails",
-    "traces": "_infer",
+    "traces": "_traced",
     "with_integers": "_merged",
     "with_value": "_merged",
 }

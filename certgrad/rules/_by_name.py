@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
@@ -13,7 +13,17 @@ import msgspec
 from certgrad._audit import audit
 from certgrad._subject import is_op
 from certgrad.errors import CertgradError, UsageError
-from certgrad.obligations.certificate import CODES, HOLDS, ORDER, CaseClaim, with_cases, with_claims
+from certgrad.obligations.certificate import (
+    AT_SIZES,
+    CODES,
+    HOLDS,
+    ORDER,
+    PROOFS,
+    CaseClaim,
+    VerdictName,
+    with_cases,
+    with_claims,
+)
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import (
     INFERRED,
@@ -27,18 +37,20 @@ from certgrad.report.findings import (
 )
 
 from ._approximation import Declared
-from ._check import check
+from ._check import check, verdict_at
 from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
 from ._ignores import ignores_of, without_ignored
-from ._infer import ORIGIN as INFERRED_BY
 from ._infer import inferred as infer
 from ._layers import plain_function, unwrapped
+from ._ranks import ORIGIN as INFERRED_BY
+from ._ranks import SHOWN, Tried
 from ._report import Report
 
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
+DECIDED = (*PROOFS, AT_SIZES)
 
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
@@ -65,8 +77,9 @@ def examined(
             if is_op(found.rule):
                 report = _op(found, conformance)
             else:
-                report, declared = _audited(found, table, conformance, order)
-                remarks += _remarks(report, declared)
+                made = _audited(found, table, conformance, order)
+                report, declared = made.report, made.declared
+                remarks += _remarks(made)
         except _NotDeclaredError as error:
             remarks.append(not_audited(str(error)))
         except CertgradError as error:  # what is said of the rule does not fit it
@@ -132,12 +145,21 @@ class _NotDeclaredError(UsageError):
     """Nothing says the shapes of a rule, and none was found that traces."""
 
 
-def _audited(
-    found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int
-) -> tuple[Report, Declaration]:
-    """The report on a rule and what it was audited with: the worst of several, where its shapes are inferred."""
+@dataclass(frozen=True)
+class _Audit:
+    """The report on a rule, and what it was audited with."""
+
+    report: Report
+    declared: Declaration
+    others: tuple[str, ...] = ()
+    """What came of other choices of ranks, where its shapes are inferred, in words."""
+
+
+def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> _Audit:
+    """The audit of a rule with what is said of it: the worst, where calls of several shapes were recorded; the best
+    choice of ranks, where its shapes are inferred.
+    """
     rule: Callable = found.rule
-    declarations = declarations_of(found, table)
     others = approximating(table)
 
     def checked(d: Declaration) -> Report:
@@ -150,9 +172,45 @@ def _audited(
             report = run(**d.options)
             return replace(report, left_out=(*report.left_out, f"the rule of the rule: {error}"))
 
-    pairs = zip(map(checked, declarations), declarations, strict=True)
-    report, declared = max(pairs, key=lambda pair: ORDER.index(pair[0].verdict))
-    return (_of_inferred_shapes(report) if declared.origin == INFERRED_BY else report), declared
+    said = _said(found, table)
+    if said is None:
+        return _best_choice(found, _inferred(found), checked)
+    pairs = zip(map(checked, said), said, strict=True)
+    return _Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
+
+
+def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Report]) -> _Audit:
+    """The audit at the likeliest choice of ranks, or at the first other one at which the rule is proved.
+
+    A lower rank is looked at where the rule is not proved at a higher one alone: what is forgotten vanishes there.
+    """
+    verdicts: dict[int, VerdictName] = {}
+    choices = [*tried.found, *tried.lower]
+    best = 0
+    if len(choices) > 1:
+        for k, choice in enumerate(choices):
+            if choice in tried.lower and any(v in PROOFS for v in verdicts.values()):
+                break
+            with suppress(CertgradError):
+                verdicts[k] = verdict_at(found.rule, choice, found.name)
+        best = next((k for k, v in verdicts.items() if v in PROOFS), 0)
+    declared = choices[best]
+    report = checked(declared)
+    others = [_with(choices[k], v) for k, v in verdicts.items() if k != best and v not in PROOFS]
+    if report.verdict not in DECIDED and declared not in tried.lower:
+        for choice in tried.lower:  # at numbers for sizes
+            if (lower := checked(choice)).verdict in DECIDED:
+                others = [_with(declared, report.verdict, report)]
+                report, declared = lower, choice
+    if refused := [(text, why) for text, why in tried.refused.items() if text != declared.signature]:
+        shown = " and ".join(f'"{text}"' for text, _ in refused[:SHOWN])
+        others.append(f"the function also runs with {shown}, where its rule fails: {refused[0][1]}")
+    return _Audit(_of_inferred_shapes(report), declared, tuple(others))
+
+
+def _with(declared: Declaration, verdict: str, report: Report | None = None) -> str:
+    causes = [f"the cotangent of {a.name}: {a.cause}" for a in report.arguments if a.cause] if report else []
+    return f'with "{declared.signature}" it is {verdict}{f" ({causes[0]})" if causes else ""}'
 
 
 def _of_inferred_shapes(report: Report) -> Report:
@@ -169,18 +227,29 @@ def _of_inferred_shapes(report: Report) -> Report:
 
 def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
     """What is said of a rule, or else the shapes that fit it. Raises UsageError where none do."""
+    if (said := _said(found, table)) is not None:
+        return said
+    tried = _inferred(found)
+    return [*tried.found, *tried.lower]
+
+
+def _said(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:
+    """What the author says of a rule, or what was recorded of its calls; None where there is neither."""
     named = table.get(found.name, ())
     by_name = any(d.origin != RECORDED for d in named)
     said = declaration_of(found.rule, plain_function(unwrapped(found.rule)), annotated=not by_name)
-    if said is not None or named:
-        return [said] if said is not None else [*named]
+    return [said] if said is not None else [*named] or None
+
+
+def _inferred(found: Found) -> Tried:
+    """The shapes that fit a rule. Raises UsageError where none do."""
     tried = infer(found.rule)
     if not tried.found:
         raise _NotDeclaredError(
             f"no signature is declared, and {tried.why_none}: declare one with certgrad.declare, as in "
             '@certgrad.declare("n d, d -> n")'
         )
-    return tried.found
+    return tried
 
 
 def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
@@ -192,12 +261,11 @@ def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
     return found
 
 
-def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
-    if declared.origin == INFERRED_BY:
-        from certgrad.report.audited import signatures
-
-        shown = ", ".join(f'"{s}"' for s in signatures(report.certificate))
-        yield Remark(INFERRED, f"its shapes are inferred ({shown}), as nothing declares them; certgrad.declare does")
+def _remarks(made: _Audit) -> Iterator[Remark]:
+    report = made.report
+    if made.declared.origin == INFERRED_BY:
+        text = f'its shapes are inferred ("{made.declared.signature}"), as nothing declares them; certgrad.declare does'
+        yield Remark(INFERRED, "; ".join([text, *made.others]))
     if report.undifferentiated:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
     for text in report.left_out:

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 from certgrad import rules
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.auditing.claims import untraced
-from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
+from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, VerdictName
 from certgrad.obligations.terms.budget import AUDIT, auditing
 
 from ._defaults import LEFT_OUT, at_choices, of_defaults, standing
-from ._judged import Look, explained, first_look, helped, judged, report_of
+from ._judged import Look, explained, first_look, helped, judged, report_of, verdict_of
 from ._report import Report
 from ._statement import Attempt, Statement
 
 if TYPE_CHECKING:
     from ._approximation import Declared
     from ._at_sizes import Sizes
+    from ._declaration import Declaration
 
 
 def check(
@@ -94,6 +95,15 @@ def check(
     )
     with auditing(seconds):
         return _proved(statement, Attempt(static), sizes, order)
+
+
+def verdict_at(function: Callable, declared: Declaration, name: str) -> VerdictName:
+    """The verdict that `check` comes to with the sizes of a signature left open, without what explains it.
+
+    Raises as `check` does.
+    """
+    statement = Statement(function, declared.signature, name=name, conformance=False)
+    return verdict_of(first_look(statement, Attempt(declared.static)))
 
 
 def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:

@@ -94,24 +94,62 @@ def declaration_of(function: Any, plain: Callable, annotated: bool = True) -> De
     return _annotated(plain) if annotated else None
 
 
+@dataclass(frozen=True)
+class Annotated:
+    """What the annotation of an argument says."""
+
+    shape: str | None = None
+    """As a signature writes it, without a dtype."""
+    kind: str | None = None
+    """The dtype as a signature writes it: empty for floats, `:int`, `:bool`."""
+    scalar: bool = False
+    """It is one number, or an array without axes."""
+
+
+_NUMBERS: Mapping[Any, str] = {float: "", "float": "", int: ":int", "int": ":int", bool: ":bool", "bool": ":bool"}
+
+
+def annotated_arguments(plain: Callable) -> dict[str, Annotated]:
+    """What the annotations of a function say, by the names of its arguments."""
+    return {name: _said(annotation) for name, annotation in _annotations(plain)[0].items()}
+
+
+def _said(annotation: Any) -> Annotated:
+    if isinstance(annotation, (type, str)) and annotation in _NUMBERS:
+        return Annotated(kind=_NUMBERS[annotation], scalar=True)
+    text = _array(annotation)
+    if text is None:
+        return Annotated()
+    shape, colon, dtype = text.partition(":")
+    return Annotated(shape if _is_signature(f"{shape} ->") else None, colon + dtype)
+
+
+def _annotations(plain: Callable) -> tuple[dict[str, Any], Any]:
+    """The annotations of the arguments and of the result; of arguments alone as texts, where these are no code."""
+    for as_code in (True, False):
+        try:
+            found = inspect.signature(plain, eval_str=as_code)
+        except Exception:  # an annotation that is a text can be any code, or none: `x: "n d"`
+            continue
+        result = found.return_annotation if as_code else inspect.Signature.empty
+        return {n: p.annotation for n, p in found.parameters.items()}, result
+    return {}, inspect.Signature.empty
+
+
 def _annotated(plain: Callable) -> Declaration | None:
     """The signature that jaxtyping annotations spell: `Float[Array, "n d"]`. Arguments with a default are static.
 
-    None where they spell none: `"..."` says nothing of shapes.
+    None where they do not spell the shapes of all others: `"..."` says nothing of shapes.
     """
-    try:
-        parameters = inspect.signature(plain, eval_str=True).parameters.values()
-        result = inspect.signature(plain, eval_str=True).return_annotation
-    except Exception:  # an annotation that is a text can be any code, or none: `x: "n d"`
-        return None
+    annotations, result = _annotations(plain)
     inputs: list[str] = []
     static: dict[str, Any] = {}
-    for p in parameters:
-        text = _array(p.annotation)
+    for name, annotation in annotations.items():
+        text, default = _array(annotation), inspect.signature(plain).parameters[name].default
         if text is not None:
             inputs.append(text)
-        elif p.default is not p.empty:
-            static[p.name] = Default(p.default)
+        elif default is not inspect.Parameter.empty:
+            static[name] = Default(default)
         else:
             return None
     outputs = result if isinstance(result, tuple) else getattr(result, "__args__", None) or (result,)

@@ -15,7 +15,15 @@ from certgrad.errors import RuleError, TraceError
 from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.claims import untraced
-from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, sealed, with_cases, with_claims
+from certgrad.obligations.certificate import (
+    PROOFS,
+    CaseClaim,
+    Certificate,
+    VerdictName,
+    sealed,
+    with_cases,
+    with_claims,
+)
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import from_library
 
@@ -100,6 +108,12 @@ def judged(look: Look) -> Report:
         certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(look.attempt.excluded)))
     report = report_of(rule, certificate, surrogate, arguments)
     return replace(report, approximates=approximates, right_where=right_where)
+
+
+def verdict_of(look: Look) -> VerdictName:
+    """The verdict of an attempt, without what explains it."""
+    look.rule.seconds = SECONDS_AT_SIZES
+    return "unproved" if look.examined.strange else _certificate(look.rule, look).verdict
 
 
 def _of_value(value: UserRule, rule: UserRule) -> Certificate:

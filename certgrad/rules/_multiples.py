@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
-from typing import Any
 
 import msgspec
 
@@ -32,12 +31,12 @@ from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.polynomials import ONE, Poly
-from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
+from certgrad.obligations.tracing.jax_internals import equations_of
 from certgrad.signatures.signature import Signature
 from certgrad.signatures.sizes import Star
 
-from ._infer import forward_of, traces, untraced
+from ._traced import forward_of, traces, untraced
+from ._unify import entries_lost
 from ._user_rule import UserRule
 
 Multiples = Mapping[str, str]
@@ -75,15 +74,7 @@ def _reshapes(rule: UserRule) -> bool:
     """Every reshape of the function is between as many entries: JAX traces ⌊c/4⌋·4 in place of c as well."""
     program = forward_of(rule)
     equations = equations_of(program.jaxpr) if program is not None else ()
-    shapes = [(e.invars[0].aval.shape, e.outvars[0].aval.shape) for e in equations if e.primitive.name == "reshape"]
-    return all(_entries(old) == _entries(new) for old, new in shapes)
-
-
-def _entries(shape: Sequence[Any]) -> Poly:
-    total = ONE
-    for n in shape:
-        total = total * dim_poly(n)
-    return total
+    return all(entries_lost(e).is_zero for e in equations)
 
 
 def _tried(rule: UserRule, names: Sequence[str]) -> Iterator[Multiples]:

@@ -41,8 +41,9 @@ from ._declaration import Declaration, declaration_of
 from ._defaults import choices
 from ._examine import examine, settled
 from ._find import Found
-from ._infer import Tried, inferred, keep
+from ._infer import inferred, keep
 from ._layers import plain_function, unwrapped
+from ._ranks import Tried
 from ._user_rule import UserRule
 
 BY_THE_CLOCK = (MORE, "exceeded its seconds", "took longer", "took more than")
@@ -62,6 +63,8 @@ class Shapes(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
     key: str
     signatures: list[str]
+    lower: list[str]
+    refused: dict[str, str]
     problem: str
 
 
@@ -142,13 +145,15 @@ class Memory:
             shapes = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Shapes)
             if shapes.key == digest:
                 self.folder.used(name)
-                keep(found.rule, Tried([Declaration(s) for s in shapes.signatures], shapes.problem))
+                known, lower = [[Declaration(s) for s in some] for some in (shapes.signatures, shapes.lower)]
+                keep(found.rule, Tried(known, lower, shapes.problem, refused=shapes.refused))
                 return declarations_of(found, self._table)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
         tried = inferred(found.rule)
         keep(found.rule, tried if tried.found else Tried(problem=tried.why_none))
-        entry = Shapes(digest, [str(d.signature) for d in tried.found], "" if tried.found else tried.why_none)
+        signatures, below = ([str(d.signature) for d in some] for some in (tried.found, tried.lower))
+        entry = Shapes(digest, signatures, below, tried.refused, "" if tried.found else tried.why_none)
         self.folder.write(name, msgspec.msgpack.encode(entry))
         return declarations_of(found, self._table)
 

@@ -31,6 +31,7 @@ from certgrad.obligations.tracing.jax_internals import (
     key_dtype,
     part_of,
     trace,
+    trace_or_failure,
     up_to_mark,
     wide_floats,
 )
@@ -117,6 +118,14 @@ def trace_forward(rules: Rules, shapes: Shapes, params: int, where: str, wide: b
     """Trace the forward alone. Raises TraceError or RuleError, as `trace_rules` does."""
     with wide_floats(wide):
         return _traced(rules.forward, _specs(shapes, params, wide), f"the forward of {where}")
+
+
+def forward_or_failure(
+    rules: Rules, shapes: Shapes, params: int, wide: bool
+) -> tuple[Any, Exception | None, list[Poly]]:
+    """The jaxpr of the forward, or the error in its place with what it asked of sizes (`trace_or_failure`)."""
+    with wide_floats(wide):
+        return trace_or_failure(rules.forward, _specs(shapes, params, wide))
 
 
 def trace_primal(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Program:

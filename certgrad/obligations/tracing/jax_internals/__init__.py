@@ -55,6 +55,7 @@ from ._tracing import (
     from_library,
     symbols,
     trace,
+    trace_or_failure,
     unremembered,
     wide_floats,
 )

@@ -28,6 +28,7 @@ from jax.sharding import AxisType
 from certgrad import signatures
 from certgrad.jaxpr import complex_numbers as _complex
 from certgrad.jaxpr.references import without_references
+from certgrad.obligations.terms.polynomials import Poly
 from certgrad.process.threads import one_at_a_time
 
 from ..jax_dimensions import arithmetic_of_dimensions
@@ -359,6 +360,19 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
         for (_, _, asker), (a, b) in pairs.items()
     }
     return Program(jaxpr, consts, tree, tuple(decisions), place if jaxpr is plain else None)
+
+
+def trace_or_failure(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Exception | None, list[Poly]]:
+    """The jaxpr of `fn`, or the error in its place with the differences of sizes that were taken for nonzero, in order.
+
+    Code that wants two sizes to be equal compares them and raises: what a failing trace compared last is what it needs.
+    """
+    with recorded_decisions() as record, sizes_as_constants(), arithmetic_of_dimensions(from_library), _named_blocks():
+        try:
+            return _jaxpr(fn, specs)[0], None, []
+        except Exception as error:
+            failure, asked = error, list(record)
+    return None, failure, [dim_poly(a) - dim_poly(b) for a, b, _ in asked if b is not None]
 
 
 def _of_values(jaxpr: Any, consts: Sequence[Any]) -> tuple[Any, Sequence[Any]]:

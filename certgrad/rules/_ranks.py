@@ -1,0 +1,422 @@
+"""The choices of ranks and dtypes at which a rule without a declaration runs, the likeliest first.
+
+Which ranks are meant is evidence: what annotations say, at which ranks the function and its rule both run, and of which
+ranks the cotangents are that its backward returns. Ranks start at 2, as a forgotten sum vanishes at rank 0 and an axis
+that was forgotten at rank 1.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.errors import CertgradError
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.tracing.jax_internals import equations_of
+from certgrad.signatures.signature import parse
+from certgrad.signatures.sizes import Size, Star, whole
+
+from ._declaration import Annotated, Declaration
+from ._fails import failure, runs
+from ._layers import backward_of
+from ._returned import recorded
+from ._traced import forward_of, untraced
+from ._unify import Sizes, Unifier
+from ._user_rule import UserRule
+
+RANKS = (2, 1, 3, 4, 0)
+"""The highest rank of an argument, in the order in which choices are tried."""
+WHOLE_RANKS = (1, 2, 0)
+"""Of an argument of integers or booleans."""
+NAMES = {3: "b n d m k l p q r", 4: "b h n d m k l p q r"}
+"""What axes are called, in order, by the rank of the first argument,"""
+FEW = "n d m k l p q r u v w"
+"""and of one of another rank."""
+SCALARS = frozenset(
+    "eps epsilon delta gate temperature temp tau alpha beta gamma lam lambda_ lr momentum rate margin threshold slope "
+    "power sigma scale".split()
+)
+"""Names of arguments that are numbers more often than arrays, where nothing else tells."""
+NUMBERS = (2, 3, 5, 4)
+"""For the sizes of a rule that is called."""
+MOST_REFUSED = 16
+MOST_TIED = 3
+MOST_MIXED = 4
+"""So many arguments have ranks of their own above 2."""
+CHOICES = 80
+"""So many choices of ranks and dtypes are tried."""
+MAX_SIGNATURES = 3
+SHOWN = 2
+"""Of the reasons why nothing traces, so many are told, each with a signature."""
+LONGEST = 160
+ORIGIN = "inferred"
+
+
+@dataclass
+class Tried:
+    """Signatures at which a rule traces, and what became of the others."""
+
+    found: list[Declaration] = field(default_factory=list)
+    lower: list[Declaration] = field(default_factory=list)
+    """One of a lower rank, where nothing in the function says how many axes there are."""
+    problem: str = ""
+    """Why none was tried."""
+    count: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
+    """By reason, the first signature that failed for it."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Signatures at which the function traces, and its rule does not; why."""
+
+    @property
+    def why_none(self) -> str:
+        """What was tried, and how it failed, in words."""
+        if self.problem:
+            return self.problem
+        shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:SHOWN]]
+        more = f", and for {len(self.failures) - SHOWN} other reasons" if len(self.failures) > SHOWN else ""
+        tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
+        return f"{tried} ({'; '.join(shown)}{more})"
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Of each argument its rank, and its dtype as a signature writes it."""
+
+    ranks: tuple[int, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What became of a choice."""
+
+    signature: str = ""
+    """The most general one; empty where the function does not run."""
+    why: str = ""
+    """Why the function, or its rule, does not run."""
+    refusal: str = ""
+    """Which cotangent is of another shape than its argument, where that is why."""
+    suggested: _Choice | None = None
+    """The choice that the cotangents of the backward are of, where that is another one."""
+
+    @property
+    def consistent(self) -> bool:
+        """The function and its rule run."""
+        return bool(self.signature) and not self.why
+
+    @property
+    def broadcasts(self) -> bool:
+        """An array has an axis of one entry, as its rank asks for: another rank may ask for none."""
+        return "1" in self.signature.replace(",", " ").split()
+
+
+class Search:
+    """The search for the choices of ranks and dtypes at which a function and its rule run."""
+
+    def __init__(
+        self, function: Callable, names: Sequence[str], evidence: Sequence[Annotated], static: Mapping[str, Any]
+    ) -> None:
+        self.function, self.names, self.evidence, self.static = function, names, evidence, static
+        self.out = Tried()
+        self.seen: dict[_Choice, _Seen] = {}
+
+    def tried(self) -> Tried:
+        """What was tried, with the consistent choices of the first rank and dtypes that have some."""
+        found: list[_Choice] = []
+        for kinds in self._kinds():
+            for highest in RANKS:
+                found = self._consistent(kinds, highest)
+                if found or len(self.seen) >= CHOICES or self._wants_integers(kinds):
+                    break
+            if found or self.out.refused or len(self.seen) >= CHOICES:
+                break  # a function that runs with floats is of floats
+        if not found:
+            found = [c for c, seen in self.seen.items() if seen.consistent][:1]
+        found.sort(key=self._likely)
+        self.out.found = self._declared(dict.fromkeys(self.seen[c].signature for c in found))[:MAX_SIGNATURES]
+        if found and max(found[0].ranks) == RANKS[0] and self._names_no_axis(self.seen[found[0]].signature):
+            lower = sorted(self._consistent(found[0].kinds, RANKS[0] - 1), key=self._likely)
+            self.out.lower = self._declared(dict.fromkeys(self.seen[c].signature for c in lower))[:1]
+        self.out.count = len(self.seen)
+        if found:
+            alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) == max(found[0].ranks)]
+            beside = dict.fromkeys(self.seen[c].signature for c in sorted(alike, key=lambda c: _apart(c, found[0])))
+            self.out.refused = {text: self.out.refused[text] for text in beside if text in self.out.refused}
+        elif self.out.refused:
+            self.out.found = self._tied_by_the_rule() or self._at_numbers()
+        return self.out
+
+    def _tied_by_the_rule(self) -> list[Declaration]:
+        """Sizes that are tied where the rule runs with no others: halves of a cotangent are of arrays of one size."""
+        for choice in [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]:
+            seen = self._looked_at(choice, whole_rule=True)
+            if seen.consistent:
+                return self._declared([seen.signature])
+        return []
+
+    def _at_numbers(self) -> list[Declaration]:
+        """The first signature at which the rule runs with numbers for sizes: code may refuse symbols alone. Where it
+        runs at none of them, and its function does, that is the verdict.
+        """
+        choices = {seen.signature: c for c, seen in self.seen.items() if seen.signature}
+        refused = self._declared(choices)[:MOST_REFUSED]
+        running = (one for one in refused if not _fails_at_numbers(self.function, one))
+        first = next(running, None)
+        if first is None:
+            return refused[:1]
+        self.out.refused.clear()  # it is not known where the rule fails
+        if self._names_no_axis(str(first.signature)):
+            highest = max(choices[str(first.signature)].ranks)
+            self.out.lower = [one for one in running if 0 < max(choices[str(one.signature)].ranks) < highest][:1]
+        return [first]
+
+    def _names_no_axis(self, signature: str) -> bool:
+        """The function treats all axes of its arrays alike, so that nothing in it says how many there are."""
+        program = forward_of(UserRule(self.function, signature, static=self.static))
+        return program is not None and all(map(_of_all_axes, equations_of(program.jaxpr)))
+
+    def _declared(self, signatures: Iterable[str]) -> list[Declaration]:
+        return [Declaration(s, self.static, origin=ORIGIN) for s in signatures]
+
+    def _likely(self, choice: _Choice) -> tuple[int, int, int]:
+        """Arguments that are called as numbers are have rank 0, all other floats as high a rank as may be."""
+        named = [r for r, n in zip(choice.ranks, self.names, strict=True) if n in SCALARS]
+        floats = [r for r, kind in zip(choice.ranks, choice.kinds, strict=True) if not kind]
+        whole = [WHOLE_RANKS.index(r) for r, kind in zip(choice.ranks, choice.kinds, strict=True) if kind and r < 3]
+        return sum(r > 0 for r in named), -sum(floats), sum(whole)
+
+    # --- which choices ---
+
+    def _kinds(self) -> Iterator[tuple[str, ...]]:
+        """Dtypes of the arguments: floats where nothing says otherwise, then integers or booleans for some."""
+        free = [k for k, e in enumerate(self.evidence) if e.kind is None]
+        base = tuple(e.kind or "" for e in self.evidence)
+        for count in range(min(len(free), 2) + 1):
+            for kind in (":int", ":bool") if count else ("",):
+                for chosen in combinations(reversed(free), count):
+                    kinds = tuple(kind if k in chosen else own for k, own in enumerate(base))
+                    if "" in kinds:
+                        yield kinds
+
+    def _wants_integers(self, kinds: Sequence[str]) -> bool:
+        """With floats for all arguments the function fails, and what it says is about integers or booleans."""
+        base = [e.kind or "" for e in self.evidence]
+        said = " ".join(self.out.failures).lower()
+        return list(kinds) == base and not self.out.refused and any(w in said for w in ("integer", "bool"))
+
+    def _ranks(self, k: int, kind: str, highest: int) -> list[int]:
+        evidence = self.evidence[k]
+        if evidence.shape is not None:
+            return [len(_dims(evidence.shape))]
+        if evidence.scalar:
+            return [0]
+        return [r for r in (WHOLE_RANKS if kind else range(highest, -1, -1)) if r <= max(highest, 1)]
+
+    def _choices(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
+        """Those with an argument of the highest rank, more axes first, the same rank for all before mixed ones."""
+        each = [self._ranks(k, kind, highest) for k, kind in enumerate(kinds)]
+        free = [k for k, kind in enumerate(kinds) if not kind and len(each[k]) > 1]
+        if not free and highest != RANKS[0]:
+            return []
+        if highest > RANKS[0] and (self.out.refused or len(free) > MOST_MIXED):  # the function runs at any rank
+            each = [[highest] if k in free else own for k, own in enumerate(each)]
+        vectors = [v for v in product(*each) if not free or max(v[k] for k in free) == highest]
+        floats = [k for k, kind in enumerate(kinds) if not kind]
+        vectors.sort(key=lambda v: -sum(v[k] for k in floats))
+        return [_Choice(v, kinds) for v in vectors]
+
+    def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
+        """The first choice at which the rule runs, and those beside it."""
+        waiting = deque(self._choices(kinds, highest))
+        while waiting and len(self.seen) < CHOICES:
+            choice = waiting.popleft()
+            if choice in self.seen:
+                continue
+            seen = self._at(choice)
+            if seen.consistent and not seen.broadcasts:
+                return [choice, *self._beside(choice)]
+            if seen.suggested is not None and max(seen.suggested.ranks, default=0) >= min(highest, max(choice.ranks)):
+                waiting.appendleft(seen.suggested)
+        return []
+
+    def _beside(self, choice: _Choice) -> list[_Choice]:
+        """Those with another rank for one argument at which the rule runs too."""
+        highest = max(choice.ranks)
+        found = []
+        for k, kind in enumerate(choice.kinds):
+            for rank in self._ranks(k, kind, highest):
+                ranks = (*choice.ranks[:k], rank, *choice.ranks[k + 1 :])
+                other = replace(choice, ranks=ranks)
+                if max(ranks) == highest and (other not in self.seen or self.seen[other].consistent):
+                    seen = self._at(other)
+                    if other != choice and seen.consistent and not seen.broadcasts:
+                        found.append(other)
+        return found
+
+    # --- one choice ---
+
+    def _at(self, choice: _Choice) -> _Seen:
+        if choice not in self.seen:
+            seen = self.seen[choice] = self._looked_at(choice)
+            text = seen.signature or ", ".join(self._written(choice, None))
+            if seen.why:
+                self.out.failures.setdefault(_brief(seen.why), text)
+            if seen.why and seen.signature:
+                self.out.refused[text] = seen.refusal or _brief(seen.why)
+        return self.seen[choice]
+
+    def _looked_at(self, choice: _Choice, numbers: Sizes | None = None, whole_rule: bool = False) -> _Seen:
+        specs = self._specs(choice)
+        rigid = frozenset(n for e in self.evidence if e.shape is not None for n in _names(e.shape))
+        try:
+            rule = UserRule(self.function, ", ".join(specs), static=self.static)
+            unified = Unifier(rule, rigid, whole_rule).unified(numbers or {})
+            if unified.sizes is None:
+                error = unified.error
+                return _Seen(why=f"{type(error).__name__}: {error}")
+            signature = ", ".join(self._written(choice, unified.sizes))
+            rule = UserRule(self.function, signature, static=self.static)
+            why, returned = _untraced(rule)
+        except CertgradError as error:
+            return _Seen(why=str(error))
+        if not why:
+            return _Seen(signature)
+        cotangents = dict(zip(rule.dynamic, returned, strict=True)) if len(returned) == len(rule.dynamic) else {}
+        arrays = [_array_of(cotangents.get(n)) for n in rule.arg_names]
+        if numbers is None and not whole_rule and (more := self._of_numbers(choice, specs, arrays)):
+            seen = self._looked_at(choice, more)
+            if seen.consistent:
+                return seen
+        shapes = [[d.spaced if isinstance(d, Size) else "" for d in spec.dims] for spec in rule.signature.inputs]
+        return _Seen(signature, why, _other_shape(rule.arg_names, shapes, arrays), self._suggested(choice, arrays))
+
+    def _of_numbers(self, choice: _Choice, specs: Sequence[str], arrays: Sequence[Any]) -> Sizes:
+        """Axes that have a number of entries in the cotangents: a rule for x, y and z stacks three."""
+        found: Sizes = {}
+        for text, array in zip(specs, arrays, strict=True):
+            dims = _dims(text)
+            if array is None or len(array.shape) != len(dims):
+                continue
+            for dim, length in zip(dims, array.shape, strict=True):
+                if isinstance(dim, Size) and dim.name is not None and isinstance(length, int) and length > 1:
+                    found[dim.name] = whole(length)
+        return found
+
+    def _suggested(self, choice: _Choice, arrays: Sequence[Any]) -> _Choice | None:
+        """The ranks and dtypes of the cotangents, where annotations do not say others."""
+        ranks, kinds = list(choice.ranks), list(choice.kinds)
+        for k, (array, evidence) in enumerate(zip(arrays, self.evidence, strict=False)):
+            if array is None:
+                continue
+            if evidence.shape is None and not evidence.scalar:
+                ranks[k] = len(array.shape)
+            if evidence.kind is None and array.dtype == jax.dtypes.float0:
+                kinds[k] = kinds[k] or ":int"
+        other = _Choice(tuple(ranks), tuple(kinds))
+        return other if other != choice and max(ranks) <= max(RANKS) and "" in kinds else None
+
+    def _specs(self, choice: _Choice) -> list[str]:
+        """The shapes with a name of its own for each axis that no annotation names."""
+        out = []
+        for k, (evidence, rank, kind) in enumerate(zip(self.evidence, choice.ranks, choice.kinds, strict=True)):
+            axes = " ".join(f"axis{k}_{i}" for i in range(rank))
+            out.append(((evidence.shape if evidence.shape is not None else axes) or "()") + kind)
+        return out
+
+    def _written(self, choice: _Choice, sizes: Sizes | None) -> list[str]:
+        """The shapes with their sizes, under short names that nothing else has."""
+        dims = [_dims(text) for text in self._specs(choice)]
+        sized = [[d if isinstance(d, Star) or sizes is None else d.at(sizes) for d in row] for row in dims]
+        taken = {*self.names, *(n for e in self.evidence if e.shape is not None for n in _names(e.shape))}
+        taken |= self.static.keys()
+        letters = NAMES.get(choice.ranks[0], FEW).split()
+        free = (n for n in (*letters, *(f"n{k}" for k in range(99))) if n not in taken)
+        used = dict.fromkeys(n for row in sized for d in row if isinstance(d, Size) for n in d.names)
+        short = {n: next(free) for n in used if n.startswith("axis")}
+        texts = [" ".join(str(d.renamed(short)) if isinstance(d, Size) else str(d) for d in row) for row in sized]
+        return [(text or "()") + kind for text, kind in zip(texts, choice.kinds, strict=True)]
+
+
+def _apart(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
+    """How far a choice is from another one: first those where later arguments have lower ranks."""
+    changed = [k for k, (a, b) in enumerate(zip(choice.ranks, other.ranks, strict=True)) if a != b]
+    return len(changed), any(choice.ranks[k] > other.ranks[k] for k in changed) or 0 in changed, -sum(choice.ranks)
+
+
+def _of_all_axes(equation: Any) -> bool:
+    """An equation between arrays of one shape, or over all axes of one."""
+    ranks = {len(v.aval.shape) for v in (*equation.invars, *equation.outvars)}
+    if equation.primitive.name in ("pjit", "jit", "custom_jvp_call", "custom_vjp_call"):
+        return True  # what it calls is looked at
+    if "axes" in equation.params:
+        return len(equation.params["axes"]) == len(equation.invars[0].aval.shape)
+    if equation.primitive.name == "broadcast_in_dim":
+        return not equation.invars[0].aval.shape
+    return len(ranks) == 1 and not {"dimension_numbers", "axis", "dimension", "permutation"} & equation.params.keys()
+
+
+def _dims(text: str) -> tuple[Size | Star, ...]:
+    """The axes of one array, as a signature writes it."""
+    return parse(f"{text} ->").inputs[0].dims
+
+
+def _names(shape: str) -> list[str]:
+    """The names in a shape; of any number of axes too."""
+    return [n for d in _dims(shape) for n in ((d.name,) if isinstance(d, Star) else d.names)]
+
+
+def _other_shape(names: Sequence[str], shapes: Sequence[Sequence[str]], cotangents: Sequence[Any]) -> str:
+    """Which cotangent has another shape than its argument, in words."""
+    for name, shape, cotangent in zip(names, shapes, cotangents, strict=False):
+        if cotangent is not None and [*map(str, cotangent.shape)] != list(shape):
+            found, wanted = (" ".join(map(str, one)) or "()" for one in (cotangent.shape, shape))
+            return f"the cotangent of {name} has the shape {found}, and not {wanted}"
+    return ""
+
+
+def _array_of(cotangent: Any) -> Any:
+    """A cotangent that is one array."""
+    return cotangent if hasattr(cotangent, "shape") and hasattr(cotangent, "dtype") else None
+
+
+def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
+    """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
+    names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
+    sizes = {name: NUMBERS[k % len(NUMBERS)] for k, name in enumerate(names)}
+    rule = UserRule(function, declared.signature, static=declared.static, at=sizes)
+    return not runs(rule) or failure(rule) is not None
+
+
+def _untraced(rule: UserRule) -> tuple[str, list[Any]]:
+    """Why the rule does not trace, and what its backward returned; an empty text where it traces.
+
+    An argument of which the rule returns the gradient is not of integers: JAX drops that one unseen, and a verdict
+    would say nothing of it.
+    """
+    backward = backward_of(rule.custom)
+    if backward is None:
+        return untraced(Traces(rule)), []
+    with recorded(*backward) as returned:
+        why = untraced(Traces(rule))
+    cotangents = next((list(c) for c in returned if isinstance(c, (tuple, list))), [])
+    returned.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
+    if why or len(cotangents) != len(rule.dynamic):
+        return why, cotangents
+    whole = [n for n, s in zip(rule.arg_names, rule.signature.inputs, strict=True) if s.dtype in ("int", "bool")]
+    for name, one in zip(rule.dynamic, cotangents, strict=True):
+        if name in whole and any(jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in jax.tree.leaves(one)):
+            return f"it returns a gradient for {name}, which is not of integers then", cotangents
+    return "", cotangents
+
+
+def _brief(why: str) -> str:
+    """The reason that JAX or the code gives, without what is said around it."""
+    text = " ".join(why.split()).partition(" at symbolic shapes: ")
+    short = (text[2] or text[0]).partition(". ")[0].rstrip(".")
+    return short if len(short) <= LONGEST else f"{short[:LONGEST]} …"
