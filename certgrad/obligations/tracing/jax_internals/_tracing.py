@@ -351,7 +351,7 @@ def _whole_tracebacks() -> AbstractContextManager[None]:
     """JAX leaves tracebacks as they are. To take its own frames out it asks the file system about each, which takes
     longer than a trace; and of an error in a trace only the message is read.
     """
-    return _config.traceback_filtering("off")  # type: ignore[no-any-return]
+    return _config.traceback_filtering("off")
 
 
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
