@@ -72,6 +72,8 @@ class Subject(Protocol):
     """What its rules call and the proof reads as what that approximates."""
     under_jit: bool = False
     """Its rules run as parts of one program, which JAX makes with what it remembers of the same helpers."""
+    proofs_alone: bool = False
+    """Nothing is asked but whether all is proved: what is open ends the audit, and no witness is searched for."""
     steps: int | None = None
     """For one proof, if not as many as for any."""
     seconds: float | None = None

@@ -225,7 +225,7 @@ def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
 def mended(one: UserRule, mistake: Mistake) -> UserRule:
     """The rule but for a mistake: at all shapes, or those of the mistake."""
     found = copy(one)
-    found.claimed, found.conformance = ("vjp_is_adjoint",), None
+    found.claimed, found.conformance, found.proofs_alone = ("vjp_is_adjoint",), None, True
     found.steps, found.seconds = FIRST_STEPS, ONE_PROOF
     found.domain = (*one.domain, *mistake.domain)
     found.signature = one.signature.renamed(mistake.fixed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle
+from itertools import chain, cycle
 from math import prod
 
 import msgspec
@@ -143,7 +143,8 @@ def _impure(traces: Traces, instance: Instance) -> str:
 
 
 def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[str, list[CaseClaim]], list[str]]:
-    """The results, and the traces as texts. Nothing more is looked at where each obligation is refuted."""
+    """The results, and the traces as texts. Nothing more is looked at where each obligation is refuted, or where one
+    is open and nothing but proofs is asked for."""
     op = traces.op
     results: dict[str, list[CaseClaim]] = {kind: [] for kind in op.kinds}
     texts: list[str] = []
@@ -215,7 +216,9 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         else:
             for kind in op.kinds:
                 results[kind].append(at_shapes("unproved", reason=look.problem))
-        if len(settled()) == len(op.kinds):
+        if len(settled()) == len(op.kinds) or (
+            op.proofs_alone and any(r.verdict in OPEN for r in chain(*results.values()))
+        ):
             break
     return results, texts
 

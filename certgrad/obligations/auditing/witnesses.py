@@ -62,9 +62,9 @@ def search(
     It is one against the programs that run in float64, or in float32 if not `wide`. `early`, before it is known under
     which hypotheses a proof might stand: only where both sides have values, at points on no boundary, and not with
     integers, which may be out of range. A relative gap below `at_least` counts as none. It keeps to the hypotheses
-    that are `listed`. So many `sizes` are drawn.
+    that are `listed`. So many `sizes` are drawn. There is none where the subject asks for `proofs_alone`.
     """
-    if early and "int" in instance.dtypes:
+    if op.proofs_alone or (early and "int" in instance.dtypes):
         return None
     if kind == "rule_runs_forward" and op.rules(instance.statics).primal is None:
         return None

@@ -144,17 +144,22 @@ def tangent_program(linear: Linear, count: int, types: tuple[tuple[tuple[int, ..
 
 
 _compiled = Kept()
-_COMPILED = 64
-"""How many compiled programs are kept."""
+"""By the text of a program in the compiler's words, and by the program: a solver is traced anew for every program that
+calls it, and to compile it takes longer than all else that is asked of it."""
+_COMPILED = 128
+"""How many entries are kept."""
 
 
 def run(jaxpr: Jaxpr, arguments: Sequence[Any]) -> list[Any]:
     """What a traced program returns when JAX runs it, in float64."""
-    key = id(jaxpr)  # which is no other's while it is kept
-    known: dict[int, tuple[Jaxpr, Callable[..., Any]]] = _compiled.table
-    if key not in known:
-        while len(known) >= _COMPILED:
-            del known[next(iter(known))]
-        known[key] = jaxpr, jax.jit(core.jaxpr_as_fun(jaxpr))
+    known: dict[Any, tuple[Jaxpr | None, Callable[..., list[Any]]]] = _compiled.table
     with jax.enable_x64(True):
+        key = id(jaxpr), *map(jax.typeof, arguments)  # the identity is no other's while it is kept
+        if key not in known:
+            lowered = jax.jit(core.jaxpr_as_fun(jaxpr)).lower(*arguments)
+            text = lowered.as_text()
+            compiled = known[text][1] if text in known else lowered.compile()
+            while len(known) >= _COMPILED:
+                del known[next(iter(known))]
+            known[text], known[key] = (None, compiled), (jaxpr, compiled)
         return known[key][1](*arguments)

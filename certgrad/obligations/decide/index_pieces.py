@@ -244,6 +244,9 @@ class _Blanks:
         only = ix.only_term()
         if isinstance(only, RowMajor):
             return f"({self.index(only.major)}~{self.index(only.minor)}:{only.stride.key})"
+        if not any(w[0] == "b" for w in ix.free):
+            self.arguments.append(ix)
+            return "□"
         bound: list[str] = []
         left = of_const(ix.const)
         for v, c in ix.terms:

@@ -68,11 +68,17 @@ def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) 
     if _of_one_sign(pieces):  # nothing cancels: each is over the empty set
         return all(_empty(piece, words, conditions) for piece in pieces)
     orders = _orders(pieces[0])
-    terms = [(piece, order) for piece in pieces for order in orders]
-    if len(terms) > MAX_PIECES:
+    if len(pieces) * len(orders) > MAX_PIECES:
         raise UnreadableError("too many orders of equal factors")
+    terms = [(piece, _arguments(piece, order)) for piece in pieces for order in orders]
     context = [words.condition(c) for c in conditions]
-    written = [_Written(piece, order, words, len(orders)) for piece, order in terms]
+    fixed = _fixed(terms)
+    for k in fixed:
+        words.ix(terms[0][1][k])  # for what is known of its sizes and variables
+    written = [
+        _Written(piece, [ix for k, ix in enumerate(arguments) if k not in fixed], words, len(orders))
+        for piece, arguments in terms
+    ]
     unknown = {len(w.undetermined) for w in written}
     total = None
     width = max(unknown, default=0)
@@ -88,6 +94,23 @@ def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) 
     params = isl.Set(f"{words.header} -> {{ : {text} }}", here.context)
     total = total.intersect_params(params)
     return _is_zero(total)
+
+
+def _arguments(piece: Piece, order: Sequence[int]) -> list[Ix]:
+    """The arguments of the factors in this order."""
+    return [ix for k in order for ix in piece.factors[k].arguments]
+
+
+def _fixed(terms: Sequence[tuple[Piece, list[Ix]]]) -> set[int]:
+    """The places of arguments that all terms have alike and that nothing is summed over, such as those of a[0, 2]:
+    A(s) is 0 elsewhere, so that they need no coordinate.
+    """
+    columns = zip(*(arguments for _, arguments in terms), strict=True)
+    return {
+        k
+        for k, column in enumerate(columns)
+        if len(set(column)) == 1 and not any(v in piece.dummies for v in column[0].free for piece, _ in terms)
+    }
 
 
 def _of_one_sign(pieces: Sequence[Piece]) -> bool:
@@ -137,10 +160,9 @@ def _orders(piece: Piece) -> list[list[int]]:
 class _Written:
     """A piece with a coordinate for each argument of its factors, ready for isl."""
 
-    def __init__(self, piece: Piece, order: list[int], words: Words, shares: int) -> None:
+    def __init__(self, piece: Piece, arguments: list[Ix], words: Words, shares: int) -> None:
         self.words, self.shares, self.coefficient = words, shares, piece.coefficient
         self.sizes, self.numbers = piece.sizes, piece.numbers
-        arguments = [ix for k in order for ix in piece.factors[k].arguments]
         self.slots: list[Var] = [("s", k, 0) for k in range(len(arguments))]
         self.equal = [*piece.equal, *(ix.minus(of_var(s)) for ix, s in zip(arguments, self.slots, strict=True))]
         self.at_least = list(piece.at_least)

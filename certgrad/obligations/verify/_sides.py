@@ -39,14 +39,23 @@ def on_other_sides(
     seen = {side for distances in known for side in _sides(distances)}
     both = {(k, sign) for distances in known for k in range(len(distances)) for sign in (1, -1)}
     starts = list(points)
+    tried: set[tuple[Any, ...]] = set()
     for start in starts:  # those that are found are starts as well: one condition can stand behind another
         for moved in (m for which in reals for value in VALUES for m in _moved(start, which, value)):
             if len(starts) == MOST or both <= seen:
                 return
+            if (key := _key(moved)) in tried:  # what was moved is moved again, and nothing is left of the first time
+                continue
+            tried.add(key)
             if fits(moved) and not (sides := set(_sides(decided(moved)))) <= seen:
                 seen |= sides
                 starts.append(moved)
                 yield moved
+
+
+def _key(point: Point) -> tuple[Any, ...]:
+    """Equal points of one draw have the same: its tangents and seeds are not moved."""
+    return id(point.tangents), id(point.seeds), *(tuple(x.flat) for x in point.inputs)
 
 
 def _sides(distances: Sequence[Any]) -> list[tuple[int, int]]:

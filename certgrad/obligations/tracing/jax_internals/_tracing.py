@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax import api_util, export
+from jax._src import config as _config
 from jax._src import core as _core
 from jax._src.export import shape_poly as _shape_poly
 from jax.core import ShapedArray
@@ -346,9 +347,22 @@ def _named_blocks() -> AbstractContextManager[None]:
     return pallas.pallas_export_experimental(dynamic_shapes=True) if pallas else nullcontext()
 
 
+def _whole_tracebacks() -> AbstractContextManager[None]:
+    """JAX leaves tracebacks as they are. To take its own frames out it asks the file system about each, which takes
+    longer than a trace; and of an error in a trace only the message is read.
+    """
+    return _config.traceback_filtering("off")
+
+
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     """The jaxpr of `fn` at abstract arguments, without running it."""
-    with recorded_decisions() as record, sizes_as_constants(), arithmetic_of_dimensions(from_library), _named_blocks():
+    with (
+        recorded_decisions() as record,
+        sizes_as_constants(),
+        arithmetic_of_dimensions(from_library),
+        _named_blocks(),
+        _whole_tracebacks(),
+    ):
         jaxpr, consts, tree = _jaxpr(fn, specs)
         asked = len(record)
         plain, place = without_mark(jaxpr)
