@@ -120,20 +120,22 @@ def verdicts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def uncompared() -> Iterator[None]:
+def uncompared(request: pytest.FixtureRequest) -> Iterator[None]:
     """A proof is not compared with what happens at numbers and in calls, nor looked at a last time: for tests of the
     calculus, or of what is done with what is proved.
 
     Both can take a proof away and give none, so that here no wrong rule is left to them. They have tests of their own
     (tests/obligations/conformance, tests/obligations/verify), and are part of most of those of rules and graphs, and of
-    all attacks.
+    all attacks. Nor is a rule looked at outside of its hypotheses, but in a module with `LOOKS_OUTSIDE`.
     """
     audit = importlib.import_module("certgrad.obligations.auditing.audit")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(audit, "_compared", lambda traces, run, certificate: certificate)
         patch.setattr(audit, "looked_at", lambda traces, certificate: certificate)
+        if not getattr(request.module, "LOOKS_OUTSIDE", False):
+            patch.setattr(audit, "where_excluded", lambda traces, certificate: certificate)
         patch.setattr(_certify, "measured", lambda traced: Conformance(()))
-        patch.setattr(_certify, "defects", lambda induction, there, fixed: [])
+        patch.setattr(_certify, "defects", lambda induction, there, fixed, outside: [])
         yield
 
 

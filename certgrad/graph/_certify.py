@@ -110,14 +110,15 @@ def _looked_for(induction: Induction) -> Looked | None:
     return satisfiable(induction.traced, induction.asked)
 
 
-def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> GraphCertificate:
+def _certificate(induction: Induction, compare: bool, looked: Looked | None, outside: bool = True) -> GraphCertificate:
+    """The certificate of a graph. With `outside`, rules are looked at where the hypotheses do not hold as well."""
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
     steps = induction.steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
     accepted = HOLDS if all(s.verdict in HOLDS for s in steps) else PROOFS
     elsewhere, unanswered, others = _elsewhere(induction, accepted)
     if all(s.verdict in PROOFS for s in steps):
-        more, tell = _at_numbers(induction, accepted)
+        more, tell = _at_numbers(induction, accepted, outside)
         elsewhere, unanswered = elsewhere + more, unanswered + tell
         unanswered += filter(None, [unlike_its_graph(traced)])
     compare = compare and not unanswered and all(s.verdict in PROOFS for s in steps)
@@ -134,7 +135,7 @@ def _certificate(induction: Induction, compare: bool, looked: Looked | None) -> 
     verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), asked])
     if verdict == "refuted" and (found := again_where_right(induction)) is not None:
         again, nodes = found
-        if _certificate(again, compare, _looked_for(again)).verdict in PROOFS:
+        if _certificate(again, compare, _looked_for(again), outside=False).verdict in PROOFS:
             findings.append(said(again, nodes))
     if verdict == "refuted":
         own = own_witness(induction, refuted_kinds(steps, shared.used))
@@ -279,14 +280,14 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
     return asked, findings, others
 
 
-def _at_numbers(induction: Induction, accepted: Accepted) -> tuple[list[str], list[str]]:
+def _at_numbers(induction: Induction, accepted: Accepted, outside: bool) -> tuple[list[str], list[str]]:
     """What the program of sizes that are numbers asks for where it is another one, and findings if it fails there."""
     tried: list[str] = []
     if not induction.traced.ir.dims:
-        return [], defects(induction, induction.traced, {})
+        return [], defects(induction, induction.traced, {}, outside)
     for case, differs in at_numbers(induction.traced):
         if case.graph is not None and not differs and _runs_the_same(induction, case.graph, case.fixed):
-            return [], defects(induction, case.graph, case.fixed)
+            return [], defects(induction, case.graph, case.fixed, outside)
         found = _at(case, induction, accepted)
         if found is not None:
             return [f"where sizes are numbers, such as {case}: {text}" for text in found], []

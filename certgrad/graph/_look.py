@@ -37,13 +37,16 @@ LARGEST = 10_000
 """A rule is not looked at where an array of it has more entries: a ball for each takes long."""
 
 
-def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, Size]) -> list[str]:
-    """What fails of the rules in a graph that JAX did not write, `there` at sizes that are numbers: `fixed`."""
-    return list(dict.fromkeys(_defects(induction, there, fixed, {})))
+def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], outside: bool) -> list[str]:
+    """What fails of the rules in a graph that JAX did not write, `there` at sizes that are numbers: `fixed`.
+
+    With `outside`, also where the hypotheses that are left to the graph do not hold.
+    """
+    return list(dict.fromkeys(_defects(induction, there, fixed, outside, {})))
 
 
 def _defects(
-    induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], known: dict[Any, str]
+    induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], outside: bool, known: dict[Any, str]
 ) -> Iterator[str]:
     nodes = induction.traced.nodes
     rules = {k for k, equation in there.equations.items() if equation.name.startswith("custom_")}
@@ -51,14 +54,15 @@ def _defects(
         judgement, equation = induction.judged.get(node.id), there.equations.get(node.id)
         if judgement is not None and equation is not None and _is_own(equation, judgement.operation.title):
             proof = judgement.instance.proof
-            left = frozenset(h.tree for h in induction.steps[node.id].hypotheses if h.node == node.id)
+            at_node = (h for h in induction.steps[node.id].hypotheses if h.node == node.id)
+            left = frozenset(h.tree for h in at_node if outside)
             key = (proof.lemma.digest, left, *(tuple(v.aval.shape) for v in equation.variables))
             if key not in known:
                 known[key] = _failing(judgement, equation, fixed, left)
             if known[key]:
                 yield f"%{node.id} {node.name}: {known[key]}"
         for inside, body in zip(induction.inside.get(node.id, []), there.bodies.get(node.id, []), strict=False):
-            yield from _defects(inside, body, fixed, known)
+            yield from _defects(inside, body, fixed, outside, known)
 
 
 def _is_own(equation: Equation, title: str) -> bool:

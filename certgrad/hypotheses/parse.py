@@ -12,8 +12,6 @@ from functools import lru_cache
 
 from certgrad.errors import DomainError
 
-from .canonical import canonical
-from .text import text
 from .tree import Add, Apply, Array, Axis, Both, Compare, Either, Mul, NotIn, Number, Power, Statement, Term, walk
 
 MAX_LENGTH = 10_000
@@ -44,17 +42,6 @@ def parse(text: str, names: tuple[str, ...], where: str = "", sizes: tuple[str, 
     Raises DomainError with what was written, where, and what can be written instead.
     """
     return _Reader(text, names, where, sizes).statement()
-
-
-def as_written(statement: Statement, names: tuple[str, ...]) -> str:
-    """The statement as a user writes it; empty where there is no such form that reads as this very statement."""
-    plain = text(statement, inputs=names)
-    for sign, written in (("≠", "!="), ("≥", ">="), ("≤", "<=")):
-        plain = plain.replace(sign, written)
-    try:
-        return plain if canonical(parse(plain, names)) == canonical(statement) else ""
-    except DomainError:
-        return ""
 
 
 def conjuncts(statement: Statement) -> tuple[Statement, ...]:

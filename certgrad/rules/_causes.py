@@ -19,7 +19,8 @@ import msgspec
 
 from certgrad._subject import Rules
 from certgrad.errors import CertgradError
-from certgrad.hypotheses.parse import as_written
+from certgrad.hypotheses.canonical import canonical
+from certgrad.hypotheses.parse import parse
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Hypothesis, Witness
@@ -178,9 +179,20 @@ class Cause:
 
 def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
     """The points where the rule is wrong, as the audit has shown: those outside of what the rule alone needs."""
-    domain = tuple(text for h in needed if (text := as_written(h.tree, tuple(one.arg_names))))
+    domain = tuple(text for h in needed if (text := _as_written(h, tuple(one.arg_names))))
     text = f"right where {' and '.join(h.text for h in needed)}"
     return Cause(text, domain if len(domain) == len(needed) else ())
+
+
+def _as_written(hypothesis: Hypothesis, names: tuple[str, ...]) -> str:
+    """The hypothesis as a user writes it; empty where there is no such form that reads as this very statement."""
+    plain = hypothesis.text
+    for sign, written in (("≠", "!="), ("≥", ">="), ("≤", "<=")):
+        plain = plain.replace(sign, written)
+    try:
+        return plain if canonical(parse(plain, names)) == canonical(hypothesis.tree) else ""
+    except CertgradError:
+        return ""
 
 
 def likely_cause(

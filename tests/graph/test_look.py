@@ -66,7 +66,7 @@ def test_a_lemma_that_does_not_hold_is_found(function: Any, specs: tuple[str, ..
     done = certification(certgrad.trace(function, *specs), compare=False)
     assert done.certificate.verdict in ("refuted", "unproved")
     _forged(done.induction)
-    (found,) = defects(done.induction, done.induction.traced, {})
+    (found,) = defects(done.induction, done.induction.traced, {}, True)
     assert "defect: its lemma was proved, and does not hold at " in found
 
 
@@ -83,7 +83,7 @@ def test_at_sizes_left_open_numbers_are_put_in() -> None:
     done = certification(traced, compare=False)
     _forged(done.induction)
     fixed = {"n": whole(3)}
-    (found,) = defects(done.induction, traced.retraced(fixed), fixed)
+    (found,) = defects(done.induction, traced.retraced(fixed), fixed, True)
     assert "does not hold at x = " in found
 
 

@@ -86,6 +86,7 @@ def test_a_broken_rule_is_refuted_and_a_change_of_nothing_is_seen():
     assert answered(right, off).laws == ("rule_runs_forward",)
 
 
+@pytest.mark.usefixtures("uncompared")
 def test_a_condition_that_excludes_where_it_breaks_is_told_apart():
     right = Right(subject().make())
     *_, logged = (m for m in right.mutations() if m.role == "vjp" and m.change == "plus 0 times a logarithm")
@@ -94,6 +95,7 @@ def test_a_condition_that_excludes_where_it_breaks_is_told_apart():
     assert "x ≠ 0" in answer.detail  # the logarithm is that of 3·x²
 
 
+@pytest.mark.usefixtures("uncompared")
 def test_points_are_drawn_from_the_hypotheses_of_what_is_proved():
     right = Right(subject().make())
     *_, logged = (m for m in right.mutations() if m.role == "vjp" and m.change == "plus 0 times a logarithm")

@@ -13,6 +13,7 @@ import pytest
 from benchmarks.corpus.traps import traps_of
 from tests.obligations.traps import Trap, check
 
+LOOKS_OUTSIDE = True
 MODULES = ["test_branches", *sorted(path.stem for path in Path(__file__).parent.glob("test_traps_*.py"))]
 TRAPS = {
     f"{module.removeprefix('test_')}: {name}": trap

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from certgrad.hypotheses.tree import Statement
-from certgrad.obligations import verify
+from certgrad.obligations import auditing, verify
 from certgrad.obligations.certificate import (
     HOLDS,
     CaseClaim,
@@ -22,8 +22,6 @@ from certgrad.obligations.certificate import (
     worst,
 )
 from certgrad.obligations.generality.traces import Trace, Traces
-
-from .witnesses import as_data
 
 PLACES = 2
 """At how many shapes that were traced for the proof a case is looked at: a small one and a larger one."""
@@ -95,6 +93,8 @@ def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
     forward has a derivative, and the rule returns another value or none."""
     if certificate.verdict not in HOLDS or not any(claim.hypotheses for claim in certificate.claims):
         return certificate
+    if any(one.met for one in traces.op.ideals):  # the forward that runs is near to the one that is proved of
+        return certificate
     kinked: set[Statement] = set()
     smooth: set[Statement] = set()
     for index in range(len(traces.op.cases)):
@@ -120,7 +120,7 @@ def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
 
 def _refuted(traces: Traces, certificate: Certificate, index: int, found: verify.Excluded) -> Certificate:
     case = traces.op.cases[index]
-    witness = as_data(found.witness, case.keywords(found.shape.ranks, found.shape.sizes))
+    witness = auditing.witnesses.as_data(found.witness, case.keywords(found.shape.ranks, found.shape.sizes))
     before = next(claim for claim in certificate.claims if claim.kind == found.kind).cases[index]
     fields: dict[str, Any] = {
         "reason": str(found),

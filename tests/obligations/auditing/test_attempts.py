@@ -19,7 +19,7 @@ def _no_first_attempt(monkeypatch):
 RULES = {
     "undefined where x is 0": (
         ("*s, *s -> *s", lambda x, y: x * y, lambda x, y, g: (g * (x * y) / x, g * x)),
-        "proved under hypotheses",
+        "refuted",
     ),
     "a kink": (
         ("*s -> *s", lambda x: jnp.maximum(x, 0), lambda x, g: (jnp.where(x > 0, g, 0 * g),)),
