@@ -1,5 +1,6 @@
 """What an audit hands to the reports, and the few facts about it that every format states."""
 
+import ast
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from certgrad.errors import DomainError
+from certgrad.hypotheses.canonical import canonical
 from certgrad.hypotheses.implied import unsaid
 from certgrad.hypotheses.parse import conjuncts, parse
 from certgrad.hypotheses.tree import Statement
@@ -198,7 +200,9 @@ def conditions(certificate: Certificate) -> list[str]:
     """What the claims rest on, as short text: the hypotheses, then the constraints of the op's parameters."""
     constraints = [symbols(constraint) for constraint in certificate.params.values() if constraint]
     hypotheses = hypotheses_of(certificate)
-    stated = [one for n, c in certificate.params.items() for one in _statements(n, c)]
+    if certificate.domain:  # what the author did not say comes first
+        hypotheses.sort(key=lambda h: h.source == "domain")
+    stated = [one for n, c in certificate.params.items() for one in _statements((n,), c)]
     found = [h.text for h in _needed(certificate, hypotheses, stated)]
     return [*dict.fromkeys(found + constraints), *(f"{one.literal} is {one.text}" for one in certificate.literals)]
 
@@ -208,10 +212,29 @@ def listed(certificate: Certificate) -> list[str]:
     return sorted({h.text for h in _needed(certificate, hypotheses_of(certificate))})
 
 
-def _statements(parameter: str, constraint: str) -> Sequence[Statement]:
-    """What a constraint says; nothing for one that is none, as a foreign certificate may hold any text."""
+def beyond_domain(certificate: Certificate) -> list[Hypothesis]:
+    """The hypotheses that exclude a part of the declared domain; none where no domain is declared."""
+    stated = [one for text in certificate.domain for one in _statements(_names_in(text), text)]
+    if not stated:
+        return []
+    known = set(map(canonical, stated))
+    needed = _needed(certificate, hypotheses_of(certificate), stated)
+    return [h for h in needed if h.source != "domain" and canonical(h.tree) not in known]
+
+
+def _names_in(text: str) -> tuple[str, ...]:
+    """The names in a condition; none in what is no expression."""
     try:
-        return conjuncts(parse(constraint, (parameter,))) if constraint else ()
+        nodes = ast.walk(ast.parse(text.strip(), mode="eval"))
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(sorted({node.id for node in nodes if isinstance(node, ast.Name)}))
+
+
+def _statements(names: tuple[str, ...], condition: str) -> Sequence[Statement]:
+    """What a condition says; nothing for one that is none, as a foreign certificate may hold any text."""
+    try:
+        return conjuncts(parse(condition, names)) if condition else ()
     except DomainError:
         return ()
 

@@ -24,7 +24,7 @@ from certgrad.obligations.certificate import (
     with_cases,
     with_claims,
 )
-from certgrad.report.audited import RuleResult
+from certgrad.report.audited import RuleResult, beyond_domain
 from certgrad.report.findings import (
     INFERRED,
     LEFT_OUT,
@@ -270,6 +270,8 @@ def _remarks(made: _Audit) -> Iterator[Remark]:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
     for text in report.left_out:
         yield Remark(LEFT_OUT, f"no claim is made at {text}")
+    if report.verdict in HOLDS and (excluded := [h.text for h in beyond_domain(report.certificate)]):
+        yield Remark(LEFT_OUT, f"inside the declared domain, the claim holds only where {' and '.join(excluded)}")
     if report.without_gradient:
         yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.without_gradient)}")
     if report.approximates:
