@@ -28,6 +28,7 @@ TABLE = {
     "refused": (("P", "P", "P", "P"), ("R", "UR", "R", "U")),
     "lookups": (("P", "P", "P", "PU"), ("R", "UR", "R", "U")),
     "large": (("P", "PU", "P", "P"), ("R", "UR", "R", "U")),
+    "excluded": (("P", "P", "P", "PU"), ("R", "UR", "R", "U")),
 }
 
 APART = {
@@ -40,6 +41,8 @@ APART = {
     ("cancelled", "wrong", "equal"): "PU",
     # The claim is about the arrays that were given, of length 3, where the rule is right.
     ("edits", "wrong", "run --graphs"): "PUR",
+    # Two functions are equal where the listed hypotheses hold: at x = 0 one of them is undefined.
+    ("excluded", "wrong", "equal"): "HUR",
     # A size at which the rule is another one is excluded by a listed hypothesis.
     ("edits", "wrong", "@composed"): "HUR",
 }
