@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from certgrad.obligations import verify
-from certgrad.obligations.balls import Literals, Run, Stored, decides_otherwise, reads_otherwise, shortest
+from certgrad.obligations.balls import NEGLIGIBLE, Literals, Run, Stored, reads_otherwise, shortest
 from certgrad.obligations.balls._jaxpr import floats
 from certgrad.obligations.balls._scalars import Real, rational
 from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, with_cases, with_claims
@@ -26,6 +26,7 @@ from .look import places
 
 APART = {"float64": 1e-6, "float32": 1e-3}
 """By how much of the largest output a reading may change the outputs, where literals have that many bits."""
+_NEGLIGIBLE = {"float64": NEGLIGIBLE, "float32": 2.0**-16}
 MOST_NAMED = 3
 
 
@@ -66,10 +67,11 @@ def as_stored(runs: Iterable[Run], widths: Sequence[str]) -> str:
     for run in runs:
         rounded = rounded_in(run[0], widths)
         for width in widths if rounded else ():
-            if decides_otherwise(run, shortest, Stored(width)):
-                alone = (x for x in rounded if decides_otherwise(run, shortest, _Alone(Stored(width), float(x))))
+            limits = APART[width], _NEGLIGIBLE[width]
+            if reads_otherwise(run, shortest, Stored(width), *limits):
+                alone = (x for x in rounded if reads_otherwise(run, shortest, _Alone(Stored(width), float(x)), *limits))
                 texts = ", ".join(map(str, [*alone][:MOST_NAMED] or rounded[:MOST_NAMED]))
-                return f"with {texts} as {width} stores it, a comparison, a rounding or a sign comes out otherwise"
+                return f"with {texts} as {width} stores it, a comparison, a sign or an output comes out otherwise"
     return ""
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         jvp_gap,
         settled_gap,
     )
-    from certgrad.obligations.balls._readings import Run, decides_otherwise, reads_otherwise
+    from certgrad.obligations.balls._readings import NEGLIGIBLE, Run, reads_otherwise
     from certgrad.obligations.balls._registry import RULES
     from certgrad.obligations.balls._roots import enclosed_root
     from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from certgrad.obligations.balls.statements import inside
 
 _PUBLIC = {
+    "NEGLIGIBLE": "_readings",
     "Literals": "_values",
     "Run": "_readings",
     "Stored": "_values",
-    "decides_otherwise": "_readings",
     "reads_otherwise": "_readings",
     "shortest": "_values",
     "BallError": "_errors",

@@ -21,24 +21,20 @@ Run = tuple[Any, Sequence[Array], Sequence[Array | None] | None]
 VANISHING = 2.0**-240
 """A distance below this is that of numbers which are equal, but for how exactly literals are read."""
 NEGLIGIBLE = 2.0**-40
-"""Of tangents and cotangents about 1: what is less than this apart is a matter of rounding."""
+"""Of tangents and cotangents about 1: what is less than this apart is a matter of rounding in 64 bits."""
 
 
-def decides_otherwise(run: Run, reading: Literals, other: Literals) -> bool:
-    """Whether a comparison, a rounding, a sign or an index of a program comes out otherwise in another reading of its
-    literals. What the balls cannot evaluate is compared as far as they come.
+def reads_otherwise(run: Run, reading: Literals, other: Literals, apart: float, negligible: float = NEGLIGIBLE) -> bool:
+    """A comparison, a rounding, a sign or an index of a program comes out otherwise in another reading of its literals,
+    or outputs differ by more than `apart` of the largest, and by more than what is `negligible`.
+
+    What the balls cannot evaluate is compared as far as they come.
     """
-    _, decided = _evaluated(run, reading)
-    return bool(decided) and any(map(_differ, decided, _evaluated(run, other)[1]))
-
-
-def reads_otherwise(run: Run, reading: Literals, other: Literals, apart: float) -> bool:
-    """The same of one other reading, or outputs differ by more than `apart` of the largest."""
     (first, decided), (second, there) = (_evaluated(run, one) for one in (reading, other))
     if any(map(_differ, decided, there)):
         return True
     if isinstance(first, Evaluation) and isinstance(second, Evaluation):
-        return _far(first.values, second.values, apart)
+        return _far(first.values, second.values, apart, negligible)
     return type(first) is not type(second)
 
 
@@ -64,7 +60,7 @@ def _side(a: Real) -> int | None:
     return int(x > VANISHING) - int(x < -VANISHING)
 
 
-def _far(values: Sequence[Array], others: Sequence[Array], apart: float) -> bool:
+def _far(values: Sequence[Array], others: Sequence[Array], apart: float, negligible: float) -> bool:
     gap, size = arb(0), arb(0)
     for a, b in ((a, b) for x, y in zip(values, others, strict=True) for a, b in zip(x.flat, y.flat, strict=True)):
         if isinstance(a, np.generic | bool | int):
@@ -74,4 +70,4 @@ def _far(values: Sequence[Array], others: Sequence[Array], apart: float) -> bool
             gap, size = gap.max(abs(s.ball(s.sub(a, b)))), size.max(abs(s.ball(a)))
         elif a is not s.UNKNOWN and b is not s.UNKNOWN and str(a) != str(b):
             return True
-    return bool(gap > size * apart) and bool(gap > NEGLIGIBLE)
+    return bool(gap > size * apart) and bool(gap > negligible)
