@@ -160,7 +160,7 @@ def test_a_wrong_rule_with_a_forged_proof_is_found_by_evaluation(rule: Any, monk
     traced = trace(of(rule), "x: n d", "w: d")
     monkeypatch.setattr(_certify, "defects", _look.defects)
     assert any("defect: its lemma was proved, and does not hold at " in text for text in certify(traced).findings)
-    monkeypatch.setattr(_certify, "defects", lambda induction, there, fixed: [])
+    monkeypatch.setattr(_certify, "defects", lambda induction, there, fixed, outside: [])
     certificate = certify(traced)
     assert certificate.verdict == "proved"
     result = verify_graph(certificate, of(rule), "x: n d", "w: d")
