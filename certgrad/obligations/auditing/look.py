@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -55,10 +55,18 @@ def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[v
             found.setdefault(shape.inputs, (shape, programs))
     ordered = sorted(found.values(), key=lambda place: sum(map(prod, place[0].inputs)))
     if not ordered or max(map(prod, ordered[-1][0].inputs), default=0) <= 1:
-        yield from verify.first_shape(traces.op, index)
+        yield from _once(traces, index, verify.first_shape)
     yield from ordered if len(ordered) <= PLACES else (ordered[0], ordered[-1])
     if not traces.op.is_op and ordered and not any(set(shape.sizes.values()) == {1} for shape, _ in ordered):
-        yield from verify.least_shape(traces.op, index)
+        yield from _once(traces, index, verify.least_shape)
+
+
+def _once(traces: Traces, index: int, traced: Callable[..., Iterator[Any]]) -> list[Any]:
+    """What is traced at a shape for a look, kept for the next one."""
+    key = index, traced.__name__
+    if key not in traces.of_looks:
+        traces.of_looks[key] = list(traced(traces.op, index))
+    return traces.of_looks[key]
 
 
 def _evaluated(trace: Trace) -> verify.Programs:

@@ -91,6 +91,8 @@ class Traces:
         """Something else than is proved was seen to happen, or may, and would at any sizes."""
         self.refused = ""
         """Why nothing is proved of the code, at any sizes and of none of its arguments."""
+        self.of_looks: dict[Any, list[Any]] = {}
+        """Programs at shapes that no proof needed, traced once for all looks at what is proved."""
         self.asked: dict[Spec, None] = {}
         """What the audit asked for, in order."""
         self.answers: list[Answers] = []
