@@ -121,9 +121,10 @@ def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random)
     kinks = 0
     with s.precision(PRECISION), suppress(UnfitError, BallError):
         for point in _points(at, looks, rng):
-            broken = {statement for look in looks for statement in look.broken(at, point.inputs)}
+            asked = [(look, failing) for look in looks if (failing := look.broken(at, point.inputs))]
+            broken = {statement for _, failing in asked for statement in failing}
             try:
-                if (wrong := _wrong(at, looks, point, rng)) is not None:
+                if (wrong := _wrong(at, asked, point, rng)) is not None:
                     seen.wrong = wrong
                     return
                 seen.smooth |= broken if len(broken) == 1 else set()
@@ -155,6 +156,10 @@ class Look:
         return found if found and at.holds(self.domain, inputs) else []
 
 
+Asked = Sequence[tuple[Look, list[Statement]]]
+"""The claims whose hypotheses exclude a point, each with those that do."""
+
+
 def _points(at: AtShape, looks: Sequence[Look], rng: Random) -> Iterator[Point]:
     """Points that hypotheses of some claim exclude."""
 
@@ -173,13 +178,12 @@ def _points(at: AtShape, looks: Sequence[Look], rng: Random) -> Iterator[Point]:
                 yield point
 
 
-def _wrong(at: AtShape, looks: Sequence[Look], point: Point, rng: Random) -> Excluded | None:
-    """A claim whose hypotheses exclude the point, and which is wrong there. Raises NoDerivative, as `_errors` does."""
-    asked = [(look, failing[0]) for look in looks if (failing := look.broken(at, point.inputs))]
+def _wrong(at: AtShape, asked: Asked, point: Point, rng: Random) -> Excluded | None:
+    """A claim that is wrong at a point that its hypotheses exclude. Raises NoDerivative, as `_errors` does."""
     for (look, broken), error in zip(asked, _errors(at, [look.kind for look, _ in asked], point, rng), strict=True):
         if error is not None:
             point, error = _simpler(at, look, point, error, rng)
-            return Excluded(look.kind, broken, at.shape, _witness(at, look.kind, point, error))
+            return Excluded(look.kind, broken[0], at.shape, _witness(at, look.kind, point, error))
     return None
 
 
