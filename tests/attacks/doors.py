@@ -38,7 +38,8 @@ Names = Mapping[str, int]
 
 
 class Outcome(NamedTuple):
-    """What a door says of an attack. The hypotheses are those on sizes too, and the ranks that the claim is about."""
+    """What a door says of an attack. The hypotheses are those on sizes too, the ranks that the claim is about, and what
+    is read as numbers are (idealisations)."""
 
     verdict: str
     hypotheses: tuple[str, ...] = ()
@@ -168,7 +169,8 @@ def by_check(attack: Attack) -> Outcome:
     if report.verdict == "proved at sizes":
         cases = (case for claim in report.claims for case in claim.cases)
         shapes = frozenset(tuple(map(numbers_in, parts(case.signature)[0])) for case in cases)
-    return Outcome(report.verdict, (*map(str, report.hypotheses), *sorted(scopes - {"all shapes"})), trees, shapes)
+    limits = (*sorted(scopes - {"all shapes"}), *report.rests_on)
+    return Outcome(report.verdict, (*map(str, report.hypotheses), *limits), trees, shapes)
 
 
 def numbers_in(shape: str) -> tuple[int, ...]:
@@ -180,7 +182,8 @@ def by_certify(attack: Attack) -> Outcome:
     found = certgrad.certify(loss_graph(attack))
     texts = [h.text for h in found.hypotheses]
     narrow = "without 64-bit numbers" in found.traced_in
-    return Outcome(found.verdict, (*texts, *found.dimensions), of_inputs(found, texts), narrow=narrow)
+    limits = (*found.dimensions, *(text for lemma in found.lemmas for text in lemma.idealisations))
+    return Outcome(found.verdict, (*texts, *limits), of_inputs(found, texts), narrow=narrow)
 
 
 def of_inputs(certificate: GraphCertificate, texts: Collection[str]) -> tuple[tuple[Statement, Names], ...]:
@@ -203,7 +206,7 @@ def by_equal(attack: Attack) -> Outcome:
     )
     names = {f"args_{k}": k for k in range(n)}
     trees = tuple((h.tree, names) for h in found.claim.hypotheses)
-    return Outcome(found.verdict, tuple(str(h).replace("args_0", "x") for h in found.hypotheses), trees)
+    return Outcome(found.verdict, (*(str(h).replace("args_0", "x") for h in found.hypotheses), *found.rests_on), trees)
 
 
 def by_certify_step(attack: Attack) -> Outcome:

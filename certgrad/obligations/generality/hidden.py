@@ -30,7 +30,7 @@ from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations import generality
 from certgrad.obligations.generality.reach import code_in, hosts_in, loads, reachable, reachable_from, rules_in
-from certgrad.obligations.generality.syntax import name_of, names_in, source_tree
+from certgrad.obligations.generality.syntax import compared_by_identity, name_of, names_in, source_tree
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_dimensions import Answers
 from certgrad.obligations.tracing.jax_internals import from_library
@@ -96,6 +96,8 @@ def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
         return f"{name} calls {source}, which gives another value each time: it may do other things in later calls"
     if _asks_for_a_type(tree):
         return f"{name} compares the type of a value: a trace has other types, so it may do other things"
+    if pair := next(_same_objects(tree, plain), None):
+        return f"{name} asks whether {' and '.join(pair)} are one object: they are where an array is given twice"
     return ""
 
 
@@ -165,6 +167,15 @@ def _asks_for_a_type(tree: ast.AST) -> bool:
         not names.isdisjoint({"type", "__class__"}) and not names.isdisjoint({"int", "__name__"})
         for names in map(names_in, comparisons)
     )
+
+
+def _same_objects(tree: ast.AST, function: FunctionType) -> Iterator[tuple[str, str]]:
+    """The values of the call that its code compares by identity: a trace gives two names to an array given twice."""
+    local = {*_locals(function.__code__)}
+    for pair in compared_by_identity(tree):
+        roots = [n.value if isinstance(n, ast.Subscript) else n for n in pair]
+        if all(isinstance(n, ast.Name) and n.id in local for n in roots):
+            yield ast.unparse(pair[0]), ast.unparse(pair[1])
 
 
 # --- errors that are caught ------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from certgrad._subject import Subject
 from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.obligations.generality.rank_blind import HIDDEN
 from certgrad.obligations.generality.reach import LIBRARIES, loads, parts, values_in
-from certgrad.obligations.generality.syntax import names_in, source_tree
+from certgrad.obligations.generality.syntax import compared_by_identity, names_in, source_tree
 from certgrad.obligations.tracing.jax_internals import from_library
 
 _QUESTIONS = (
@@ -126,12 +126,6 @@ def _in_source(function: FunctionType) -> str:
             return f"{name} may test types or catch exceptions"
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"__\w+__", node.value):
             return f"{name} uses {node.value}"
-        if isinstance(node, ast.Compare) and _by_identity(node):
-            return f"{name} compares objects by identity"
+    if any(compared_by_identity(tree)):  # `a is None` a number answers alike whether it is open or not
+        return f"{name} compares objects by identity"
     return ""
-
-
-def _by_identity(node: ast.Compare) -> bool:
-    """`a is b`, but for `a is None`, which a number answers alike whether it is open or not."""
-    asked = any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
-    return asked and not all(isinstance(c, ast.Constant) and c.value is None for c in node.comparators)

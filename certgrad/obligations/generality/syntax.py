@@ -80,6 +80,19 @@ def is_whole_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
+def compared_by_identity(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The two sides of each `a is b` and `a is not b`, but for comparisons with None."""
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Compare):
+            for left, op, right in zip((node.left, *node.comparators), node.ops, node.comparators, strict=False):
+                if isinstance(op, (ast.Is, ast.IsNot)) and not (_is_none(left) or _is_none(right)):
+                    yield left, right
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def library_call(
     above: Sequence[ast.AST], also: tuple[str, ...] = (), of: tuple[str, ...] = ("jnp", "lax", "jax", "np")
 ) -> bool:

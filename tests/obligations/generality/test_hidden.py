@@ -96,6 +96,28 @@ def test_a_rule_that_asks_for_a_number_is_proved_through_no_door(door):
     assert ASKED in reason or (door is of_an_op and "branches on a dtype" in reason)
 
 
+def one_array_twice(x):
+    y = x + 0
+    return 5.0 if x is y else 1.0
+
+
+def two_arrays(x):
+    y = x + 0
+    return 1.0 if x is None or jnp.sin is y.shape else jnp.where(x == y, 1.0, 5.0)
+
+
+@pytest.mark.parametrize("door", [of_check, of_an_op, of_equal, of_certify, of_a_step])
+def test_code_that_asks_whether_two_arrays_are_one_object(door):
+    verdict, reason = door(one_array_twice)
+    assert verdict == "unproved"
+    asked = "one_array_twice asks whether x and y are one object"
+    assert asked in reason or (door is of_an_op and "branches on a dtype" in reason)
+
+
+def test_other_comparisons_by_identity():
+    assert of_check(two_arrays)[0] == "proved"
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_its_right_twin_is_proved(door):
     assert door(right)[0] == "proved"
