@@ -15,6 +15,7 @@ from certgrad.obligations.assume.conditions import (
     Clause,
     discharged,
     has_one_solution,
+    merged,
     of_solver,
     polys,
 )
@@ -40,11 +41,13 @@ from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
 
 from .closers import Closing
+from .excluded import excluding_clauses, extends
 from .problem import Problem
 from .statements import (
     Outcome,
     adjoint_obligation,
     adjoint_of_derivative_obligation,
+    defined_everywhere,
     derivative_obligation,
     differentiated,
     forward_obligation,
@@ -99,11 +102,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         conditions += problem.also if kind == "jvp_is_derivative" else []
-        known = Indices(facts=facts, clauses=assumed_clauses, sizes=shapes)
-        asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
-        if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
-            asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
-        needed = [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed_clauses)]
+        needed = _needed(conditions, facts, assumed_clauses, shapes, domain)
         found = minimal(simplified(needed, facts), facts, shapes)
         for where in filter(_of_places, found):
             return Outcome(reason=_WHERE.get(where.origin, f"a condition on places that is not shown: {where.origin}"))
@@ -150,6 +149,13 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             relations |= dict.fromkeys(wording.present.show_relation(*r) for r in closing.relations)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
+        sides = _sides(problem, kind)
+        if excluding := excluding_clauses(hypotheses, domain, problem):
+            defined = _needed(merged(*map(defined_everywhere, sides)), facts, assumed_clauses, shapes, domain)
+            regions = by_region(minimal(simplified(defined, facts), facts, shapes), facts, shapes)
+            inside = [c for c in hypotheses if c not in excluding]
+            if extends(inside, regions, sides, problem, facts):
+                hypotheses = inside
         return Outcome(hypotheses, relations=list(relations), ranges=reach, tests=problem.tests)
     except UndefinedTermError as error:
         return Outcome(reason=f"a term is undefined at every input: {error}")
@@ -157,6 +163,30 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _needed(
+    conditions: Iterable[Clause],
+    facts: Facts,
+    assumed: tuple[Clause, ...],
+    shapes: Mapping[str, tuple[Poly, ...]],
+    domain: Sequence[Clause],
+) -> list[Clause]:
+    """Those conditions that do not follow from what is assumed."""
+    known = Indices(facts=facts, clauses=assumed, sizes=shapes)
+    asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
+    if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
+        asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
+    return [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed)]
+
+
+def _sides(problem: Problem, kind: str) -> list[Tensor]:
+    """The tensors that a claim is about."""
+    if kind == "jvp_is_derivative":
+        return [*problem.forward, *(problem.jvp or ())]
+    if kind == "vjp_is_adjoint":
+        return [*(problem.jvp or problem.forward), *problem.vjp]
+    return [*problem.forward, *((problem.reference if kind == OF_REFERENCE else problem.primal) or ())]
 
 
 def _once(problem: Problem, domain: Sequence[Clause]) -> list[Unique]:
