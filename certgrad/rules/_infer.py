@@ -56,18 +56,18 @@ def inferred(function: Callable) -> Tried:
     def search(given: Mapping[str, Any]) -> Tried:
         fixed = {**static, **given}
         if known is not None and known[0] is function:
-            found, lower = (
+            likely, lower = (
                 [replace(d, static=fixed, origin=ORIGIN) for d in some] for some in (known[1].found, known[1].lower)
             )
-            return replace(known[1], found=found, lower=lower)
+            return replace(known[1], found=likely, lower=lower)
         return Search(function, [p.name for p in arrays], evidence, fixed).tried()
 
     tried = search({n: real() for n in unknown})
     if not unknown or (tried.found and (known is None or _traces(function, tried.found[0]))):
         return tried
     tried = search({n: some[0] for n, some in values.items()})
-    found, lower = ([_at_each(function, d, values) for d in some] for some in (tried.found, tried.lower))
-    return replace(tried, found=found, lower=lower)
+    likely, lower = ([_at_each(function, d, values) for d in some] for some in (tried.found, tried.lower))
+    return replace(tried, found=likely, lower=lower)
 
 
 def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:

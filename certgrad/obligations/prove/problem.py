@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certgrad._subject import Rules
-from certgrad.errors import RuleError, TraceError
+from certgrad.errors import RuleError, TraceError, first_line
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.conditions import Clause, discharged
 from certgrad.obligations.assume.facts import Facts
@@ -176,9 +176,8 @@ def _traced(fn: Callable, specs: tuple, what: str) -> Program:
     except (TraceError, RuleError):
         raise
     except Exception as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise TraceError(
-            f"JAX could not trace {what} at symbolic shapes: {type(error).__name__}: {first.rstrip(' .:')}. "
+            f"JAX could not trace {what} at symbolic shapes: {type(error).__name__}: {first_line(error)}. "
             "Call it once on small arrays to see the full error; if it runs there, it depends on a concrete shape or "
             "value."
         ) from error
