@@ -11,6 +11,7 @@ import numpy as np
 
 from certgrad._subject import Rules
 from certgrad.errors import RuleError, TraceError, first_line
+from certgrad.jaxpr.references import shares_references
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.conditions import Clause, discharged
 from certgrad.obligations.assume.facts import Facts
@@ -172,7 +173,7 @@ def _beside(program: Program, args: int, directions: int) -> list[int]:
 
 def _traced(fn: Callable, specs: tuple, what: str) -> Program:
     try:
-        return trace(fn, specs)
+        program = trace(fn, specs)
     except (TraceError, RuleError):
         raise
     except Exception as error:
@@ -181,6 +182,12 @@ def _traced(fn: Callable, specs: tuple, what: str) -> Program:
             "Call it once on small arrays to see the full error; if it runs there, it depends on a concrete shape or "
             "value."
         ) from error
+    if shares_references(program):
+        raise RuleError(
+            f"{what.capitalize()} reads or writes a mutable array (jax.Ref) from outside, so that later calls may do "
+            "other things. Pass its value as an argument."
+        )
+    return program
 
 
 def _check_outputs(program: Program, expected: Sequence[Any], what: str, returned: str, source: str) -> None:

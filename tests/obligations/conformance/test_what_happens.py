@@ -282,6 +282,13 @@ def test_code_that_runs_in_a_contrary_case_or_once_is_what_was_proved(factor):
     assert certgrad.check(scaled(factor), "n -> n").verdict == "proved"
 
 
+def test_a_mutable_array_from_outside():
+    factor = jax.new_ref(jnp.ones(()))
+    report = certgrad.check(scaled(lambda x: factor[...]), "n -> n")
+    assert report.verdict == "unproved"
+    assert "a mutable array (jax.Ref) from outside" in report.claims[0].cases[0].reason
+
+
 @functools.lru_cache
 def statistics():
     return {"calls": 0}
