@@ -28,11 +28,6 @@ from .problem import Problem
 OPEN = ("> 0", "!= 0")
 
 
-def excluding_clauses(hypotheses: Iterable[Clause], domain: Sequence[Clause], problem: Problem) -> list[Clause]:
-    """The hypotheses, beside the declared domain, by which the zeros of a polynomial are excluded and nothing else."""
-    return [c for c in hypotheses if c not in domain and _excludes(c, problem)]
-
-
 def extends(
     hypotheses: Sequence[Clause], defined: Iterable[Clause], sides: Sequence[Tensor], problem: Problem, facts: Facts
 ) -> bool:
@@ -59,13 +54,11 @@ def extends(
     return True
 
 
-def _excludes(clause: Clause, problem: Problem) -> bool:
-    """It says that a polynomial in entries that move is not 0, of which no choice of sizes and indices is zero.
+def thin(clause: Clause, problem: Problem) -> bool:
+    """The clause says that a polynomial in entries that move is not 0, of which no choice of sizes and indices is zero.
 
     The coefficients are of one sign and every sum has a summand, so that it is not 0 where all entries are 1.
     """
-    if clause.guards or len(clause.alternatives) != 1 or clause.alternatives[0].relation != "!= 0":
-        return False
     p = clause.alternatives[0].poly
     if not any(tensors_in(a) for a in atoms_of(p)) or not polynomial(p, _moving(problem)):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from certgrad._subject import OF_REFERENCE
+from certgrad.obligations import prove as package
 from certgrad.obligations import wording
 from certgrad.obligations.assume.assumptions import Shapes, facts_of
 from certgrad.obligations.assume.by_place import beyond_axes, by_place
@@ -41,7 +42,6 @@ from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
 
 from .closers import Closing
-from .excluded import excluding_clauses, extends
 from .problem import Problem
 from .statements import (
     Outcome,
@@ -149,13 +149,8 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             relations |= dict.fromkeys(wording.present.show_relation(*r) for r in closing.relations)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
-        sides = _sides(problem, kind)
-        if excluding := excluding_clauses(hypotheses, domain, problem):
-            defined = _needed(merged(*map(defined_everywhere, sides)), facts, assumed_clauses, shapes, domain)
-            regions = by_region(minimal(simplified(defined, facts), facts, shapes), facts, shapes)
-            inside = [c for c in hypotheses if c not in excluding]
-            if extends(inside, regions, sides, problem, facts):
-                hypotheses = inside
+        if any(c not in domain and _excludes_zeros(c) for c in hypotheses):
+            hypotheses = _extended(problem, kind, hypotheses, domain, assumed_clauses, facts)
         return Outcome(hypotheses, relations=list(relations), ranges=reach, tests=problem.tests)
     except UndefinedTermError as error:
         return Outcome(reason=f"a term is undefined at every input: {error}")
@@ -163,6 +158,30 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _excludes_zeros(clause: Clause) -> bool:
+    return not clause.guards and [a.relation for a in clause.alternatives] == ["!= 0"]
+
+
+def _extended(
+    problem: Problem,
+    kind: str,
+    hypotheses: list[Clause],
+    domain: list[Clause],
+    assumed: tuple[Clause, ...],
+    facts: Facts,
+) -> list[Clause]:
+    """The hypotheses without those that exclude points to which what is proved extends."""
+    excluded = package.excluded
+    excluding = [c for c in hypotheses if c not in domain and _excludes_zeros(c) and excluded.thin(c, problem)]
+    if not excluding:
+        return hypotheses
+    shapes, sides = problem.array_shapes, _sides(problem, kind)
+    defined = _needed(merged(*map(defined_everywhere, sides)), facts, assumed, shapes, domain)
+    regions = by_region(minimal(simplified(defined, facts), facts, shapes), facts, shapes)
+    inside = [c for c in hypotheses if c not in excluding]
+    return inside if excluded.extends(inside, regions, sides, problem, facts) else hypotheses
 
 
 def _needed(
