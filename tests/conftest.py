@@ -30,8 +30,8 @@ _QUICKLY_COMPILED = (
 if jax.__version__.startswith("0.10.") and not entry_points(group="jax_plugins"):
     os.environ.setdefault("XLA_FLAGS", _QUICKLY_COMPILED)
 
-# What XLA compiled is read back where a test, another worker or a program that a test starts compiles it again. A folder
-# of this run alone: the first run in a clone costs what every run costs.
+# What XLA compiled is read back where a test, another worker or a program that a test starts compiles it again. The
+# folder is of this run alone: a run in a fresh clone costs what every run costs.
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
     _compiled = tempfile.mkdtemp(prefix="certgrad-compiled-")
     atexit.register(shutil.rmtree, _compiled, ignore_errors=True)

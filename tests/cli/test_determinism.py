@@ -12,14 +12,11 @@ _AUDIT = ("audit", "--no-cache", "--format", "json")
 _OPS = ("log", "softmax")
 
 
-def test_certificates_do_not_depend_on_hash_seed_or_jobs(
-    certgrad: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_certificates_do_not_depend_on_hash_seed_or_jobs(certgrad: Callable[..., Result]) -> None:
     here = certgrad(*_AUDIT, *_OPS, "--jobs", "1")  # in this process, which has a hash seed of its own and a past
-    monkeypatch.setenv("PYTHONHASHSEED", "2")
-    apart = certgrad(*_AUDIT, *reversed(_OPS), "--jobs", "2")
-    assert [here.code, apart.code] == [0, 0], here.err + apart.err
-    first, second = (json.loads(done.out)["certificates"] for done in (here, apart))
+    apart = run(*_AUDIT, *reversed(_OPS), "--jobs", "2", PYTHONHASHSEED="2")
+    assert [here.code, apart.returncode] == [0, 0], here.err + apart.stderr
+    first, second = (json.loads(text)["certificates"] for text in (here.out, apart.stdout))
     assert [entry["op"] for entry in first] == [*_OPS]
     assert first == second[::-1], "the rows are in the order asked for"
 

@@ -11,7 +11,6 @@ import pytest
 
 from certgrad.coq import INSTALL, Kernel, Library
 
-
 COMPILED = "CERTGRAD_COMPILED_PROOFS"
 """The variable with a folder in which `proofs/` lies compiled already."""
 
