@@ -1,10 +1,13 @@
 """What holds for all tests."""
 
+import atexit
 import ctypes
 import gc
 import importlib
 import os
 import resource
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import entry_points
@@ -26,6 +29,20 @@ _QUICKLY_COMPILED = (
 )
 if jax.__version__.startswith("0.10.") and not entry_points(group="jax_plugins"):
     os.environ.setdefault("XLA_FLAGS", _QUICKLY_COMPILED)
+
+# What XLA compiled is read back where a test, another worker or a program that a test starts compiles it again. The
+# folder is of this run alone: a run in a fresh clone costs what every run costs.
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    _compiled = tempfile.mkdtemp(prefix="certgrad-compiled-")
+    atexit.register(shutil.rmtree, _compiled, ignore_errors=True)
+    os.environ |= {
+        "JAX_COMPILATION_CACHE_DIR": _compiled,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+    jax.config.update("jax_compilation_cache_dir", _compiled)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,6 +66,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 10, 10)
+
+
+def pytest_sessionfinish() -> None:
+    """Nor need pytest, which collects ten times before it ends."""
+    gc.freeze()
 
 
 _GROWTH = 300_000_000

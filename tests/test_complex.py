@@ -443,6 +443,7 @@ IN: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("inside", IN)
 @pytest.mark.parametrize("of", [pulled, pushed, with_complex_numbers_inside, times_an_integer])
 def test_a_rule_of_complex_numbers_is_a_node_of_a_graph(of: Callable[[float], Any], inside: str) -> None:

@@ -285,7 +285,7 @@ CLOSED = [
 
 
 @pytest.mark.usefixtures("verdicts_alone")
-@pytest.mark.one_in(80)
+@pytest.mark.one_in(150)
 @pytest.mark.parametrize("one", CLOSED, ids=lambda one: one.id)
 def test_a_pair_is_as_it_was(one: Entry) -> None:
     from benchmarks.corpus.subjects import audited
@@ -294,7 +294,7 @@ def test_a_pair_is_as_it_was(one: Entry) -> None:
 
 
 @pytest.mark.usefixtures("verdicts_alone")
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(30)
 @pytest.mark.parametrize("one", [e for e in entries().values() if e.source == "tests"], ids=lambda one: one.id)
 def test_a_rule_of_the_tests_is_as_it_was(one: Entry) -> None:
     from benchmarks.corpus.subjects import audited

@@ -1,22 +1,22 @@
 """The same bytes whatever the hash seed, the number of processes, the order, and the neighbours in the audit."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
+from tests.cli.conftest import Result
 from tests.cli.test_process import run
 
 _AUDIT = ("audit", "--no-cache", "--format", "json")
 _OPS = ("log", "softmax")
 
 
-def test_certificates_do_not_depend_on_hash_seed_or_jobs() -> None:
-    runs = [
-        run(*_AUDIT, *_OPS, PYTHONHASHSEED="1"),
-        run(*_AUDIT, *reversed(_OPS), "--jobs", "2", PYTHONHASHSEED="2"),
-    ]
-    assert [result.returncode for result in runs] == [0, 0], runs[0].stderr + runs[1].stderr
-    first, second = (json.loads(run.stdout)["certificates"] for run in runs)
+def test_certificates_do_not_depend_on_hash_seed_or_jobs(certgrad: Callable[..., Result]) -> None:
+    here = certgrad(*_AUDIT, *_OPS, "--jobs", "1")  # in this process, which has a hash seed of its own and a past
+    apart = run(*_AUDIT, *reversed(_OPS), "--jobs", "2", PYTHONHASHSEED="2")
+    assert [here.code, apart.returncode] == [0, 0], here.err + apart.stderr
+    first, second = (json.loads(text)["certificates"] for text in (here.out, apart.stdout))
     assert [entry["op"] for entry in first] == [*_OPS]
     assert first == second[::-1], "the rows are in the order asked for"
 

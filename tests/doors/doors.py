@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -58,7 +59,7 @@ def _through_audit(example: Example) -> str:
 
 
 def _through_plugin(example: Example) -> str:
-    return _plugin(example.is_first)[example.module.__name__, example.rule]
+    return _plugin(example.module, example.is_first)[example.module.__name__, example.rule]
 
 
 def _through_run(example: Example) -> str:
@@ -218,12 +219,11 @@ def _of_its_own(example: Example) -> Iterator[None]:
 
 
 @lru_cache
-def _plugin(first: bool) -> dict[tuple[str, str], str]:
-    """What becomes of each rule's test with `pytest --certgrad`, in an empty folder: those of the first example of each
-    kind, or of all variants.
+def _plugin(module: ModuleType, first: bool) -> dict[tuple[str, str], str]:
+    """What becomes of the test of each rule of one kind with `pytest --certgrad`, in an empty folder: of those of the
+    first example, or of all variants.
     """
-    modules = [m for name, m in sys.modules.items() if name.startswith(f"{__package__}.") and hasattr(m, "VARIANTS")]
-    every = [Example(m, v, wrong) for m in modules for v in m.VARIANTS for wrong in (False, True)]
+    every = [Example(module, v, wrong) for v in module.VARIANTS for wrong in (False, True)]
     options = [f"--certgrad-target={target}" for target in {e.target for e in every if e.is_first or not first}]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(

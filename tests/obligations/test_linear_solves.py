@@ -265,11 +265,11 @@ def test_the_equation_of_sylvester():
 @pytest.mark.parametrize(
     "wrong",
     [
+        sylvester_rule(lambda x, y: x.T @ y),
         sylvester_rule(lambda x, y: -y.T @ x),
         sylvester_rule(lambda x, y: -x.T @ y, lambda a, b, g: sylvester(a.T, b.T, g)),
-        sylvester_rule(lambda x, y: x.T @ y),
     ],
-    ids=["turned", "not transposed", "the sign"],
+    ids=["the sign", "turned", "not transposed"],
 )
 def test_the_equation_of_sylvester_with_mistakes(wrong):
     assert certgrad.check(wrong, SYLVESTER).verdict == "refuted"

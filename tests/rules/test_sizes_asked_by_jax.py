@@ -152,8 +152,7 @@ def _mapped_over_both(a: Array, b: Array) -> bool:
     return True
 
 
-@pytest.mark.parametrize("holds", TOGETHER.values(), ids=TOGETHER)
-def test_what_broadcasts_ask_may_matter_together_alone(holds: Callable[..., Any]) -> None:
+def _wrong_together(holds: Callable[..., Any]) -> Any:
     """Where all sizes are equal, or all are 1, nothing is wrong."""
 
     def backward(arrays: tuple[Array, ...], g: Array) -> tuple[Array, ...]:
@@ -162,7 +161,18 @@ def test_what_broadcasts_ask_may_matter_together_alone(holds: Callable[..., Any]
 
     rule = jax.custom_vjp(lambda *arrays: sum(map(jnp.sum, arrays)))
     rule.defvjp(lambda *arrays: (sum(map(jnp.sum, arrays)), arrays), backward)
-    assert certgrad.check(rule, "a, b, c -> ", sizes=None).verdict in ("refuted", "unproved")
+    return rule
+
+
+@pytest.mark.parametrize("holds", TOGETHER.values(), ids=TOGETHER)
+def test_what_broadcasts_ask_may_matter_together_alone(holds: Callable[..., Any]) -> None:
+    assert certgrad.check(_wrong_together(holds), "a, b, c -> ", sizes=None).verdict in ("refuted", "unproved")
+
+
+@pytest.mark.slow  # tests/graph/test_sizes_asked.py asks graphs about others of this kind
+@pytest.mark.parametrize("holds", TOGETHER.values(), ids=TOGETHER)
+def test_what_broadcasts_ask_may_matter_together_alone_in_a_graph(holds: Callable[..., Any]) -> None:
+    rule = _wrong_together(holds)
     found = certgrad.certify(certgrad.trace(lambda *arrays: rule(*arrays), "a", "b", "c"))
     assert found.verdict == "unproved" or any("b = a" in one for one in found.dimensions)
 

@@ -263,14 +263,17 @@ def test_what_is_not_finished_can_be_ignored(tmp_path, monkeypatch):
     assert (result.certificate, result.remarks, result.notes) == (None, [], ["CG201 is ignored: next week"])
 
 
-def test_a_declaration_that_does_not_fit(folder):
+def test_a_declaration_that_does_not_fit(folder, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
     (folder / "mypkg" / "fine.py").write_text(
         "import jax, certgrad\nf = certgrad.declare('n -> n')(jax.custom_vjp(lambda x, y: x * y))\n"
         "f.defvjp(lambda x, y: (x * y, (x, y)), lambda r, g: (g * r[1], g * r[0]))\n"
     )
-    done = audit(folder, "mypkg/fine.py")
-    assert done.returncode == 1
-    assert "CG206 mypkg.fine:f (mypkg/fine.py:2): not audited: takes 2 array arguments" in done.stderr
+    (found,) = find(str(folder / "mypkg/fine.py")).rules
+    result, _ = examined(found, {})
+    (remark,) = result.remarks
+    assert (result.certificate, remark.code, Path(found.where).name) == (None, "CG206", "fine.py:2")
+    assert remark.text.startswith("not audited: takes 2 array arguments")
 
 
 FINE = "import jax\nf = jax.custom_vjp(lambda x: 2 * x)\nf.defvjp(lambda x: (2 * x, None), lambda _, g: (2 * g,))\n"
@@ -526,7 +529,7 @@ TABLE = {"sin": [("fast", rule(1)), ("slow", rule(2))]}
 GONE = UNDER.partition("TABLE")[0] + "good = rule(1)\nlost = jax.custom_vjp(jnp.sin)\ndel lost\n"
 
 
-def test_a_package_whose_rules_lie_deep_or_are_lost(tmp_path):
+def test_a_package_whose_rules_lie_deep_or_are_lost(tmp_path, monkeypatch):
     """A folder without `__init__.py`, a table three deep, a rule that no name leads to, files that are passed over."""
     for name, text in {
         "deep/__init__.py": "",
@@ -537,8 +540,7 @@ def test_a_package_whose_rules_lie_deep_or_are_lost(tmp_path):
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    done = audit(tmp_path, "deep", "--ignore", "CG102")
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr(sys, "path", list(sys.path))
     done = audit(tmp_path, "deep", "--ignore", "CG102", "--strict")
     assert done.returncode == 1, "a rule that was seen and not found is one that is not audited"
     assert "CG201 deep.kernels.gone:lost (deep/kernels/gone.py:13): not audited: a rule is made here" in done.stderr
@@ -547,6 +549,8 @@ def test_a_package_whose_rules_lie_deep_or_are_lost(tmp_path):
     assert "note: no derivative rule in 1 other file" in done.stderr
     assert "note: 2 files not imported, as tests" in done.stderr
     assert "these make rules, and are audited where they are targets: deep/test_table.py\n" in done.stderr
+    monkeypatch.syspath_prepend(tmp_path)
     name = "deep.kernels.table:TABLE['sin'][1][1]"
-    done = audit(tmp_path, name)
-    assert f"CG102 {name}.vjp_is_adjoint: refuted" in done.stdout
+    (found,) = find(name).rules
+    assert found.name == name
+    assert examined(found, {}, False)[0].certificate.verdict == "refuted"

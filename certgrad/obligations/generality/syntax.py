@@ -27,17 +27,16 @@ def _functions_in(file: str) -> tuple[ast.FunctionDef | ast.Lambda, ...]:
 
 def _starts_at(node: ast.FunctionDef | ast.Lambda, code: CodeType) -> bool:
     if isinstance(node, ast.FunctionDef):
+        if node.name != code.co_name:
+            return False
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        return node.name == code.co_name and code.co_firstlineno in (first, node.lineno)
+        return code.co_firstlineno in (first, node.lineno)
+    if code.co_name != "<lambda>" or node.lineno != code.co_firstlineno:
+        return False
     places = [(a, b) for a, _, b, end in code.co_positions() if a is not None and b is not None and end != b]
     body = node.body
     stop = (body.end_lineno or 0, body.end_col_offset or 0)
-    return (
-        code.co_name == "<lambda>"
-        and node.lineno == code.co_firstlineno
-        and bool(places)
-        and all((body.lineno, body.col_offset) <= place < stop for place in places)
-    )
+    return bool(places) and all((body.lineno, body.col_offset) <= place < stop for place in places)
 
 
 @lru_cache(maxsize=4096)

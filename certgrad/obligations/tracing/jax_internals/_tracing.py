@@ -381,7 +381,13 @@ def trace_or_failure(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Exception
 
     Code that wants two sizes to be equal compares them and raises: what a failing trace compared last is what it needs.
     """
-    with recorded_decisions() as record, sizes_as_constants(), arithmetic_of_dimensions(from_library), _named_blocks():
+    with (
+        recorded_decisions() as record,
+        sizes_as_constants(),
+        arithmetic_of_dimensions(from_library),
+        _named_blocks(),
+        _whole_tracebacks(),
+    ):
         try:
             return _jaxpr(fn, specs)[0], None, []
         except Exception as error:

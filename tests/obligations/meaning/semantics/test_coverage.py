@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import pytest
 
+from benchmarks import primitive_coverage
 from benchmarks.primitive_coverage import ALL, NONE, Status, counts, coverage, main, status
 from certgrad.obligations.tracing.jax_internals import primitives_with_rules
 from tests.obligations.meaning.semantics.example import example, real
@@ -36,11 +37,14 @@ def test_what_may_be_declined_is_said_to_be(table: list[Status]) -> None:
     assert {e.primitive for e in EVERY if not e.refused} & declined == set()
 
 
-def test_a_status_is_found_by_running(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_status_is_found_by_running(
+    table: list[Status], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An example that does not run its primitive shows nothing, and neither does one that cannot be read."""
     x = real("x", "n")
     assert status("sin", [example("sin", lambda y: y * y, x)]).level == NONE
     assert "eig" in status("eig", [example("eig", lambda y: jnp.linalg.eigvals(jnp.outer(y, y)).real, x)]).reason
     assert status("sin", [example("sin", lambda y: jnp.sin(y), x)]) == Status("sin", ALL)
+    monkeypatch.setattr(primitive_coverage, "coverage", lambda: table)
     main(["--none"])
     assert "primitives with a JVP or transpose rule" in capsys.readouterr().out
