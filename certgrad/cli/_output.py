@@ -1,6 +1,7 @@
 """`--format` and `--output`: which reports, where to, and writing them whole or not at all."""
 
 import os
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ class Format(StrEnum):
     """A format of the audit."""
 
     text = "text"
+    concise = "concise"
     json = "json"
     markdown = "markdown"
     sarif = "sarif"
@@ -34,6 +36,11 @@ class Format(StrEnum):
 def names() -> list[str]:
     """The formats that there are: those of certgrad, then those of plugins."""
     return [*Format, *(name for name in _plugins.formats() if name not in list(Format))]
+
+
+def usual(*, verbose: bool = False) -> Format:
+    """The format where none is chosen: text for a reader at a terminal, or who asks for more; else a line a finding."""
+    return Format.text if verbose or sys.stdout.isatty() else Format.concise
 
 
 def named(text: str) -> str:
@@ -69,7 +76,7 @@ PLAIN = Style()
 
 def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
     """The audit in one format; an audit of JAX itself has a text and a page of its own."""
-    from certgrad.report import github, jax, json, junit, markdown, sarif, text
+    from certgrad.report import concise, github, jax, json, junit, markdown, sarif, text
 
     if kind not in list(Format):
         return _plugins.render(kind, json.render(audit, certgrad.__version__, root()))
@@ -80,6 +87,8 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
             return jax.markdown(audit.certificates)
         case Format.text:
             return text.render(audit, quiet=style.quiet, verbose=style.verbose, width=style.width, colour=style.colour)
+        case Format.concise:
+            return concise.render(audit, Path.cwd(), jax.summary(audit.certificates) if of_jax else "")
         case Format.json:
             return json.render(audit, certgrad.__version__, root()).decode()
         case Format.markdown:
@@ -107,7 +116,7 @@ def draws(kind: str, outputs: Sequence[Output]) -> bool:
 
 
 def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:
-    """Write the files that were asked for, and print one format; no text where there are no rows."""
+    """Write the files that were asked for, and print one format; nothing for a reader where there are no rows."""
     for destination in outputs:
         write(destination, render(destination.format, audit, of_jax=of_jax))
     if audit.certified or kind != Format.text:

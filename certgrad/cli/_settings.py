@@ -74,6 +74,9 @@ def resolve(context: typer.Context, configured: "Configuration") -> Settings:
         sources["ignore"] += f" and {configured.file}"
     if values["quiet"] and values["verbose"]:
         raise UsageError("--quiet and --verbose contradict each other. Leave one of them out.")
+    if sources["format"] == "default":
+        values["format"] = _output.usual(verbose=values["verbose"])
+        sources["format"] += "" if values["format"] is _output.Format.text else ", as stdout is no terminal"
     return Settings(**values, sources=sources)
 
 

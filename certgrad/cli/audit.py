@@ -63,7 +63,10 @@ def audit(
     ] = None,
     format: Annotated[
         str | None,
-        _options.format("What to print on stdout; text if nothing else is configured.", "CERTGRAD_FORMAT"),
+        _options.format(
+            "What to print on stdout. If nothing is configured: text at a terminal, concise elsewhere.",
+            "CERTGRAD_FORMAT",
+        ),
     ] = None,
     output: Annotated[list[str] | None, _options.outputs(envvar="CERTGRAD_OUTPUT")] = None,
     strict: Annotated[
@@ -204,12 +207,16 @@ def audit(
     failed, count = _policy.failed(found), len(found.certificates)
     unknown = _code.unknown_signatures(code, configured)
     stale = _stale(entries, code)
-    _code.show([*_policy.notes(found), *unknown, *stale, *([] if settings.quiet else _code.by_file(code))])
+    brief = settings.format == _output.Format.concise
+    files = [] if settings.quiet else _code.of_passed_over(code) if brief else _code.by_file(code)
+    _code.show([*_policy.notes(found, brief=brief), *unknown, *stale, *files])
     problems = found.problems
     said = [_said_of_interruption(count, unreached)] if interrupted else []
     if count or problems or interrupted or any(r.remarks or r.ignored for r in results):
         found = replace(found, seconds=time.perf_counter() - started, problems=[*problems, *said])
         _output.report(found, settings.format, outputs, style)
+        if brief and any(rule.reproduction for rule in results):
+            _code.show([EXPLAINED])
     if covered := sum(len(rule.covered or ()) for rule in results):
         typer.echo(f"{_code.counted(covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)
     for problem in problems:
@@ -243,6 +250,9 @@ def _in_order(
     return sorted(results, key=lambda one: places.get(one.name, len(asked)))
 
 
+EXPLAINED = (
+    "`certgrad explain RULE` says more of a finding; with --script it prints a program that shows the difference"
+)
 SHOWN = 10
 """So many names of what an interruption left over are printed."""
 

@@ -15,6 +15,14 @@ _REASONS = {
     "domain": "declared as the op's domain",
 }
 ENTRYWISE = "at every entry, "
+CAUSE = "likely cause"
+"""How a line of a reason begins that says what is wrong with a rule,"""
+OF_COTANGENT = f"{CAUSE} in the cotangent of "
+"""where it is about one argument,"""
+PROVED_WHERE = 'proved where {0}: declare domain="{0}" if nothing else is meant'
+"""one that says where the rule is right,"""
+SEE = "see "
+"""and one that names the line of its code."""
 _SIGN = re.compile(r"(?<=[·,+)\]])(?=.)")
 PAGE = 100
 """The width of the page where there is no terminal."""
