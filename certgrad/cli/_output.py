@@ -1,5 +1,6 @@
 """`--format` and `--output`: which reports, where to, and writing them whole or not at all."""
 
+import dataclasses
 import os
 import sys
 import tempfile
@@ -86,7 +87,8 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
         case Format.markdown if of_jax:
             return jax.markdown(audit.certificates)
         case Format.text:
-            return text.render(audit, quiet=style.quiet, verbose=style.verbose, width=style.width, colour=style.colour)
+            fails = concise.failing(audit, Path.cwd()) if audit.strict else ()
+            return text.render(audit, fails, **dataclasses.asdict(style))
         case Format.concise:
             return concise.render(audit, Path.cwd(), jax.summary(audit.certificates) if of_jax else "")
         case Format.json:

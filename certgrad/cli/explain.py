@@ -55,7 +55,7 @@ def explain(
         return
     cache = None if no_cache else cache_dir
     if _code.split([subject])[1]:
-        rules = _audited(subject, cache)
+        rules = _audited(subject, cache, script)
         typer.echo(_script(rules, subject) if script else _explained(rules, subject, width), nl=False)
         return
     name = _library.resolve(subject, also=codes)
@@ -75,13 +75,14 @@ def explain(
     typer.echo(explain_op(certificate, declaration, width), nl=False)
 
 
-def _audited(target: str, cache: Path | None) -> "list[RuleResult]":
-    """What comes of the rules of a target."""
+def _audited(target: str, cache: Path | None, script: bool) -> "list[RuleResult]":
+    """What comes of the rules of a target. Beside a script nothing is remarked."""
     with _console.watching(shown=True) as watch:
         configured = _code.configured()
         cache = configured.cache_folder if cache == _options.DEFAULT_CACHE else cache
         found = _code.audit([target], _code.limits(configured), watch=watch, cache=cache).whole()
-    _code.show([f"{r.code} {rule.named}: {r.text}" for rule in found.rules for r in rule.remarks])
+    if not script:
+        _code.show([f"{r.code} {rule.named}: {r.text}" for rule in found.rules for r in rule.remarks])
     return found.rules
 
 

@@ -6,11 +6,11 @@ from decimal import Decimal, InvalidOperation
 
 from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, CaseClaim, Claim, Witness
 from certgrad.report.audited import RuleResult, case_name
-from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE
+from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, figures
 
 _BOTH = {
     "jvp_is_derivative": "the JVP is {0}, the derivative {1}",
-    "vjp_is_adjoint": "the VJP gives {1}, the derivative {0}",
+    "vjp_is_adjoint": "the VJP gives {1}, the JVP {0}",
     "rule_runs_forward": "the rule returns {0}, the function {1}",
     "forward_equals_reference": "the forward is {0}, the reference {1}",
 }
@@ -46,7 +46,7 @@ def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
     causes = [_of_cotangents(names) + cause for cause, names in of.items() if cause not in where]
     if where or causes:
         return [*where, *causes]
-    return [_sides(claim, case.witness)] if case.witness is not None else lines[:1]
+    return [_sides(claim, case.witness)] if case.witness is not None else [*lines[:1]]
 
 
 def _of_cotangents(names: Sequence[str]) -> str:
@@ -68,12 +68,15 @@ def _sides(claim: Claim, witness: Witness) -> str:
     sides = [witness.lhs.midpoint, witness.rhs.midpoint]
     shown = next((s for n in _FIGURES if (s := [_rounded(x, n) for x in sides])[0] != s[1]), sides)
     at = ", ".join(f"{name} = {value}" for name, value in [*witness.dims.items(), *witness.statics.items()])
-    return _BOTH[claim.kind].format(*shown) + (f" at {at}" if at else "")
+    both = _BOTH[claim.kind]
+    if "jvp(" not in claim.statement:
+        both = both.replace("the JVP", "the derivative")
+    return both.format(*shown) + (f" at {at}" if at else "")
 
 
-def _rounded(midpoint: str, figures: int) -> str:
+def _rounded(midpoint: str, count: int) -> str:
     try:
-        return f"{Decimal(midpoint):.{figures}g}"
+        return figures(Decimal(midpoint), count)
     except InvalidOperation:
         return midpoint
 

@@ -11,7 +11,7 @@ def render(audit: Audit, base: Path, counts: str = "") -> str:
     """`path:line: CODE rule: what is wrong` for each finding that is listed, then the counts: those of the verdicts, if
     no others are given. Files are named from `base`, where they are inside.
     """
-    lines = [f"{_at(one, base)}{one.code} {one.rule}: {one.brief}" for one in problems(audit) if listed(one)]
+    lines = [_line(one, base) for one in problems(audit) if listed(one)]
     counts = counts or summary(audit.certificates, audit.missing)
     return "\n".join([*lines, f"{counts} ({duration(audit.seconds)})"]) + "\n"
 
@@ -21,6 +21,12 @@ def listed(problem: Problem) -> bool:
     return not problem.covered and problem.level is not Level.note
 
 
-def _at(problem: Problem, base: Path) -> str:
+def failing(audit: Audit, base: Path) -> list[str]:
+    """The lines of what the audit fails on."""
+    return [_line(one, base) for one in problems(audit) if one.level is Level.error]
+
+
+def _line(problem: Problem, base: Path) -> str:
     file = path(problem.place, base)
-    return f"{file}:{problem.place.line}: " if file else ""
+    at = f"{file}:{problem.place.line}: " if file else ""
+    return f"{at}{problem.code} {problem.rule}: {problem.brief}"
