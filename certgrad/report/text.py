@@ -23,6 +23,7 @@ from certgrad.report.audited import (
     conditions,
     conventions,
     hypotheses_of,
+    once,
     open_cases,
     options_of,
     summary,
@@ -119,7 +120,7 @@ def _each(label: str, values: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _claimed(claim: Claim) -> str:
-    under = f": {', '.join(h.text for h in claim.hypotheses)}" if claim.hypotheses else ""
+    under = f": {', '.join(h.text for h in once(claim.hypotheses))}" if claim.hypotheses else ""
     return claim.verdict + under
 
 
