@@ -114,7 +114,9 @@ def _of_file(configured: "Configuration", key: str) -> Any:
 
 
 def _usual(configured: "Configuration", key: str) -> Any:
-    """The default; of limits of time, it is known where they are configured."""
+    """The default; of limits of time, and of the cache's folder, it is known where they are configured."""
+    if key == "cache_dir":
+        return configured.cache_folder
     return getattr(configured, key) if key in ("timeout", "import_timeout") else getattr(Settings(), key)
 
 

@@ -53,7 +53,8 @@ def explain(
     if subject.upper() in codes:
         typer.echo(explain_code(codes[subject.upper()], width), nl=False)
         return
-    cache = None if no_cache else cache_dir
+    usual = cache_dir == _options.DEFAULT_CACHE
+    cache = None if no_cache else _code.configured().cache_folder if usual else cache_dir
     if _code.split([subject])[1]:
         rules = _audited(subject, cache, script)
         typer.echo(_script(rules, subject) if script else _explained(rules, subject, width), nl=False)
@@ -78,9 +79,8 @@ def explain(
 def _audited(target: str, cache: Path | None, script: bool) -> "list[RuleResult]":
     """What comes of the rules of a target. Beside a script nothing is remarked."""
     with _console.watching(shown=True) as watch:
-        configured = _code.configured()
-        cache = configured.cache_folder if cache == _options.DEFAULT_CACHE else cache
-        found = _code.audit([target], _code.limits(configured), watch=watch, cache=cache).whole()
+        limits = _code.limits(_code.configured())
+        found = _code.audit([target], limits, watch=watch, cache=cache).whole()
     if not script:
         _code.show([f"{r.code} {rule.named}: {r.text}" for rule in found.rules for r in rule.remarks])
     return found.rules

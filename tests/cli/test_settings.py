@@ -133,7 +133,7 @@ def test_the_settings_are_what_the_audit_does(library: Library, certgrad: Run, m
     monkeypatch.setattr(_run, "run", lambda ops, jobs, cache, **_: seen.append((jobs, cache)) or iter(()))
     certgrad("audit", "relu")
     certgrad("audit", "relu", "--jobs", "auto", "--no-cache")
-    assert seen == [(1, Path(".certgrad_cache")), (None, None)]
+    assert seen == [(1, Path(".certgrad_cache").absolute()), (None, None)]
 
 
 @pytest.mark.parametrize(
