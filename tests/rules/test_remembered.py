@@ -373,7 +373,7 @@ def test_an_edit_of_one_file_leaves_what_comes_from_others(project: Project) -> 
     for module in modules:
         project.audit(module)
         assert project.audited == []
-    project.write("rules", SQUARE + "# edited\n")
+    project.write("rules", SQUARE + "edited = True\n")
     again = {}
     for module in modules:
         project.audit(module)
@@ -381,6 +381,37 @@ def test_an_edit_of_one_file_leaves_what_comes_from_others(project: Project) -> 
     assert again["rules"] == ["cachedpkg.rules:rule"]
     assert again["users"] == ["cachedpkg.users:other"], "it imports what was edited"
     assert again["apart"] == []
+
+
+WRONG = SQUARE.replace("2 * x)", "3 * x)")
+COMMENTED = "# A comment,\n\n# and a blank line.\n"
+
+
+def test_a_comment_proves_nothing_anew(project: Project) -> None:
+    for text in (SQUARE, COMMENTED + SQUARE, SQUARE.replace("x * x", "(x*x)") + "# at the end\n"):
+        project.write("rules", text)
+        assert project.verdict() == "proved"
+        assert project.audited == (["cachedpkg.rules:rule"] if text is SQUARE else [])
+
+
+def test_a_comment_above_what_a_finding_names_by_its_line(project: Project) -> None:
+    """The finding says where the mistake is, as it is now."""
+    for above, text in ((0, WRONG), (0, WRONG + "# at the end\n"), (3, COMMENTED + WRONG)):
+        project.write("rules", text)
+        (result,) = project.audit().values()
+        line = 1 + next(k for k, said in enumerate(text.splitlines()) if "f.defvjp" in said)
+        assert result.certificate is not None
+        assert any(f"see rules.py:{line}" in c.reason for m in result.certificate.claims for c in m.cases)
+        assert bool(project.audited) is (above > 0 or text is WRONG)
+
+
+def test_a_comment_for_certgrad_counts(project: Project) -> None:
+    said = "# certgrad: ignore[CG102] meant\n    f = certgrad.declare"
+    project.write("rules", WRONG.replace("f = certgrad.declare", said))
+    project.audit()
+    project.write("rules", WRONG.replace("f = certgrad.declare", said.replace("CG102", "CG101")))
+    project.audit()
+    assert project.audited == ["cachedpkg.rules:rule"]
 
 
 @pytest.mark.parametrize("read", ["float(open('slope').read())", "float(Path('slope').read_text())"])

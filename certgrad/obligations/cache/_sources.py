@@ -1,7 +1,8 @@
 """The files of the project that code comes from: its own modules, and those that these hold or import.
 
 What a module does when it is imported (it registers a class, wraps a function, computes a table) stands in no function
-that a rule reaches. So the text of each file counts, whole, as it does to compilers and type checkers.
+that a rule reaches. So all statements of each file count, as Python compiles them: a comment and the layout say nothing
+to it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 import hashlib
 import importlib.util
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +24,8 @@ _FROM_OUTSIDE = frozenset(
     "open read_text read_bytes load loadtxt fromfile memmap import_module __import__ exec eval".split()
 )
 """What Python and numpy offer to read files, and code that no statement names."""
+_FOR_CERTGRAD = b"certgrad:"
+"""How comments begin that say something to certgrad: `# certgrad: ignore[CG102] reason`."""
 
 
 def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str:
@@ -74,12 +78,23 @@ def _used_by(package: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _text(path: Path, time: int, size: int) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """The digest of a file, and what its statements import, wherever they stand: names, with the dots before them."""
+    """The digest of a file's statements, and what these import, wherever they stand: names, with the dots before them.
+
+    Of a file with comments for certgrad the text counts as it is.
+    """
     data = path.read_bytes()
     tree = ast.parse(data)
     if reads := next((name for name in _at_import(tree) if name in _FROM_OUTSIDE), ""):
         raise UnknownError(f"{path.name} uses {reads} when it is imported: what comes of it stands in no module")
-    return hashlib.blake2b(data, digest_size=20).hexdigest(), tuple(dict.fromkeys(_imports(tree)))
+    said = data if _FOR_CERTGRAD in data else repr((ast.dump(tree), _together(tree))).encode(errors="surrogatepass")
+    return hashlib.blake2b(said, digest_size=20).hexdigest(), tuple(dict.fromkeys(_imports(tree)))
+
+
+def _together(tree: ast.AST) -> list[int]:
+    """How many functions begin in the line of each: certgrad finds the source of a function by its line."""
+    lines = [n.lineno for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+    counts = Counter(lines)
+    return [counts[line] for line in lines]
 
 
 def _at_import(node: ast.AST) -> Iterator[str]:
