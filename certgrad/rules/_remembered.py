@@ -43,6 +43,7 @@ from ._declaration import Declaration, declaration_of
 from ._defaults import choices
 from ._examine import examine, settled
 from ._find import Found
+from ._ignores import ignores_of
 from ._infer import inferred, keep
 from ._layers import plain_function, unwrapped
 from ._ranks import Tried
@@ -125,7 +126,8 @@ class Memory:
             return None
         if not traces:
             return None
-        asked = f"{found.name}\n{self._conformance} {self._order}"
+        ignored = ignores_of(plain_function(unwrapped(found.rule)))
+        asked = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}"
         text = f"{asked}\n{identity.digest}\n{sources}\n{package_surroundings()}"
         digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
         return Key(found.name, digest, traces, identity.layout, frozenset(identity.codes), subjects)

@@ -11,12 +11,12 @@ a wrong one.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import hashlib
 import inspect
 import linecache
 import logging
-import os.path
 import types
 import typing
 from collections import OrderedDict, defaultdict, deque
@@ -29,6 +29,7 @@ import numpy as np
 from jax._src import tree_util
 
 from certgrad.jaxpr.closures import captured
+from certgrad.obligations.generality.syntax import tree_of_code
 
 from ._homes import UnknownError, home_of, library_name, package_state
 from ._names import Named
@@ -263,8 +264,8 @@ class Identity:
         self._say(code.co_name, code.co_qualname, str(code.co_flags), str(code.co_argcount))
         self._say(str(code.co_posonlyargcount), str(code.co_kwonlyargcount), code.co_code.hex())
         self._say(code.co_exceptiontable.hex(), *code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars)
-        if not os.path.isfile(code.co_filename):  # the statements of a file are read whole, by `sources_of`
-            self._say(_text_of(code))
+        tree = tree_of_code(code)  # which certgrad reads as well, and in which comments and the layout are no part
+        self._say(ast.dump(tree) if tree is not None else _text_of(code))
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._code(constant)
