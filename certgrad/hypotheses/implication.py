@@ -74,8 +74,12 @@ def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
 
 
 def _instances(fact: t.ForAll, over: Sequence[t.Range], given: Mapping[str, t.Term]) -> Iterator[t.Statement]:
-    """What the fact says of the given values of variables, each in the place of one with the same range."""
-    choices = [[given[r.variable] for r in over if r.size == own.size] for own in fact.over]
+    """What the fact says of the given values of variables, each in the place of one with the same range. Those of which
+    nothing says how far they run stand for themselves alone.
+    """
+    if fact.over == tuple(over):
+        yield _put(fact.holds, given)
+    choices = [[given[r.variable] for r in over if r.size == own.size != t.UNKNOWN] for own in fact.over]
     for chosen in islice(product(*choices), INSTANCES):
         yield _put(fact.holds, {r.variable: term for r, term in zip(fact.over, chosen, strict=True)})
 

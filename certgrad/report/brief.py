@@ -29,7 +29,8 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim]) -> str:
     lines = case.reason.splitlines()
     parts = _refuted(claim, case, lines) if claim.verdict == "refuted" else [_open(claim, lines)]
     beside = [f"shapes inferred: {case_name(case)}"] if one.inferred else [case_name(case)] * (len(claim.cases) > 1)
-    beside += [f"{len(cases) - 1} more cases"] * (len(cases) > 1)
+    more = len(cases) - 1
+    beside += [f"{more} more case{'' if more == 1 else 's'}"] * (more > 0)
     beside += [_line(line.removeprefix(SEE), one) for line in lines if line.startswith(SEE)]
     return " ".join(["; ".join(parts), *([f"({'; '.join(beside)})"] if beside else [])])
 
@@ -46,7 +47,7 @@ def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
     causes = [_of_cotangents(names) + cause for cause, names in of.items() if cause not in where]
     if where or causes:
         return [*where, *causes]
-    return [_sides(claim, case.witness)] if case.witness is not None else [*lines[:1]]
+    return [_sides(claim, case.witness)] if case.witness is not None else [*lines[:1]] or [claim.verdict]
 
 
 def _of_cotangents(names: Sequence[str]) -> str:
