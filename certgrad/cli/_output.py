@@ -121,8 +121,14 @@ def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *
     """Write the files that were asked for, and print one format; nothing for a reader where there are no rows."""
     for destination in outputs:
         write(destination, render(destination.format, audit, of_jax=of_jax))
-    if audit.certified or kind != Format.text:
+    if audit.certified or kind not in (Format.text, Format.concise) or (kind == Format.concise and _lists(audit)):
         typer.echo(render(kind, audit, style, of_jax=of_jax), nl=False)
+
+
+def _lists(audit: "Audit") -> bool:
+    from certgrad.report import concise, problems
+
+    return any(map(concise.listed, problems.problems(audit)))
 
 
 def root() -> Path:
