@@ -74,6 +74,7 @@ def _run(command: str, folder: Path) -> str:
             "PYTEST_ADDOPTS": "-p no:cacheprovider",
             "JAX_PLATFORMS": "cpu",
             "CERTGRAD": str(ROOT),  # for a page about its source
+            "CERTGRAD_FORMAT": "text",  # as at a terminal, which a page shows
             "COLUMNS": "100",  # a process of pytest-xdist has a terminal of 80
         },
         stdout=subprocess.PIPE,
@@ -101,8 +102,13 @@ _LEMMA = re.compile(r"(?<![\w.])[0-9a-f]{8}(?![\w.])")
 """A lemma is named by a digest in which the version of the kernel is: another name stands for the same."""
 
 
+_PROGRESS = re.compile(r"^(proving|importing) .*\(.*\d+ s\)\n", re.MULTILINE)
+"""What is printed while a command takes long, as on a busy machine."""
+
+
 def normal(text: str) -> str:
-    """Without times, the names of lemmas and the width of columns."""
+    """Without times, progress, the names of lemmas and the width of columns."""
+    text = _PROGRESS.sub("", text)
     text = _LEMMA.sub("LEMMA", text)
     text = re.sub(r"\d+(\.\d+)? ?(ms|s)\b", "TIME", text)
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())

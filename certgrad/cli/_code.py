@@ -207,13 +207,15 @@ def by_file(code: Code) -> list[str]:
     if without:
         other = " other" if lines else ""
         lines.append(f"no derivative rule in {counted(without, f'{other} file'.strip())}")
-    return [*lines, *_of_passed_over(code)]
+    return [*lines, *of_passed_over(code)]
 
 
-def _of_passed_over(code: Code) -> list[str]:
-    """How many files were not imported, and which of these make rules."""
+def of_passed_over(code: Code) -> list[str]:
+    """How many files were not imported, and which of these make rules. Nothing after an interruption."""
     from certgrad.report.audited import from_here
 
+    if code.interrupted:
+        return []
     passed_over = {*code.passed_over} - {*code.files, *(rule.file for rule in code.rules)}
     if not passed_over:
         return []

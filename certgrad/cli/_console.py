@@ -1,10 +1,12 @@
-"""The terminal: its width, and the progress bar on stderr."""
+"""The terminal: its width, and progress on stderr."""
 
 import os
 import shutil
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
@@ -28,13 +30,18 @@ def coloured(stream: TextIO | None = None) -> bool:
     return (stream or sys.stdout).isatty() and not plain
 
 
+EVERY = 10.0
+"""Seconds from line to line of progress where there is no terminal."""
+
+
 class Watch:
     """What is being done, told as it happens: on a progress bar, if there is one."""
 
     def __init__(self, bar: "Progress | None" = None, total: int | None = None, verb: str = "proving") -> None:
         self._bar = bar
         self._total = total
-        self._verb = verb
+        self._verb = self._doing = verb
+        self._done, self._now, self._started = 0, "", time.monotonic()
         self._task = None if bar is None else bar.add_task(verb, total=total, now="")
 
     def more(self, count: int) -> None:
@@ -44,11 +51,18 @@ class Watch:
 
     def began(self, kind: str, name: str) -> None:
         """A rule is audited now, or something imported."""
-        self._show(description=self._verb if kind == "rule" else "importing", now=name)
+        self._doing, self._now = self._verb if kind == "rule" else "importing", name
+        self._show(description=self._doing, now=name)
 
     def finished(self) -> None:
         """One task is done."""
+        self._done += 1
         self._show(advance=1)
+
+    def __str__(self) -> str:
+        of = f"{self._done} of {self._total} done, " if self._total else ""
+        name = f" {self._now}" if self._now else ""
+        return f"{self._doing}{name} ({of}{time.monotonic() - self._started:.0f} s)"
 
     def _show(self, **fields: object) -> None:
         if self._bar is not None and self._task is not None:
@@ -57,9 +71,13 @@ class Watch:
 
 @contextmanager
 def watching(total: int | None = None, *, shown: bool, verb: str = "proving") -> Iterator[Watch]:
-    """A progress bar on stderr for the block, if stderr is a terminal."""
-    if not (shown and sys.stderr.isatty()):
+    """Progress on stderr for the block: a bar, if that is a terminal, or else a line every few seconds."""
+    if not shown:
         yield Watch()
+        return
+    if not sys.stderr.isatty():
+        with _line_by_line(Watch(None, total, verb)) as watch:
+            yield watch
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -75,8 +93,27 @@ def watching(total: int | None = None, *, shown: bool, verb: str = "proving") ->
         yield Watch(bar, total, verb)
 
 
+@contextmanager
+def _line_by_line(watch: Watch) -> Iterator[Watch]:
+    """A line on stderr every few seconds: a log shows that something is done, and what takes long."""
+    ended, stream = threading.Event(), sys.stderr
+
+    def tell() -> None:
+        while not ended.wait(EVERY):
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                print(watch, file=stream, flush=True)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        ended.set()
+        thread.join()
+
+
 def progress(items: Iterable[T], total: int, *, shown: bool, verb: str = "proving") -> Iterator[T]:
-    """The items, with a progress bar on stderr while they come, if stderr is a terminal."""
+    """The items, with progress on stderr while they come, as `watching` shows it."""
     with watching(total, shown=shown, verb=verb) as watch:
         for item in items:
             watch.finished()

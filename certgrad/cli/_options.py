@@ -27,7 +27,9 @@ CacheDir = Annotated[
     typer.Option(
         metavar="PATH",
         envvar="CERTGRAD_CACHE_DIR",
-        help="Where proofs are remembered. The folder may be removed at any time.",
+        help="Where proofs are remembered: if nothing is configured, .certgrad_cache in the project's root. The folder "
+        "may be removed at any time.",
+        show_default=False,
     ),
 ]
 NoCache = Annotated[

@@ -1,6 +1,8 @@
 """`--format` and `--output`: which reports, where to, and writing them whole or not at all."""
 
+import dataclasses
 import os
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ class Format(StrEnum):
     """A format of the audit."""
 
     text = "text"
+    concise = "concise"
     json = "json"
     markdown = "markdown"
     sarif = "sarif"
@@ -34,6 +37,11 @@ class Format(StrEnum):
 def names() -> list[str]:
     """The formats that there are: those of certgrad, then those of plugins."""
     return [*Format, *(name for name in _plugins.formats() if name not in list(Format))]
+
+
+def usual(*, verbose: bool = False) -> Format:
+    """The format where none is chosen: text for a reader at a terminal, or who asks for more; else a line a finding."""
+    return Format.text if verbose or sys.stdout.isatty() else Format.concise
 
 
 def named(text: str) -> str:
@@ -69,7 +77,7 @@ PLAIN = Style()
 
 def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
     """The audit in one format; an audit of JAX itself has a text and a page of its own."""
-    from certgrad.report import github, jax, json, junit, markdown, sarif, text
+    from certgrad.report import concise, github, jax, json, junit, markdown, sarif, text
 
     if kind not in list(Format):
         return _plugins.render(kind, json.render(audit, certgrad.__version__, root()))
@@ -79,7 +87,10 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
         case Format.markdown if of_jax:
             return jax.markdown(audit.certificates)
         case Format.text:
-            return text.render(audit, quiet=style.quiet, verbose=style.verbose, width=style.width, colour=style.colour)
+            fails = concise.failing(audit, Path.cwd()) if audit.strict else ()
+            return text.render(audit, fails, **dataclasses.asdict(style))
+        case Format.concise:
+            return concise.render(audit, Path.cwd(), jax.summary(audit.certificates) if of_jax else "")
         case Format.json:
             return json.render(audit, certgrad.__version__, root()).decode()
         case Format.markdown:
@@ -107,11 +118,17 @@ def draws(kind: str, outputs: Sequence[Output]) -> bool:
 
 
 def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:
-    """Write the files that were asked for, and print one format; no text where there are no rows."""
+    """Write the files that were asked for, and print one format; nothing for a reader where there are no rows."""
     for destination in outputs:
         write(destination, render(destination.format, audit, of_jax=of_jax))
-    if audit.certified or kind != Format.text:
+    if audit.certified or kind not in (Format.text, Format.concise) or (kind == Format.concise and _lists(audit)):
         typer.echo(render(kind, audit, style, of_jax=of_jax), nl=False)
+
+
+def _lists(audit: "Audit") -> bool:
+    from certgrad.report import concise, problems
+
+    return any(map(concise.listed, problems.problems(audit)))
 
 
 def root() -> Path:

@@ -4,13 +4,14 @@ In this order: comments on a definition, per-file-ignores, `--select` and `--ign
 `--fail-on`.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from certgrad.cli._code import Code
+from certgrad.cli._code import Code, counted
 from certgrad.cli._select import Selection
 from certgrad.obligations.certificate import HOLDS, ORDER, VerdictName
 
@@ -41,16 +42,27 @@ def covered(rules: "Iterable[RuleResult]", baseline: "Collection[Finding]") -> "
     ]
 
 
-def notes(audit: "Audit") -> list[str]:
-    """What is to be noted of each rule beside its findings."""
+def notes(audit: "Audit", *, brief: bool = False) -> list[str]:
+    """What is to be noted of each rule beside its findings; brief, without the remarks that are listed among these, and
+    of others how many there are.
+    """
+    from certgrad.report import concise
+    from certgrad.report.findings import IGNORED
     from certgrad.report.problems import remarks_of
 
     found: list[str] = []
+    counts: Counter[tuple[str, str]] = Counter()
     for rule in audit.results:
-        own = remarks_of(rule, strict=audit.strict)
-        found += [f"{r.code} {rule.named}: {r.text}" for r in own if not r.covered]
+        own = [r for r in remarks_of(rule, strict=audit.strict) if not (r.covered or (brief and concise.listed(r)))]
+        left = [r for r in own if brief and r.code != IGNORED]
+        counts.update((r.code, r.verdict) for r in left)
+        found += [f"{r.code} {rule.named}: {r.text}" for r in own if r not in left]
         found += [f"{rule.named}: {note}" for note in rule.notes]
-    return found
+    listed = (
+        f"{code} {what}: {counted(n, 'rule')}; --strict lists {'it' if n == 1 else 'them'}"
+        for (code, what), n in counts.items()
+    )
+    return [*listed, *found]
 
 
 def failed(audit: "Audit") -> bool:

@@ -74,6 +74,9 @@ def resolve(context: typer.Context, configured: "Configuration") -> Settings:
         sources["ignore"] += f" and {configured.file}"
     if values["quiet"] and values["verbose"]:
         raise UsageError("--quiet and --verbose contradict each other. Leave one of them out.")
+    if sources["format"] == "default":
+        values["format"] = _output.usual(verbose=values["verbose"])
+        sources["format"] += "" if values["format"] is _output.Format.text else ", as stdout is no terminal"
     return Settings(**values, sources=sources)
 
 
@@ -111,7 +114,9 @@ def _of_file(configured: "Configuration", key: str) -> Any:
 
 
 def _usual(configured: "Configuration", key: str) -> Any:
-    """The default; of limits of time, it is known where they are configured."""
+    """The default; of limits of time, and of the cache's folder, it is known where they are configured."""
+    if key == "cache_dir":
+        return configured.cache_folder
     return getattr(configured, key) if key in ("timeout", "import_timeout") else getattr(Settings(), key)
 
 

@@ -1,7 +1,7 @@
 """`certgrad audit`: prove the rules and print what is proved, under which hypotheses, and what is not."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,7 @@ from certgrad.cli._errors import ExitCode
 from certgrad.errors import CertgradError, UsageError
 
 if TYPE_CHECKING:
+    from certgrad._plugins import Plugin
     from certgrad.cli._select import Selection
     from certgrad.report.audited import RuleResult
     from certgrad.report.findings import Finding
@@ -63,7 +64,10 @@ def audit(
     ] = None,
     format: Annotated[
         str | None,
-        _options.format("What to print on stdout; text if nothing else is configured.", "CERTGRAD_FORMAT"),
+        _options.format(
+            "What to print on stdout. If nothing is configured: text at a terminal, concise elsewhere.",
+            "CERTGRAD_FORMAT",
+        ),
     ] = None,
     output: Annotated[list[str] | None, _options.outputs(envvar="CERTGRAD_OUTPUT")] = None,
     strict: Annotated[
@@ -183,6 +187,8 @@ def audit(
         names,
         none=bool(settings.targets) and not resolved,
     )
+    if selection.ops and not (settings.targets or quiet):
+        _code.show([_no_target(len(selection.ops), added)])
     run = _run.run(
         () if code.interrupted else selection.ops, settings.jobs, settings.cache, exhibits=pages, dask=settings.dask
     )
@@ -204,15 +210,19 @@ def audit(
     failed, count = _policy.failed(found), len(found.certificates)
     unknown = _code.unknown_signatures(code, configured)
     stale = _stale(entries, code)
-    _code.show([*_policy.notes(found), *unknown, *stale, *([] if settings.quiet else _code.by_file(code))])
+    brief = settings.format == _output.Format.concise
+    files = [] if settings.quiet else _code.of_passed_over(code) if brief else _code.by_file(code)
+    _code.show([*_policy.notes(found, brief=brief), *([] if settings.strict else unknown), *stale, *files])
     problems = found.problems
     said = [_said_of_interruption(count, unreached)] if interrupted else []
     if count or problems or interrupted or any(r.remarks or r.ignored for r in results):
         found = replace(found, seconds=time.perf_counter() - started, problems=[*problems, *said])
         _output.report(found, settings.format, outputs, style)
+        if brief and any(rule.reproduction for rule in results):
+            _code.show([EXPLAINED])
     if covered := sum(len(rule.covered or ()) for rule in results):
         typer.echo(f"{_code.counted(covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)
-    for problem in problems:
+    for problem in [*problems, *(unknown if settings.strict else [])]:
         typer.echo(f"error: {problem}", err=True)
     if interrupted:
         typer.echo(said[0], err=True)
@@ -230,6 +240,13 @@ def audit(
     raise typer.Exit(ExitCode.REFUTED if failed or (settings.strict and unknown) else ExitCode.DISCHARGED)
 
 
+def _no_target(count: int, plugins: "Mapping[str, Plugin]") -> str:
+    """Whose ops are audited where no target says it."""
+    of = f", beside the rules of {', '.join(p.named for p in plugins.values())}" if plugins else ""
+    ops = f"{_code.counted(count, 'op')} of certgrad's own library{of}"
+    return f"no target is named or configured: auditing {ops}. Name a module, a package or a file to audit its rules"
+
+
 def _in_order(
     results: "Sequence[RuleResult]", asked: Sequence[str], code: "_code.Code", ops: Sequence[str]
 ) -> "list[RuleResult]":
@@ -243,6 +260,7 @@ def _in_order(
     return sorted(results, key=lambda one: places.get(one.name, len(asked)))
 
 
+EXPLAINED = "`certgrad explain RULE` says more of a finding; with --script it prints a program that shows it"
 SHOWN = 10
 """So many names of what an interruption left over are printed."""
 

@@ -1,13 +1,18 @@
 """`certgrad explain`: what is claimed of one op, of the rules in code, or what a code means."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from certgrad.cli import _code, _complete, _console, _library, _options
 from certgrad.cli._errors import ExitCode
+from certgrad.errors import UsageError
+
+if TYPE_CHECKING:
+    from certgrad.report.audited import RuleResult
 
 
 def explain(
@@ -19,6 +24,12 @@ def explain(
             autocompletion=_complete.subjects,
         ),
     ],
+    script: Annotated[
+        bool,
+        typer.Option(
+            "--script", help="Print only a Python script that shows the difference, of a rule in code that is refuted."
+        ),
+    ] = False,
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
     no_cache: _options.NoCache = False,
 ) -> None:
@@ -26,18 +37,27 @@ def explain(
 
     What is claimed, under which hypotheses, what the rule returns where nothing is claimed, and an op's source; of a
     rule that is wrong, a point that shows it.
+
+    Exit codes: 0 explained; 2 usage or bad input; 3 internal error; 5 nothing to explain, or no difference to show.
     """
     from certgrad.report.codes import CODES, REMARKS
     from certgrad.report.explanation import Declaration, explain_code, explain_op
 
     width = _console.width()
     codes = {**CODES, **REMARKS}
+    if script and not _code.split([subject])[1]:
+        raise UsageError(
+            f"--script shows the difference of a rule in code, and '{subject}' is none. Name the rule as "
+            "`certgrad audit` prints it, such as mypkg.losses:mse."
+        )
     if subject.upper() in codes:
         typer.echo(explain_code(codes[subject.upper()], width), nl=False)
         return
-    cache = None if no_cache else cache_dir
+    usual = cache_dir == _options.DEFAULT_CACHE
+    cache = None if no_cache else _code.configured().cache_folder if usual else cache_dir
     if _code.split([subject])[1]:
-        _explain_rules(subject, cache, width)
+        rules = _audited(subject, cache, script)
+        typer.echo(_script(rules, subject) if script else _explained(rules, subject, width), nl=False)
         return
     name = _library.resolve(subject, also=codes)
     op = _library.get(name)
@@ -56,18 +76,24 @@ def explain(
     typer.echo(explain_op(certificate, declaration, width), nl=False)
 
 
-def _explain_rules(target: str, cache: Path | None, width: int | None) -> None:
-    """Each rule of a target: its claims, what is remarked, and how to see a difference. Exits with 5 if it has none."""
+def _audited(target: str, cache: Path | None, script: bool) -> "list[RuleResult]":
+    """What comes of the rules of a target. Beside a script nothing is remarked."""
+    with _console.watching(shown=True) as watch:
+        limits = _code.limits(_code.configured())
+        found = _code.audit([target], limits, watch=watch, cache=cache).whole()
+    if not script:
+        _code.show([f"{r.code} {rule.named}: {r.text}" for rule in found.rules for r in rule.remarks])
+    return found.rules
+
+
+def _explained(rules: "Sequence[RuleResult]", target: str, width: int | None) -> str:
+    """Each rule: its claims, and how to see a difference. Exits with 5 if there is none."""
     from certgrad.report.explanation import Declaration, explain_op
 
-    with _console.watching(shown=True) as watch:
-        configured = _code.configured()
-        cache = configured.cache_folder if cache == _options.DEFAULT_CACHE else cache
-        found = _code.audit([target], _code.limits(configured), watch=watch, cache=cache).whole()
-    _code.show([f"{r.code} {rule.named}: {r.text}" for rule in found.rules for r in rule.remarks])
     parts = []
-    for rule in (rule for rule in found.rules if rule.certificate is not None):
-        assert rule.certificate is not None
+    for rule in rules:
+        if rule.certificate is None:
+            continue
         text = explain_op(rule.certificate, Declaration(doc=""), width)
         if rule.reproduction:
             text += "\nreproduce\n" + indent(rule.reproduction.rstrip(), "  ") + "\n"
@@ -75,4 +101,31 @@ def _explain_rules(target: str, cache: Path | None, width: int | None) -> None:
     if not parts:
         typer.echo(f"nothing to explain: no derivative rule was audited in {target}.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
-    typer.echo("\n\n".join(parts), nl=False)
+    return "\n\n".join(parts)
+
+
+def _script(rules: "Sequence[RuleResult]", target: str) -> str:
+    """A program that shows the difference of the only rule that is refuted; it finds the rule's module by itself.
+
+    Raises UsageError if several are refuted, and exits with 5 if none is.
+    """
+    shown = [rule for rule in rules if rule.reproduction]
+    if not shown:
+        typer.echo(f"no difference to show: no rule of {target} is refuted at a point.", err=True)
+        raise typer.Exit(ExitCode.NOTHING_SELECTED)
+    if len(shown) > 1:
+        raise UsageError(f"--script is about one rule, and {target} has these: {', '.join(r.name for r in shown)}.")
+    (rule,) = shown
+    folder = _import_folder(rule)
+    path = f"import sys\n\nsys.path.insert(0, {str(folder)!r})\n" if folder is not None else ""
+    if " = ...  # " in rule.reproduction:
+        _code.show(["the script has a line to fill in: what stands behind `...` has no name by which it is imported"])
+    return path + rule.reproduction
+
+
+def _import_folder(rule: "RuleResult") -> Path | None:
+    """The folder from which the rule's module is imported; None where its file is not where its name says."""
+    parts = rule.name.partition(":")[0].split(".")
+    file = Path(rule.file)
+    place = (file.parent if file.name == "__init__.py" else file.with_suffix("")).parts
+    return Path(*place[: -len(parts)]) if [*place[-len(parts) :]] == parts else None

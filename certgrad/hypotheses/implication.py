@@ -1,31 +1,35 @@
 """Whether hypotheses imply another one, as trees. What is not seen to follow counts as new.
 
 Equal in canonical form; one comparison that implies another (`certgrad.hypotheses.implied`); a product that is not 0,
-of its factors; x > 0 of x ≥ 0 and x ≠ 0; `or`, `and`, `wherever` and `for all` by their parts.
+of its factors; x > 0 of x ≥ 0 and x ≠ 0; how often a condition holds along an axis, of one place where it is known to;
+`or`, `and`, `wherever` and `for all` by their parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import islice, product
 from typing import Any
 
 import msgspec
 
 from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.canonical import canonical
+from certgrad.hypotheses.guards import plainly
 from certgrad.hypotheses.implied import unsaid
 
 DEPTH = 6
 """So many cases and parts inside each other are looked at."""
+INSTANCES = 8
+"""So many choices of values for its variables are tried of one fact."""
 _WEAK: dict[str, Any] = {">": ">=", "<": "<="}
 
 
 def implies(known: Sequence[t.Statement], asked: t.Statement) -> bool:
     """Whether the statement holds wherever all known ones do. False where that is not seen."""
-    free = t.unbound(asked).union(*map(t.unbound, known))
-    return _implies([_fixed(one, free, DEPTH + 1) for one in known], _fixed(asked, free, DEPTH + 1), DEPTH)
+    given = _given(t.unbound(asked).union(*map(t.unbound, known)), DEPTH + 1)
+    return _implies([_put(one, given) for one in known], _put(asked, given), DEPTH)
 
 
 def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
@@ -37,16 +41,22 @@ def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bo
     return depth > 0 and (_by_parts(facts, asked, depth - 1) or _by_cases(facts, asked, depth - 1))
 
 
-def _fixed(node: Any, names: AbstractSet[str], depth: int) -> Any:
-    """With free index variables as numbers that are given, which are others at each depth: canonical form renames what
-    is bound, and may take any name of an index for it.
+def _given(names: Iterable[str], depth: int) -> dict[str, t.Term]:
+    """Free index variables as numbers that are given, which are others at each depth: canonical form renames what is
+    bound, and may take any name of an index for it.
     """
+    return {name: t.Size(f"index {name} at {depth}") for name in names}
+
+
+def _put(node: Any, values: Mapping[str, t.Term]) -> Any:
+    """With terms for free index variables."""
     if isinstance(node, t.Index):
-        return t.Size(f"index {node.name} at {depth}") if node.name in names else node
-    if not names:
+        return values.get(node.name, node)
+    if not values:
         return node
-    inner = names - {r.variable for r in node.over} if isinstance(node, t.BINDERS) else names
-    return t.mapped(node, lambda child: _fixed(child, names if isinstance(child, t.Range) else inner, depth))
+    bound = {r.variable for r in node.over} if isinstance(node, t.BINDERS) else set()
+    inner = {name: term for name, term in values.items() if name not in bound}
+    return t.mapped(node, lambda child: _put(child, values if isinstance(child, t.Range) else inner))
 
 
 def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
@@ -57,13 +67,27 @@ def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
     if isinstance(asked, t.Where):
         return _implies([*_opened(facts, asked.guards), *asked.guards], asked.then, depth)
     if isinstance(asked, t.ForAll):
-        names = {r.variable for r in asked.over}
-        inside = [_fixed(f.holds, names, depth) for f in facts if isinstance(f, t.ForAll) and f.over == asked.over]
-        return bool(inside) and _implies(inside, _fixed(asked.holds, names, depth), depth)
+        given = _given((r.variable for r in asked.over), depth)
+        inside = [one for f in facts if isinstance(f, t.ForAll) for one in _instances(f, asked.over, given)]
+        return _implies(inside, _put(asked.holds, given), depth)
     return isinstance(asked, t.Compare) and _compared(facts, asked, depth)
 
 
+def _instances(fact: t.ForAll, over: Sequence[t.Range], given: Mapping[str, t.Term]) -> Iterator[t.Statement]:
+    """What the fact says of the given values of variables, each in the place of one with the same range. Those of which
+    nothing says how far they run stand for themselves alone.
+    """
+    if fact.over == tuple(over):
+        yield _put(fact.holds, given)
+    choices = [[given[r.variable] for r in over if r.size == own.size != t.UNKNOWN] for own in fact.over]
+    for chosen in islice(product(*choices), INSTANCES):
+        yield _put(fact.holds, {r.variable: term for r, term in zip(fact.over, chosen, strict=True)})
+
+
 def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> bool:
+    if asked.relation in (">", ">=", "!=") and asked.right == t.ZERO and isinstance(asked.left, t.Fold):
+        if _positive_sum(facts, asked.left) or (asked.relation == ">=" and _never_negative(asked.left)):
+            return True
     if asked.relation in _WEAK:
         weak, apart = (msgspec.structs.replace(asked, relation=r) for r in (_WEAK[asked.relation], "!="))
         return _implies(facts, weak, 0) and _implies(facts, apart, 0)
@@ -71,6 +95,45 @@ def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> boo
         factors = _factors(asked.left)
         return factors != [asked.left] and all(_not_zero(facts, factor, depth) for factor in factors)
     return False
+
+
+def _positive_sum(facts: Sequence[t.Statement], total: t.Fold) -> bool:
+    """How often conditions hold along a whole axis, which is known to be once at least: at the index at which something
+    known says that they do.
+    """
+    if total.kind != "sum" or len(total.over) != 1 or total.where:
+        return False
+    (over,) = total.over
+    factors = total.body.factors if isinstance(total.body, t.Mul) else (total.body,)
+    conditions = [plainly(f.statement) for f in factors if isinstance(f, t.Truth)]
+    if len(conditions) < len(factors):
+        return False
+    known = {canonical(plainly(fact)) for fact in facts}
+    places = {place for c in conditions for fact in known for place in _places(c, fact, over)}
+    return any(all(canonical(_put(c, {over.variable: p})) in known for c in conditions) for p in places)
+
+
+def _places(pattern: Any, node: Any, over: t.Range) -> Iterator[t.Term]:
+    """The indices for the variable with which the pattern could be the node: of an axis of which the range is all."""
+    if isinstance(pattern, t.Entry) and isinstance(node, t.Entry) and pattern.name == node.name:
+        for k, (index, place) in enumerate(zip(pattern.index, node.index, strict=False)):
+            if index == t.Index(over.variable) and over.size == t.Axis(pattern.name, k):
+                yield place
+    elif type(pattern) is type(node):
+        for own, other in zip(t.children(pattern), t.children(node), strict=False):
+            yield from _places(own, other, over)
+
+
+def _never_negative(term: t.Term) -> bool:
+    if isinstance(term, t.Number):
+        return Fraction(term.value) >= 0
+    if isinstance(term, (t.Add, t.Mul)):
+        return all(map(_never_negative, term.terms if isinstance(term, t.Add) else term.factors))
+    if isinstance(term, t.Power) and term.exponent.isdecimal() and int(term.exponent) % 2 == 0:
+        return True
+    if isinstance(term, t.Fold) and term.kind == "sum":
+        return _never_negative(term.body)
+    return isinstance(term, t.Truth | t.Size | t.Axis) or (isinstance(term, t.Apply) and term.function == "exp")
 
 
 def _not_zero(facts: Sequence[t.Statement], factor: t.Term, depth: int) -> bool:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +11,9 @@ from msgspec import UNSET, UnsetType
 
 from certgrad.errors import DomainError
 from certgrad.hypotheses.canonical import canonical
-from certgrad.hypotheses.implied import unsaid
+from certgrad.hypotheses.once import ANY_AXES, merged, needless
 from certgrad.hypotheses.parse import conjuncts, parse
-from certgrad.hypotheses.tree import Statement
+from certgrad.hypotheses.tree import Index, Statement, walk
 from certgrad.obligations.certificate import (
     AT_SIZES,
     HOLDS,
@@ -174,8 +174,8 @@ class Audit:
 
 
 def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
-    """Every hypothesis of the certificate once, in the order of its claims. Where several sizes were looked at, one
-    that not all of them need says at which it is one.
+    """Every hypothesis of the certificate once, in the order of its claims, and one for all ranks. Where several sizes
+    were looked at, one that not all of them need says at which it is one.
     """
     seen: dict[Statement, Hypothesis] = {}
     for claim in certificate.claims:
@@ -183,7 +183,7 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
             seen.setdefault(hypothesis.tree, hypothesis)
     sizes = list(dict.fromkeys(case.scope for claim in certificate.claims for case in claim.cases))
     if not certificate.sizes or len(sizes) < 2:
-        return list(seen.values())
+        return once(list(seen.values()))
     needed: dict[Statement, dict[str, None]] = {tree: {} for tree in seen}
     for case in (case for claim in certificate.claims for case in claim.cases):
         for hypothesis in case.hypotheses:
@@ -194,6 +194,29 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
         else h
         for tree, h in seen.items()
     ]
+
+
+def once(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """The hypotheses, those that say the same at several ranks as one: `(Σj x[…,j]^2) > 0`."""
+    said = merged([h.tree for h in hypotheses])
+    return [h if said[k] is h.tree else _worded(h, said[k]) for k, h in enumerate(hypotheses) if k in said]
+
+
+def _worded(hypothesis: Hypothesis, statement: Statement) -> Hypothesis:
+    """The hypothesis of one rank in the words of the statement that stands for all: with any axes in place of one."""
+    index = next(n.name for n in walk(hypothesis.tree) if isinstance(n, Index) and n.name not in {*_indices(statement)})
+    among = re.compile(rf"(?<=[\[{{,]){index}(?=[\]}},])")
+    return msgspec.structs.replace(
+        hypothesis,
+        tree=statement,
+        text=among.sub(ANY_AXES, hypothesis.text),
+        latex=among.sub(r"\\dots", hypothesis.latex),
+        prose=among.sub(ANY_AXES, hypothesis.prose),
+    )
+
+
+def _indices(statement: Statement) -> Iterator[str]:
+    return (node.name for node in walk(statement) if isinstance(node, Index))
 
 
 def conditions(certificate: Certificate) -> list[str]:
@@ -243,7 +266,7 @@ def _needed(
     certificate: Certificate, hypotheses: Sequence[Hypothesis], given: Sequence[Statement] = ()
 ) -> list[Hypothesis]:
     """Those that no others imply, nor what is given. Of those that some sizes alone need, none stands for another."""
-    implied = set() if certificate.sizes else unsaid([*given, *(h.tree for h in hypotheses)])
+    implied = set() if certificate.sizes else needless([*given, *(h.tree for h in hypotheses)])
     return [h for k, h in enumerate(hypotheses, len(given)) if k not in implied]
 
 

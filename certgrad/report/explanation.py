@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from certgrad.obligations.certificate import Certificate, Claim, Hypothesis
 from certgrad.obligations.terms.law import Law
-from certgrad.report.audited import case_name, is_discharged, signatures
+from certgrad.report.audited import case_name, is_discharged, once, signatures
 from certgrad.report.codes import Code
 from certgrad.report.text import fields, witness_rows
 from certgrad.report.wording import fill, grounds, in_words, notation, number, symbols
@@ -78,15 +78,13 @@ def _parameters(params: Mapping[str, str | None]) -> str:
 def _claim(claim: Claim, equations: Sequence[tuple[str, str]], width: int | None) -> str:
     scopes = dict.fromkeys(case.scope for case in claim.cases if case.scope)
     failing = [case_name(case) for case in claim.cases if not is_discharged(case.verdict)]
+    none = "no hypothesis" if claim.verdict == "proved" else ""
     rows = [
         ("states", claim.statement),
         *_sides(claim, equations),
         ("for", "\n".join(scopes)),
         ("in", "\n".join(failing) if len(claim.cases) > 1 else ""),
-        (
-            "under",
-            "\n".join(map(_hypothesis, claim.hypotheses)) or ("no hypothesis" if claim.verdict == "proved" else ""),
-        ),
+        ("under", "\n".join(map(_hypothesis, once(claim.hypotheses))) or none),
         ("uses", "; ".join(claim.facts)),
         ("idealises", "; ".join(claim.idealisations)),
         ("compared", "; ".join(claim.measured)),

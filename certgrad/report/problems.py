@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, fails, stated
+from certgrad.report import brief
 from certgrad.report import findings as _findings
 from certgrad.report.audited import Audit, Place, RuleResult, case_name, is_discharged, open_cases
 from certgrad.report.codes import CODES, REMARKS
@@ -31,6 +32,8 @@ class Problem:
     verdict: str
     title: str
     """One line: the code, the rule, the verdict."""
+    brief: str
+    """What is wrong, in one line without them."""
     text: str
     """All of it: the reason and the mend, the claim, the witness. Several lines."""
     level: Level
@@ -88,12 +91,14 @@ def _of_claim(audit: Audit, one: RuleResult, certificate: Certificate, claim: Cl
     rule = certificate.op
     covered = claim.code in (one.covered or ())
     said = next(f for f in _findings.findings_of(rule, certificate) if f.code == claim.code)
+    cases = _cases(certificate, claim)
     return Problem(
         rule,
         claim.code,
         claim.verdict,
         f"{claim.code} {claim.id}: {claim.verdict}",
-        _text(claim, _cases(certificate, claim), one.reproduction if claim.verdict == "refuted" else ""),
+        brief.in_one_line(brief.of_claim(one, claim, cases)),
+        _text(claim, cases, one.reproduction if claim.verdict == "refuted" else ""),
         Level.note if covered else _level(claim, audit.failing),
         one.place,
         _fingerprint(said),
@@ -129,6 +134,7 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: bool) -> Probl
         code,
         _findings.REMARKS[code],
         f"{code} {one.name}: {REMARKS[code].title}",
+        brief.in_one_line(remark.text),
         remark.text,
         Level.note if covered else Level.error if failing else _UNFAILING.get(code, Level.note),
         one.place,

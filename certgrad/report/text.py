@@ -1,6 +1,7 @@
 """The audit as text for a terminal or a log: a table, a block for each finding, a summary line."""
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from textwrap import indent
 
 from certgrad.obligations.certificate import (
@@ -22,12 +23,13 @@ from certgrad.report.audited import (
     conditions,
     conventions,
     hypotheses_of,
+    once,
     open_cases,
     options_of,
     summary,
 )
 from certgrad.report.table import Row, grid
-from certgrad.report.wording import duration, fill, grounds, in_words, number, symbols
+from certgrad.report.wording import duration, figures, fill, grounds, in_words, number, symbols
 
 _LEGEND = (
     "jvp: the JVP is the derivative of the forward. vjp: the VJP is the adjoint of the JVP. fwd: the rule returns the "
@@ -40,9 +42,17 @@ COVERED = " (baseline)"
 
 
 def render(
-    audit: Audit, *, quiet: bool = False, verbose: bool = False, width: int | None = None, colour: bool = False
+    audit: Audit,
+    fails: Sequence[str] = (),
+    *,
+    quiet: bool = False,
+    verbose: bool = False,
+    width: int | None = None,
+    colour: bool = False,
 ) -> str:
-    """The whole text report, `width` columns wide; quiet, findings and the summary; verbose, every rule in full."""
+    """The whole text report, `width` columns wide; quiet, findings and the summary; verbose, every rule in full.
+    `fails` are lines on what `--strict` fails on.
+    """
     parts = []
     if audit.certified and not quiet:
         parts = [table(audit, width, verbose=verbose, colour=colour), fill(_LEGEND, width), ""]
@@ -54,6 +64,8 @@ def render(
             parts += [*fields([(certificate.op, why)], width, ""), ""]
         if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
             parts += [f"to reproduce {certificate.op}:", indent(one.reproduction, "  ")]
+    if fails:
+        parts += ["--strict fails on:", *(fill(line, width, "  ", "    ") for line in fails), ""]
     return "\n".join([*parts, f"{summary(audit.certificates, audit.missing)} ({duration(audit.seconds)})"]) + "\n"
 
 
@@ -108,7 +120,7 @@ def _each(label: str, values: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _claimed(claim: Claim) -> str:
-    under = f": {', '.join(h.text for h in claim.hypotheses)}" if claim.hypotheses else ""
+    under = f": {', '.join(h.text for h in once(claim.hypotheses))}" if claim.hypotheses else ""
     return claim.verdict + under
 
 
@@ -162,8 +174,16 @@ def witness_rows(witness: Witness) -> list[tuple[str, str]]:
     lines += [f"{name} = {array(value)}" for name, value in values]
     rows = [("witness" if position == 0 else "", line) for position, line in enumerate(lines)]
     rows += [("at", witness.where), ("left side", ball(witness.lhs)), ("right side", ball(witness.rhs))]
-    gap = f"{witness.relative_gap} (relative)" if witness.relative_gap else "one side is no number"
-    return [*rows, ("gap", gap)]
+    return [*rows, ("gap", _gap(witness))]
+
+
+def _gap(witness: Witness) -> str:
+    """How far the sides are apart, and beside the larger one; where one is 0, that says nothing, and this is said."""
+    if not witness.relative_gap:
+        return "one side is no number"
+    left, right = Decimal(witness.lhs.midpoint), Decimal(witness.rhs.midpoint)
+    beside = f"{witness.relative_gap} of the larger side" if left and right else "one side is 0"
+    return f"{figures(left - right if left > right else right - left)} ({beside})"
 
 
 def array(value: list | str) -> str:

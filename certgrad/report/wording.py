@@ -3,6 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 
 from certgrad.obligations.certificate import Hypothesis
@@ -15,6 +16,14 @@ _REASONS = {
     "domain": "declared as the op's domain",
 }
 ENTRYWISE = "at every entry, "
+CAUSE = "likely cause"
+"""How a line of a reason begins that says what is wrong with a rule,"""
+OF_COTANGENT = f"{CAUSE} in the cotangent of "
+"""where it is about one argument,"""
+PROVED_WHERE = 'proved where {0}: declare domain="{0}" if nothing else is meant'
+"""one that says where the rule is right,"""
+SEE = "see "
+"""and one that names the line of its code."""
 _SIGN = re.compile(r"(?<=[·,+)\]])(?=.)")
 PAGE = 100
 """The width of the page where there is no terminal."""
@@ -57,6 +66,12 @@ def symbols(text: str) -> str:
 def number(text: str) -> str:
     """The text with rationals of many digits as rounded decimals: `≈1.7581`."""
     return _LONG_RATIONAL.sub(lambda found: f"≈{float(Fraction(found[0])):.5g}", text)
+
+
+def figures(value: Decimal, count: int = 3) -> str:
+    """A number with so many figures, less the zeros at its end: two that are printed alike agree in these."""
+    mantissa, mark, exponent = f"{value:.{count}g}".partition("e")
+    return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + mark + exponent
 
 
 def in_words(hypothesis: Hypothesis) -> str:

@@ -110,9 +110,22 @@ class Configuration:
 
     @property
     def cache_folder(self) -> Path:
-        """Where verdicts are remembered where no flag says it: as the environment says, or else this file."""
+        """Where verdicts are remembered where no flag says it: as the environment says, or this file, or else in the
+        project's root, from whichever of its folders an audit is started.
+        """
         said = os.environ.get("CERTGRAD_CACHE_DIR")
-        return Path.cwd() / said if said else self.folder / (self.cache_dir or ".certgrad_cache")
+        if said:
+            return Path.cwd() / said
+        return self.folder / self.cache_dir if self.cache_dir else self.root / ".certgrad_cache"
+
+    @property
+    def root(self) -> Path:
+        """The project's root: the folder of the file, if there is one; else of the repository, if it is in one; else of
+        the nearest pyproject.toml, or the working directory.
+        """
+        if self.file:
+            return self.folder
+        return next((f for f in (self.folder, *self.folder.parents) if (f / ".git").exists()), self.folder)
 
     @property
     def recorded_file(self) -> Path:

@@ -26,10 +26,11 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import from_library
+from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE
 
 from ._examine import Examined, examine, settled
 from ._layers import place_of
-from ._report import OTHER_VALUE, PROVED_WHERE, ArgumentClaim, Report
+from ._report import OTHER_VALUE, ArgumentClaim, Report
 from ._statement import SECONDS_AT_SIZES, Attempt, Statement
 from ._user_rule import UserRule
 
@@ -186,7 +187,7 @@ def explained(
     certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim], right_where: str = ""
 ) -> Certificate:
     """With reasons that say which argument's cotangent is wrong, where, and what the likely cause is."""
-    wrong = [f"likely cause in the cotangent of {a.name}: {a.cause}" for a in arguments if a.cause]
+    wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause]
     wrong += [a.missing for a in arguments if a.missing]
     if right_where:
         wrong.append(PROVED_WHERE.format(right_where))
@@ -199,11 +200,11 @@ def explained(
         if kind != "rule_runs_forward":
             lines += wrong
         elif case.verdict == "refuted":
-            lines.append(f"likely cause: {OTHER_VALUE}")
+            lines.append(f"{CAUSE}: {OTHER_VALUE}")
         at = places[kind]
         file, line = place_of(at) if at is not None else ("", 0)
         if line and case.verdict == "refuted" and not from_library(file):
-            lines.append(f"see {Path(file).name}:{line}")
+            lines.append(f"{SEE}{Path(file).name}:{line}")
         return "\n".join(lines)
 
     change = msgspec.structs.replace

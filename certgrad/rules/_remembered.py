@@ -8,6 +8,7 @@ versions and certgrad's own text. docs/cache.md says why no other trace need be 
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ from certgrad.obligations.cache import (
     package_surroundings,
     sources_of,
 )
+from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.generality.decisions import contrary
 from certgrad.obligations.generality.hidden import INSTALLED
 from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
@@ -41,6 +43,7 @@ from ._declaration import Declaration, declaration_of
 from ._defaults import choices
 from ._examine import examine, settled
 from ._find import Found
+from ._ignores import ignores_of
 from ._infer import inferred, keep
 from ._layers import plain_function, unwrapped
 from ._ranks import Tried
@@ -50,11 +53,16 @@ BY_THE_CLOCK = (MORE, "exceeded its seconds", "took longer", "took more than")
 """What a verdict says that another run, on a quicker machine or with more time, need not come to."""
 
 
+_NAMES_A_LINE = re.compile(r"\bline \d+|\.py:\d+")
+
+
 class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """What came of a rule, with its whole key."""
 
     key: str
     traces: list[str]
+    layout: str
+    """Where the code stood, if the result says something of that; else empty."""
     result: RuleResult
 
 
@@ -75,6 +83,7 @@ class Key:
     name: str
     digest: str
     traces: list[str]
+    layout: str
     codes: frozenset[CodeType]
     subjects: Sequence[Subject]
 
@@ -117,10 +126,11 @@ class Memory:
             return None
         if not traces:
             return None
-        asked = f"{found.name}\n{self._conformance} {self._order}"
+        ignored = ignores_of(plain_function(unwrapped(found.rule)))
+        asked = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}"
         text = f"{asked}\n{identity.digest}\n{sources}\n{package_surroundings()}"
         digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
-        return Key(found.name, digest, traces, frozenset(identity.codes), subjects)
+        return Key(found.name, digest, traces, identity.layout, frozenset(identity.codes), subjects)
 
     def _identity(self, found: Found, roots: Iterable[Any]) -> tuple[Identity, str]:
         """What code and data are, and the files that they come from. Raises UnknownError."""
@@ -169,6 +179,8 @@ class Memory:
             return None
         if entry.key != key.digest or entry.traces != key.traces or entry.result.name != key.name:
             return None
+        if entry.layout not in ("", key.layout):
+            return None
         self.folder.used(name)
         return msgspec.structs.replace(entry.result, where=found.where, file=found.file)
 
@@ -181,7 +193,11 @@ class Memory:
         if not package_is_as_it_was() or not _runs_only(key):
             return
         kept = msgspec.structs.replace(result, where="", file="")
-        self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(Entry(key.digest, key.traces, kept)))
+        placed = any(one.verdict not in HOLDS for one in certificates) or _NAMES_A_LINE.search(
+            msgspec.json.encode(kept).decode()
+        )
+        entry = Entry(key.digest, key.traces, key.layout if placed else "", kept)
+        self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(entry))
 
 
 def _subjects(found: Found, said: Sequence[Declaration]) -> list[Subject]:

@@ -18,12 +18,12 @@ from certgrad.obligations.certificate import (
     worst,
 )
 from certgrad.obligations.conformance import LIMITS, NOT_COMPARED
+from certgrad.report.wording import CAUSE, PROVED_WHERE
 
 if TYPE_CHECKING:
     from ._missing import Missing
     from ._user_rule import UserRule
 
-PROVED_WHERE = 'proved where {0}: declare domain="{0}" if nothing else is meant'
 OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
 
 
@@ -197,7 +197,7 @@ class Report(Judged):
             lines.append("no claim about: " + ", ".join(self.undifferentiated))
         if any(a.verdict in ("refuted", "unproved") for a in self.arguments):
             for a in self.arguments:
-                lines.append("; ".join([f"d{a.name}: {a.verdict}", *([f"likely cause: {a.cause}"] if a.cause else [])]))
+                lines.append("; ".join([f"d{a.name}: {a.verdict}", *([f"{CAUSE}: {a.cause}"] if a.cause else [])]))
         if self.reproduction:
             lines.append("reproduce:\n" + indent(self.reproduction, "    "))
         if self.second is not None:

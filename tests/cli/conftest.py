@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from certgrad.cli import _library, app
+from certgrad.cli import _library, _output, app
 from certgrad.obligations.certificate import Certificate
 from tests.report import fabricated
 
@@ -64,6 +64,12 @@ def everything(library: Library) -> Library:
     """The library with a refuted, an unproved and a surrogate op added."""
     library.certificates.update({entry.op: entry for entry in fabricated.ALL})
     return library
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing says the format it is that of a terminal; `CliRunner` is none."""
+    monkeypatch.setattr(_output, "usual", lambda *, verbose=False: _output.Format.text)
 
 
 @dataclass

@@ -14,11 +14,18 @@ Run = Callable[..., Result]
 
 
 def test_all_discharged_exits_0(library: Library, certgrad: Run) -> None:
-    result = certgrad("audit")
+    result = certgrad("audit", *library.certificates)
     assert result.code == 0
     assert result.err == ""
     assert result.out.startswith("op       obligations  verdict                  hypotheses  convention  ")
     assert "\n3 ops: 1 proved, 2 proved under hypotheses, 0 unproved, 0 refuted (" in result.out
+
+
+def test_the_first_line_says_whose_ops_are_audited_where_no_target_does(library: Library, certgrad: Run) -> None:
+    said = "note: no target is named or configured: auditing 3 ops of certgrad's own library. Name a module, "
+    assert certgrad("audit").err.startswith(said)
+    assert certgrad("audit", "--quiet").err == ""
+    assert certgrad("audit", "relu").err == ""
 
 
 @pytest.mark.parametrize(
@@ -34,6 +41,18 @@ def test_quiet_prints_findings_and_summary(everything: Library, certgrad: Run) -
     assert result.out.startswith("CG102 mul.vjp_is_adjoint: refuted\n")
     assert "relu" not in result.out
     assert result.out.splitlines()[-1].startswith("2 ops: 0 proved, 1 proved under hypotheses, 0 unproved, 1 refuted (")
+
+
+def test_strict_names_at_the_end_what_it_fails_on(everything: Library, certgrad: Run) -> None:
+    named = [
+        "  CG102 mul: the VJP gives 2, the JVP 0.333 at n = 2",
+        "  CG101 sort: unproved: primitive sort is not known",
+        "  CG101 straight_through: surrogate: declared: the rule is the identity",
+    ]
+    shown = certgrad("audit", "--strict").out.splitlines()
+    assert shown[-6:-1] == ["--strict fails on:", *named, ""]
+    assert "--strict" not in certgrad("audit").out
+    assert "--strict" not in certgrad("audit", "relu", "--strict").out
 
 
 def test_output_is_plain_where_there_is_no_terminal(everything: Library, certgrad: Run) -> None:
@@ -90,7 +109,7 @@ def test_the_verdict_is_that_of_the_selected_claims(everything: Library, certgra
 def test_nothing_selected_exits_5(library: Library, certgrad: Run, options: list[str], tmp_path: Path) -> None:
     result = certgrad("audit", *options, "--output", f"json={tmp_path / 'a.json'}")
     assert result.code == 5
-    assert result.err.startswith("nothing selected")
+    assert result.err.splitlines()[-1].startswith("nothing selected")
     assert os.listdir(tmp_path) == []
 
 
@@ -101,7 +120,7 @@ def test_nothing_selected_exits_5(library: Library, certgrad: Run, options: list
         (["--select", "CG9"], "--select: no code begins with 'CG9'. The codes are CG101, CG102, CG103, CG104, CG201"),
         (["--ignore", "relu.gradient"], "--ignore: 'relu.gradient' matches no obligation."),
         (["--select", "relu,,log"], "--select has an empty pattern."),
-        (["--output", "json"], "--output json: expected FORMAT=PATH with FORMAT one of text, json, markdown"),
+        (["--output", "json"], "--output json: expected FORMAT=PATH with FORMAT one of text, concise, json, markdown"),
         (["--output", "xml=a"], "--output xml=a: expected FORMAT=PATH"),
         (["--output", "json=/nowhere/a.json"], "(/nowhere is not a directory that exists)"),
         (["--output", "json=/"], "(it is a directory)"),
@@ -152,7 +171,7 @@ def test_bad_input_met_by_the_audit_is_a_message(library: Library, certgrad: Run
     library.audits["relu"] = fail  # type: ignore[assignment]
     old = tmp_path / "audit.json"
     old.write_text("old")
-    result = certgrad("audit", "--output", f"json={old}")
+    result = certgrad("audit", "relu", "--output", f"json={old}")
     assert (result.code, result.err) == (2, "error: relu: the forward cannot be traced.\n")
     assert old.read_text() == "old"
 
@@ -164,7 +183,7 @@ def test_a_defect_is_an_internal_error_that_names_the_op(
         raise ZeroDivisionError("division by zero")
 
     library.audits["relu"] = fail  # type: ignore[assignment]
-    result = certgrad("audit")
+    result = certgrad("audit", "relu")
     assert result.code == 3
     assert result.out == ""
     assert result.err.startswith(

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 
 import pytest
 
@@ -45,3 +46,22 @@ def test_the_bar_is_drawn_on_a_terminal_only(
     monkeypatch.setenv("TERM", "xterm")
     assert list(_console.progress([1, 2, 3], 3, shown=shown)) == [1, 2, 3]
     assert ("proving" in error.getvalue()) is drawn
+
+
+def test_without_a_terminal_a_line_says_now_and_then_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", error)
+    monkeypatch.setattr(_console, "EVERY", 0.02)
+    with _console.watching(shown=True) as watch:
+        watch.more(3)
+        watch.finished()
+        watch.began("rule", "pkg:f")
+        for _ in range(500):
+            if error.getvalue().count("\n") >= 2:
+                break
+            time.sleep(0.01)
+    lines = error.getvalue().splitlines()
+    assert set(lines) == {"proving pkg:f (1 of 3 done, 0 s)"}
+    with _console.watching(shown=False) as watch:
+        time.sleep(0.1)
+    assert error.getvalue().splitlines() == lines

@@ -1,5 +1,8 @@
 """`certgrad explain`: an op, a code, and names that are neither."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,3 +77,30 @@ def test_the_rules_of_code(certgrad: Run, tmp_path: Path) -> None:
     assert result.code == 5
     assert "nothing to explain: no derivative rule was audited in" in result.err
     assert certgrad("explain", f"{tmp_path}/nosuch.py", "--no-cache").code == 2
+
+
+@pytest.mark.slow
+def test_a_script_shows_the_difference_wherever_it_is_run(certgrad: Run, tmp_path: Path) -> None:
+    (tmp_path / "explained.py").write_text(RULES + RULES.replace("import", "pass; import").replace("wrong", "other"))
+    (tmp_path / "elsewhere").mkdir()
+    result = certgrad("explain", f"{tmp_path}/explained.py:wrong", "--script", "--no-cache")
+    assert (result.code, result.err) == (0, "")
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", result.out], cwd=tmp_path / "elsewhere", env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    words = done.stdout.split()
+    assert words[::2] == ["expected", "returned"]
+    assert float(words[1]) == pytest.approx(2 * float(words[3]), rel=1e-6)
+    several = certgrad("explain", f"{tmp_path}/explained.py", "--script", "--no-cache")
+    assert (several.code, several.out) == (2, "")
+    assert "--script is about one rule, and" in several.err
+    assert "explained:other, explained:wrong." in several.err
+
+
+def test_a_script_is_about_a_rule_in_code(library: Library, certgrad: Run) -> None:
+    for subject in ("relu", "CG101"):
+        result = certgrad("explain", subject, "--script")
+        assert (result.code, result.out) == (2, "")
+        assert f"--script shows the difference of a rule in code, and '{subject}' is none." in result.err

@@ -49,7 +49,9 @@ def test_one_audit_of_wrong_rules_in_all_formats(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    assert max(map(len, done.stdout.partition("\n\n")[0].splitlines())) <= 100
+    assert files[_output.Format.concise].read_text() == done.stdout
+    assert all(line.startswith("examples/wrong_rules.py:") for line in done.stdout.splitlines()[:-1])
+    assert max(map(len, files[_output.Format.text].read_text().partition("\n\n")[0].splitlines())) <= 100
     names = {one["op"] for one in json.loads(files[_output.Format.json].read_text())["certificates"]}
     assert len(names) == 13
     log = json.loads(files[_output.Format.sarif].read_text())
@@ -112,7 +114,7 @@ def test_without_jinja_nothing_is_audited_for_a_page(
 def test_an_unknown_format_is_named_with_those_that_there_are(library: Library, certgrad: Run) -> None:
     done = certgrad("audit", "--output", "xml=a.xml")
     assert done.code == 2
-    assert "FORMAT one of text, json, markdown, sarif, junit, github" in done.err
+    assert "FORMAT one of text, concise, json, markdown, sarif, junit, github" in done.err
 
 
 def test_files_are_named_from_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,3 +157,28 @@ def test_where_nothing_could_be_looked_at_the_files_say_so(
     (run,) = json.loads(Path("a.sarif").read_text())["runs"]
     assert not run["invocations"][0]["executionSuccessful"]
     assert done.out == ""
+
+
+@pytest.mark.parametrize(
+    "terminal, verbose, usual", [(True, False, "text"), (False, False, "concise"), (False, True, "text")]
+)
+def test_a_pipe_gets_a_line_a_finding(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, verbose: bool, usual: str
+) -> None:
+    monkeypatch.undo()  # of what stands for a terminal here
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+        assert _output.usual(verbose=verbose) == usual
+
+
+def test_concise_is_a_line_a_finding_and_the_counts(everything: Library, certgrad: Run) -> None:
+    done = certgrad("audit", "--format", "concise")
+    *lines, counts = done.out.splitlines()
+    assert lines == [
+        "CG102 mul: the VJP gives 2, the JVP 0.333 at n = 2",
+        "CG101 sort: unproved: primitive sort is not known",
+    ]
+    assert counts.startswith("6 ops: 1 proved, 2 proved under hypotheses, 1 surrogate, 1 unproved, 1 refuted (")
+    strict = certgrad("audit", "--format", "concise", "--strict").out.splitlines()
+    assert len(strict) == 4
+    assert "CG101 straight_through: surrogate: declared: the rule is the identity" in strict

@@ -55,7 +55,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "certgrad", "audit", "--no-cache", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "CERTGRAD_FORMAT": "text"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

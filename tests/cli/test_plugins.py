@@ -149,7 +149,7 @@ def test_an_unknown_format_is_answered_with_those_that_there_are(
     install(formatters="csv = certgrad_sample.formats:csv")
     done = certgrad("audit", "relu", "--format", "cvs")
     assert done.code == 2
-    assert "'cvs' is not one of 'text', 'json', " in done.err
+    assert "'cvs' is not one of 'text', 'concise', 'json', " in done.err
     assert "'csv'" in done.err
 
 

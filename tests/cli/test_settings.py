@@ -133,7 +133,7 @@ def test_the_settings_are_what_the_audit_does(library: Library, certgrad: Run, m
     monkeypatch.setattr(_run, "run", lambda ops, jobs, cache, **_: seen.append((jobs, cache)) or iter(()))
     certgrad("audit", "relu")
     certgrad("audit", "relu", "--jobs", "auto", "--no-cache")
-    assert seen == [(1, Path(".certgrad_cache")), (None, None)]
+    assert seen == [(1, Path(".certgrad_cache").absolute()), (None, None)]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_the_settings_are_what_the_audit_does(library: Library, certgrad: Run, m
         ("jobz = 2", "has 'jobz'; it knows "),
         ("jobs = 0", "'jobs' of [tool.certgrad]"),
         ("jobs = 'many'", 'is neither "auto" nor a number of processes of at least 1.'),
-        ("format = 'xml'", "is 'xml'; it knows text, json, markdown, sarif, junit, github, html."),
+        ("format = 'xml'", "is 'xml'; it knows text, concise, json, markdown, sarif, junit, github, html."),
         ("output = 'sarif=a'", "'output' of [tool.certgrad]"),
         ("output = ['xml=a']", "expected FORMAT=PATH with FORMAT one of"),
         ("conformance = 1", "is neither true nor false."),

@@ -246,6 +246,28 @@ def test_what_fails_on_an_open_set_is_not_negligible():
     assert [h.negligible for h in graph.hypotheses] == [True, False]
 
 
+@pytest.mark.parametrize(
+    "inside, negligible",
+    [
+        (lambda x, c: jnp.sum(x**2), True),
+        (lambda x, c: jnp.sum(x**2) + c**2, True),
+        (lambda x, c: jnp.sum(x**2) + c, False),
+        (lambda x, c: jnp.sum(jnp.where(x > 0, x, 0) ** 2), False),
+    ],
+    ids=["squares", "and a square", "and a number", "of a relu"],
+)
+def test_what_is_never_negative_is_positive_but_for_its_zeros(inside, negligible):
+    """√ is differentiable above 0 alone. Of squares that excludes a point, of others an open set."""
+
+    def backward(residuals, g):
+        x, c = residuals
+        return tuple(g * d / (2 * jnp.sqrt(inside(x, c))) for d in jax.grad(inside, (0, 1))(x, c))
+
+    report = verdict(custom(lambda x, c: jnp.sqrt(inside(x, c)), backward), "n, ()")
+    (found,) = {text: rarely for text, rarely in under(report).items() if " > " in text}.values()
+    assert found is negligible
+
+
 def test_a_bias_of_its_own_makes_a_boundary_negligible():
     relu = jax.nn.relu
     graph = certify(trace(lambda x, w, b, v: jnp.sum(relu(relu(x @ w) @ v + b)), "n d", "d h", "k", "h k"))

@@ -101,3 +101,19 @@ def test_a_formula_without_a_space_is_wrapped_at_its_signs() -> None:
     assert max(map(len, lines[:-1])) <= 60
     assert "".join(line.removeprefix("  residual").strip() for line in lines[:-1]) == formula
     assert lines[-1].endswith("a" * 90)
+
+
+SIDES = [
+    (("1.25", "1"), "0.2", "0.25 (0.2 of the larger side)"),
+    (("-1", "1"), "2", "2 (2 of the larger side)"),
+    (("1e-10", "0"), "1.00", "1e-10 (one side is 0)"),
+    (("0", "2.5e-400"), "1.00", "2.5e-400 (one side is 0)"),
+    (("nan", "1"), "", "one side is no number"),
+]
+
+
+@pytest.mark.parametrize("sides, relative, gap", SIDES)
+def test_a_gap_is_said_with_what_it_is_beside(sides: tuple[str, str], relative: str, gap: str) -> None:
+    left, right = (Ball(midpoint=side, radius="0") for side in sides)
+    witness = msgspec.structs.replace(fabricated.WITNESS, lhs=left, rhs=right, relative_gap=relative)
+    assert text.witness_rows(witness)[-1] == ("gap", gap)

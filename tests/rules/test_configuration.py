@@ -91,3 +91,24 @@ def test_the_environment_says_where_verdicts_are_remembered_before_the_file(tmp_
     monkeypatch.setenv("CERTGRAD_CACHE_DIR", "elsewhere")
     found = configured(tmp_path, "[tool.certgrad]\ncache-dir = 'there'").cache_folder
     assert found == Path.cwd() / "elsewhere"
+
+
+@pytest.mark.parametrize(
+    "there, root",
+    [
+        ([], "a/b"),
+        ([".git"], ""),
+        (["a/pyproject.toml"], "a"),
+        ([".git", "a/pyproject.toml"], ""),
+        ([".git", "a/pyproject.toml with a table"], "a"),
+    ],
+    ids=["nothing", "repository", "pyproject", "repository and pyproject", "configuration"],
+)
+def test_what_is_remembered_is_in_the_root_of_the_project(tmp_path, monkeypatch, there, root):
+    """Wherever inside of it an audit is started."""
+    monkeypatch.delenv("CERTGRAD_CACHE_DIR", raising=False)
+    (tmp_path / "a/b").mkdir(parents=True)
+    for name in there:
+        file, _, table = name.partition(" ")
+        (tmp_path / file).write_text("[tool.certgrad]" if table else "")
+    assert nearest(tmp_path / "a/b").cache_folder == tmp_path / root / ".certgrad_cache"

@@ -20,6 +20,7 @@ import pytest
 
 from certgrad.obligations.cache import Folder, _key
 from certgrad.obligations.cache._identity import Identity
+from certgrad.obligations.generality.syntax import _functions_in
 from certgrad.report.audited import RuleResult
 from certgrad.rules import _by_name, _remembered
 from certgrad.rules._configuration import nearest
@@ -68,6 +69,7 @@ class Project:
         for name in [n for n in sys.modules if n.partition(".")[0] == "cachedpkg"]:
             del sys.modules[name]
         linecache.clearcache()
+        _functions_in.cache_clear()
         importlib.invalidate_caches()
 
     def audit(self, module: str = "rules", before: Callable[[], None] = lambda: None) -> Mapping[str, RuleResult]:
@@ -374,7 +376,7 @@ def test_an_edit_of_one_file_leaves_what_comes_from_others(project: Project) -> 
     for module in modules:
         project.audit(module)
         assert project.audited == []
-    project.write("rules", SQUARE + "# edited\n")
+    project.write("rules", SQUARE + "print('edited')\n")
     again = {}
     for module in modules:
         project.audit(module)
@@ -382,6 +384,84 @@ def test_an_edit_of_one_file_leaves_what_comes_from_others(project: Project) -> 
     assert again["rules"] == ["cachedpkg.rules:rule"]
     assert again["users"] == ["cachedpkg.users:other"], "it imports what was edited"
     assert again["apart"] == []
+
+
+ELSEWHERE = (
+    HEAD
+    + """
+def slope_of(x):
+    return 3.0
+
+{0}
+rule = made(lambda x: 3 * x, slope_of)
+"""
+)
+
+
+GIVEN = "new.defvjp(lambda x: (x, x), lambda x, g: (g,))"
+
+
+@pytest.mark.parametrize(
+    "edited, changed",
+    [
+        (ELSEWHERE.format("").replace("3.0", "2.0"), ["apart"]),
+        (ELSEWHERE.format("").replace("3.0", "2.0 + 1.0"), ["apart"]),
+        (ELSEWHERE.format("SCALE = 3\nfrom math import pi\n"), []),
+        (ELSEWHERE.format(f"@jax.custom_vjp\ndef new(x): return x\n{GIVEN}"), []),
+        (ELSEWHERE.format("def new(x):\n    return x"), []),
+        (ELSEWHERE.format("jax.tree_util.register_static(type('New', (), {}))"), ["apart", "rules"]),
+        (ELSEWHERE.format("def new(x, y=print('edited')):\n    return x"), ["apart", "rules"]),
+        (ELSEWHERE.format("@made\ndef new(x):\n    return x\n").replace("slope,", "slope=None,"), ["apart", "rules"]),
+    ],
+    ids=["function", "same value", "names", "rule", "helper", "registers", "default", "decorator"],
+)
+def test_an_edit_elsewhere_proves_nothing_anew_but_of_what_runs_at_import(
+    project: Project, edited: str, changed: list[str]
+) -> None:
+    """Also where the package imports everything. Rules of which the verdict names no line are served."""
+    project.write("__init__", "from . import apart, rules\n")
+    project.write("apart", ELSEWHERE.format(""))
+    project.write("rules", SQUARE)
+    modules = ("apart", "rules")
+    for module in modules:
+        assert project.audit(module)["rule"].certificate is not None
+    project.write("apart", edited)
+    again = []
+    for module in modules:
+        project.audit(module)
+        again += [module] if f"cachedpkg.{module}:rule" in project.audited else []
+    assert again == changed
+
+
+WRONG = SQUARE.replace("2 * x)", "3 * x)")
+COMMENTED = "# A comment,\n\n# and a blank line.\n"
+
+
+def test_a_comment_proves_nothing_anew(project: Project) -> None:
+    for text in (SQUARE, COMMENTED + SQUARE, SQUARE.replace("x * x", "(x*x)") + "# at the end\n"):
+        project.write("rules", text)
+        assert project.verdict() == "proved"
+        assert project.audited == (["cachedpkg.rules:rule"] if text is SQUARE else [])
+
+
+def test_a_comment_above_what_a_finding_names_by_its_line(project: Project) -> None:
+    """The finding says where the mistake is, as it is now."""
+    for above, text in ((0, WRONG), (0, WRONG + "# at the end\n"), (3, COMMENTED + WRONG)):
+        project.write("rules", text)
+        (result,) = project.audit().values()
+        line = 1 + next(k for k, said in enumerate(text.splitlines()) if "f.defvjp" in said)
+        assert result.certificate is not None
+        assert any(f"see rules.py:{line}" in c.reason for m in result.certificate.claims for c in m.cases)
+        assert bool(project.audited) is (above > 0 or text is WRONG)
+
+
+def test_a_comment_for_certgrad_counts(project: Project) -> None:
+    text = HEAD + "@jax.custom_vjp\ndef rule(x):  # {0}\n    return x * x\n"
+    text += "rule.defvjp(lambda x: (x * x, x), lambda x, g: (3 * x * g,))\n"
+    for comment in ("", "certgrad: ignore[CG102] meant", "certgrad: ignore[CG102] why"):
+        project.write("rules", text.format(comment))
+        project.audit()
+        assert "cachedpkg.rules:rule" in project.audited
 
 
 @pytest.mark.parametrize("read", ["float(open('slope').read())", "float(Path('slope').read_text())"])
@@ -498,7 +578,7 @@ def test_shapes_are_inferred_once(project: Project, monkeypatch: pytest.MonkeyPa
     assert second["rule"].certificate == first["rule"].certificate
     project.write("rules", UNDECLARED.replace("2 * x * g", "3 * x * g"))
     assert project.audit()["rule"].certificate != first["rule"].certificate
-    assert names == ["rule", "strange", "rule", "strange"], "the file is another"
+    assert names == ["rule", "strange", "rule"], "what strange reaches is the same"
 
 
 @pytest.mark.parametrize("put", ["2.0", "np.float64(2)", "[2.0]", "partial(float, 2)"])

@@ -65,7 +65,7 @@ def audit(folder, *arguments):
     return subprocess.run(
         [sys.executable, "-m", "certgrad", "audit", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
+        env={**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "CERTGRAD_FORMAT": "text"},
         capture_output=True,
         text=True,
         check=False,

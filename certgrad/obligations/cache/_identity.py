@@ -11,6 +11,7 @@ a wrong one.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import hashlib
 import inspect
@@ -28,11 +29,14 @@ import numpy as np
 from jax._src import tree_util
 
 from certgrad.jaxpr.closures import captured
+from certgrad.obligations.generality.syntax import tree_of_code
 
 from ._homes import UnknownError, home_of, library_name, package_state
 from ._names import Named
 
-_LOOKS_UP = frozenset("import_module __dict__ __globals__ __getattribute__ f_globals environ getenv __code__".split())
+_LOOKS_UP = frozenset(
+    "import_module __dict__ __globals__ __getattribute__ f_globals environ getenv __code__ __traceback__".split()
+)
 """Names of attributes by which the same is done."""
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), range, slice)
 _DATA = (np.ndarray, np.generic, jax.Array)
@@ -62,6 +66,13 @@ class Identity:
         except RecursionError:
             raise UnknownError("its data is nested too deeply") from None
         self.digest = self._hash.hexdigest()
+
+    @property
+    def layout(self) -> str:
+        """A digest of where the code that was read stands in its files, and of its source text with its comments."""
+        places = sorted((code.co_filename, code.co_firstlineno, code.co_qualname) for code in self.codes)
+        texts = sorted(map(_text_of, self.codes))
+        return hashlib.blake2b(repr([places, texts]).encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
     # --- what is written ---
 
@@ -253,7 +264,8 @@ class Identity:
         self._say(code.co_name, code.co_qualname, str(code.co_flags), str(code.co_argcount))
         self._say(str(code.co_posonlyargcount), str(code.co_kwonlyargcount), code.co_code.hex())
         self._say(code.co_exceptiontable.hex(), *code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars)
-        self._say(_text_of(code))
+        tree = tree_of_code(code)  # which certgrad reads as well, and in which comments and the layout are no part
+        self._say(ast.dump(tree) if tree is not None else _text_of(code))
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._code(constant)

@@ -1,7 +1,8 @@
-"""The files of the project that code comes from: its own modules, and those that these hold or import.
+"""What the files of the project do when they are imported: those that code comes from, and that these hold or import.
 
 What a module does when it is imported (it registers a class, wraps a function, computes a table) stands in no function
-that a rule reaches. So the text of each file counts, whole, as it does to compilers and type checkers.
+that a rule reaches. So each statement that runs then counts, in all of these files. What a function does counts where a
+rule reaches it (`Identity`), and so do values; a name that is bound to a function, a literal or a module does nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ _FROM_OUTSIDE = frozenset(
     "open read_text read_bytes load loadtxt fromfile memmap import_module __import__ exec eval".split()
 )
 """What Python and numpy offer to read files, and code that no statement names."""
+_RULES = frozenset("custom_vjp custom_jvp jit checkpoint remat declare".split())
+"""What JAX and certgrad make of a function, in which nothing of it runs,"""
+_GIVEN = frozenset("defvjp defjvp defjvps defvmap def_vmap".split())
+"""and what gives its rules to it."""
 
 
 def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str:
@@ -74,12 +79,72 @@ def _used_by(package: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _text(path: Path, time: int, size: int) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """The digest of a file, and what its statements import, wherever they stand: names, with the dots before them."""
-    data = path.read_bytes()
-    tree = ast.parse(data)
+    """The digest of what runs in a file when it is imported, and what its statements import, wherever they stand:
+    names, with the dots before them.
+    """
+    tree = ast.parse(path.read_bytes())
     if reads := next((name for name in _at_import(tree) if name in _FROM_OUTSIDE), ""):
         raise UnknownError(f"{path.name} uses {reads} when it is imported: what comes of it stands in no module")
-    return hashlib.blake2b(data, digest_size=20).hexdigest(), tuple(dict.fromkeys(_imports(tree)))
+    imports = tuple(dict.fromkeys(_imports(tree)))
+    runs = ast.dump(_Running().visit(tree))
+    return hashlib.blake2b(runs.encode(errors="surrogatepass"), digest_size=20).hexdigest(), imports
+
+
+class _Running(ast.NodeTransformer):
+    """Leaves of a module what may do something when it is imported."""
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.AST]:
+        """Its decorators and defaults."""
+        given = [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+        return [ast.Expr(self.visit(one)) for one in given if not (_makes_a_rule(one) or _literal(one))]
+
+    visit_FunctionDef = _function
+    visit_AsyncFunctionDef = _function
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        given = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        return ast.Tuple([ast.Constant("lambda"), *map(self.visit, given)], ast.Load())
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """The file of what it imports is read for itself."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """As an import."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if _literal(node.value) or _gives_rules(node.value) else self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        bound = all(isinstance(target, ast.Name) for target in node.targets)
+        return None if bound and _literal(node.value) else self.generic_visit(node)
+
+
+def _literal(node: ast.AST) -> bool:
+    kinds = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.Set | ast.UnaryOp | ast.expr_context | ast.unaryop
+    return all(isinstance(part, kinds) for part in ast.walk(node))
+
+
+def _named_last(node: ast.AST) -> str:
+    """The last part of a dotted name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _makes_a_rule(node: ast.AST) -> bool:
+    """`jax.custom_vjp`, `partial(jax.jit, static_argnums=0)`, `certgrad.declare("n -> n")`."""
+    if not isinstance(node, ast.Call):
+        return _named_last(node) in (*_RULES, *_GIVEN)
+    first, *rest = node.args or [ast.Name("")]
+    given = [*rest, *(k.value for k in node.keywords)]
+    if _named_last(node.func) == "partial":
+        return _makes_a_rule(first) and all(map(_literal, given))
+    return _named_last(node.func) in _RULES and all(map(_literal, [*(node.args and [first]), *given]))
+
+
+def _gives_rules(node: ast.AST) -> bool:
+    """`f.defvjp(fwd, bwd)`."""
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _named_last(node.func) in _GIVEN
+    given = [*node.args, *(k.value for k in node.keywords)] if isinstance(node, ast.Call) and called else []
+    return called and all(isinstance(one, ast.Name | ast.Lambda) or _literal(one) for one in given)
 
 
 def _at_import(node: ast.AST) -> Iterator[str]:

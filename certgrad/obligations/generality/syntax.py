@@ -11,11 +11,16 @@ from types import CodeType, FunctionType
 
 
 def source_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
+    return tree_of_code(function.__code__)
+
+
+def tree_of_code(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
+    """The source of a function; None where that is not there, or not the only one at its place."""
     try:
-        functions = _functions_in(inspect.getsourcefile(function.__code__) or "")
+        functions = _functions_in(inspect.getsourcefile(code) or "")
     except (OSError, TypeError, SyntaxError):
         return None
-    found = [n for n in functions if _starts_at(n, function.__code__)]
+    found = [n for n in functions if _starts_at(n, code)]
     return found[0] if len(found) == 1 else None
 
 

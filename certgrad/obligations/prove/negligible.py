@@ -15,6 +15,8 @@ from flint import fmpq
 
 from certgrad.hypotheses.platform import PLATFORM
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import NEG
 from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, Max, Num, Product, Sum
 from certgrad.obligations.terms.determined import Matrix
@@ -56,6 +58,8 @@ def _rarely_fails(a: Atomic, reals: Reals) -> bool:
     if once is not None:
         kept = not any(isinstance(b, Pred) for b in deep_atoms(once.where))  # a mask may leave nothing
         return kept and any(_spread(once.body, t, reals, once.vars) for t in reals)
+    if a.relation == "> 0":  # of what is never negative, that leaves out its zeros alone
+        return not Facts().signs(a.poly) & NEG and _nonzero(a.poly, reals)
     if a.relation not in ("!= 0", "not integer", "not pole"):
         return False
     return _nonzero(a.poly, reals) if a.relation == "!= 0" else any(_spread(a.poly, t, reals) for t in reals)

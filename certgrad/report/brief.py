@@ -1,0 +1,92 @@
+"""A finding in one line: what is wrong, as a compiler says it. Details are for `certgrad explain`."""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+
+from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, CaseClaim, Claim, Witness
+from certgrad.report.audited import RuleResult, case_name
+from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, figures
+
+_BOTH = {
+    "jvp_is_derivative": "the JVP is {0}, the derivative {1}",
+    "vjp_is_adjoint": "the VJP gives {1}, the JVP {0}",
+    "rule_runs_forward": "the rule returns {0}, the function {1}",
+    "forward_equals_reference": "the forward is {0}, the reference {1}",
+}
+"""How both sides of an obligation are said."""
+_FIGURES = (3, 6, 12, 24)
+_RIGHT_WHERE = re.compile(re.escape(PROVED_WHERE).replace(r"\{0\}", "(.*)", 1).replace(r"\{0\}", ".*"))
+
+
+def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim]) -> str:
+    """What is wrong with a claim, in its first case that says it best, and where in the code; of what is not refuted,
+    the verdict first.
+    """
+    if not cases:
+        return claim.verdict
+    case = max(cases, key=lambda c: (c.verdict == claim.verdict, CAUSE in c.reason))
+    lines = case.reason.splitlines()
+    parts = _refuted(claim, case, lines) if claim.verdict == "refuted" else [_open(claim, lines)]
+    beside = [f"shapes inferred: {case_name(case)}"] if one.inferred else [case_name(case)] * (len(claim.cases) > 1)
+    more = len(cases) - 1
+    beside += [f"{more} more case{'' if more == 1 else 's'}"] * (more > 0)
+    beside += [_line(line.removeprefix(SEE), one) for line in lines if line.startswith(SEE)]
+    return " ".join(["; ".join(parts), *([f"({'; '.join(beside)})"] if beside else [])])
+
+
+def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
+    """Where alone it is right, then the likely causes; without both, the two sides at the witness."""
+    where = [f"right only where {found[1]}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
+    of: dict[str, list[str]] = {}
+    for line in lines:
+        if line.startswith(CAUSE):
+            whose, _, cause = line.partition(": ")
+            cause = f"right only where {said}" if (said := cause.removeprefix("right where ")) != cause else cause
+            of.setdefault(cause, []).append(whose.removeprefix(OF_COTANGENT) if whose != CAUSE else "")
+    causes = [_of_cotangents(names) + cause for cause, names in of.items() if cause not in where]
+    if where or causes:
+        return [*where, *causes]
+    return [_sides(claim, case.witness)] if case.witness is not None else [*lines[:1]] or [claim.verdict]
+
+
+def _of_cotangents(names: Sequence[str]) -> str:
+    if names == [""]:
+        return ""
+    *first, last = names
+    return f"the cotangents of {', '.join(first)} and {last}: " if first else f"the cotangent of {last}: "
+
+
+def _open(claim: Claim, lines: Sequence[str]) -> str:
+    """The verdict, and why it is not another one: what floats contradict, or the reason."""
+    contradicted = [text for text in claim.measured if text.startswith(DIFFERS_IN_FLOATS)]
+    why = " ".join([*contradicted, *lines[:1]][:1])
+    return f"{claim.verdict}: {why}" if why else claim.verdict
+
+
+def _sides(claim: Claim, witness: Witness) -> str:
+    """Both sides at the witness, with so many figures as show that they differ."""
+    sides = [witness.lhs.midpoint, witness.rhs.midpoint]
+    shown = next((s for n in _FIGURES if (s := [_rounded(x, n) for x in sides])[0] != s[1]), sides)
+    at = ", ".join(f"{name} = {value}" for name, value in [*witness.dims.items(), *witness.statics.items()])
+    both = _BOTH[claim.kind]
+    if "jvp(" not in claim.statement:
+        both = both.replace("the JVP", "the derivative")
+    return both.format(*shown) + (f" at {at}" if at else "")
+
+
+def _rounded(midpoint: str, count: int) -> str:
+    try:
+        return figures(Decimal(midpoint), count)
+    except InvalidOperation:
+        return midpoint
+
+
+def _line(where: str, one: RuleResult) -> str:
+    """A line of the rule's own file, or of another one."""
+    file, _, line = where.rpartition(":")
+    return f"line {line}" if file == one.where.rpartition(":")[0] else where
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
