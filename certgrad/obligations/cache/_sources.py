@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -36,7 +37,8 @@ def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str
     Modules were imported at `since` or later, in seconds of the clock. Raises UnknownError for a file that was written
     after that, as nobody knows which of its texts was imported.
     """
-    read, waiting, packages = dict[str, str](), list(modules), set[str]()
+    read, waiting, packages = dict[str, tuple[str, str]](), list(modules), set[str]()
+    runs_own = False
     while waiting:
         name = waiting.pop()
         module = sys.modules.get(name)
@@ -45,19 +47,26 @@ def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str
         if (home := home_of(name, own)) != "own":
             packages |= {name.partition(".")[0]} if home == "installed" else set()
             continue
-        file = getattr(module, "__file__", None) or ""
-        path = Path(file)
-        if not (file.endswith(".py") and path.is_file()):
-            read[name] = ""
+        path = Path(getattr(module, "__file__", None) or "")
+        if not (path.suffix == ".py" and path.is_file()):
+            read[name] = "", ""
             waiting += _held(module)
             continue
         status = path.stat()
         if status.st_mtime >= since:
             raise UnknownError(f"{path.name} was written while it was in use")
-        read[name], imports = _text(path, status.st_mtime_ns, status.st_size)
-        waiting += [*_held(module), *_named(imports, module), name.rpartition(".")[0]]
+        file = _read(path, status.st_mtime_ns, status.st_size)
+        read[name] = file.runs, file.whole
+        runs_own = runs_own or any(_is_own(vars(module).get(called), own) for called in file.calls)
+        waiting += [*_held(module), *_named(file.imports, module), name.rpartition(".")[0]]
     states = [(package, package_state(package)) for package in sorted(_with_what_they_use(packages))]
-    return hashlib.blake2b(repr([sorted(read.items()), states]).encode(), digest_size=20).hexdigest()
+    texts = sorted((name, texts[runs_own]) for name, texts in read.items())
+    return hashlib.blake2b(repr([texts, states]).encode(), digest_size=20).hexdigest()
+
+
+def _is_own(value: Any, own: frozenset[str]) -> bool:
+    """A function or class of the project, which may do anything where it is called."""
+    return callable(value) and home_of(str(getattr(value, "__module__", None) or type(value).__module__), own) == "own"
 
 
 def _with_what_they_use(packages: set[str]) -> set[str]:
@@ -77,17 +86,43 @@ def _used_by(package: str) -> frozenset[str]:
     return frozenset(name.partition(".")[0] for name in names if home_of(name) == "installed")
 
 
+@dataclass(frozen=True)
+class _File:
+    """What counts of a file."""
+
+    runs: str
+    """A digest of what runs when it is imported,"""
+    whole: str
+    """and of all of it, where that calls functions of the project."""
+    calls: frozenset[str]
+    """The names of what is called then, or of what holds it."""
+    imports: tuple[tuple[str, int], ...]
+    """What its statements import, wherever they stand: names, with the dots before them."""
+
+
 @lru_cache(maxsize=4096)
-def _text(path: Path, time: int, size: int) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """The digest of what runs in a file when it is imported, and what its statements import, wherever they stand:
-    names, with the dots before them.
-    """
-    tree = ast.parse(path.read_bytes())
+def _read(path: Path, time: int, size: int) -> _File:
+    data = path.read_bytes()
+    tree = ast.parse(data)
     if reads := next((name for name in _at_import(tree) if name in _FROM_OUTSIDE), ""):
         raise UnknownError(f"{path.name} uses {reads} when it is imported: what comes of it stands in no module")
     imports = tuple(dict.fromkeys(_imports(tree)))
-    runs = ast.dump(_Running().visit(tree))
-    return hashlib.blake2b(runs.encode(errors="surrogatepass"), digest_size=20).hexdigest(), imports
+    running = _Running().visit(tree)
+    called = [n.func for n in ast.walk(running) if isinstance(n, ast.Call)]
+    called += [base for n in ast.walk(running) if isinstance(n, ast.ClassDef) for base in n.bases]
+    digests = (hashlib.blake2b(text, digest_size=20).hexdigest() for text in (_dumped(running), data))
+    return _File(*digests, frozenset(map(_root, called)), imports)
+
+
+def _dumped(tree: ast.AST) -> bytes:
+    return ast.dump(tree).encode(errors="surrogatepass")
+
+
+def _root(node: ast.AST) -> str:
+    """The first part of a dotted name."""
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 class _Running(ast.NodeTransformer):
@@ -96,7 +131,8 @@ class _Running(ast.NodeTransformer):
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.AST]:
         """Its decorators and defaults."""
         given = [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
-        return [ast.Expr(self.visit(one)) for one in given if not (_makes_a_rule(one) or _literal(one))]
+        running = [self.visit(one) for one in given if not (_makes_a_rule(one) or _literal(one))]
+        return [ast.Expr(ast.Call(one, [], []) if one in node.decorator_list else one) for one in running]
 
     visit_FunctionDef = _function
     visit_AsyncFunctionDef = _function
