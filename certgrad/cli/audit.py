@@ -197,7 +197,7 @@ def audit(
     results = _policy.covered(_policy.selected(code, selection, configured), set(entries))
     found = Audit(
         _in_order([*selection.narrowed(library), *results], asked, code, ops),
-        failing=_policy.failing(settings.fail_on, strict=settings.strict),
+        failing=_policy.failing(settings.fail_on, strict=settings.strict is True),
         problems=[*code.problems, *unknown_ops],
         strict=settings.strict,
     )
@@ -227,7 +227,7 @@ def audit(
             text = "nothing selected: the patterns leave no obligation. `certgrad list` shows the ops."
         typer.echo(text, err=True)
         raise typer.Exit(ExitCode.REFUTED if failed else ExitCode.NOTHING_SELECTED)
-    raise typer.Exit(ExitCode.REFUTED if failed or (settings.strict and unknown) else ExitCode.DISCHARGED)
+    raise typer.Exit(ExitCode.REFUTED if failed or (settings.strict is True and unknown) else ExitCode.DISCHARGED)
 
 
 def _in_order(

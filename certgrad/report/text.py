@@ -18,6 +18,7 @@ from certgrad.report.audited import (
     SHORT_NAMES,
     Audit,
     Place,
+    as_listed,
     case_name,
     conditions,
     conventions,
@@ -108,7 +109,7 @@ def _each(label: str, values: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _claimed(claim: Claim) -> str:
-    under = f": {', '.join(h.text for h in claim.hypotheses)}" if claim.hypotheses else ""
+    under = f": {', '.join(map(as_listed, claim.hypotheses))}" if claim.hypotheses else ""
     return claim.verdict + under
 
 

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable
 from fractions import Fraction
 
-from certgrad.obligations.certificate import Hypothesis
+from certgrad.obligations.certificate import ASSUMED, Hypothesis
 
 _SYMBOLS = {"!=": "≠", ">=": "≥", "<=": "≤", "==": "=", "**": "^", " * ": "·"}
 _LONG_RATIONAL = re.compile(r"-?\d+/\d{7,}")
@@ -13,6 +13,7 @@ _REASONS = {
     "kink": "the function has a kink elsewhere",
     "division": "the rule divides by it",
     "domain": "declared as the op's domain",
+    ASSUMED: "assumed, as nothing declares it: the rule is wrong elsewhere",
 }
 ENTRYWISE = "at every entry, "
 _SIGN = re.compile(r"(?<=[·,+)\]])(?=.)")

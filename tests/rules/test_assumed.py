@@ -1,0 +1,174 @@
+"""Bounds that nobody declares: taken where a rule is right inside, and never where they would hide a mistake."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+
+
+def rule(function, backward, keep=None, nondiff=()):
+    """A custom_vjp whose backward takes all arguments, after the static ones, and the cotangent."""
+    found = jax.custom_vjp(function, nondiff_argnums=nondiff)
+
+    def fwd(*args):
+        kept = [x for k, x in enumerate(args) if k not in nondiff]
+        return function(*args), tuple(kept)
+
+    def bwd(*args):
+        *static, residuals, g = args
+        return backward(*residuals, *static, g)
+
+    found.defvjp(fwd, bwd)
+    return found
+
+
+def _huber(x, delta):
+    return jnp.where(jnp.abs(x) <= delta, 0.5 * x**2, delta * (jnp.abs(x) - 0.5 * delta))
+
+
+def _clipped(x, delta, g):
+    return g * jnp.clip(x, -delta, delta), None
+
+
+def _look_up(table, ids):
+    return table[ids]
+
+
+def _one_hot(table, ids, g):
+    return jax.nn.one_hot(ids, table.shape[0]).T @ g, None
+
+
+def _cross_entropy(z, labels):
+    return jax.nn.logsumexp(z, axis=1) - jnp.take_along_axis(z, labels[:, None], axis=1)[:, 0]
+
+
+def _softmax_less_one_hot(z, labels, g):
+    return g[:, None] * (jax.nn.softmax(z, axis=1) - jax.nn.one_hot(labels, z.shape[1])), None
+
+
+def _quantile(u, tau):
+    return jnp.abs(tau - (u < 0)) * u**2
+
+
+def _clamped(table, ids):
+    return table.at[ids].get(mode="clip")
+
+
+def _added(table, ids, g):
+    return jnp.zeros_like(table).at[ids].add(g), None
+
+
+RIGHT = {
+    "huber": (rule(_huber, _clipped), "n, ", ["delta > 0"]),
+    "huber, one width an entry": (rule(_huber, _clipped), "n, n", ["delta > 0"]),
+    "look-up, by one-hot": (rule(_look_up, _one_hot), "v d, n:int", ["ids >= 0"]),
+    "cross entropy": (rule(_cross_entropy, _softmax_less_one_hot), "n d, n:int", ["labels >= 0"]),
+    "indices that are clamped": (rule(_clamped, _added), "v d, n:int", ["ids >= 0", "ids < v"]),
+    "quantile": (
+        rule(_quantile, lambda u, tau, g: (2 * g * u * jnp.where(u < 0, 1 - tau, tau), None)),
+        "n, ",
+        ["tau >= 0", "tau <= 1"],
+    ),
+    "leaky": (
+        rule(lambda x, p: jnp.maximum(x, p * x), lambda x, p, g: (g * jnp.where(x > 0, 1.0, p), None)),
+        "n, ",
+        ["p < 1"],
+    ),
+    "two arguments": (
+        rule(
+            lambda x, d, i: _huber(x, d)[i],
+            lambda x, d, i, g: (jax.nn.one_hot(i, x.shape[0]).T @ g * jnp.clip(x, -d, d), None, None),
+        ),
+        "v, , n:int",
+        ["d > 0", "i >= 0"],
+    ),
+}
+"""Rule, signature, and what is assumed."""
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_bounds_are_assumed(name):
+    function, signature, assumed = RIGHT[name]
+    report = certgrad.check(function, signature)
+    assert (report.verdict, report.assumed) == ("proved under hypotheses", assumed)
+    assert report.certificate.domain == []
+    assert "(assumed: not declared)" in str(report)
+
+
+def test_nothing_is_assumed_of_an_argument_that_a_declared_domain_speaks_of():
+    report = certgrad.check(rule(_huber, _clipped), "n, ", domain="delta > -1")
+    assert (report.verdict, report.assumed) == ("refuted", [])
+
+
+def _padding(table, ids, g):
+    return jnp.zeros_like(table).at[ids].add(jnp.where(ids == 0, 0.0, 1.0)[:, None] * g), None
+
+
+WRONG = {
+    "huber, slope": (rule(_huber, lambda x, d, g: (g * jnp.clip(x, -d, 2 * d), None)), "n, "),
+    "huber, no quadratic part: right below 0": (rule(_huber, lambda x, d, g: (g * d * jnp.sign(x), None)), "n, "),
+    "look-up, wrong at 0": (rule(_look_up, _padding), "v d, n:int"),
+    "look-up by one-hot, wrong at 0": (
+        rule(_look_up, lambda t, i, g: (jax.nn.one_hot(jnp.where(i == 0, -1, i), t.shape[0]).T @ g, None)),
+        "v d, n:int",
+    ),
+    "look-up by one-hot, wrong at the last": (
+        rule(_look_up, lambda t, i, g: (jax.nn.one_hot(i, t.shape[0] - 1).T @ g, None)),
+        "v+1 d, n:int",
+    ),
+    "mask, wrong at 0": (rule(lambda x, m: x * m, lambda x, m, g: (g * jnp.where(m == 0, 1.0, m), None)), "n, n"),
+    "mask, undefined at 0": (rule(lambda x, m: x * m, lambda x, m, g: (g * m**3 / m**2, None)), "n, n"),
+    "mask, undefined at 0 and wrong below": (
+        rule(lambda x, m: x * m, lambda x, m, g: (g * m**2 / jnp.sqrt(m * m), None)),
+        "n, n",
+    ),
+    "mask of integers, wrong at 0": (
+        rule(lambda x, m: x * m, lambda x, m, g: (g * jnp.maximum(m, 1), None)),
+        "n, n:int",
+    ),
+    "mask of booleans": (rule(lambda x, m: jnp.where(m, x, 0), lambda x, m, g: (g, None)), "n, n:bool"),
+    "labels below 0 are left out": (
+        rule(lambda z, y: jnp.where(y >= 0, _cross_entropy(z, y), 0), _softmax_less_one_hot),
+        "n d, n:int",
+    ),
+    "labels of -100 are left out": (
+        rule(lambda z, y: jnp.where(y == -100, 0, _cross_entropy(z, y)), _softmax_less_one_hot),
+        "n d, n:int",
+    ),
+    "the backward leaves labels below 0 out": (
+        rule(
+            _cross_entropy,
+            lambda z, y, g: (
+                jnp.where(y[:, None] < 0, 0, _softmax_less_one_hot(z, y, g)[0]),
+                None,
+            ),
+        ),
+        "n d, n:int",
+    ),
+    "a scale that is clipped": (rule(lambda x, s: x * jnp.clip(s, 0, 1), lambda x, s, g: (g * s, None)), "n, n"),
+    "a scale that is clipped, wrong inside": (
+        rule(lambda x, s: x * jnp.clip(s, 0, 1), lambda x, s, g: (g * s**2, None)),
+        "n, n",
+    ),
+    "quantile, wrong inside": (
+        rule(_quantile, lambda u, tau, g: (2 * g * u * jnp.where(u < 0, tau, 1 - tau), None)),
+        "n, ",
+    ),
+    "leaky, branches exchanged: right above 1": (
+        rule(lambda x, p: jnp.maximum(x, p * x), lambda x, p, g: (g * jnp.where(x > 0, p, 1.0), None)),
+        "n, ",
+    ),
+    "an absolute value": (rule(lambda x, w: x * jnp.abs(w), lambda x, w, g: (g * w, None)), "n, n"),
+}
+"""Rule and signature."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_bounds_hide_no_mistake(name):
+    function, signature = WRONG[name]
+    report = certgrad.check(function, signature)
+    assert report.verdict == "refuted"
+    assert report.assumed == []
