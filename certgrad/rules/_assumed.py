@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import isnan
 from typing import Any
 
@@ -43,8 +43,10 @@ from ._listed import hypothesis, listing
 from ._statement import SECONDS_AT_SIZES
 from ._user_rule import UserRule
 
-MOST = 6
+MOST = 4
 """So many choices of bounds are tried."""
+SIZES = 3
+"""At so many sizes it is looked whether a rule is wrong at an end."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def assumed(look: Look, refuted: Certificate) -> tuple[Look, Certificate] | None
     tried = _Tried(look)
     witness = _witness(refuted)
     found = tried.proved_without(witness, {}) if witness is not None and tried.free else None
-    found = tried.with_ends(found) if found is not None else None
+    found = tried.with_ends(tried.needed(found)) if found is not None else None
     if found is None:
         return None
     return found.look, _listed(found, refuted)
@@ -156,6 +158,16 @@ class _Tried:
                 return found
         return None
 
+    def needed(self, found: _Proved) -> _Proved:
+        """The same without bounds that the proof need not have: one was perhaps tried before the one that counts."""
+        for name, one in found.bounds.items():
+            halves = [replace(one, above=""), replace(one, below="", limit="")] if one.above and one.below else []
+            for less in [{name: half} for half in halves] + [{}]:
+                chosen = {n: b for n, b in found.bounds.items() if n != name} | less
+                if chosen and (proved := self._proved_alone(chosen)) is not None:
+                    return self.needed(proved)
+        return found
+
     def with_ends(self, found: _Proved) -> _Proved | None:
         """The same with the ends at which it is proved as well. None where it is wrong at one."""
         ends = [(name, end) for name, one in found.bounds.items() for end in one.open_ends]
@@ -187,7 +199,8 @@ class _Tried:
         return look
 
     def _excluding(self, witness: Witness, bounds: Chosen) -> Iterator[Bounds]:
-        """Bounds of one argument, with those that it has, that leave out what it is at a witness."""
+        """Bounds of one argument, with those that it has, that leave out what it is at a witness: lower ones first."""
+        found: list[Bounds] = []
         for name, dtype in self.free.items():
             entries = _entries(witness.inputs.get(name, []))
             before = bounds.get(name, Bounds(name))
@@ -196,10 +209,11 @@ class _Tried:
             if before.below or not entries:
                 continue
             if dtype != "int" and max(entries) > 1:
-                yield replace(before, below="<", limit="1")
+                found.append(replace(before, below="<", limit="1"))
             if dtype == "int":
                 sizes = (n for n, size in witness.dims.items() if n in self._sizes and size <= max(entries))
-                yield from (replace(before, below="<", limit=n) for n in sizes)
+                found += (replace(before, below="<", limit=n) for n in sizes)
+        yield from found
 
     @cached_property
     def _sizes(self) -> frozenset[str]:
@@ -244,33 +258,36 @@ def _entries(value: list | str) -> list[Fraction]:
 
 
 def _wrong_at(rule: UserRule, name: str, number: float) -> bool:
-    """At some point at which entries of an argument are this number, or all of them are, an obligation fails.
+    """An obligation fails at a point at which all entries of an argument, or the first of them, are a number.
 
-    The rule is one that is right at all other points of its domain.
+    The rule is right at all other points of its domain.
     """
-    fixed = copy(rule)
-    fixed.domain = tuple(
-        text for text in rule.domain if name not in arrays(parse(text, (*rule.arg_names, *rule.params)))
-    )
-    fixed.rules = lambda statics: _at(rule, name, number, statics)  # type: ignore[method-assign]
-    instances = [family(rule, case).prove[0] for case in rule.cases]
-    return any(search(one, at, kind) is not None for one in (rule, fixed) for at in instances for kind in rule.kinds)
+    axes = {n: spec.dims for n, spec in zip(rule.arg_names, rule.signature.inputs, strict=True)}
+    for everywhere in (True, False) if axes.get(name) else (True,):
+        fixed = copy(rule)
+        fixed.rules = partial(_fixed, rule, name, number, everywhere)  # type: ignore[method-assign]
+        instances = [family(rule, case).prove[0] for case in rule.cases]
+        if any(search(fixed, at, kind, sizes=SIZES) is not None for at in instances for kind in rule.kinds):
+            return True
+    return False
 
 
-def _at(rule: UserRule, name: str, number: float, statics: Mapping[str, Any]) -> Rules:
-    """The rule with a number for all entries of an argument."""
+def _fixed(rule: UserRule, name: str, number: float, everywhere: bool, statics: Mapping[str, Any]) -> Rules:
+    """The rule with a number for all entries of an argument, or for the first one."""
     found = rule.rules(statics)
-    arguments = rule.arg_names
+
+    def at(own: str, x: Any) -> Any:
+        if own != name:
+            return x
+        return jnp.where(everywhere or jnp.arange(x.size).reshape(x.shape) == 0, jnp.asarray(number, x.dtype), x)
 
     def of(run: Any) -> Any:
         if run is None:
             return None
 
-        def there(args: list, *others: list) -> list:
-            *others, params = others  # type: ignore[assignment]
-            args = [jnp.full_like(x, number) if n == name else x for n, x in zip(arguments, args, strict=True)]
-            params = [jnp.full_like(x, number) if n == name else x for n, x in zip(rule.params, params, strict=True)]
-            return run(args, *others, params)
+        def there(args: list, *further: list) -> list:
+            *between, params = further
+            return run([*map(at, rule.arg_names, args)], *between, [*map(at, rule.params, params)])
 
         return there
 

@@ -79,10 +79,10 @@ RIGHT = {
     ),
     "two arguments": (
         rule(
-            lambda x, d, i: _huber(x, d)[i],
-            lambda x, d, i, g: (jax.nn.one_hot(i, x.shape[0]).T @ g * jnp.clip(x, -d, d), None, None),
+            lambda x, d, table, i: (_huber(x, d), table[i]),
+            lambda x, d, table, i, g: (*_clipped(x, d, g[0]), *_one_hot(table, i, g[1])),
         ),
-        "v, , n:int",
+        "n, , v m, k:int",
         ["d > 0", "i >= 0"],
     ),
 }
