@@ -199,7 +199,10 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
         if (other := next(under, None)) is not None:
             best, report = other, checked(choices[other])
     declared = choices[best]
-    others = [_with(choices[k], v.verdict) for k, v in looked.items() if k != best and v.verdict not in PROOFS]
+    further = [k for k, one in looked.items() if k != best and one.verdict not in PROOFS]
+    if report.assumed:
+        further = [k for k in further if not looked[k].proved_under(report.assumed)]
+    others = [_with(choices[k], looked[k].verdict) for k in further]
     if report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
             if (lower := checked(choice)).verdict in DECIDED:
@@ -278,7 +281,7 @@ def _remarks(made: _Audit) -> Iterator[Remark]:
     if report.assumed:
         conditions = " and ".join(report.assumed)
         yield Remark(
-            BOUNDED, f'{conditions} is assumed: the rule is wrong elsewhere, and domain="{conditions}" says it'
+            BOUNDED, f'assumed: {conditions}; the rule is wrong elsewhere, and domain="{conditions}" declares it'
         )
     if report.without_gradient:
         yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.without_gradient)}")

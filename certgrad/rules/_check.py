@@ -8,11 +8,12 @@ values of options. `_judged.py` judges each.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from certgrad import rules
-from certgrad.errors import CertgradError, UsageError
+from certgrad.errors import CertgradError, DomainError, UsageError
 from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, Certificate, VerdictName
 from certgrad.obligations.terms.budget import AUDIT, auditing
@@ -111,6 +112,12 @@ class Choice:
     def under_assumed(self) -> bool:
         """It is refuted, and proved under bounds that nobody declares."""
         return self.verdict == "refuted" and rules.assumed(self.look, self.certificate) is not None
+
+    def proved_under(self, conditions: Sequence[str]) -> bool:
+        """It is proved under these bounds, as far as its signature has the sizes that they name."""
+        with suppress(DomainError):
+            return plainly(self.look.under(conditions)).verdict in PROOFS
+        return False
 
 
 def choice_of(function: Callable, declared: Declaration, name: str) -> Choice:
