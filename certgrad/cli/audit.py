@@ -83,6 +83,13 @@ def audit(
             help="Exit 1 for this verdict, in place of refuted. May be repeated.",
         ),
     ] = None,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Write assumed bounds (CG209) into the certgrad.declare beside a rule; say what to declare elsewhere.",
+        ),
+    ] = False,
     no_baseline: Annotated[
         bool,
         typer.Option(
@@ -132,7 +139,7 @@ def audit(
     Exit codes: 0 all discharged; 1 something refuted (with --strict also unproved or surrogate); 2 usage or bad input;
     3 internal error; 5 nothing selected; 130 interrupted.
     """
-    from certgrad.cli import _policy, _run
+    from certgrad.cli import _fixing, _policy, _run
     from certgrad.report.audited import Audit
 
     configured = _code.configured()
@@ -195,6 +202,9 @@ def audit(
         interrupted = True
     unreached = [*code.unreached, *selection.ops[len(library) :]] if interrupted else []
     results = _policy.covered(_policy.selected(code, selection, configured), set(entries))
+    if fix:
+        results, written = _fixing.fixed(results)
+        _code.show(written)
     found = Audit(
         _in_order([*selection.narrowed(library), *results], asked, code, ops),
         failing=_policy.failing(settings.fail_on, strict=settings.strict is True),

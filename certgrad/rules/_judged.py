@@ -28,7 +28,7 @@ from certgrad.obligations.tracing.jax_internals import from_library
 
 from ._examine import Examined, examine, settled
 from ._layers import place_of
-from ._report import OTHER_VALUE, RIGHT_WHERE, ArgumentClaim, Report
+from ._report import OTHER_VALUE, PROVED_WHERE, ArgumentClaim, Report
 from ._statement import SECONDS_AT_SIZES, Attempt, Statement
 from ._user_rule import UserRule
 
@@ -214,7 +214,7 @@ def explained(
         if case.verdict not in ("refuted", "unproved"):
             return case.reason
         right = right_where and case.verdict == "refuted" and kind != "rule_runs_forward"
-        lines = [*([RIGHT_WHERE.format(right_where)] if right else []), case.reason]
+        lines = [*([PROVED_WHERE.format(right_where)] if right else []), case.reason]
         if kind != "rule_runs_forward":
             lines += wrong
         elif case.verdict == "refuted":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ._missing import Missing
     from ._user_rule import UserRule
 
-RIGHT_WHERE = 'right only where {0}: declare domain="{0}" if nothing else is meant'
+PROVED_WHERE = 'right only where {0}: declare domain="{0}" if nothing else is meant'
 OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
 
 
@@ -185,7 +185,7 @@ class Report(Judged):
 
         lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
         if self.right_where:
-            lines.append(RIGHT_WHERE.format(self.right_where))
+            lines.append(PROVED_WHERE.format(self.right_where))
         if self.surrogate:
             lines.append(f"surrogate: {self.surrogate}")
         if self.approximates:
