@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import msgspec
 import pytest
 
 import certgrad
+from certgrad.obligations.certificate import with_cases, with_claims
+from certgrad.report.audited import conditions
+from certgrad.rules._by_name import examined
+from certgrad.rules._find import find
+from certgrad.rules._listed import listing
+from certgrad.rules._user_rule import UserRule
+from certgrad.rules._verify import verify_rule
 
 
-def rule(function, backward, keep=None, nondiff=()):
-    """A custom_vjp whose backward takes all arguments, after the static ones, and the cotangent."""
-    found = jax.custom_vjp(function, nondiff_argnums=nondiff)
-
-    def fwd(*args):
-        kept = [x for k, x in enumerate(args) if k not in nondiff]
-        return function(*args), tuple(kept)
-
-    def bwd(*args):
-        *static, residuals, g = args
-        return backward(*residuals, *static, g)
-
-    found.defvjp(fwd, bwd)
+def rule(function, backward):
+    """A custom_vjp whose backward takes the arguments and the cotangent."""
+    found = jax.custom_vjp(function)
+    found.defvjp(lambda *args: (function(*args), args), lambda args, g: backward(*args, g))
     return found
 
 
@@ -172,3 +171,63 @@ def test_bounds_hide_no_mistake(name):
     report = certgrad.check(function, signature)
     assert report.verdict == "refuted"
     assert report.assumed == []
+
+
+@pytest.mark.parametrize(
+    ("function", "signature", "first"),
+    [
+        (rule(jnp.abs, lambda x, g: (g,)), "n", "right only where x > 0: "),
+        (rule(_huber, lambda x, d, g: (g * jnp.clip(x, -d, d), jnp.zeros_like(d))), "n, n", "the two sides differ"),
+    ],
+)
+def test_of_an_argument_with_a_gradient_it_is_said_first(function, signature, first):
+    report = certgrad.check(function, signature)
+    assert (report.verdict, report.assumed) == ("refuted", [])
+    reasons = [case.reason for claim in report.claims for case in claim.cases if case.verdict == "refuted"]
+    assert reasons[0].startswith(first)
+    assert str(report).splitlines()[1].startswith(first) == first.startswith("right")
+
+
+def test_other_rules_assume_nothing():
+    right = rule(lambda x, m: x * m, lambda x, m, g: (g * m, None))
+    report = certgrad.check(right, "n, n")
+    assert (report.verdict, report.hypotheses, report.assumed) == ("proved", [], [])
+
+
+MODULE = """
+import jax, jax.numpy as jnp
+
+@jax.custom_vjp
+def huber(x, delta):
+    return jnp.where(jnp.abs(x) <= delta, 0.5 * x**2, delta * (jnp.abs(x) - 0.5 * delta))
+
+huber.defvjp(lambda x, d: (huber(x, d), (x, d)), lambda r, g: (g * jnp.clip(r[0], -r[1], r[1]), None))
+"""
+
+
+def test_every_door_lists_what_is_assumed(tmp_path, monkeypatch):
+    (tmp_path / "bounded.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (found,) = find("bounded").rules
+    result, report = examined(found, {})
+    certificate = report.certificate
+    assert certificate.verdict == "proved under hypotheses"
+    assert conditions(certificate) == ["delta > 0 (assumed: not declared)"]
+    assert [r.text for r in result.remarks if r.code == "CG209"] == [
+        'assumed: delta > 0; the rule is wrong elsewhere, and domain="delta > 0" declares it'
+    ]
+    texts = [h.text for claim in certificate.claims for h in claim.hypotheses]
+    assert (texts, certificate.domain) == (["delta > 0"], [])
+    assert verify_rule(certificate, found).outcome == "verified"
+    bare = listing(certificate, UserRule(found.rule, "n d, "), lambda kind, own: [])
+    assert verify_rule(_proved_without(bare), found).outcome == "failed"
+
+
+def _proved_without(certificate):
+    """The certificate as it would be if no hypothesis were needed."""
+    change = msgspec.structs.replace
+    claims = [
+        with_cases(claim, (change(case, verdict="proved") for case in claim.cases)) for claim in certificate.claims
+    ]
+    return with_claims(certificate, claims)
