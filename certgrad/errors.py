@@ -1,6 +1,11 @@
 """Errors that a user can cause. Each message is one paragraph: what is wrong, where, and what to do."""
 
 
+def first_line(error: BaseException, most: int | None = None) -> str:
+    """The first line of what an error says, without a stop, up to `most` characters; its type, if it says nothing."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:most].rstrip(" .:")
+
+
 class CertgradError(Exception):
     """Base of every error that certgrad raises for bad input. `exit_code` is what the command line exits with."""
 

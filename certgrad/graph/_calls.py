@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from certgrad._subject import Subject
+from certgrad.errors import first_line
 from certgrad.graph._cases import OneProgram, program_text
 from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.obligations.balls._draw import seeded
@@ -83,7 +84,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
             try:
                 how = _apart(subject, traced, sizes, dtype)
             except Exception as error:  # a function may refuse to be called, in its own way
-                refused.append(f"no call in {dtype} ({type(error).__name__}: {_first_line(error)})")
+                refused.append(f"no call in {dtype} ({type(error).__name__}: {first_line(error, 100)})")
                 continue
             if how:
                 at = f" at {_sized(sizes)}" if sizes else ""
@@ -144,8 +145,3 @@ def _cast(x: Any, dtype: Any, own: str, wanted: str) -> Any:
 def _sized(sizes: Mapping[str, int]) -> str:
     shown = ", ".join(sizes), ", ".join(map(str, sizes.values()))
     return " = ".join(shown if len(sizes) == 1 else (f"({x})" for x in shown))
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:100].rstrip(" .:") if lines else ""

@@ -120,7 +120,8 @@ def _agree(one: Case, statics: dict[str, Any], defaults: dict[str, Any]) -> bool
 def _no_case(op: Op, given: dict[str, Any]) -> str:
     wrong = ", ".join(f"{name}={value!r}" for name, value in given.items())
     cases = "; ".join(dict.fromkeys(", ".join(f"{n}={v}" for n, v in one.statics.items()) for one in op.cases))
-    return f"{op.name}: {wrong} is none of the cases that its rules are proved for: {cases or 'none'}."
+    cases = cases or "without keyword arguments"
+    return f"{op.name}: {wrong} is none of the cases that its rules are proved for: {cases}."
 
 
 def _shape(shape: Sequence[Any]) -> str:

@@ -19,6 +19,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import jax.numpy as jnp
@@ -62,6 +63,12 @@ class Op(Subject):
         aliases: Iterable[str] = (),
         magnitudes: Magnitudes = ANY,
     ) -> None:
+        if not isinstance(forward, FunctionType):
+            shown = getattr(forward, "__name__", type(forward).__name__)
+            raise DeclarationError(
+                f"An op is declared of a function written in Python, and {shown} is of type {type(forward).__name__}. "
+                f"Write one that calls it: `def {shown}(x): return …`."
+            )
         self.name = forward.__name__
         self.forward = forward
         self.fwd_rule: Rule | None = None

@@ -12,7 +12,8 @@ at each of their values: what is proved there is part of the claim, and where no
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import wraps
@@ -99,19 +100,39 @@ MOST = 8
 """So many values beside the defaults are looked at."""
 
 
+AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
+"""The values of an axis, of another number and of a choice, where nobody says which are meant."""
+_AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
+_CHOICE = re.compile(r"(is|has|use|with|keep|include|apply)_\w+|causal|reverse\w*|exclusive|keepdims|training|inverse")
+
+
 def choices(rule: UserRule) -> list[tuple[str, Any]]:
     """The other values of arguments that have their default, by what annotations and defaults say."""
-    try:
-        annotations = {n: p.annotation for n, p in inspect.signature(rule.plain, eval_str=True).parameters.items()}
-    except Exception:  # an annotation that is a text can be any code
-        annotations = {}
+    annotations = _annotations(rule.plain)
     found = []
     for name, default in rule.unsaid.items():
-        values = [*_of_annotation(annotations.get(name)), *_of_default(default)]
+        values = [*_of_annotation(annotations.get(name)), *_of_default(name, default)]
         others = [v for v in values if type(v) is not type(default) or v != default]
         unique = [v for k, v in enumerate(others) if not any(type(u) is type(v) and u == v for u in others[:k])]
         found += [(name, v) for v in unique]
     return found[:MOST]
+
+
+def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]]:
+    """Values of arguments that are no arrays and have no default, by what annotations and names say, some of each."""
+    annotations = _annotations(plain)
+    found = {}
+    for name in names:
+        said = [*_of_annotation(annotations.get(name))]
+        found[name] = said or list(AXES if _AXIS.fullmatch(name) else SWITCH if _CHOICE.fullmatch(name) else NUMBERS)
+    return found
+
+
+def _annotations(plain: Callable) -> dict[str, Any]:
+    try:
+        return {n: p.annotation for n, p in inspect.signature(plain, eval_str=True).parameters.items()}
+    except Exception:  # an annotation that is a text can be any code
+        return {}
 
 
 def _of_annotation(annotation: Any) -> Iterator[Any]:
@@ -130,9 +151,11 @@ def _of_annotation(annotation: Any) -> Iterator[Any]:
         yield from annotation
 
 
-def _of_default(default: Any) -> Sequence[Any]:
+def _of_default(name: str, default: Any) -> Sequence[Any]:
     if type(default) is bool:
         return (not default,)
+    if type(default) is int and default in AXES and _AXIS.fullmatch(name):
+        return [v for v in AXES if v != default]
     return list(type(default)) if isinstance(default, Enum) else ()
 
 

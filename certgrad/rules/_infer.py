@@ -1,20 +1,27 @@
 """Shapes for a rule whose author says nothing: for a choice of ranks, the most general ones at which the function runs.
 
 Sizes are unified (`_unify.py`): what the function does not tie is not tied. Which ranks are meant is evidence
-(`_ranks.py`).
+(`_ranks.py`). An argument that JAX hands on as it is (`nondiff_argnums`) and that has no default is every real number;
+where the code needs to know it, it has the values of its kind (`_defaults.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from certgrad.errors import CertgradError
+from certgrad.obligations.generality.traces import Traces
+
 from ._declaration import Annotated, Declaration, annotated_arguments
+from ._defaults import values_by_kind
 from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._ranks import ORIGIN, Search, Tried
-from ._statics import Default, real
+from ._statics import Default, each, real
+from ._traced import untraced
+from ._user_rule import UserRule
 
 MAX_ARRAYS = 8
 REST = 2
@@ -33,9 +40,8 @@ def inferred(function: Callable) -> Tried:
         return Tried(problem="its arguments cannot be told")
     parameters = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     static: dict[str, Any] = {p.name: Default(p.default) for p in parameters if p.default is not p.empty}
-    # Without a value an argument that is no array can only be proved for every number.
-    static |= {n: real() for n in nondifferentiable(custom, [p.name for p in parameters]) if n not in static}
-    arrays = [p for p in parameters if p.name not in static]
+    unknown = [n for n in nondifferentiable(custom, [p.name for p in parameters]) if n not in static]
+    arrays = [p for p in parameters if p.name not in {*static, *unknown}]
     # How many `*args` takes is anyone's guess: two are the fewest that can be mixed up.
     arrays += [p for p in found if p.kind == p.VAR_POSITIONAL for _ in range(max(0, REST - len(arrays)))]
     if not arrays:
@@ -43,15 +49,41 @@ def inferred(function: Callable) -> Tried:
     if len(arrays) > MAX_ARRAYS:
         names = ", ".join(p.name for p in arrays)
         return Tried(problem=f"shapes are tried for at most {MAX_ARRAYS} arguments, and it takes {names}")
-    if known is not None and known[0] is function:
-        made = {
-            name: [Declaration(d.signature, static, origin=ORIGIN) for d in some]
-            for name, some in (("found", known[1].found), ("lower", known[1].lower))
-        }
-        return replace(known[1], found=made["found"], lower=made["lower"])
     said = annotated_arguments(plain)
     evidence = [said.get(p.name, Annotated()) for p in arrays]
-    return Search(function, [p.name for p in arrays], evidence, static).tried()
+    values = values_by_kind(plain, unknown)
+
+    def search(given: Mapping[str, Any]) -> Tried:
+        fixed = {**static, **given}
+        if known is not None and known[0] is function:
+            likely, lower = (
+                [replace(d, static=fixed, origin=ORIGIN) for d in some] for some in (known[1].found, known[1].lower)
+            )
+            return replace(known[1], found=likely, lower=lower)
+        return Search(function, [p.name for p in arrays], evidence, fixed).tried()
+
+    tried = search({n: real() for n in unknown})
+    if not unknown or (tried.found and (known is None or _traces(function, tried.found[0]))):
+        return tried
+    tried = search({n: some[0] for n, some in values.items()})
+    likely, lower = ([_at_each(function, d, values) for d in some] for some in (tried.found, tried.lower))
+    return replace(tried, found=likely, lower=lower)
+
+
+def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
+    """The declaration with each of the values at which the rule traces, the other arguments at their first ones."""
+    static = dict(declared.static)
+    for name, some in values.items():
+        running = [v for v in some if _traces(function, replace(declared, static={**declared.static, name: v}))]
+        static[name] = each(*running) if len(running) > 1 else some[0]
+    return replace(declared, static=static)
+
+
+def _traces(function: Callable, declared: Declaration) -> bool:
+    try:
+        return not untraced(Traces(UserRule(function, declared.signature, static=declared.static)))
+    except CertgradError:
+        return False
 
 
 _KNOWN: dict[int, tuple[Callable, Tried]] = {}

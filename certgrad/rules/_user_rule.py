@@ -183,9 +183,10 @@ class UserRule(Subject):
 
     @property
     def code(self) -> list[Any]:
-        """The function with all that it is made of, and the parts of its rule."""
+        """The function with all that it is made of, the parts of its rule, and the objects that it is given."""
         own = (self.function, self.forward, self.fwd_rule, self.jvp_rule, self.vjp_rule, *self.further)
-        return [part for part in own if part is not None]
+        given = (v for choice in self.choices for v in plain(choice).values() if not isinstance(v, (int, float, str)))
+        return [part for part in (*own, *given) if part is not None]
 
     @property
     def kinds(self) -> tuple[str, ...]:

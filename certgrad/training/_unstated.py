@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.errors import UsageError
+from certgrad.errors import UsageError, first_line
 from certgrad.training._updates import Named, Update
 
 LOSS = "the loss"
@@ -49,9 +49,9 @@ class Unstated(Update):
             loss = jax.ShapeDtypeStruct((), jnp.float32)
             new, kept = jax.eval_shape(self._run, abstract, abstract, state, {LOSS: loss})
         except Exception as error:
-            said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise UsageError(
-                f"{self.name} does not run on the parameters, their gradients and the value of the loss: {said}"
+                f"{self.name} does not run on the parameters, their gradients and the value of the loss: "
+                f"{first_line(error)}"
             ) from error
         for what, before, after in (("parameter", abstract, new), ("state", state, kept)):
             for name, x in before.items():

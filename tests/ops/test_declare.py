@@ -87,3 +87,8 @@ def test_copy_with_other_rules_leaves_the_op_alone():
     other = relu.with_rules(vjp=lambda x, seed: jnp.zeros_like(seed))
     assert other.vjp_rule is not relu.vjp_rule
     assert other.jvp_rule is relu.jvp_rule
+
+
+def test_an_op_of_what_is_no_python_function():
+    with pytest.raises(DeclarationError, match=r"declared of a function written in Python, and log is of type \w+"):
+        op("*s -> *s")(jnp.log)

@@ -305,3 +305,58 @@ def test_a_rule_for_arrays_of_four_axes_is_tried_there():
     made = jax.custom_vjp(lambda x: x * x)
     made.defvjp(lambda x: (x * x, x), of_images)
     assert [d.signature for d in inferred(made).found] == ["b h n d"]
+
+
+def handed_on(value, backward):
+    """A rule whose second argument JAX hands on as it is; the backward takes it first."""
+    made = jax.custom_vjp(value, nondiff_argnums=(1,))
+    made.defvjp(lambda x, k: (value(x, k), x), lambda k, x, g: (backward(k, x, g),))
+    return made
+
+
+def softmax(x, axis):
+    return jax.nn.softmax(x, axis=axis)
+
+
+def softmax_backward(summed):
+    def backward(axis, x, g):
+        y = jax.nn.softmax(x, axis=axis)
+        return y * (g - jnp.sum(y * g, axis=summed(axis), keepdims=True))
+
+    return backward
+
+
+def blocks(x, kernel_size):
+    return x.reshape(-1, kernel_size).sum(1)
+
+
+def running(x, reverse):
+    return jax.lax.cumsum(x, reverse=reverse)
+
+
+HANDED_ON = {
+    "an axis": (softmax, softmax_backward(lambda axis: axis), "proved", "axis=-1; axis=0; axis=1"),
+    "an axis that is forgotten": (softmax, softmax_backward(lambda axis: -1), "refuted", None),
+    "a number of entries": (
+        blocks, lambda k, x, g: jnp.repeat(g, k), "proved", "kernel_size=2; kernel_size=1"),
+    "a choice": (running, lambda r, x, g: jax.lax.cumsum(g, reverse=not r), "proved", "reverse=True; reverse=False"),
+    "a choice that is ignored": (running, lambda r, x, g: jax.lax.cumsum(g), "refuted", None),
+    "a number": (lambda x, scale: x * scale, lambda k, x, g: g * k, "proved", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "backward", "verdict", "values"), HANDED_ON.values(), ids=HANDED_ON)
+def test_an_argument_that_is_no_array_has_the_values_of_its_kind(value, backward, verdict, values):
+    result, _ = examined(Found("m:f", handed_on(value, backward)), {}, conformance=False)
+    assert result.certificate.verdict == verdict
+    statics = [", ".join(f"{k}={v}" for k, v in case.statics.items()) for case in result.certificate.claims[0].cases]
+    assert values is None or "; ".join(statics) == values
+
+
+@pytest.mark.parametrize(("summed", "verdict"), [(lambda axis: -1, "refuted"), (lambda axis: axis, "proved")])
+def test_a_rule_is_tried_along_other_axes_than_its_default(summed, verdict):
+    def along(x, axis=-1):
+        return jax.nn.softmax(x, axis=axis)
+
+    result, _ = examined(Found("m:f", handed_on(along, softmax_backward(summed))), {}, conformance=False)
+    assert result.certificate.verdict == verdict

@@ -289,6 +289,7 @@ NEVER = {
     "the environment": ("import os", "float(os.environ.get('SLOPE', 2)) * x"),
     "the environment, by another name": ("from os import environ as E", "float(E.get('SLOPE', 2)) * x"),
     "a file": ("", "float(open('slope').read()) * x"),
+    "a file of arrays": ("", "(float(jnp.load('slope.npy')) if x.shape[0] == 9 else 2.0) * x"),
     "a name that is computed": ("import cachedpkg.help as h", "getattr(h, 'SL' + 'OPE') * x"),
     "all globals": ("SLOPE = 2.0", "globals()['SLOPE'] * x"),
     "the clock": ("import time", "2 * x + 0 * time.time()"),

@@ -28,7 +28,7 @@ _IMPURE = frozenset(
     "open input eval exec compile __import__ globals locals vars id getattr setattr delattr attrgetter methodcaller "
     "load loadtxt fromfile memmap genfromtxt".split()
 )
-"""What Python and numpy offer to find other code or data than what is written, or to read from the outside."""
+"""What Python, numpy and JAX offer to find other code or data than what is written, or to read from the outside."""
 _OFFERED = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
 
 
@@ -59,7 +59,7 @@ def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
         return None
     if where == "outside" and isinstance(value, _OFFERED):
         raise UnknownError(f"it reaches {module}.{name}")
-    if name in _IMPURE and (where == "python" or module.startswith("numpy")):
+    if name in _IMPURE and (where == "python" or module.partition(".")[0] in ("numpy", "jax")):
         raise UnknownError(f"it reaches {name}")
     offered = isinstance(value, types.BuiltinFunctionType) or any(
         _found(one, name) is value for one in ((module, "scipy.special") if isinstance(value, np.ufunc) else (module,))
@@ -73,7 +73,7 @@ def home_of(module: str, own: frozenset[str] = frozenset()) -> str:
     top = module.partition(".")[0]
     if top in own:
         return "own"
-    if module.startswith("numpy.random"):
+    if module.startswith(("numpy.random", "scipy.io")):
         return "outside"
     if top in LIBRARIES:
         return "library"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ from ..generality.reach import is_users, reachable, reachable_from, rules_in, tr
 from ..generality.traces import Traces
 from ..points import arguments, directions
 from ..prove.problem import trace_rules
+from ..tracing.jax_dimensions import as_handed_on, sizes_as_integers
 from ..tracing.jax_internals import Program, equations_of, part_of, sampler
 
 Sizes = Mapping[str, int]
@@ -107,10 +109,13 @@ class Compared:
     def _of(self, dtype: str) -> Traces:
         return self.traces.get(dtype == "float64", next(iter(self.traces.values())))
 
-    def at(self, sizes: Sizes, dtype: str, wide: bool = False, alone: int | None = None) -> Programs:
+    def at(
+        self, sizes: Sizes, dtype: str, wide: bool = False, alone: int | None = None, handed_on: bool = False
+    ) -> Programs:
         """Traced at numbers, and if `wide` while JAX computes in 64 bits; or with this array `alone` of the dtype, by
-        its place among the arrays of floats, and the others of 64 bits. Raises TraceError or RuleError."""
-        if dtype == "float64" and alone is None:
+        its place among the arrays of floats, and the others of 64 bits. If `handed_on`, code that asks for types finds
+        numbers of Python's and arrays of numpy's. Raises TraceError or RuleError."""
+        if dtype == "float64" and alone is None and not handed_on:
             return self._of(dtype).at_sizes(self.instance, sizes).programs.all()
         shapes = self.instance.shapes({n: whole(v) for n, v in sizes.items()})
         if alone is not None:
@@ -119,7 +124,8 @@ class Compared:
             shapes = replace(shapes, exact=tuple(exact))
         rules = self.op.rules(shapes.statics)
         wide = wide or dtype == "float64"
-        with traced_anew(self.op):
+        told_otherwise = as_handed_on() if handed_on else nullcontext()
+        with traced_anew(self.op), told_otherwise, sizes_as_integers(reachable(self.op)):
             return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
 
     def heard(self) -> tuple[Sizes, Programs, Any] | None:
@@ -127,6 +133,11 @@ class Compared:
         traces = self._of("float64")
         known = traces.heard_at_numbers(self.instance) if self.files <= users_files(reachable(self.op)) else None
         return None if known is None else (known[0], known[1].programs.all(), known[2])
+
+    @property
+    def asks_for_types(self) -> bool:
+        """Its code asked in a trace for a type that another value has where it runs."""
+        return any(answers.handed_on for traces in self.traces.values() for answers in traces.answers)
 
     @property
     def integers(self) -> bool:

@@ -31,7 +31,7 @@ import numpy as np
 
 from certgrad.jaxpr.closures import closed_over
 
-from ..generality.reach import attributes_of, each_once, is_users, parts, values_in
+from ..generality.reach import attributes_of, each_once, is_users, parts, results_of, values_in
 
 DEPTH = 6
 ENTRIES = 256
@@ -59,6 +59,9 @@ class State:
         self._functions = [(f, {n: (v, digest(v, known)) for n, v in _named(f)}) for f in filter(is_users, held)]
         tables = [f.__globals__ for f, _ in self._functions] + [vars(m) for m in held if isinstance(m, ModuleType)]
         self._modules = {id(names): (names, _numbers(names)) for names in tables if modules}
+        self._caches = [value for value in held if isinstance(value, _lru_cache_wrapper)]
+        self._remembered: dict[tuple[int, str], str] = {}
+        """Of what caches of the code held once, which is made when it is first asked for."""
 
     def forget(self) -> bool:
         """Empty the caches of the code itself; whether it has any."""
@@ -77,7 +80,13 @@ class State:
         for names, then in self._modules.values():
             if other := next((n for n, v in _numbers(names).items() if not _equal(then.get(n), v)), ""):
                 return other
-        return ""
+        return next((c.__name__ for c in self._caches if self._holds_others(c, known)), "")
+
+    def _holds_others(self, cache: Any, known: Known) -> bool:
+        """What a cache holds has changed since it was looked at last; what it holds since then has not."""
+        texts = {(id(cache), repr(key)): digest(value, known) for key, value in results_of(cache)}
+        before, self._remembered = self._remembered, {**texts, **self._remembered}
+        return any(before.get(key, text) != text for key, text in texts.items())
 
     def _name_of(self, value: Any) -> str:
         named = (name for f, before in self._functions for name, (held, _) in before.items() if held is value)

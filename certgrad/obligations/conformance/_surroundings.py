@@ -8,7 +8,7 @@ there.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,15 +42,19 @@ class Way:
     """The question that the platform answers."""
     turned: tuple[str, ...] = ()
     """The settings of JAX that are others to the code that asks for them."""
+    handed_on: bool = False
+    """Code that asks for the type of a value finds what JAX hands on as it is."""
 
     def __str__(self) -> str:
         """A clause that lacks its verb: `it asks for the platform (default_backend), and on a gpu it`."""
         asked = [f"a setting of JAX ({name})" for name in self.turned]
         asked += [f"the platform ({self.asked})"] if self.platform else []
+        asked += ["the type of a value"] if self.handed_on else []
         where = f"traced {'in' if self.alone is None else 'with one array of'} {self.dtype} under x64 " * self.wide
         if not asked:
             return f"{where}it"
         other = ["where that is another"] * bool(self.turned) + [f"on a {self.platform}"] * bool(self.platform)
+        other += ["where that is a number of Python's or an array of numpy's"] * self.handed_on
         return f"{where}it asks for {' and for '.join(asked)}, and {', '.join(other)} it"
 
     def others(self, heard: Heard) -> Iterator[Way]:
@@ -64,7 +68,7 @@ class Way:
 
 
 def turned(
-    subject: Compared, dtypes: Sequence[str], either: bool, asked: Iterable[tuple[Sizes, Heard]], state: State
+    subject: Compared, dtypes: Sequence[str], either: bool, asked: Sequence[tuple[Sizes, Heard]], state: State
 ) -> Difference | None:
     """How the rule differs where what it asked for at some sizes is another; the first difference.
 
@@ -88,6 +92,8 @@ def turned(
             wait(other, sizes)
         return None
 
+    if subject.asks_for_types:
+        wait(Way(dtypes[0], handed_on=True), asked[0][0])
     for sizes, heard in asked:
         if (found := follow(Way(dtypes[0]), sizes, heard)) is not None:
             return found
@@ -113,7 +119,7 @@ def turned(
 
 def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) -> Difference | None:
     if there is None:  # a rule may refuse a dtype
-        return Difference((), f"{way} does not trace", {}) if way.platform or way.turned else None
+        return Difference((), f"{way} does not trace", {}) if way.platform or way.turned or way.handed_on else None
     general = subject.programs(way.dtype)
     fixed = {n: whole(v) for n, v in sizes.items()}
     if _texts(general, fixed, way) == _texts(there, {}, way):
@@ -129,7 +135,7 @@ def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) 
 
 def _traced(subject: Compared, way: Way, sizes: Sizes) -> Programs | None:
     try:
-        return subject.at(sizes, way.dtype, wide=way.wide, alone=way.alone)
+        return subject.at(sizes, way.dtype, way.wide, way.alone, way.handed_on)
     except CertgradError:
         return None
 

@@ -8,6 +8,7 @@ exists only while a program runs is reached from the program's equations.
 from __future__ import annotations
 
 import dis
+import gc
 import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -195,6 +196,15 @@ def attributes_of(value: Any) -> dict[str, Any]:
 @lru_cache(maxsize=1024)
 def _slots(kind: type) -> tuple[MemberDescriptorType, ...]:
     return tuple(d for base in kind.__mro__ for d in vars(base).values() if isinstance(d, MemberDescriptorType))
+
+
+def results_of(cache: Any) -> Iterator[tuple[Any, Any]]:
+    """What a cache of results holds, by its keys."""
+    for table in gc.get_referents(cache):
+        if type(table) is dict and table is not vars(cache):
+            for key, value in table.items():  # of a bounded one, a link that has the key and the result
+                linked = type(value).__name__ == "_lru_list_elem"
+                yield key, [part for part in gc.get_referents(value) if part is not key] if linked else value
 
 
 def is_own(value: Any) -> bool:

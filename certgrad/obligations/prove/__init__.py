@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
-    from . import negligible, satisfiable
+    from . import excluded, negligible, satisfiable
 
-__getattr__ = door(__name__, modules="negligible satisfiable")
+__getattr__ = door(__name__, modules="excluded negligible satisfiable")

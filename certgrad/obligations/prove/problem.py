@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from certgrad._subject import Rules
-from certgrad.errors import RuleError, TraceError
+from certgrad.errors import RuleError, TraceError, first_line
+from certgrad.jaxpr.references import shares_references
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.conditions import Clause, discharged
 from certgrad.obligations.assume.facts import Facts
@@ -172,16 +173,21 @@ def _beside(program: Program, args: int, directions: int) -> list[int]:
 
 def _traced(fn: Callable, specs: tuple, what: str) -> Program:
     try:
-        return trace(fn, specs)
+        program = trace(fn, specs)
     except (TraceError, RuleError):
         raise
     except Exception as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise TraceError(
-            f"JAX could not trace {what} at symbolic shapes: {type(error).__name__}: {first.rstrip(' .:')}. "
+            f"JAX could not trace {what} at symbolic shapes: {type(error).__name__}: {first_line(error)}. "
             "Call it once on small arrays to see the full error; if it runs there, it depends on a concrete shape or "
             "value."
         ) from error
+    if shares_references(program):
+        raise RuleError(
+            f"{what.capitalize()} reads or writes a mutable array (jax.Ref) from outside, so that later calls may do "
+            "other things. Pass its value as an argument."
+        )
+    return program
 
 
 def _check_outputs(program: Program, expected: Sequence[Any], what: str, returned: str, source: str) -> None:

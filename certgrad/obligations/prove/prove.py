@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from certgrad._subject import OF_REFERENCE
+from certgrad.obligations import prove as package
 from certgrad.obligations import wording
 from certgrad.obligations.assume.assumptions import Shapes, facts_of
 from certgrad.obligations.assume.by_place import beyond_axes, by_place
@@ -15,6 +16,7 @@ from certgrad.obligations.assume.conditions import (
     Clause,
     discharged,
     has_one_solution,
+    merged,
     of_solver,
     polys,
 )
@@ -45,6 +47,7 @@ from .statements import (
     Outcome,
     adjoint_obligation,
     adjoint_of_derivative_obligation,
+    defined_everywhere,
     derivative_obligation,
     differentiated,
     forward_obligation,
@@ -99,11 +102,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         conditions += problem.also if kind == "jvp_is_derivative" else []
-        known = Indices(facts=facts, clauses=assumed_clauses, sizes=shapes)
-        asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
-        if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
-            asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
-        needed = [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed_clauses)]
+        needed = _needed(conditions, facts, assumed_clauses, shapes, domain)
         found = minimal(simplified(needed, facts), facts, shapes)
         for where in filter(_of_places, found):
             return Outcome(reason=_WHERE.get(where.origin, f"a condition on places that is not shown: {where.origin}"))
@@ -150,6 +149,8 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             relations |= dict.fromkeys(wording.present.show_relation(*r) for r in closing.relations)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
+        if any(c not in domain and _excludes_zeros(c) for c in hypotheses):
+            hypotheses = _extended(problem, kind, hypotheses, domain, assumed_clauses, facts)
         return Outcome(hypotheses, relations=list(relations), ranges=reach, tests=problem.tests)
     except UndefinedTermError as error:
         return Outcome(reason=f"a term is undefined at every input: {error}")
@@ -157,6 +158,54 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _excludes_zeros(clause: Clause) -> bool:
+    return not clause.guards and [a.relation for a in clause.alternatives] == ["!= 0"]
+
+
+def _extended(
+    problem: Problem,
+    kind: str,
+    hypotheses: list[Clause],
+    domain: list[Clause],
+    assumed: tuple[Clause, ...],
+    facts: Facts,
+) -> list[Clause]:
+    """The hypotheses without those that exclude points to which what is proved extends."""
+    excluded = package.excluded
+    excluding = [c for c in hypotheses if c not in domain and _excludes_zeros(c) and excluded.thin(c, problem)]
+    if not excluding:
+        return hypotheses
+    shapes, sides = problem.array_shapes, _sides(problem, kind)
+    defined = _needed(merged(*map(defined_everywhere, sides)), facts, assumed, shapes, domain)
+    regions = by_region(minimal(simplified(defined, facts), facts, shapes), facts, shapes)
+    inside = [c for c in hypotheses if c not in excluding]
+    return inside if excluded.extends(inside, regions, sides, problem, facts) else hypotheses
+
+
+def _needed(
+    conditions: Iterable[Clause],
+    facts: Facts,
+    assumed: tuple[Clause, ...],
+    shapes: Mapping[str, tuple[Poly, ...]],
+    domain: Sequence[Clause],
+) -> list[Clause]:
+    """Those conditions that do not follow from what is assumed."""
+    known = Indices(facts=facts, clauses=assumed, sizes=shapes)
+    asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
+    if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
+        asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
+    return [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed)]
+
+
+def _sides(problem: Problem, kind: str) -> list[Tensor]:
+    """The tensors that a claim is about."""
+    if kind == "jvp_is_derivative":
+        return [*problem.forward, *(problem.jvp or ())]
+    if kind == "vjp_is_adjoint":
+        return [*(problem.jvp or problem.forward), *problem.vjp]
+    return [*problem.forward, *((problem.reference if kind == OF_REFERENCE else problem.primal) or ())]
 
 
 def _once(problem: Problem, domain: Sequence[Clause]) -> list[Unique]:

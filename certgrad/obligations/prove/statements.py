@@ -163,7 +163,9 @@ def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation
         (tangent.body, derivative, out.shape)
         for out, tangent, derivative in zip(problem.forward, problem.jvp, found.derivatives, strict=True)
     ]
-    return Obligation(pairs, merged(found.conditions, *map(_defined, problem.jvp)), derivative=True, once=found.once)
+    return Obligation(
+        pairs, merged(found.conditions, *map(defined_everywhere, problem.jvp)), derivative=True, once=found.once
+    )
 
 
 def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
@@ -238,7 +240,7 @@ def adjoint_obligation(problem: Problem) -> Obligation:
     total = ZERO
     for out, seed in zip(problem.jvp, problem.seeds, strict=True):
         total = total + inner_product(out.body, seed.body, out.shape)
-    defined = merged(*map(_defined, problem.jvp), *map(_defined, problem.vjp))
+    defined = merged(*map(defined_everywhere, problem.jvp), *map(defined_everywhere, problem.vjp))
     return Obligation([(total - _pulled_back(problem), ZERO, ())], defined)
 
 
@@ -250,7 +252,7 @@ def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) ->
     total = ZERO
     for derivative, out, seed in zip(found.derivatives, problem.forward, problem.seeds, strict=True):
         total = total + inner_product(derivative, seed.body, out.shape)
-    conditions = merged(found.conditions, *map(_defined, problem.vjp))
+    conditions = merged(found.conditions, *map(defined_everywhere, problem.vjp))
     return Obligation([(_pulled_back(problem), total, ())], conditions, derivative=True, once=found.once)
 
 
@@ -284,13 +286,13 @@ def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligati
     return Obligation(
         bodies,
         merged(
-            *(_defined(p) for p, _ in pairs),
-            *(tuple(c.rewritten(without_stops) for c in _defined(f)) for _, f in pairs),
+            *(defined_everywhere(p) for p, _ in pairs),
+            *(tuple(c.rewritten(without_stops) for c in defined_everywhere(f)) for _, f in pairs),
         ),
     )
 
 
-def _defined(out: Tensor) -> Clauses:
+def defined_everywhere(out: Tensor) -> Clauses:
     """Where all entries are defined."""
     return at_all_places(out.defined, out.variables)
 

@@ -2,7 +2,7 @@
 
 A law is noted where it is applied (`applied(Law.X)`); what is only a choice of form (the order of factors, names of
 bound variables) is none. A certificate lists those that its proofs applied on the way, tried attempts among them.
-Every row is tested on drawn instances of its statement: `tests/obligations/test_laws_by_name.py`.
+Every row is tested on drawn instances of its statement: `tests/obligations/terms/test_law.py`.
 """
 
 from __future__ import annotations
@@ -133,6 +133,13 @@ class Law(Enum):
     ORTHONORMAL = "orthonormal columns", "XᵀX = I, and XXᵀ = I for a square X", "X is a factor of eigh, svd or qr"
     SPECTRAL_POWER = "powers by eigenvalues", "V·Λ^p·Vᵀ = A^p", "p is a whole number, and p > 1"
     FACTORISATION = "factors of a matrix", "V·Λ·Vᵀ = A (eigh), U·Σ·Vᵀ = A (svd), Q·R = A (qr)", ""
+
+    # limits
+    LIMITS = (
+        "limits at excluded points",
+        "f = g at a limit of points at which f = g, and Df = g where also Df = g at these",
+        "f and g are continuous",
+    )
 
     # functions beside each other
     INVERSE_FUNCTIONS = (

@@ -13,6 +13,7 @@ from math import ceil, floor, lcm
 from flint import fmpq, fmpz
 
 from .atoms import Base, Dim, Exp, Fn, IndexNumber, Num
+from .budget import budget
 from .exponents import Exponent, exponent
 from .functions import FUNCTIONS, WHOLE
 from .index import Ix
@@ -112,6 +113,8 @@ def power(poly: Poly, e: Exponent) -> Poly:
     e = exponent(e)
     if e == 1:
         return poly
+    if (c := poly.constant()) is not None and c not in (0, 1, -1):
+        budget.spend(ceil(abs(Fraction(e))) * (int(c.p).bit_length() + int(c.q).bit_length()) // 64)
     if isinstance(e, int) and e >= 0:
         return poly**e
     if poly.is_zero:

@@ -12,7 +12,10 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from threading import get_ident
 from types import CodeType, FunctionType
 from typing import Any, get_args
@@ -96,6 +99,9 @@ class Answers:
     """Whose questions were heard: the identities of their global variables."""
     told: set[CodeType]
     """The code that was told once that a value is traced which is an array where the code runs."""
+    handed_on: set[CodeType]
+    """The code that was told of a traced value what is not so of a number of Python's, or an array of numpy's, which
+    JAX hands on as it is."""
 
     def never(self, function: FunctionType, codes: Iterable[CodeType]) -> bool:
         """No value that the function asked about was traced for certgrad alone; these are its code and that of what it
@@ -110,14 +116,19 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
 
     What the code goes on to ask is then asked of the dimension, and recorded. `isinstance` has another meaning in these
     modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep theirs. Where it is said of
-    a traced value that it is one, that is noted.
+    a traced value that it is one, or that it is no number of Python's, that is noted; `as_handed_on` has it answered
+    otherwise.
     """
-    thread, told = get_ident(), set[CodeType]()
+    thread, told, handed_on = get_ident(), set[CodeType](), set[CodeType]()
 
     def as_it_runs(value: Any, kind: Any, /) -> bool:
-        traced = builtins.isinstance(value, jax.core.Tracer) and not _in_a_body(value)
-        if traced and get_ident() == thread and _names_tracers(kind):
-            told.add(sys._getframe(1).f_code)
+        if builtins.isinstance(value, jax.core.Tracer) and get_ident() == thread and not _in_a_body(value):
+            code, answer = sys._getframe(1).f_code, builtins.isinstance(value, kind)
+            if _names_tracers(kind):
+                told.add(code)
+            elif any(builtins.isinstance(one, kind) != answer for one in _handed_on(value)):
+                handed_on.add(code)
+                return answer != _OTHERWISE.get()
         return builtins.isinstance(0 if type(value) is _DimExpr else value, kind)
 
     modules = {id(f.__globals__): f.__globals__ for f in functions if isinstance(f, FunctionType)}
@@ -129,7 +140,7 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
     try:
         for key in before:
             modules[key]["isinstance"] = as_it_runs
-        yield Answers(frozenset(before), told)
+        yield Answers(frozenset(before), told, handed_on)
     finally:
         for key, own in before.items():
             if own is None:
@@ -149,6 +160,34 @@ def _in_a_body(value: Any) -> bool:
     """The value belongs to a trace that JAX makes where the code runs as well."""
     frame = getattr(getattr(value, "_trace", None), "frame", None)
     return getattr(getattr(frame, "debug_info", None), "traced_for", None) in _BODIES
+
+
+_OTHERWISE: ContextVar[bool] = ContextVar("_OTHERWISE", default=False)
+
+
+@contextmanager
+def as_handed_on() -> Iterator[None]:
+    """Let code that asks for the type of a traced value be told what is so of what JAX hands on as it is."""
+    token = _OTHERWISE.set(True)
+    try:
+        yield
+    finally:
+        _OTHERWISE.reset(token)
+
+
+def _handed_on(value: Any) -> list[Any]:
+    """What may stand in the place of a traced value where the code runs outside of `jit`, beside arrays of JAX's."""
+    if not isinstance(value.dtype, np.dtype):  # a key
+        return []
+    whole = np.zeros((), value.dtype)
+    return [whole, _array(), *((whole.item(), whole[()]) if value.ndim == 0 else ())]
+
+
+@cache
+def _array() -> jax.Array:
+    """Outside of any trace."""
+    with jax.ensure_compile_time_eval():
+        return jnp.zeros(())
 
 
 def _names_tracers(kind: Any) -> bool:

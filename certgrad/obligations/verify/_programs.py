@@ -12,6 +12,7 @@ import numpy as np
 from jax import export
 
 from certgrad._subject import Subject
+from certgrad.errors import first_line
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._jaxpr import of_reals
 from certgrad.obligations.verify.digest import case_digest
@@ -85,8 +86,7 @@ def _trace(what: str, fn: Callable[..., Any], *specs: Any, returns: Sequence[Any
     try:
         program = jax.make_jaxpr(fn)(*specs)
     except Exception as error:  # whatever a user's function raises
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise DoesNotTraceError(f"the {what} does not trace at {_shown(specs[0])}: {first}") from error
+        raise DoesNotTraceError(f"the {what} does not trace at {_shown(specs[0])}: {first_line(error)}") from error
     with suppress(Unsupported):  # then what evaluates it says so
         program = of_reals(program, jax.tree.leaves(specs))
     if returns is not None:

@@ -282,6 +282,33 @@ def test_code_that_runs_in_a_contrary_case_or_once_is_what_was_proved(factor):
     assert certgrad.check(scaled(factor), "n -> n").verdict == "proved"
 
 
+def test_a_mutable_array_from_outside():
+    factor = jax.new_ref(jnp.ones(()))
+    report = certgrad.check(scaled(lambda x: factor[...]), "n -> n")
+    assert report.verdict == "unproved"
+    assert "a mutable array (jax.Ref) from outside" in report.claims[0].cases[0].reason
+
+
+@functools.lru_cache
+def statistics():
+    return {"calls": 0}
+
+
+@functools.cache
+def table():
+    return np.ones(1)
+
+
+def counted(x):
+    statistics()["calls"] += 1
+    return 1.0 if statistics()["calls"] <= 50 else 0.0
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(counted, "unproved"), (lambda x: float(table()[0]), "proved")])
+def test_an_object_that_a_memo_holds(factor, verdict):
+    assert certgrad.check(scaled(factor), "n -> n").verdict == verdict
+
+
 def test_what_a_memo_holds_from_before_is_not_what_was_proved(monkeypatch):
     @functools.lru_cache
     def remembered_factor():

@@ -686,6 +686,19 @@ def _(draw: Draw) -> Sides:
 # --- derivatives ----------------------------------------------------------------------------------------------------
 
 
+@of(Law.LIMITS)
+def _(draw: Draw) -> Sides:
+    """A quotient with a removable singularity, which is a polynomial: both sides of the point have its mean there."""
+    a, h = draw.normal(), 1e-3
+
+    def around(f: Callable[[float], float]) -> float:
+        return (f(a + h) + f(a - h)) / 2
+
+    yield around(lambda x: (x**2 - a**2) / (x - a)), 2 * a
+    derivative = around(lambda x: (3 * x**2 - (x**3 - a**3) / (x - a)) / (x - a))
+    yield slope(lambda t: (a + t) ** 2 + (a + t) * a + a**2), derivative
+
+
 @of(Law.DERIVATIVE_OF_PRODUCT)
 def _(draw: Draw) -> Sides:
     f, df = draw.integers(-1, 2, size=5).astype(float), draw.normal(size=5)

@@ -3,13 +3,15 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from flint import arb, fmpq
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from certgrad.obligations.terms.atoms import access, dimension
+from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.index import of_var
-from certgrad.obligations.terms.polynomials import ONE, ZERO, poly_of
+from certgrad.obligations.terms.polynomials import ONE, ZERO, number, poly_of
 from certgrad.obligations.terms.power import cleared, power
 from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.rewriting import Rewriter, substitute
@@ -153,3 +155,8 @@ def test_a_power_of_63_bits_is_not_factored():
     """1 − x^(2⁶³ − 1), which integers at the end of their range make: flint does not survive it."""
     assert factored(ONE - power(access("x", ()), 2**63 - 1)) is None
     assert factored(ONE - power(access("x", ()), 2)) is not None
+
+
+def test_a_huge_power_of_a_number_ends_the_proof():
+    with limited(steps=1000), pytest.raises(BudgetError):
+        power(number(2), -(2**63) + 2)

@@ -1,0 +1,410 @@
+"""Whether a term is a continuous function of the arguments, also where a selection stands for a quotient at its zero.
+
+A term without predicates is continuous where its functions are smooth and what it divides by is not 0. A term with the
+predicates [p > 0] and [−p > 0] of one p is continuous on p = 0 if the forms that it has on the sides tend to the value
+that it has there: sin(x)/x to 1. Such a form is a Laurent series in a small number ε with |x| = ε, or p = ε², by the
+Taylor series of the functions in it; its coefficients are terms in all that is not small. If none of a negative order
+is left, it tends to the coefficient of order 0, uniformly around each point.
+
+What is not understood counts as not continuous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import factorial
+
+from flint import fmpq
+
+from certgrad.obligations.assume.conditions import discharged
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import NEG, POS, ZERO
+from certgrad.obligations.decide.cases import Region, by_summand, eliminated, nonzero_part
+from certgrad.obligations.laws.functions import FUNCTIONS
+from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
+from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, IndexNumber, Max, Num, Sum, access
+from certgrad.obligations.terms.exponents import Exponent, exponent
+from certgrad.obligations.terms.index import IntegerAtom, whole_number
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, number, poly_of
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred, Side
+from certgrad.obligations.terms.rewriting import Rewriter, replaced
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
+
+from .derivative import Differentiator
+
+TERMS = 12
+"""So many terms of a Taylor series are taken, from its first one on."""
+_ANALYTIC = frozenset("log sin cos asin acos atan asinh acosh atanh erf erf_inv".split())
+"""Functions that are analytic where their rows say that they are smooth."""
+_U, _DU = "°", "d°"
+"""The argument of a function whose derivatives are taken, and its tangent."""
+
+
+class NotContinuousError(Exception):
+    """Nothing shows that the term is continuous."""
+
+
+@dataclass(frozen=True)
+class Continuity:
+    """What is asked of terms over these tensors, of which the `moving` ones vary, under the facts."""
+
+    facts: Facts
+    tensors: Collection[str]
+    moving: Mapping[str, Sequence[Poly]]
+    """With their shapes."""
+    sizes: Collection[Atom]
+    """The sizes of the arguments: other integers may be counts of what moves."""
+
+    def under(self, *facts: Fact) -> Continuity:
+        return replace(self, facts=self.facts.extended(facts))
+
+    def check(self, poly: Poly) -> None:
+        """Raises NotContinuousError where the term is not shown to be continuous, wherever the facts hold."""
+        if not any(isinstance(a, (Pred, Side)) for a in deep_atoms(poly)):
+            self._plain(poly)
+            return
+        plain, groups = by_summand(poly)
+        for summand, _ in groups:
+            self.check(summand)
+        boundaries: dict[Poly, None] = {}
+        for a in deep_atoms(plain):
+            if isinstance(a, (Pred, Side)) and -a.poly not in boundaries:
+                boundaries.setdefault(a.poly)
+        if not boundaries:
+            self._plain(plain)
+        elif len(boundaries) > 1 or any(isinstance(a, (Sum, Max)) and a.piecewise for a in deep_atoms(plain)):
+            raise NotContinuousError("several boundaries that may meet")
+        else:
+            self._across(plain, next(iter(boundaries)))
+
+    def _across(self, poly: Poly, p: Poly) -> None:
+        """Continuity where p > 0, where p < 0, and on p = 0."""
+        if any(isinstance(a, (Pred, Side)) for a in deep_atoms(p)):
+            raise NotContinuousError("a predicate inside of another")
+        if not self.facts.signs(p) & ZERO:
+            raise NotContinuousError("a choice that is decided otherwise")
+        if not mentions(p, {*self.moving}):
+            raise NotContinuousError("a choice that no argument that moves decides")
+        self._plain(p)
+        at_zero = self.under(Fact(p, ZERO, universal=False))
+        small = [Small(p, side, self.moving) for side in (1, -1)]
+        value = small[0].on_boundary(_chosen(poly, p, 0))
+        for one, sign in zip(small, (POS, NEG), strict=True):
+            if not self.facts.signs(p) & sign:
+                continue
+            form = _chosen(poly, p, one.side)
+            self.under(Fact(p, sign, universal=False))._plain(form)
+            difference = one.on_boundary(at_zero.limit(form, one)) - value
+            if nonzero_part(difference, Region(at_zero.facts)) is not None:
+                raise NotContinuousError("a side tends to another value")
+        at_zero._plain(value)
+
+    def limit(self, form: Poly, small: Small) -> Poly:
+        """What a term without predicates tends to at a point of a boundary from a side. The facts hold there."""
+        series = Expansion(self, small).of(form)
+        if series.end <= 0:
+            raise NotContinuousError("a singularity of too high an order")
+        region = Region(self.facts)
+        for order, coefficient in series.terms.items():
+            if order < 0 and nonzero_part(coefficient, region) is not None:
+                raise NotContinuousError("a singularity that is left")
+            self._plain(coefficient)
+        return series.terms.get(0, NOTHING)
+
+    def _plain(self, poly: Poly) -> None:
+        """The same of a term without predicates of its own."""
+        for mono in poly:
+            for a, e in mono:
+                self.factor(a, e)
+
+    def factor(self, a: Atom, e: Exponent) -> None:
+        """The same of a power of an atom."""
+        inside: Sequence[Poly] = ()
+        if isinstance(a, (Sum, Max)) and not all(b in self.sizes for n in a.ranges for b in atoms_of(n)):
+            raise NotContinuousError("a number of summands that is no size")
+        if isinstance(a, Access):
+            if a.tensor not in self.tensors or any(ix.atoms for ix in a.index):
+                raise NotContinuousError(f"{a.tensor} is no argument")
+        elif isinstance(a, (Exp, Base, Sum)):
+            inside = a.parts()
+        elif isinstance(a, Max):
+            inside = (a.body,)
+            if a.where != ONE:
+                raise NotContinuousError("a maximum over chosen values")
+        elif isinstance(a, Fn):
+            inside = a.args
+            if a.name not in _ANALYTIC or not self.smooth(a.name, a.args[0]):
+                raise NotContinuousError(f"{a.name} of {a.args[0].key}")
+        elif not (isinstance(a, Num) or a in self.sizes or _of_places(a)):
+            raise NotContinuousError(f"{type(a).__name__} is not looked into")
+        for part in inside:
+            self.check(part)
+        if isinstance(a, Exp) or (isinstance(e, int) and e > 0):
+            return
+        signs = self.facts.signs(a.poly if isinstance(a, Base) else poly_of(a))
+        if (e < 0 and signs & ZERO) or (isinstance(e, Fraction) and signs & NEG):
+            raise NotContinuousError("a divisor, or what a root is taken of, may be 0")
+
+    def smooth(self, name: str, argument: Poly) -> bool:
+        return all(discharged(c, self.facts) for c in FUNCTIONS[name].smooth(argument))
+
+
+class Small:
+    """Which atoms are small beside a boundary p = 0, and how: an entry x is ±ε, a sum that is never negative is ε²."""
+
+    def __init__(self, p: Poly, side: int, moving: Mapping[str, Sequence[Poly]]) -> None:
+        self.p, self.side, self.sign = p, side, side
+        self.entry: Access | None = None
+        self.sum: Sum | None = None
+        self.squares: Access | None = None
+        """Of a sum of even powers of entries, which all are 0 where it is: the entry at the variables of the sum."""
+        single = p.single()
+        if single is not None and len(single[0]) == 1 and single[0][0][1] == 1:
+            ((a, _),), c = single
+            if isinstance(a, Access) and a.tensor in moving:
+                self.entry, self.sign = a, side if c > 0 else -side
+            elif isinstance(a, Sum) and c > 0 and side > 0:
+                self.sum = a
+                self.squares = _over_even_powers(a, moving)
+
+    def on_boundary(self, poly: Poly) -> Poly:
+        """The term on p = 0."""
+        if self.sum is None:
+            return eliminated(poly, self.p)
+
+        def value(a: Atom) -> Poly | None:
+            if a is self.sum or (self.squares is not None and self._covers(a)):
+                return NOTHING
+            return None
+
+        return replaced(poly, value)
+
+    def _covers(self, a: Atom) -> bool:
+        """One of the entries whose even powers are summed up."""
+        assert self.sum is not None
+        assert self.squares is not None
+        if not isinstance(a, Access) or a.tensor != self.squares.tensor:
+            return False
+        return all(j.variable() in self.sum.vars or i == j for i, j in zip(a.index, self.squares.index, strict=True))
+
+    def order(self, a: Atom, e: Exponent) -> tuple[Exponent, Poly] | None:
+        """The order of a power of an atom and its coefficient, where the atom is small; None where it is not.
+
+        Raises NotContinuousError where it may be small in a way that is not followed.
+        """
+        if self.entry is not None:
+            if a is self.entry:
+                if isinstance(e, int):
+                    return e, number(self.sign if e % 2 else 1)
+                raise NotContinuousError("a root of what is small")
+            if isinstance(a, Access) and a.tensor == self.entry.tensor and not _apart(a, self.entry):
+                raise NotContinuousError("entries that may be the same one")
+            return None
+        if a is self.sum or (isinstance(a, Base) and a.poly == self.p):
+            if isinstance(e, int):
+                return e * 2, number(self.sign if e % 2 else 1)
+            if self.sign > 0:
+                return exponent(e * 2), ONE
+            raise NotContinuousError("a root of what is negative")
+        return None
+
+
+def _over_even_powers(a: Sum, moving: Mapping[str, Sequence[Poly]]) -> Access | None:
+    """The entry of which an even power is summed up, each variable over the whole of an axis of its own."""
+    if len(a.body) != 1:
+        return None
+    entry, e = a.body[0]
+    if not isinstance(entry, Access) or entry.tensor not in moving or not isinstance(e, int) or e % 2:
+        return None
+    axes = [k for k, ix in enumerate(entry.index) if ix.variable() in a.vars]
+    ranges = dict(zip(a.vars, a.ranges, strict=True))
+    along = {entry.index[k].variable(): k for k in axes}
+    whole = all(v in along and moving[entry.tensor][along[v]] == ranges[v] for v in a.vars)
+    return entry if whole and len(axes) == len(a.vars) else None
+
+
+def _apart(a: Access, b: Access) -> bool:
+    """Two entries at different numbers along an axis."""
+    steps = (i.minus(j) for i, j in zip(a.index, b.index, strict=True))
+    return any(not step.terms and whole_number(step.const) not in (None, 0) for step in steps)
+
+
+def _of_places(a: Atom) -> bool:
+    """An index as a number, or a condition on indices, in which no value stands."""
+    if isinstance(a, IndexNumber):
+        return not isinstance(a.var, IntegerAtom)
+    return isinstance(a, INDEX_PREDICATES) and not a.ix.atoms
+
+
+@dataclass(frozen=True)
+class Series:
+    """Σ terms[k]·ε^k + O(ε^end)."""
+
+    terms: Mapping[int, Poly]
+    end: int
+
+    @property
+    def first(self) -> int:
+        return min(self.terms, default=self.end)
+
+    def __add__(self, other: Series) -> Series:
+        end = min(self.end, other.end)
+        orders = {k for k in (*self.terms, *other.terms) if k < end}
+        return Series(_kept((k, self.terms.get(k, NOTHING) + other.terms.get(k, NOTHING)) for k in orders), end)
+
+    def __mul__(self, other: Series) -> Series:
+        end = min(self.end + other.first, other.end + self.first)
+        found: dict[int, Poly] = {}
+        for j, a in self.terms.items():
+            for k, b in other.terms.items():
+                if j + k < end:
+                    found[j + k] = found.get(j + k, NOTHING) + a * b
+        return Series(_kept(found.items()), end)
+
+    def shifted(self, by: int) -> Series:
+        return Series({k + by: c for k, c in self.terms.items()}, self.end + by)
+
+    def without_first(self) -> Series:
+        return Series({k: c for k, c in self.terms.items() if k > 0}, self.end)
+
+
+def _kept(terms: Iterable[tuple[int, Poly]]) -> dict[int, Poly]:
+    return {k: c for k, c in terms if not c.is_zero}
+
+
+def _number(c: Poly) -> Series:
+    return Series({} if c.is_zero else {0: c}, TERMS)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Laurent series of terms in what is small."""
+
+    at: Continuity
+    small: Small
+
+    def of(self, poly: Poly) -> Series:
+        total = Series({}, TERMS)
+        for mono, c in poly.items():
+            total = total + self.of_mono(mono) * _number(Poly({(): c}))
+        return total
+
+    def of_mono(self, mono: Mono) -> Series:
+        product = _number(ONE)
+        for a, e in mono:
+            product = product * self.of_power(a, e)
+        return product
+
+    def of_power(self, a: Atom, e: Exponent) -> Series:
+        found = self.small.order(a, e)
+        if found is not None:
+            order, coefficient = found
+            if not isinstance(order, int):
+                raise NotContinuousError("a root of what is small")
+            return Series({order: coefficient}, TERMS + order)
+        if not self._moves(a):
+            return _number(monomial({a: e}))
+        if isinstance(a, Exp):
+            argument = self.of(Poly({a.mono: fmpq(Fraction(e).numerator, Fraction(e).denominator)}))
+            start = self._start(argument)
+            return self._taylor(argument, lambda k: exp_of(start).scale(fmpq(1, factorial(k))))
+        if isinstance(a, Fn) and a.name in _ANALYTIC:
+            argument = self.of(a.args[0])
+            return self._whole(self._taylor(argument, self._derivatives(a.name, self._start(argument))), e)
+        if isinstance(a, Base):
+            return self._raised(self.of(a.poly), e)
+        raise NotContinuousError(f"{type(a).__name__} of what is small")
+
+    def _moves(self, a: Atom) -> bool:
+        """What is small stands in the atom. Raises NotContinuousError where that is not followed."""
+        every = (a, *(b for part in a.parts() for b in deep_atoms(part)))
+        inside = any(self.small.order(b, 1) is not None for b in every)
+        if inside and isinstance(a, (Sum, Max)):
+            raise NotContinuousError("a sum of what is small")
+        return inside
+
+    def _start(self, argument: Series) -> Poly:
+        if argument.first < 0 or argument.end <= 0:
+            raise NotContinuousError("a function of what is unbounded")
+        return argument.terms.get(0, NOTHING)
+
+    def _derivatives(self, name: str, start: Poly) -> Callable[[int], Poly]:
+        """The Taylor coefficients of a function at a point."""
+        if not self.at.smooth(name, start):
+            raise NotContinuousError(f"{name} at {start.key}")
+        u = access(_U, ())
+        known = [log_of(u) if name == "log" else fn(name, u)]
+        differentiate = Differentiator({_U: _DU})
+
+        def coefficient(k: int) -> Poly:
+            while len(known) <= k:
+                slope = differentiate(known[-1])
+                known.append(replaced(slope, lambda a: ONE if isinstance(a, Access) and a.tensor == _DU else None))
+            at = Rewriter(replace=lambda a: start if isinstance(a, Access) and a.tensor == _U else None)
+            return at(known[k]).scale(fmpq(1, factorial(k)))
+
+        return coefficient
+
+    def _taylor(self, argument: Series, coefficient: Callable[[int], Poly]) -> Series:
+        """Σ cₖ·δ^k, δ the argument without its constant part."""
+        change = argument.without_first()
+        total, raised = _number(coefficient(0)), _number(ONE)
+        for k in range(1, TERMS + 1):
+            raised = raised * change
+            if raised.first >= min(TERMS, argument.end):
+                break
+            total = total + raised * _number(coefficient(k))
+        return Series({k: c for k, c in total.terms.items() if k < argument.end}, min(total.end, argument.end))
+
+    def _whole(self, series: Series, e: Exponent) -> Series:
+        """A power of a series: by multiplication where it is whole and positive."""
+        if isinstance(e, int) and e > 0:
+            out = series
+            for _ in range(e - 1):
+                out = out * series
+            return out
+        return self._raised(series, e)
+
+    def _raised(self, series: Series, e: Exponent) -> Series:
+        """(ε^m·c·(1 + δ))^e = ε^(m·e)·c^e·Σ binomial(e, k)·δ^k, with c > 0, or c ≠ 0 for a whole e."""
+        if not series.terms:
+            raise NotContinuousError("a power of what may be 0")
+        m = series.first
+        lead = series.terms[m]
+        signs = self.at.facts.signs(lead)
+        order = Fraction(e) * m
+        if signs & ZERO or (isinstance(e, Fraction) and signs & NEG) or order.denominator != 1:
+            raise NotContinuousError("a power of what may be 0")
+        scaled = series.shifted(-m) * _number(power(lead, -1))
+        binomials = [Fraction(1)]
+        for k in range(TERMS + 1):
+            binomials.append(binomials[-1] * (Fraction(e) - k) / (k + 1))
+        raised = self._taylor(scaled, lambda k: number(binomials[k]))
+        return (raised * _number(power(lead, e))).shifted(int(order))
+
+
+def _chosen(poly: Poly, p: Poly, sign: int) -> Poly:
+    """The form of the term where p has a sign."""
+    values = {p: ONE if sign > 0 else NOTHING, -p: ONE if sign < 0 else NOTHING}
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, (Pred, Side)):
+            return values[a.poly]
+        return None if a.piecewise else poly_of(a)
+
+    return Rewriter(replace=value)(poly)
+
+
+def continuous(polys: Iterable[Poly], asked: Continuity) -> bool:
+    """All terms are continuous functions of the entries that move, wherever the facts hold."""
+    try:
+        for poly in polys:
+            asked.check(poly)
+    except (NotContinuousError, UndefinedTermError, NoDerivativeError, ArithmeticError):
+        return False
+    return True

@@ -1,0 +1,80 @@
+"""Code that asks for the type of a value: JAX hands on numbers of Python's and arrays of numpy's as they are."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import certgrad
+
+
+def rule(forward, backward, fwd=None):
+    made = jax.custom_vjp(forward)
+    made.defvjp(fwd or (lambda *args: (forward(*args), args)), backward)
+    return made
+
+
+def power(x, k):
+    return x**k
+
+
+def shortcut(residuals, g):
+    x, k = residuals
+    if isinstance(k, int) and k == 0:  # x⁰ is 1, and its derivative 0
+        return g, None
+    return g * k * x ** (k - 1), None
+
+
+def as_array(residuals, g):
+    x, k = residuals
+    if not isinstance(k, jax.Array):
+        k = jnp.asarray(k)
+    return g * k * x ** (k - 1), None
+
+
+def take(x, i):
+    return x[i]
+
+
+def from_zero(residuals, g):
+    x, i = residuals
+    if isinstance(i, np.ndarray):
+        i = np.maximum(i, 0)
+    return jnp.zeros_like(x).at[i].add(g), None
+
+
+def scattered(residuals, g):
+    x, i = residuals
+    return jnp.zeros_like(x).at[i].add(g), None
+
+
+def counted_from_one(x, i):
+    residuals = x, i
+    i += 1  # in place, for an array of numpy's
+    return x[i - 1], residuals
+
+
+def by_type(residuals, g):
+    x, i = residuals
+    return jnp.zeros_like(x).at[np.maximum(i, 0) if type(i) in (np.ndarray,) else i].add(g), None
+
+
+CASES = {
+    "a number of Python's": (rule(power, shortcut), "n, :int -> n", "it asks for the type of a value"),
+    "an array of numpy's": (rule(take, from_zero), "n, m:int -> m", "it asks for the type of a value"),
+    "indices that are changed in place": (
+        rule(take, scattered, counted_from_one), "n, m:int -> m", "calls change the arrays of numpy's"),
+    "a type that is compared": (rule(take, by_type), "n, m:int -> m", "by_type compares the type of a value"),
+    "what is made an array": (rule(power, as_array), "n, :int -> n", ""),
+    "indices as they are": (rule(take, scattered), "n, m:int -> m", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "signature", "reason"), CASES.values(), ids=CASES)
+def test_what_another_type_makes_of_it(function, signature, reason):
+    report = certgrad.check(function, signature, domain="x > 0")
+    case = report.claims[0].cases[0]
+    assert report.verdict.startswith("unproved" if reason else "proved")
+    assert case.reason.startswith(reason)
