@@ -129,23 +129,17 @@ WRONG = {
         "n, n:int",
     ),
     "mask of booleans": (rule(lambda x, m: jnp.where(m, x, 0), lambda x, m, g: (g, None)), "n, n:bool"),
-    "labels below 0 are left out": (
-        rule(lambda z, y: jnp.where(y >= 0, _cross_entropy(z, y), 0), _softmax_less_one_hot),
-        "n d, n:int",
+    "indices below 0 are left out": (
+        rule(lambda t, i: jnp.where(i[:, None] >= 0, t[i], 0), _added),
+        "v d, n:int",
     ),
-    "labels of -100 are left out": (
-        rule(lambda z, y: jnp.where(y == -100, 0, _cross_entropy(z, y)), _softmax_less_one_hot),
-        "n d, n:int",
+    "indices of -100 are left out": (
+        rule(lambda t, i: jnp.where(i[:, None] == -100, 0, t[i]), _one_hot),
+        "v d, n:int",
     ),
-    "the backward leaves labels below 0 out": (
-        rule(
-            _cross_entropy,
-            lambda z, y, g: (
-                jnp.where(y[:, None] < 0, 0, _softmax_less_one_hot(z, y, g)[0]),
-                None,
-            ),
-        ),
-        "n d, n:int",
+    "the backward leaves indices below 0 out": (
+        rule(_look_up, lambda t, i, g: _added(t, i, jnp.where(i[:, None] < 0, 0, g))),
+        "v d, n:int",
     ),
     "a scale that is clipped": (rule(lambda x, s: x * jnp.clip(s, 0, 1), lambda x, s, g: (g * s, None)), "n, n"),
     "a scale that is clipped, wrong inside": (
