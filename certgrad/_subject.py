@@ -47,6 +47,8 @@ class Subject(Protocol):
     params: Mapping[str, str | None]
     """Arguments that are real numbers, each with its constraint, if it has one."""
     domain: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    """Conditions of the domain that nobody declares: the audit takes them, and lists them as hypotheses."""
     broadcast: bool = False
 
     defaults: Mapping[str, Any] = {}
@@ -77,6 +79,11 @@ class Subject(Protocol):
     steps: int | None = None
     """For one proof, if not as many as for any."""
     seconds: float | None = None
+
+    @property
+    def declared(self) -> list[str]:
+        """The conditions of the domain that its author states."""
+        return [text for text in self.domain if text not in self.assumed]
 
     @property
     def kinds(self) -> tuple[str, ...]:

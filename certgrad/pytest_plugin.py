@@ -23,7 +23,7 @@ from certgrad.errors import CertgradError
 if TYPE_CHECKING:
     from certgrad.recording import Record
     from certgrad.report.audited import RuleResult
-    from certgrad.report.findings import Finding
+    from certgrad.report.findings import Finding, Strictness
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._find import Found
     from certgrad.rules._remembered import Memory
@@ -159,7 +159,7 @@ class Rules(pytest.Collector):
                 raise pytest.UsageError("--certgrad: [tool.certgrad] in pyproject.toml names no targets.")
             memory = _memory(configured) if not self.config.getoption("--certgrad-no-cache") else None
             seconds = self.config.getoption("--certgrad-timeout") or configured.timeout
-            strict = bool(self.config.getoption("--certgrad-strict")) or configured.strict
+            strict = True if self.config.getoption("--certgrad-strict") else configured.strict
             rules = {found.name: found for target in targets for found in find(target).rules}
         except CertgradError as error:
             raise pytest.UsageError(f"--certgrad: {error}") from None
@@ -183,7 +183,7 @@ class Asked:
 
     configured: Configuration
     baseline: Collection[Finding]
-    strict: bool
+    strict: Strictness
     seconds: float
     """For one rule."""
     memory: Memory | None
@@ -203,7 +203,7 @@ class RuleItem(pytest.Item):
         expected failure.
         """
         from certgrad.obligations.certificate import fails, ignoring, stated
-        from certgrad.report.findings import ERRORS, UNSEEN, findings_of
+        from certgrad.report.findings import UNSEEN, fatal, findings_of
 
         result = self._audited()
         certificate, second = result.certificate, result.second
@@ -218,15 +218,15 @@ class RuleItem(pytest.Item):
         if certificate is not None:
             self._warn_of_stale({f for f in wanted if f.code in known})
         failing = {*(self.configured.fail_on or ("refuted", "unproved"))}
-        failing |= {"surrogate", "proved up to rounding", "proved at sizes"} if self.strict else set()
+        failing |= {"surrogate", "proved up to rounding", "proved at sizes"} if self.strict is True else set()
         left = [f for f in wanted if f.code not in known]
         texts = {r.code: r.text for r in result.remarks}
-        said = [f"{f.code} {texts[f.code]}" for f in left if f.code in texts]
+        said = [f"{f.code} {texts[f.code]}" for f in left if f.code in texts and fatal(f.code, self.strict)]
         claims = [c for one in (certificate, second) if one is not None for c in one.claims]
         wrong = {(c.code, c.verdict) for c in claims if fails(c, failing)}
         if any((f.code, f.verdict) in wrong for f in left):
             raise NotCertifiedError(result.report or f"{self.found.name} ({self.found.where}): {_verdicts(left)}")
-        if said and (self.strict or any(f.code in ERRORS for f in left)):
+        if said:
             raise NotCertifiedError("\n".join([f"{self.found.name} ({self.found.where})", *said]))
         if known:
             pytest.xfail(f"in the baseline: {', '.join(sorted(known))}")

@@ -15,6 +15,7 @@ from certgrad.cli._options import AUTO, DEFAULT_CACHE
 from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
+    from certgrad.report.findings import Strictness
     from certgrad.rules._configuration import Configuration
 
 PREFIX = "CERTGRAD_"
@@ -34,7 +35,7 @@ class Settings:
     targets: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    strict: bool = False
+    strict: "Strictness" = False
     fail_on: tuple[str, ...] = ()
     timeout: float = 0.0
     import_timeout: float = 0.0

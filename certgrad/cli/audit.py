@@ -87,6 +87,13 @@ def audit(
             help="Exit 1 for this verdict, in place of refuted. May be repeated.",
         ),
     ] = None,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Write assumed bounds (CG209) into the certgrad.declare beside a rule; say what to declare elsewhere.",
+        ),
+    ] = False,
     no_baseline: Annotated[
         bool,
         typer.Option(
@@ -136,7 +143,7 @@ def audit(
     Exit codes: 0 all discharged; 1 something refuted (with --strict also unproved or surrogate); 2 usage or bad input;
     3 internal error; 5 nothing selected; 130 interrupted.
     """
-    from certgrad.cli import _policy, _run
+    from certgrad.cli import _fixing, _policy, _run
     from certgrad.report.audited import Audit
 
     configured = _code.configured()
@@ -201,9 +208,12 @@ def audit(
         interrupted = True
     unreached = [*code.unreached, *selection.ops[len(library) :]] if interrupted else []
     results = _policy.covered(_policy.selected(code, selection, configured), set(entries))
+    if fix:
+        results, written = _fixing.fixed(results)
+        _code.show(written)
     found = Audit(
         _in_order([*selection.narrowed(library), *results], asked, code, ops),
-        failing=_policy.failing(settings.fail_on, strict=settings.strict),
+        failing=_policy.failing(settings.fail_on, strict=settings.strict is True),
         problems=[*code.problems, *unknown_ops],
         strict=settings.strict,
     )
@@ -212,7 +222,7 @@ def audit(
     stale = _stale(entries, code)
     brief = settings.format == _output.Format.concise
     files = [] if settings.quiet else _code.of_passed_over(code) if brief else _code.by_file(code)
-    _code.show([*_policy.notes(found, brief=brief), *([] if settings.strict else unknown), *stale, *files])
+    _code.show([*_policy.notes(found, brief=brief), *([] if settings.strict is True else unknown), *stale, *files])
     problems = found.problems
     said = [_said_of_interruption(count, unreached)] if interrupted else []
     if count or problems or interrupted or any(r.remarks or r.ignored for r in results):
@@ -222,7 +232,7 @@ def audit(
             _code.show([EXPLAINED])
     if covered := sum(len(rule.covered or ()) for rule in results):
         typer.echo(f"{_code.counted(covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)
-    for problem in [*problems, *(unknown if settings.strict else [])]:
+    for problem in [*problems, *(unknown if settings.strict is True else [])]:
         typer.echo(f"error: {problem}", err=True)
     if interrupted:
         typer.echo(said[0], err=True)
@@ -237,7 +247,7 @@ def audit(
             text = "nothing selected: the patterns leave no obligation. `certgrad list` shows the ops."
         typer.echo(text, err=True)
         raise typer.Exit(ExitCode.REFUTED if failed else ExitCode.NOTHING_SELECTED)
-    raise typer.Exit(ExitCode.REFUTED if failed or (settings.strict and unknown) else ExitCode.DISCHARGED)
+    raise typer.Exit(ExitCode.REFUTED if failed or (settings.strict is True and unknown) else ExitCode.DISCHARGED)
 
 
 def _no_target(count: int, plugins: "Mapping[str, Plugin]") -> str:

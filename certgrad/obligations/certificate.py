@@ -43,6 +43,10 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Base: immutable, and unknown fields are refused on decoding."""
 
 
+ASSUMED = "assumed"
+"""The source of a hypothesis that bounds an argument without a gradient, and that the audit takes undeclared."""
+
+
 class Hypothesis(Struct, frozen=True):
     """A condition under which a claim holds, for every index that occurs in it.
 
@@ -207,6 +211,13 @@ class Certificate(Struct, frozen=True):
     """
     checksum: str = ""
     """Of everything else in the certificate: it shows an accidental edit, and is no protection against a forger."""
+
+
+def assumed(certificate: Certificate) -> list[str]:
+    """The hypotheses that are assumed, as `domain=` takes them: `delta > 0`, `ids >= 0`, `ids < v`."""
+    texts = dict.fromkeys(h.text for c in certificate.claims for h in c.hypotheses if h.source == ASSUMED)
+    found = [text.replace("≥", ">=").replace("≤", "<=") for text in texts]
+    return sorted(found, key=lambda text: (text.split()[0], "<" in text))
 
 
 def stated(certificate: Certificate) -> str:

@@ -15,6 +15,7 @@ from certgrad.hypotheses.once import ANY_AXES, merged, needless
 from certgrad.hypotheses.parse import conjuncts, parse
 from certgrad.hypotheses.tree import Index, Statement, walk
 from certgrad.obligations.certificate import (
+    ASSUMED,
     AT_SIZES,
     HOLDS,
     ORDER,
@@ -155,8 +156,8 @@ class Audit:
     """The verdicts on which it fails."""
     problems: Sequence[str] = ()
     """Why it is not complete: targets that could not be looked at, an interruption."""
-    strict: bool = False
-    """It fails on remarks as well."""
+    strict: _findings.Strictness = False
+    """The remarks that it fails on as well."""
 
     @property
     def certified(self) -> list[tuple[RuleResult, Certificate]]:
@@ -225,14 +226,25 @@ def conditions(certificate: Certificate) -> list[str]:
     hypotheses = hypotheses_of(certificate)
     if certificate.domain:  # what the author did not say comes first
         hypotheses.sort(key=lambda h: h.source == "domain")
+    hypotheses.sort(key=lambda h: h.source != ASSUMED)
     stated = [one for n, c in certificate.params.items() for one in _statements((n,), c)]
-    found = [h.text for h in _needed(certificate, hypotheses, stated)]
+    found = [as_listed(h) for h in _needed(certificate, hypotheses, stated)]
     return [*dict.fromkeys(found + constraints), *(f"{one.literal} is {one.text}" for one in certificate.literals)]
 
 
 def listed(certificate: Certificate) -> list[str]:
     """The hypotheses, as short text, each once and less those that others imply: no x ≠ 0 beside x > 0."""
     return sorted({h.text for h in _needed(certificate, hypotheses_of(certificate))})
+
+
+def under(certificate: Certificate) -> list[str]:
+    """The same, with which of them are assumed."""
+    return sorted({as_listed(h) for h in _needed(certificate, hypotheses_of(certificate))})
+
+
+def as_listed(hypothesis: Hypothesis) -> str:
+    """The text of a hypothesis, and that it is assumed, if it is."""
+    return f"{hypothesis.text} (assumed: not declared)" if hypothesis.source == ASSUMED else hypothesis.text
 
 
 def beyond_domain(certificate: Certificate) -> list[Hypothesis]:
@@ -242,7 +254,7 @@ def beyond_domain(certificate: Certificate) -> list[Hypothesis]:
         return []
     known = set(map(canonical, stated))
     needed = _needed(certificate, hypotheses_of(certificate), stated)
-    return [h for h in needed if h.source != "domain" and canonical(h.tree) not in known]
+    return [h for h in needed if h.source not in ("domain", ASSUMED) and canonical(h.tree) not in known]
 
 
 def _names_in(text: str) -> tuple[str, ...]:

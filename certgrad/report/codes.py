@@ -201,6 +201,20 @@ REMARKS: dict[str, Code] = {
             ),
             example="import tensorflow   # CG208: No module named 'tensorflow'",
         ),
+        Code(
+            code="CG209",
+            kind="bounds_are_declared",
+            title="bounds of an argument are assumed",
+            statement="the rule is wrong elsewhere, and proved under bounds of an argument without a gradient",
+            meaning=(
+                "Nobody says where a width, a label or a probability lies, and the rule is right for delta > 0 alone. "
+                "Such a half-line or range is taken and listed as a hypothesis, of arguments without a gradient of "
+                "which no domain speaks, where no code of the rule handles the values outside. `domain` declares it. "
+                'Fails with --strict, and with strict = ["assumed"].'
+            ),
+            example='@certgrad.declare("n, -> n", domain="delta > 0")   # without the domain: CG209\n'
+            "@jax.custom_vjp\ndef huber(x, delta): ...",
+        ),
     )
 }
 """What is said of rules in code beside their obligations. They have no place in a certificate."""

@@ -55,7 +55,7 @@ def remarks(audit: Audit) -> list[Problem]:
     return [remark for one in audit.results for remark in remarks_of(one, strict=audit.strict)]
 
 
-def remarks_of(one: RuleResult, *, strict: bool) -> list[Problem]:
+def remarks_of(one: RuleResult, *, strict: _findings.Strictness) -> list[Problem]:
     """The same of one rule; whether an audit fails on remarks."""
     found = [_of_remark(one, remark, strict) for remark in one.remarks]
     if one.ignored:  # no row and no finding is left of it, and nothing that fails
@@ -124,10 +124,10 @@ def _text(claim: Claim, cases: Sequence[CaseClaim], reproduction: str) -> str:
     return "\n".join(parts)
 
 
-def _of_remark(one: RuleResult, remark: _findings.Remark, strict: bool) -> Problem:
+def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Strictness) -> Problem:
     code = remark.code
     covered = code in (one.covered or ())
-    failing = strict or code in _findings.ERRORS
+    failing = _findings.fatal(code, strict)
     (said,) = _findings.findings_of(one.name, None, [remark])
     return Problem(
         one.name,

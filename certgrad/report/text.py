@@ -19,6 +19,7 @@ from certgrad.report.audited import (
     SHORT_NAMES,
     Audit,
     Place,
+    as_listed,
     case_name,
     conditions,
     conventions,
@@ -120,7 +121,7 @@ def _each(label: str, values: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _claimed(claim: Claim) -> str:
-    under = f": {', '.join(h.text for h in once(claim.hypotheses))}" if claim.hypotheses else ""
+    under = f": {', '.join(map(as_listed, once(claim.hypotheses)))}" if claim.hypotheses else ""
     return claim.verdict + under
 
 

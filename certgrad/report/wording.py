@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
-from certgrad.obligations.certificate import Hypothesis
+from certgrad.obligations.certificate import ASSUMED, Hypothesis
 
 _SYMBOLS = {"!=": "≠", ">=": "≥", "<=": "≤", "==": "=", "**": "^", " * ": "·"}
 _LONG_RATIONAL = re.compile(r"-?\d+/\d{7,}")
@@ -14,13 +14,14 @@ _REASONS = {
     "kink": "the function has a kink elsewhere",
     "division": "the rule divides by it",
     "domain": "declared as the op's domain",
+    ASSUMED: "assumed, as nothing declares it: the rule is wrong elsewhere",
 }
 ENTRYWISE = "at every entry, "
 CAUSE = "likely cause"
 """How a line of a reason begins that says what is wrong with a rule,"""
 OF_COTANGENT = f"{CAUSE} in the cotangent of "
 """where it is about one argument,"""
-PROVED_WHERE = 'proved where {0}: declare domain="{0}" if nothing else is meant'
+PROVED_WHERE = 'right only where {0}: declare domain="{0}" if nothing else is meant'
 """one that says where the rule is right,"""
 SEE = "see "
 """and one that names the line of its code."""

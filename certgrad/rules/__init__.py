@@ -10,6 +10,7 @@ from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from ._approximation import approximation, ideals_of
+    from ._assumed import assumed
     from ._at_sizes import at_sizes, first_sizes, read_sizes
     from ._causes import diagnosed
     from ._check import check
@@ -40,6 +41,7 @@ _FOR_SOME_RULES = {
     "OpenNumber": "_open_number",
     "approximation": "_approximation",
     "as_surrogate": "_merged",
+    "assumed": "_assumed",
     "at_sizes": "_at_sizes",
     "checked_numerically": "_numeric",
     "diagnosed": "_causes",

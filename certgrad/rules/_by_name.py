@@ -20,12 +20,12 @@ from certgrad.obligations.certificate import (
     ORDER,
     PROOFS,
     CaseClaim,
-    VerdictName,
     with_cases,
     with_claims,
 )
 from certgrad.report.audited import RuleResult, beyond_domain
 from certgrad.report.findings import (
+    BOUNDED,
     INFERRED,
     LEFT_OUT,
     MISDECLARED,
@@ -37,7 +37,7 @@ from certgrad.report.findings import (
 )
 
 from ._approximation import Declared
-from ._check import check, verdict_at
+from ._check import Choice, check, choice_of
 from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
 from ._ignores import ignores_of, without_ignored
@@ -184,19 +184,25 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
 
     A lower rank is looked at where the rule is not proved at a higher one alone: what is forgotten vanishes there.
     """
-    verdicts: dict[int, VerdictName] = {}
+    looked: dict[int, Choice] = {}
     choices = [*tried.found, *tried.lower]
-    best = 0
     if len(choices) > 1:
         for k, choice in enumerate(choices):
-            if choice in tried.lower and any(v in PROOFS for v in verdicts.values()):
+            if choice in tried.lower and any(one.verdict in PROOFS for one in looked.values()):
                 break
             with suppress(CertgradError):
-                verdicts[k] = verdict_at(found.rule, choice, found.name)
-        best = next((k for k, v in verdicts.items() if v in PROOFS), 0)
+                looked[k] = choice_of(found.rule, choice, found.name)
+    best = next((k for k, one in looked.items() if one.verdict in PROOFS), 0)
+    report = checked(choices[best])
+    if report.verdict not in DECIDED:
+        under = (k for k, one in looked.items() if k != best and one.under_assumed())
+        if (other := next(under, None)) is not None:
+            best, report = other, checked(choices[other])
     declared = choices[best]
-    report = checked(declared)
-    others = [_with(choices[k], v) for k, v in verdicts.items() if k != best and v not in PROOFS]
+    further = [k for k, one in looked.items() if k != best and one.verdict not in PROOFS]
+    if report.assumed:
+        further = [k for k in further if not looked[k].proved_under(report.assumed)]
+    others = [_with(choices[k], looked[k].verdict) for k in further]
     if report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
             if (lower := checked(choice)).verdict in DECIDED:
@@ -272,6 +278,11 @@ def _remarks(made: _Audit) -> Iterator[Remark]:
         yield Remark(LEFT_OUT, f"no claim is made at {text}")
     if report.verdict in HOLDS and (excluded := [h.text for h in beyond_domain(report.certificate)]):
         yield Remark(LEFT_OUT, f"inside the declared domain, the claim holds only where {' and '.join(excluded)}")
+    if report.assumed:
+        conditions = " and ".join(report.assumed)
+        yield Remark(
+            BOUNDED, f'assumed: {conditions}; the rule is wrong elsewhere, and domain="{conditions}" declares it'
+        )
     if report.without_gradient:
         yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.without_gradient)}")
     if report.approximates:

@@ -8,17 +8,18 @@ values of options. `_judged.py` judges each.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from certgrad import rules
-from certgrad.errors import CertgradError, UsageError
+from certgrad.errors import CertgradError, DomainError, UsageError
 from certgrad.obligations.auditing.claims import untraced
-from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, VerdictName
+from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, Certificate, VerdictName
 from certgrad.obligations.terms.budget import AUDIT, auditing
 
 from ._defaults import LEFT_OUT, at_choices, of_defaults, standing
-from ._judged import Look, explained, first_look, helped, judged, report_of, verdict_of
+from ._judged import Look, explained, first_look, helped, judged, plainly, report_of, reported
 from ._report import Report
 from ._statement import Attempt, Statement
 
@@ -97,13 +98,36 @@ def check(
         return _proved(statement, Attempt(static), sizes, order)
 
 
-def verdict_at(function: Callable, declared: Declaration, name: str) -> VerdictName:
-    """The verdict that `check` comes to with the sizes of a signature left open, without what explains it.
+@dataclass(frozen=True)
+class Choice:
+    """What a rule is proved to be with one of several signatures, the sizes left open, without what explains it."""
+
+    look: Look
+    certificate: Certificate
+
+    @property
+    def verdict(self) -> VerdictName:
+        return self.certificate.verdict
+
+    def under_assumed(self) -> bool:
+        """It is refuted, and proved under bounds that nobody declares."""
+        return self.verdict == "refuted" and rules.assumed(self.look, self.certificate) is not None
+
+    def proved_under(self, conditions: Sequence[str]) -> bool:
+        """It is proved under these bounds, as far as its signature has the sizes that they name."""
+        with suppress(DomainError):
+            return plainly(self.look.under(conditions)).verdict in PROOFS
+        return False
+
+
+def choice_of(function: Callable, declared: Declaration, name: str) -> Choice:
+    """What comes of a rule with the signature of a declaration.
 
     Raises as `check` does.
     """
     statement = Statement(function, declared.signature, name=name, conformance=False)
-    return verdict_of(first_look(statement, Attempt(declared.static)))
+    look = first_look(statement, Attempt(declared.static))
+    return Choice(look, plainly(look))
 
 
 def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:
@@ -167,6 +191,8 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
                 return there
         if report.verdict == "unproved" and sizes is not None and not look.traces.differs_anywhere:
             report = rules.at_sizes(report, look, given)
+            if report.verdict == "refuted" and (under := rules.assumed(look, report.certificate)) is not None:
+                return reported(*under)
             if report.verdict == "refuted" and report.witness is None:
                 report = replace(report, certificate=explained(report.certificate, rule, report.arguments))
         return helped(report, look)

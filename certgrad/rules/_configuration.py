@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from certgrad.errors import UsageError
-from certgrad.report.findings import ALL_CODES, REMARKS
+from certgrad.report.findings import ALL_CODES, REMARKS, STRICT, Strictness
 
 from ._baseline import DEFAULT
 from ._declaration import Declaration
@@ -53,7 +53,7 @@ class Configuration:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    strict: bool = False
+    strict: Strictness = False
     fail_on: tuple[str, ...] = ()
     baseline: str = ""
     signatures: Mapping[str, Declaration] = field(default_factory=dict)
@@ -177,7 +177,7 @@ def _read(file: Path) -> Configuration:
         select=_codes(table.get("select", []), _key("select", file)),
         ignore=_codes(table.get("ignore", []), _key("ignore", file)),
         per_file_ignores=ignores,
-        strict=_truth(table, "strict", False, file),
+        strict=_strict(table, file),
         fail_on=_failing(_texts(table.get("fail-on", []), _key("fail-on", file)), file),
         baseline=baseline,
         signatures={name: _declared(name, value, file) for name, value in signatures.items()},
@@ -208,6 +208,18 @@ def _truth(table: Mapping[str, Any], key: str, usual: bool, file: Path) -> bool:
     found = table.get(key, usual)
     if not isinstance(found, bool):
         raise UsageError(f"{_key(key, file)} is neither true nor false.")
+    return found
+
+
+def _strict(table: Mapping[str, Any], file: Path) -> Strictness:
+    if not isinstance(table.get("strict"), list):
+        return _truth(table, "strict", False, file)
+    found = _texts(table["strict"], _key("strict", file))
+    unknown = next((x for x in found if x not in STRICT), None)
+    if unknown is not None:
+        raise UsageError(
+            f"{_key('strict', file)} has '{unknown}'; a list knows {', '.join(STRICT)}, and true means all."
+        )
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from certgrad._subject import Subject, is_op
 from certgrad.exhibits import exhibit, with_plots
 from certgrad.exhibits.data import encode
-from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.certificate import Certificate, assumed
 
 from ._by_name import declarations_of
 from ._declaration import Declaration
@@ -51,6 +51,7 @@ def _made(found: Found, d: Declaration, certificate: Certificate, at: Mapping[st
     """The rule at a declaration, about what the certificate is about."""
     options = {k: v for k, v in d.options.items() if k in ("static", "differentiable", "domain")}
     without = () if options.get("differentiable") is not None else tuple(certificate.without_gradient or ())
-    rule = UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, excluded=without, at=at, **options)
+    given = {"excluded": without, "at": at, "assumed": assumed(certificate), **options}
+    rule = UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **given)
     settled(rule, examine(rule))
     return rule

@@ -19,7 +19,6 @@ from certgrad.obligations.certificate import (
     PROOFS,
     CaseClaim,
     Certificate,
-    VerdictName,
     sealed,
     with_cases,
     with_claims,
@@ -65,6 +64,12 @@ class Look:
         settled(found, self.examined)
         return found
 
+    def under(self, conditions: Sequence[str]) -> Look:
+        """The same with conditions that the author does not declare."""
+        attempt = replace(self.attempt, assumed=tuple(conditions))
+        rule = self.statement.rule(attempt)
+        return replace(self, attempt=attempt, rule=rule, traces=settled(rule, self.examined))
+
 
 def first_look(statement: Statement, attempt: Attempt) -> Look:
     """The rule of an attempt, its mode and outputs, and the arguments that get no gradient.
@@ -80,13 +85,9 @@ def first_look(statement: Statement, attempt: Attempt) -> Look:
     return Look(statement, attempt, rule, found, settled(rule, found))
 
 
-def judged(look: Look) -> Report:
-    """The report on an attempt."""
-    started = time.thread_time()
-    statement, rule, found = look.statement, look.rule, look.examined
-    surrogate = statement.surrogate
-    if surrogate:  # whether it is the derivative after all is of little interest
-        rule.seconds = SURROGATE_SECONDS
+def claims_of(look: Look) -> tuple[Certificate, str]:
+    """The claims about the derivative and the values of the rule of an attempt; what it approximates, in words."""
+    rule, found = look.rule, look.examined
     certificate = untraced(rule, f"an output is of {found.strange}") if found.strange else _certificate(rule, look)
     approximates = ""
     if rule.ideal is not None:
@@ -97,6 +98,19 @@ def judged(look: Look) -> Report:
         certificate = rules.with_value(certificate, [approximates, *others], of_value)
     if found.integers and not found.strange:
         certificate = rules.with_integers(certificate, _certificate(look.part(part="integers")))
+    return certificate, approximates
+
+
+def judged(look: Look) -> Report:
+    """The report on an attempt."""
+    started = time.thread_time()
+    surrogate = look.statement.surrogate
+    if surrogate:  # whether it is the derivative after all is of little interest
+        look.rule.seconds = SURROGATE_SECONDS
+    certificate, approximates = claims_of(look)
+    if certificate.verdict == "refuted" and not surrogate:
+        look, certificate = rules.assumed(look, certificate) or (look, certificate)
+    rule = look.rule
     arguments: tuple[ArgumentClaim, ...] = ()
     right_where = ""
     if certificate.verdict in ("refuted", "unproved") and not surrogate:
@@ -105,16 +119,22 @@ def judged(look: Look) -> Report:
         certificate = explained(certificate, rule, arguments, right_where)
     if surrogate:
         certificate = rules.as_surrogate(certificate, surrogate)
+    return replace(reported(look, certificate, arguments), approximates=approximates, right_where=right_where)
+
+
+def reported(look: Look, certificate: Certificate, arguments: tuple[ArgumentClaim, ...] = ()) -> Report:
+    """The report that a certificate of an attempt makes."""
     if look.attempt.excluded:
         certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(look.attempt.excluded)))
-    report = report_of(rule, certificate, surrogate, arguments)
-    return replace(report, approximates=approximates, right_where=right_where)
+    return report_of(look.rule, certificate, look.statement.surrogate, arguments)
 
 
-def verdict_of(look: Look) -> VerdictName:
-    """The verdict of an attempt, without what explains it."""
+def plainly(look: Look) -> Certificate:
+    """The certificate of an attempt, without what explains it."""
     look.rule.seconds = SECONDS_AT_SIZES
-    return "unproved" if look.examined.strange else _certificate(look.rule, look).verdict
+    if look.examined.strange:
+        return untraced(look.rule, f"an output is of {look.examined.strange}")
+    return _certificate(look.rule, look)
 
 
 def _of_value(value: UserRule, rule: UserRule) -> Certificate:
@@ -189,14 +209,13 @@ def explained(
     """With reasons that say which argument's cotangent is wrong, where, and what the likely cause is."""
     wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause]
     wrong += [a.missing for a in arguments if a.missing]
-    if right_where:
-        wrong.append(PROVED_WHERE.format(right_where))
     places = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
 
     def reason(kind: str, case: CaseClaim) -> str:
         if case.verdict not in ("refuted", "unproved"):
             return case.reason
-        lines = [case.reason]
+        right = right_where and case.verdict == "refuted" and kind != "rule_runs_forward"
+        lines = [*([PROVED_WHERE.format(right_where)] if right else []), case.reason]
         if kind != "rule_runs_forward":
             lines += wrong
         elif case.verdict == "refuted":

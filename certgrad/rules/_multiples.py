@@ -12,21 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-import msgspec
-
-from certgrad.hypotheses.prose import prose
-from certgrad.hypotheses.text import text
 from certgrad.hypotheses.tree import ZERO, Apply, Axis, Compare, Number, Statement, Term
-from certgrad.obligations.certificate import (
-    Certificate,
-    Claim,
-    Hypothesis,
-    VerdictName,
-    each_once,
-    statement,
-    with_cases,
-    with_claims,
-)
+from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.generality.traces import Traces
@@ -35,6 +22,7 @@ from certgrad.obligations.tracing.jax_internals import equations_of
 from certgrad.signatures.signature import Signature
 from certgrad.signatures.sizes import Star
 
+from ._listed import hypothesis, listing
 from ._traced import forward_of, traces, untraced
 from ._unify import entries_lost
 from ._user_rule import UserRule
@@ -116,29 +104,5 @@ def asked(rule: UserRule, chosen: Multiples) -> list[Statement]:
 
 def listed(certificate: Certificate, rule: UserRule, chosen: Multiples) -> Certificate:
     """The certificate of the rule whose sizes are these multiples, as one whose claims list that they are."""
-    hypotheses = [
-        Hypothesis(
-            text=text(tree, inputs=rule.arg_names),
-            latex=text(tree, "latex", rule.arg_names),
-            prose=prose(tree, rule.arg_names),
-            source="sizes that divide",
-            negligible=False,
-            tree=tree,
-        )
-        for tree in asked(rule, chosen)
-    ]
-
-    def turned(claim: Claim) -> Claim:
-        change = msgspec.structs.replace
-        cases = [
-            change(c, hypotheses=each_once([*c.hypotheses, *hypotheses]), verdict=_under(c.verdict))
-            for c in claim.cases
-        ]
-        found = each_once([*claim.hypotheses, *hypotheses])
-        return with_cases(claim, cases, hypotheses=found, statement=statement(rule, claim.kind, bool(found)))
-
-    return with_claims(certificate, map(turned, certificate.claims))
-
-
-def _under(verdict: VerdictName) -> VerdictName:
-    return "proved under hypotheses" if verdict == "proved" else verdict
+    added = [hypothesis(tree, rule.arg_names, "sizes that divide") for tree in asked(rule, chosen)]
+    return listing(certificate, rule, lambda _, own: [*own, *added])

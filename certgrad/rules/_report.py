@@ -13,6 +13,7 @@ from certgrad.obligations.certificate import (
     Claim,
     VerdictName,
     Witness,
+    assumed,
     not_for_all,
     stated,
     worst,
@@ -128,6 +129,12 @@ class Report(Judged):
         return listed(self.certificate)
 
     @property
+    def assumed(self) -> list[str]:
+        """Of the hypotheses those that bound an argument without a gradient and that nobody declares, as `domain=`
+        takes them."""
+        return assumed(self.certificate)
+
+    @property
     def rests_on(self) -> list[str]:
         """How floats, integers and signs are read where something is proved, and facts about numbers that floats can
         break."""
@@ -174,14 +181,16 @@ class Report(Judged):
 
     def __str__(self) -> str:
         from certgrad.report import text
-        from certgrad.report.audited import open_cases
+        from certgrad.report.audited import open_cases, under
 
         lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
+        if self.right_where:
+            lines.append(PROVED_WHERE.format(self.right_where))
         if self.surrogate:
             lines.append(f"surrogate: {self.surrogate}")
         if self.approximates:
             lines.append(self.approximates)
-        if hypotheses := self.hypotheses:
+        if hypotheses := under(self.certificate):
             lines.append("under: " + ", ".join(hypotheses))
         if rests_on := self.rests_on:
             lines.append("this rests on: " + "; ".join(rests_on))
@@ -190,8 +199,6 @@ class Report(Judged):
         lines += [f"for {text}" for text in self.limits]
         if NOT_COMPARED in self.compared:
             lines.append(NOT_COMPARED)
-        if self.right_where:
-            lines.append(PROVED_WHERE.format(self.right_where))
         lines += [f"no claim at {text}" for text in self.left_out]
         if self.undifferentiated:
             lines.append("no claim about: " + ", ".join(self.undifferentiated))

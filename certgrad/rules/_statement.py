@@ -37,6 +37,8 @@ class Attempt:
     """The arguments that it is about. None: those of the statement."""
     excluded: Sequence[str] = ()
     """Arrays that have no gradient."""
+    assumed: Sequence[str] = ()
+    """Conditions on arguments without a gradient that the author does not declare."""
     part: Literal["all", "value", "integers"] = "all"
     """The value alone; that of the outputs which are integers or booleans."""
 
@@ -74,6 +76,7 @@ class Statement:
             conformance=self.conformance,
             at=attempt.sizes,
             multiples=attempt.multiples,
+            assumed=attempt.assumed,
         )
         if found.ideal is not None:
             found.ideals = rules.ideals_of(found, self.elsewhere)

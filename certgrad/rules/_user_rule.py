@@ -72,6 +72,7 @@ class UserRule(Subject):
         value_only: claim the value alone.
         conformance: compare what was traced with what happens at numbers and in calls.
         at: the claim is about these sizes of the names alone.
+        assumed: further hypotheses, which nobody declares.
 
     Raises:
         SignatureError: the signature does not fit the function.
@@ -94,6 +95,7 @@ class UserRule(Subject):
         conformance: bool = True,
         at: Mapping[str, int] | None = None,
         multiples: Mapping[str, str] | None = None,
+        assumed: Sequence[str] = (),
     ) -> None:
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
@@ -123,6 +125,8 @@ class UserRule(Subject):
         flat = flat_signature(self.arguments, declared.outputs)
         axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
         self.domain = in_lengths(self.domain, axes, taken=self.params)
+        self.assumed = in_lengths(assumed, axes, taken=self.params)
+        self.domain += self.assumed
         fixed = {*self.undifferentiated, *excluded}
         held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
         self.signature = replace(flat, inputs=tuple(held))

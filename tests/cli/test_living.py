@@ -104,6 +104,28 @@ def test_stale_entries_are_noted_and_pruned(project: dict, certgrad: Run) -> Non
     assert "- pkg.b:sort: CG203 no gradient" in certgrad("baseline", "--prune").out
 
 
+@pytest.mark.parametrize(
+    ("lines", "options", "code"),
+    [
+        ((), (), 0),
+        (("strict = ['assumed']",), (), 1),
+        (("strict = true",), (), 1),
+        (("strict = ['assumed']",), ("--no-strict",), 0),
+        (("strict = ['assumed']", "ignore = ['CG209']"), (), 0),
+        ((), ("--strict",), 1),
+    ],
+)
+def test_bounds_that_are_assumed_fail_where_that_is_strict(
+    project: dict, certgrad: Run, lines: tuple, options: tuple, code: int
+) -> None:
+    project.clear()
+    project["pkg.a:relu"] = result("pkg.a:relu", fabricated.RELU, ("CG209", "assumed: delta > 0"))
+    write("targets = ['pkg']", *lines)
+    assert certgrad("audit", *options).code == code
+    project["pkg.a:relu"] = result("pkg.a:relu", fabricated.RELU, ("CG203", "no gradient for w"))
+    assert certgrad("audit", *options).code == int(lines == ("strict = true",) or options == ("--strict",))
+
+
 def test_wrong_use_of_the_baseline(project: dict, certgrad: Run) -> None:
     assert "to prune" in certgrad("baseline", "--prune").err
     assert "'relu' is no module" in certgrad("baseline", "relu").err

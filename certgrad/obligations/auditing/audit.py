@@ -178,7 +178,7 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
         op=op.name,
         signature=[str(case) for case in op.cases],
         params={name: constraint or "" for name, constraint in op.params.items()},
-        domain=list(op.domain),
+        domain=op.declared,
         verdict=worst([c.verdict for c in finished]),
         claims=finished,
         conventions=auditing.conventions.conventions(traces) if op.convention else [],

@@ -162,7 +162,7 @@ def untraced(op: Subject, reason: str) -> Certificate:
             op=op.name,
             signature=[str(case) for case in op.cases],
             params={name: condition or "" for name, condition in op.params.items()},
-            domain=list(op.domain),
+            domain=op.declared,
             verdict="unproved",
             claims=claims,
             conventions=[],

@@ -61,7 +61,7 @@ def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str
         waiting += [*_held(module), *_named(file.imports, module), name.rpartition(".")[0]]
     states = [(package, package_state(package)) for package in sorted(_with_what_they_use(packages))]
     texts = sorted((name, texts[runs_own]) for name, texts in read.items())
-    return hashlib.blake2b(repr([texts, states]).encode(), digest_size=20).hexdigest()
+    return _digest(repr([texts, states]).encode())
 
 
 def _is_own(value: Any, own: frozenset[str]) -> bool:
@@ -110,12 +110,12 @@ def _read(path: Path, time: int, size: int) -> _File:
     running = _Running().visit(tree)
     called = [n.func for n in ast.walk(running) if isinstance(n, ast.Call)]
     called += [base for n in ast.walk(running) if isinstance(n, ast.ClassDef) for base in n.bases]
-    digests = (hashlib.blake2b(text, digest_size=20).hexdigest() for text in (_dumped(running), data))
-    return _File(*digests, frozenset(map(_root, called)), imports)
+    runs = ast.dump(running).encode(errors="surrogatepass")
+    return _File(_digest(runs), _digest(data), frozenset(map(_root, called)), imports)
 
 
-def _dumped(tree: ast.AST) -> bytes:
-    return ast.dump(tree).encode(errors="surrogatepass")
+def _digest(text: bytes) -> str:
+    return hashlib.blake2b(text, digest_size=20).hexdigest()
 
 
 def _root(node: ast.AST) -> str:

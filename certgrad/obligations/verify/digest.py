@@ -34,7 +34,7 @@ def case_digest(op: Subject, case: Case, programs: Mapping[str, Traced]) -> str:
         f"op {op.name} broadcast={op.broadcast}",
         f"signature {case.signature} {sorted((k, str(v)) for k, v in case.statics.items())}",
         f"params {list(op.params.items())!r}",
-        f"domain {list(op.domain)!r}",
+        f"domain {op.declared!r}",
     ]
     for name, (jaxpr, consts) in programs.items():
         lines.append(f"{name} {_Writer().program(jaxpr, consts)}")

@@ -1,0 +1,53 @@
+"""Hypotheses that the audit itself adds to a certificate: sizes that divide, bounds that nobody declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from certgrad.hypotheses.prose import prose
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Statement
+from certgrad.obligations.certificate import (
+    CaseClaim,
+    Certificate,
+    Claim,
+    Hypothesis,
+    each_once,
+    statement,
+    with_cases,
+    with_claims,
+)
+
+from ._user_rule import UserRule
+
+
+def hypothesis(tree: Statement, inputs: Sequence[str], source: str) -> Hypothesis:
+    """What a statement about arguments excludes: an open set."""
+    return Hypothesis(
+        text=text(tree, inputs=inputs),
+        latex=text(tree, "latex", inputs),
+        prose=prose(tree, inputs),
+        source=source,
+        negligible=False,
+        tree=tree,
+    )
+
+
+def listing(
+    certificate: Certificate, rule: UserRule, of_case: Callable[[str, list[Hypothesis]], Iterable[Hypothesis]]
+) -> Certificate:
+    """The certificate with other hypotheses: `of_case` gives them, of an obligation and what a case of it lists."""
+
+    def case(kind: str, one: CaseClaim) -> CaseClaim:
+        found = each_once(of_case(kind, one.hypotheses))
+        verdict = "proved under hypotheses" if found and one.verdict == "proved" else one.verdict
+        return msgspec.structs.replace(one, hypotheses=found, verdict=verdict)
+
+    def turned(claim: Claim) -> Claim:
+        cases = [case(claim.kind, one) for one in claim.cases]
+        found = each_once(h for one in cases for h in one.hypotheses)
+        return with_cases(claim, cases, hypotheses=found, statement=statement(rule, claim.kind, bool(found)))
+
+    return with_claims(certificate, map(turned, certificate.claims))
