@@ -77,7 +77,7 @@ class Continuity:
                 boundaries.setdefault(a.poly)
         if not boundaries:
             self._plain(plain)
-        elif len(boundaries) > 1 or any(isinstance(a, (Sum, Max)) and a.piecewise for a in deep_atoms(plain)):
+        elif len(boundaries) > 1 or any(a.piecewise and hasattr(a, "vars") for a in deep_atoms(plain)):
             raise NotContinuousError("several boundaries that may meet")
         else:
             self._across(plain, next(iter(boundaries)))
@@ -394,6 +394,8 @@ def _chosen(poly: Poly, p: Poly, sign: int) -> Poly:
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, (Pred, Side)):
+            if a.poly not in values:
+                raise NotContinuousError("a choice under a binder")
             return values[a.poly]
         return None if a.piecewise else poly_of(a)
 
