@@ -25,7 +25,6 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import from_library
-from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE
 
 from ._examine import Examined, examine, settled
 from ._layers import place_of
@@ -207,6 +206,8 @@ def explained(
     certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim], right_where: str = ""
 ) -> Certificate:
     """With reasons that say which argument's cotangent is wrong, where, and what the likely cause is."""
+    from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE
+
     wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause]
     wrong += [a.missing for a in arguments if a.missing]
     places = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}

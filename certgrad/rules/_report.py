@@ -19,7 +19,6 @@ from certgrad.obligations.certificate import (
     worst,
 )
 from certgrad.obligations.conformance import LIMITS, NOT_COMPARED
-from certgrad.report.wording import CAUSE, PROVED_WHERE
 
 if TYPE_CHECKING:
     from ._missing import Missing
@@ -182,6 +181,7 @@ class Report(Judged):
     def __str__(self) -> str:
         from certgrad.report import text
         from certgrad.report.audited import open_cases, under
+        from certgrad.report.wording import CAUSE, PROVED_WHERE
 
         lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
         if self.right_where:

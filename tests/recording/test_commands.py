@@ -132,7 +132,9 @@ def test_a_script(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 of 3 rules: 1 proved, 0 proved under hypotheses, 0 unproved, 1 refuted" in report
     assert "note: 'certgrad-recorded.toml' has the declarations of 2 rules" in report
     monkeypatch.chdir(folder)
-    again = CliRunner().invoke(app, ["audit", "--no-conformance", "--jobs", "1", "--no-cache", "rules.py"])
+    again = CliRunner().invoke(
+        app, ["audit", "--format", "text", "--no-conformance", "--jobs", "1", "--no-cache", "rules.py"]
+    )
     assert "CG202 rules:energy" not in again.stderr
     assert "CG202 rules:never" in again.stderr
     assert "note: rules.py: 3 rules found, all audited" in again.stderr

@@ -28,7 +28,7 @@ REASONS = [
     (f"{CAUSE}w: right where b = 1", "the cotangent of w: right only where b = 1"),
     ("likely cause: the fwd does not return it: another value", "the fwd does not return it: another value"),
     (
-        f'{CAUSE}x: right where x > 0\nproved where x > 0: declare domain="x > 0" if nothing else is meant',
+        f'{CAUSE}x: right where x > 0\nright only where x > 0: declare domain="x > 0" if nothing else is meant',
         "right only where x > 0",
     ),
     ("the two sides differ at the witness", "the VJP gives 2, the JVP 0.333 at n = 2"),

@@ -437,6 +437,19 @@ WRONG = SQUARE.replace("2 * x)", "3 * x)")
 COMMENTED = "# A comment,\n\n# and a blank line.\n"
 
 
+SET_UP = "def set_up(seen=[]):\n    seen.append({0})\n\ndef idle():\n    return {1}\n\nset_up()\n"
+
+
+def test_what_an_import_calls_is_part_of_the_key(project: Project) -> None:
+    """Whatever it does, as it may do it inside of a library; not what it does not call."""
+    project.write("__init__", "from . import start, rules\n")
+    project.write("rules", SQUARE)
+    for numbers, proved in (((1, 1), True), ((1, 2), False), ((2, 2), True)):
+        project.write("start", SET_UP.format(*numbers))
+        project.audit()
+        assert bool(project.audited) is proved
+
+
 def test_a_comment_proves_nothing_anew(project: Project) -> None:
     for text in (SQUARE, COMMENTED + SQUARE, SQUARE.replace("x * x", "(x*x)") + "# at the end\n"):
         project.write("rules", text)

@@ -58,7 +58,9 @@ def test_an_index_out_of_range_hits_nothing():
         x, u, k = saved
         return g.at[k].mul(u), g[k] * x[k], None
 
-    assert certgrad.check(made(lambda x, u, k: x.at[k].mul(u), bwd), "n, , :int").verdict == "refuted"
+    rule = made(lambda x, u, k: x.at[k].mul(u), bwd)
+    assert certgrad.check(rule, "n, , :int", domain="k <= n").verdict == "refuted"
+    assert certgrad.check(rule, "n, , :int").assumed == ["k >= 0", "k < n"]
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
 """What the files of the project do when they are imported: those that code comes from, and that these hold or import.
 
 What a module does when it is imported (it registers a class, wraps a function, computes a table) stands in no function
-that a rule reaches. So each statement that runs then counts, in all of these files. What a function does counts where a
-rule reaches it (`Identity`), and so do values; a name that is bound to a function, a literal or a module does nothing.
+that a rule reaches. So each statement that runs then counts, in all of these files, with the project's functions that
+it calls. What others do counts where a rule reaches it (`Identity`), and so do values; a name that is bound to a
+function, a literal or a module does nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ._homes import UnknownError, home_of, package_state
@@ -30,15 +31,15 @@ _GIVEN = frozenset("defvjp defjvp defjvps defvmap def_vmap".split())
 """and what gives its rules to it."""
 
 
-def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str:
-    """A digest of the files of these modules, of all of the project's that they lead to, and of the installed packages
-    that any of these leads to.
+def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> tuple[str, list[Any]]:
+    """A digest of what these modules do when they are imported, with all of the project's that they lead to, and of the
+    installed packages that any of these leads to; and the functions and classes of the project that are called then.
 
     Modules were imported at `since` or later, in seconds of the clock. Raises UnknownError for a file that was written
     after that, as nobody knows which of its texts was imported.
     """
-    read, waiting, packages = dict[str, tuple[str, str]](), list(modules), set[str]()
-    runs_own = False
+    read, waiting, packages = dict[str, str](), list(modules), set[str]()
+    called: dict[int, Any] = {}
     while waiting:
         name = waiting.pop()
         module = sys.modules.get(name)
@@ -49,24 +50,32 @@ def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str
             continue
         path = Path(getattr(module, "__file__", None) or "")
         if not (path.suffix == ".py" and path.is_file()):
-            read[name] = "", ""
+            read[name] = ""
             waiting += _held(module)
             continue
         status = path.stat()
         if status.st_mtime >= since:
             raise UnknownError(f"{path.name} was written while it was in use")
         file = _read(path, status.st_mtime_ns, status.st_size)
-        read[name] = file.runs, file.whole
-        runs_own = runs_own or any(_is_own(vars(module).get(called), own) for called in file.calls)
+        read[name] = file.runs
+        called |= {id(f): f for n in sorted(file.calls) if _is_own(f := _meant(module, n), own)}
         waiting += [*_held(module), *_named(file.imports, module), name.rpartition(".")[0]]
     states = [(package, package_state(package)) for package in sorted(_with_what_they_use(packages))]
-    texts = sorted((name, texts[runs_own]) for name, texts in read.items())
-    return _digest(repr([texts, states]).encode())
+    ran = sorted(called.values(), key=lambda f: f"{f.__module__}.{getattr(f, '__qualname__', '')}")
+    return _digest(repr([sorted(read.items()), states]).encode()), ran
 
 
 def _is_own(value: Any, own: frozenset[str]) -> bool:
     """A function or class of the project, which may do anything where it is called."""
-    return callable(value) and home_of(str(getattr(value, "__module__", None) or type(value).__module__), own) == "own"
+    return isinstance(value, type | FunctionType) and home_of(value.__module__ or "", own) == "own"
+
+
+def _meant(module: ModuleType, name: str) -> Any:
+    """What a dotted name means in a module; of a method its function."""
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return getattr(found, "__func__", found)
 
 
 def _with_what_they_use(packages: set[str]) -> set[str]:
@@ -91,19 +100,16 @@ class _File:
     """What counts of a file."""
 
     runs: str
-    """A digest of what runs when it is imported,"""
-    whole: str
-    """and of all of it, where that calls functions of the project."""
+    """A digest of what runs when it is imported."""
     calls: frozenset[str]
-    """The names of what is called then, or of what holds it."""
+    """The dotted names of what is called then."""
     imports: tuple[tuple[str, int], ...]
     """What its statements import, wherever they stand: names, with the dots before them."""
 
 
 @lru_cache(maxsize=4096)
 def _read(path: Path, time: int, size: int) -> _File:
-    data = path.read_bytes()
-    tree = ast.parse(data)
+    tree = ast.parse(path.read_bytes())
     if reads := next((name for name in _at_import(tree) if name in _FROM_OUTSIDE), ""):
         raise UnknownError(f"{path.name} uses {reads} when it is imported: what comes of it stands in no module")
     imports = tuple(dict.fromkeys(_imports(tree)))
@@ -111,17 +117,19 @@ def _read(path: Path, time: int, size: int) -> _File:
     called = [n.func for n in ast.walk(running) if isinstance(n, ast.Call)]
     called += [base for n in ast.walk(running) if isinstance(n, ast.ClassDef) for base in n.bases]
     runs = ast.dump(running).encode(errors="surrogatepass")
-    return _File(_digest(runs), _digest(data), frozenset(map(_root, called)), imports)
+    return _File(_digest(runs), frozenset(map(_dotted, called)), imports)
 
 
 def _digest(text: bytes) -> str:
     return hashlib.blake2b(text, digest_size=20).hexdigest()
 
 
-def _root(node: ast.AST) -> str:
-    """The first part of a dotted name."""
-    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
+def _dotted(node: ast.AST) -> str:
+    """The name of what is called; of what a call returns, the name of that."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    if isinstance(node, ast.Call | ast.Subscript):
+        return _dotted(node.func if isinstance(node, ast.Call) else node.value)
     return node.id if isinstance(node, ast.Name) else ""
 
 

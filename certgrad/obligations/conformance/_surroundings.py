@@ -16,6 +16,7 @@ from certgrad.errors import CertgradError
 from certgrad.signatures.sizes import whole
 
 from ..generality.decisions import Fixed, rendering
+from ..generality.reach import raised_by_users
 from ..tracing.asked import WIDTHS, Heard, hearing
 from ..tracing.jax_internals import serialised_all, unremembered
 from ._at_numbers import Difference, in_words, values_apart
@@ -122,7 +123,7 @@ def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) 
         return Difference((), f"{way} does not trace", {}) if way.platform or way.turned or way.handed_on else None
     general = subject.programs(way.dtype)
     fixed = {n: whole(v) for n, v in sizes.items()}
-    if _texts(general, fixed, way) == _texts(there, {}, way):
+    if there is general or _texts(general, fixed, way) == _texts(there, {}, way):
         return None
     how = values_apart(subject, general, there, sizes, way.dtype, everywhere=way.wide)
     if not how:
@@ -134,10 +135,11 @@ def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) 
 
 
 def _traced(subject: Compared, way: Way, sizes: Sizes) -> Programs | None:
+    """The programs; None where there are none. A type that code refuses makes no other program."""
     try:
         return subject.at(sizes, way.dtype, way.wide, way.alone, way.handed_on)
-    except CertgradError:
-        return None
+    except CertgradError as error:
+        return subject.programs(way.dtype) if way.handed_on and raised_by_users(error.__cause__) else None
 
 
 def _texts(programs: Programs, fixed: Fixed, way: Way) -> Any:

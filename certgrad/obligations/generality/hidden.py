@@ -164,8 +164,7 @@ def _asks_for_a_type(tree: ast.AST) -> bool:
     """The type of a value is compared with one that no traced value has, or by what it is called."""
     comparisons = (n for n in ast.walk(tree) if isinstance(n, ast.Compare))
     return any(
-        not names.isdisjoint({"type", "__class__"})
-        and not names.isdisjoint({"int", "float", "bool", "ndarray", "__name__"})
+        not names.isdisjoint({"type", "__class__"}) and not names.isdisjoint({"int", "ndarray", "__name__"})
         for names in map(names_in, comparisons)
     )
 

@@ -244,6 +244,17 @@ def _in_library(file: str, module: str) -> bool:
     return module.split(".")[0] in _NOT_SEARCHED or from_library(file)
 
 
+def raised_by_users(error: BaseException | None) -> bool:
+    """The code of users, or a checker of types for it, raises the error: no operation of a library does."""
+    at = error.__traceback__ if error is not None else None
+    if at is None or isinstance(error, (AttributeError, NameError)):
+        return False
+    while at.tb_next is not None:
+        at = at.tb_next
+    names = at.tb_frame.f_globals
+    return str(names.get("__name__")).partition(".")[0] in CHECKERS or is_users_code(at.tb_frame.f_code, names)
+
+
 def code_in(code: CodeType) -> Iterator[CodeType]:
     """The code, and that of the functions inside it."""
     yield code
