@@ -99,19 +99,21 @@ class Continuity:
                 continue
             form = _chosen(poly, p, one.side)
             self.under(Fact(p, sign, universal=False))._plain(form)
-            difference = one.on_boundary(at_zero.limit(form, one)) - value
+            difference = one.on_boundary(at_zero.limit(form, one, Region(self.facts))) - value
             if nonzero_part(difference, Region(at_zero.facts)) is not None:
                 raise NotContinuousError("a side tends to another value")
         at_zero._plain(value)
 
-    def limit(self, form: Poly, small: Small) -> Poly:
-        """What a term without predicates tends to at a point of a boundary from a side. The facts hold there."""
+    def limit(self, form: Poly, small: Small, around: Region) -> Poly:
+        """What a term without predicates tends to at a point of a boundary from a side.
+
+        The facts hold there, and those of the region all around: a coefficient of a negative order has to vanish there.
+        """
         series = Expansion(self, small).of(form)
         if series.end <= 0:
             raise NotContinuousError("a singularity of too high an order")
-        region = Region(self.facts)
         for order, coefficient in series.terms.items():
-            if order < 0 and nonzero_part(coefficient, region) is not None:
+            if order < 0 and nonzero_part(coefficient, around) is not None:
                 raise NotContinuousError("a singularity that is left")
             self._plain(coefficient)
         return series.terms.get(0, NOTHING)
