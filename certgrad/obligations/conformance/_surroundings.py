@@ -17,7 +17,7 @@ from certgrad.signatures.sizes import whole
 
 from ..generality.decisions import Fixed, rendering
 from ..generality.reach import raised_by_users
-from ..tracing.asked import WIDTHS, Heard, hearing
+from ..tracing.asked import WIDTHS, Heard, hearing, other_values
 from ..tracing.jax_internals import serialised_all, unremembered
 from ._at_numbers import Difference, in_words, values_apart
 from ._compared import Compared, Programs, Sizes, sized
@@ -41,14 +41,14 @@ class Way:
     platform: str = ""
     asked: str = field(default="", compare=False)
     """The question that the platform answers."""
-    turned: tuple[str, ...] = ()
-    """The settings of JAX that are others to the code that asks for them."""
+    turned: tuple[tuple[str, Any], ...] = ()
+    """The settings of JAX that have other values for the code that asks for them."""
     handed_on: bool = False
     """Code that asks for the type of a value finds what JAX hands on as it is."""
 
     def __str__(self) -> str:
         """A clause that lacks its verb: `it asks for the platform (default_backend), and on a gpu it`."""
-        asked = [f"a setting of JAX ({name})" for name in self.turned]
+        asked = [f"a setting of JAX ({name})" for name, _ in self.turned]
         asked += [f"the platform ({self.asked})"] if self.platform else []
         asked += ["the type of a value"] if self.handed_on else []
         where = f"traced {'in' if self.alone is None else 'with one array of'} {self.dtype} under x64 " * self.wide
@@ -61,8 +61,9 @@ class Way:
     def others(self, heard: Heard) -> Iterator[Way]:
         """The ways in which one more of what was asked for is another."""
         for name, value in heard.settings.items():
-            if name not in self.turned and name not in WIDTHS and isinstance(value, bool):
-                yield replace(self, turned=tuple(sorted((*self.turned, name))))
+            if name not in dict(self.turned) and name not in WIDTHS:
+                for other in other_values(name, value):
+                    yield replace(self, turned=tuple(sorted((*self.turned, (name, other)))))
         if heard.devices.platform and not self.platform:
             for platform in PLATFORMS:
                 yield replace(self, platform=platform, asked=heard.devices.platform[0])
@@ -109,7 +110,7 @@ def turned(
         way, sizes = waiting.popleft()
         state.forget()
         try:
-            with unremembered(), hearing(subject.files, way.platform, way.turned) as heard:
+            with unremembered(), hearing(subject.files, way.platform, dict(way.turned)) as heard:
                 there = _traced(subject, way, sizes)
         finally:
             state.forget()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from threading import get_ident
@@ -66,20 +66,29 @@ def watched_environment(files: Collection[str]) -> Iterator[list[str]]:
         yield read
 
 
+NONE: Mapping[str, Any] = {}
 WIDTHS = frozenset({"jax_enable_x64", "x64_enabled"})
 """The setting with which rules are traced and called both ways."""
 
 
+def other_values(name: str, value: Any) -> list[Any]:
+    """What else a setting of JAX can be; none where nobody can list that."""
+    if isinstance(value, bool):
+        return [not value]
+    listed = getattr(jax.config, "meta", {}).get(name, ("", (), {}))[2].get("enum_values") or []
+    return [other for other in listed if other != value]
+
+
 @one_at_a_time
-def settings_read(turned: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The settings of JAX that code outside the libraries reads, with their values; to it some are `turned`."""
+def settings_read(turned: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The settings of JAX that code outside the libraries reads, with their values; for it some are `turned`."""
     asked: dict[str, Any] = {}
     thread = get_ident()
     kind: Any = type(jax.config)
 
     def seen(name: str, value: Any) -> Any:
         asked[name] = value
-        return not value if name in turned else value
+        return turned.get(name, value)
 
     def attribute(self: Any, name: str) -> Any:
         value = object.__getattribute__(self, name)
@@ -109,7 +118,7 @@ class Heard:
             asked = self.devices.number[0]
             return f"it asks how many there are ({asked}): where that is another, it may do other things"
         for name, value in self.settings.items():
-            if not isinstance(value, bool):
+            if not other_values(name, value):
                 return f"it asks for a setting of JAX ({name}), and where that is another it may do other things"
         return ""
 
@@ -127,10 +136,10 @@ class Heard:
 
 
 @contextmanager
-def hearing(files: Collection[str], platform: str = "", turned: Collection[str] = ()) -> Iterator[Heard]:
+def hearing(files: Collection[str], platform: str = "", turned: Mapping[str, Any] = NONE) -> Iterator[Heard]:
     """What is asked in a block: of the environment by code in these files, of the rest by code of no library.
 
-    JAX runs on the `platform` there, on its own if none is named, and the settings `turned` are others than they are.
+    JAX runs on the `platform` there, on its own if none is named, and for code the settings `turned` have these values.
     """
     with ExitStack() as stack:
         yield Heard(

@@ -78,3 +78,16 @@ def test_what_another_type_makes_of_it(function, signature, reason):
     case = report.claims[0].cases[0]
     assert report.verdict.startswith("unproved" if reason else "proved")
     assert case.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(("wrong_at", "verdict"), [("raise", "unproved"), ("warn", "unproved"), ("", "proved")])
+def test_a_setting_of_several_values(wrong_at, verdict):
+    """As of libraries that write broadcasts out where JAX may refuse them."""
+
+    def backward(residuals, g):
+        (x,) = residuals
+        setting = jax.config.jax_numpy_rank_promotion
+        return (g * (2.0 if setting == wrong_at else 1.0) * jnp.cos(x),)
+
+    report = certgrad.check(rule(jnp.sin, backward), "n -> n")
+    assert report.verdict == verdict
