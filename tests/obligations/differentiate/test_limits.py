@@ -128,6 +128,31 @@ def test_a_function_of_two_variables_that_is_continuous_and_has_no_derivative():
     assert report.verdict != "proved"
 
 
+def drag(slope_at_zero):
+    """x + |v|³ for v = (x, y), with the derivative over one denominator."""
+
+    def parts(x, y):
+        square = x**2 + y**2
+        return square, jnp.where(square > 0, square, 1.0)
+
+    def forward(x, y):
+        square, safe = parts(x, y)
+        return x + jnp.where(square > 0, square**2 / jnp.sqrt(safe), 0.0)
+
+    def backward(g, x, y):
+        square, safe = parts(x, y)
+        along = jnp.where(square > 0, square / safe + 3 * x * jnp.sqrt(safe), slope_at_zero)
+        return g * along, g * 3 * y * jnp.sqrt(square)
+
+    return rule(forward, backward)
+
+
+def test_a_quotient_that_is_0_over_0_is_not_0():
+    """The numerator is 0 on the boundary alone, and the quotient 1 around it."""
+    assert certgrad.check(drag(0.0), " ,  -> ").verdict == "refuted"
+    assert certgrad.check(drag(1.0), " ,  -> ").verdict.startswith("proved")
+
+
 def test_a_unit_vector_is_excluded_where_it_has_no_direction():
     def parts(w):
         squared = jnp.sum(w * w)
