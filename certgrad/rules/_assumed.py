@@ -5,6 +5,7 @@ takes and lists as a hypothesis that nobody declared. It must not hide a mistake
 
 - the rule is proved under it;
 - the argument has no gradient, and no declared condition speaks of it;
+- it is one number, or integers that the code takes as indices or labels: of arrays of data a sign is half of them;
 - it keeps what is typical: all numbers between 0 and 1, all integers from 0 on or those below a size;
 - where it leaves out the end of a half-line, the rule is not wrong there: `mask > 0` would exclude 0 alone;
 - no program of the rule compares the argument, alone, with a number outside or with the end: a forward that masks
@@ -136,7 +137,7 @@ class _Tried:
         """The arguments without a gradient of which no declared condition speaks, each with its dtype."""
         rule = self.look.rule
         specs = zip(rule.arg_names, rule.signature.inputs, strict=True)
-        found = {name: spec.dtype for name, spec in specs if spec.dtype in ("int", "held")}
+        found = {n: spec.dtype for n, spec in specs if spec.dtype == "int" or (spec.dtype == "held" and not spec.dims)}
         found |= {name: "held" for name, condition in rule.params.items() if not condition}
         names = (*rule.arg_names, *rule.params)
         spoken = {name for text in rule.domain for name in arrays(parse(text, names))}

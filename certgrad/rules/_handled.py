@@ -27,6 +27,11 @@ UNKNOWN = float("nan")
 A_SIZE = float("inf")
 """A number that is a size, above all that are written."""
 _COMPARES = frozenset("lt le gt ge eq ne max min clamp".split())
+_OF_NUMBERS = frozenset(
+    "and div integer_pow mul neg not or population_count pow rem shift_left shift_right_arithmetic "
+    "shift_right_logical xor".split()
+)
+"""What makes a number of an integer that is no index or label: it means something by its sign."""
 _BY_SIGN = frozenset(("abs", "sign"))
 _AS_IT_IS = frozenset(
     "broadcast_in_dim reshape convert_element_type squeeze expand_dims transpose copy stop_gradient rev slice "
@@ -75,7 +80,7 @@ def handled(program: Program, place: int) -> Iterator[Comparison]:
     """
     start = [_OTHERS] * len(program.jaxpr.invars)
     start[place] = _Value(_Of.ARGUMENT)
-    walk = _Walk()
+    walk = _Walk(np.issubdtype(program.jaxpr.invars[place].aval.dtype, np.integer))
     walk.run(program, start)
     yield from walk.met
 
@@ -83,7 +88,9 @@ def handled(program: Program, place: int) -> Iterator[Comparison]:
 class _Walk:
     """Values through a program, called programs inlined."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: bool) -> None:
+        self.whole = whole
+        """The argument is of integers."""
         self.met: list[Comparison] = []
 
     def run(self, program: Program, operands: Sequence[_Value]) -> list[_Value]:
@@ -122,6 +129,8 @@ class _Walk:
     def value(self, name: str, operands: list[_Value]) -> _Value:
         """What an operation gives, as far as it matters here."""
         kinds = [x.of for x in operands]
+        if self.whole and name in _OF_NUMBERS and _Of.ARGUMENT in kinds:
+            self.met.append(Comparison(UNKNOWN))
         if name == "iota" or _Of.OTHERS in kinds:
             if _Of.NEGATIVE in kinds:
                 self.read_as_truth(operands)

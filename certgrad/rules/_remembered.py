@@ -137,8 +137,7 @@ class Memory:
         module = found.name.partition(":")[0]
         own = frozenset([module.partition(".")[0]])
         identity = Identity(roots, own)
-        sources, ran = sources_of([module, *identity.modules], own, self._since)
-        return identity, f"{sources}\n{Identity([ran], own).digest}"
+        return identity, sources_of([module, *identity.modules], own, self._since)
 
     def _declarations(self, found: Found) -> list[Declaration]:
         """What is said of a rule, or the shapes that an earlier audit inferred of the very same code.

@@ -62,7 +62,6 @@ def _added(table, ids, g):
 
 RIGHT = {
     "huber": (rule(_huber, _clipped), "n, ", ["delta > 0"]),
-    "huber, one width an entry": (rule(_huber, _clipped), "n, n", ["delta > 0"]),
     "look-up, by one-hot": (rule(_look_up, _one_hot), "v d, n:int", ["ids >= 0"]),
     "cross entropy": (rule(_cross_entropy, _softmax_less_one_hot), "n d, n:int", ["labels >= 0"]),
     "indices that are clamped": (rule(_clamped, _added), "v d, n:int", ["ids >= 0", "ids < v"]),
@@ -107,6 +106,15 @@ def _padding(table, ids, g):
 
 
 WRONG = {
+    "huber, one width an entry: of data a sign may be half": (rule(_huber, _clipped), "n, n"),
+    "a perceptron, labels forgotten": (
+        rule(lambda s, y: jnp.maximum(-y * s, 0), lambda s, y, g: (jnp.where(s < 0, -y * g, 0), None)),
+        "n, n",
+    ),
+    "integers as numbers, halved the other way": (
+        rule(lambda w, k: w * (k >> 1), lambda w, k, g: (g * jax.lax.div(k, jnp.asarray(2, k.dtype)), None)),
+        "n, n:int",
+    ),
     "huber, slope": (rule(_huber, lambda x, d, g: (g * jnp.clip(x, -d, 2 * d), None)), "n, "),
     "huber, no quadratic part: right below 0": (rule(_huber, lambda x, d, g: (g * d * jnp.sign(x), None)), "n, "),
     "look-up, wrong at 0": (rule(_look_up, _padding), "v d, n:int"),
