@@ -60,7 +60,7 @@ class State:
         tables = [f.__globals__ for f, _ in self._functions] + [vars(m) for m in held if isinstance(m, ModuleType)]
         self._modules = {id(names): (names, _numbers(names)) for names in tables if modules}
         self._caches = [value for value in held if isinstance(value, _lru_cache_wrapper)]
-        self._remembered: dict[tuple[int, str], str] = {}
+        self._remembered: dict[tuple[int, int], str] = {}
         """Of what caches of the code held once, which is made when it is first asked for."""
 
     def forget(self) -> bool:
@@ -84,7 +84,7 @@ class State:
 
     def _holds_others(self, cache: Any, known: Known) -> bool:
         """What a cache holds has changed since it was looked at last; what it holds since then has not."""
-        texts = {(id(cache), repr(key)): digest(value, known) for key, value in results_of(cache)}
+        texts = {(id(cache), id(value)): digest(value, known) for value in results_of(cache)}
         before, self._remembered = self._remembered, {**texts, **self._remembered}
         return any(before.get(key, text) != text for key, text in texts.items())
 
@@ -239,7 +239,7 @@ def _saved(value: Any) -> Iterator[Any]:
     with suppress(Exception):
         _, arguments, *state = value.__reduce_ex__(4)
         yield [arguments, *(list(s)[:ENTRIES] if hasattr(s, "__next__") else s for s in state)]
-    for ask in ("tell", "qsize", "__length_hint__", "cache_info"):
+    for ask in ("tell", "qsize", "__len__", "__length_hint__", "cache_info"):
         with suppress(Exception):
             yield str(getattr(value, ask)())
     yield dict(getattr(value, "__dict__", {}))

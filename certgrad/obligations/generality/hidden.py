@@ -30,7 +30,7 @@ from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations import generality
 from certgrad.obligations.generality.reach import code_in, hosts_in, loads, reachable, reachable_from, rules_in
-from certgrad.obligations.generality.syntax import compared_by_identity, name_of, names_in, source_tree
+from certgrad.obligations.generality.syntax import compared_by_identity, name_of, names_in, nodes_of, source_tree
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_dimensions import Answers
 from certgrad.obligations.tracing.jax_internals import from_library
@@ -38,8 +38,9 @@ from certgrad.obligations.tracing.jax_internals import from_library
 INSTALLED = f"{os.sep}site-packages{os.sep}"
 _QUESTIONS = frozenset(
     "Tracer is_concrete concrete_or_error ConcretizationTypeError TracerArrayConversionError "
-    "TracerBoolConversionError TracerIntegerConversionError".split()
+    "TracerBoolConversionError TracerIntegerConversionError isscalar".split()
 )
+_OF_NUMBERS = frozenset("int float bool complex ndarray generic".split())
 _CHANGES = frozenset("append add update pop popitem setdefault extend insert clear remove discard reverse sort".split())
 _NEVER_THE_SAME = frozenset({"random", "secrets", "time", "uuid", "datetime", "numpy.random", "gc"})
 """Modules whose functions give other values in other calls."""
@@ -161,12 +162,19 @@ def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:
 
 
 def _asks_for_a_type(tree: ast.AST) -> bool:
-    """The type of a value is compared with one that no traced value has, or by what it is called."""
-    comparisons = (n for n in ast.walk(tree) if isinstance(n, ast.Compare))
+    """The type of a value is compared with one that no traced value has, or by what it is called, or is matched."""
+    nodes = nodes_of(tree)
+    if any(isinstance(n, ast.MatchClass) and name_of(n.cls) in _OF_NUMBERS for n in nodes):
+        return True
+    asking = [n for n in nodes if isinstance(n, ast.Compare) or _calls(n, "issubclass")]
     return any(
         not names.isdisjoint({"type", "__class__"}) and not names.isdisjoint({"int", "ndarray", "__name__"})
-        for names in map(names_in, comparisons)
+        for names in map(names_in, asking)
     )
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and name_of(node.func) == name
 
 
 def _same_objects(tree: ast.AST, function: FunctionType) -> Iterator[tuple[str, str]]:

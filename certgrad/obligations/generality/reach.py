@@ -198,13 +198,16 @@ def _slots(kind: type) -> tuple[MemberDescriptorType, ...]:
     return tuple(d for base in kind.__mro__ for d in vars(base).values() if isinstance(d, MemberDescriptorType))
 
 
-def results_of(cache: Any) -> Iterator[tuple[Any, Any]]:
-    """What a cache of results holds, by its keys."""
-    for table in gc.get_referents(cache):
-        if type(table) is dict and table is not vars(cache):
-            for key, value in table.items():  # of a bounded one, a link that has the key and the result
-                linked = type(value).__name__ == "_lru_list_elem"
-                yield key, [part for part in gc.get_referents(value) if part is not key] if linked else value
+def results_of(cache: Any) -> Iterator[Any]:
+    """What a cache of results holds."""
+    bounded = cache.cache_parameters()["maxsize"] is not None
+    for part in gc.get_referents(cache):  # of a bounded one the keys and results are among these
+        if part is vars(cache) or isinstance(part, type) or part is cache.__wrapped__:
+            continue
+        if type(part) is not dict:
+            yield part
+        elif not any(type(value).__name__ == "_lru_list_elem" for value in part.values()):
+            yield from [part] if bounded else part.values()
 
 
 def is_own(value: Any) -> bool:

@@ -61,7 +61,22 @@ def by_type(residuals, g):
     return jnp.zeros_like(x).at[np.maximum(i, 0) if type(i) in (np.ndarray,) else i].add(g), None
 
 
+def by_scalar(residuals, g):
+    x, k = residuals
+    return g * (1.0 if np.isscalar(k) and k == 80 else k * x ** (k - 1)), None
+
+
+def by_match(residuals, g):
+    x, k = residuals
+    match k:
+        case int():
+            k = abs(k)
+    return g * k * x ** (k - 1), None
+
+
 CASES = {
+    "a question of numpy's": (rule(power, by_scalar), "n, :int -> n", "by_scalar asks whether a value is traced"),
+    "a pattern": (rule(power, by_match), "n, :int -> n", "by_match compares the type of a value"),
     "a number of Python's": (rule(power, shortcut), "n, :int -> n", "it asks for the type of a value"),
     "an array of numpy's": (rule(take, from_zero), "n, m:int -> m", "it asks for the type of a value"),
     "indices that are changed in place": (

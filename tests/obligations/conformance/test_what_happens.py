@@ -299,12 +299,24 @@ def table():
     return np.ones(1)
 
 
+@functools.lru_cache
+def meter():
+    return SimpleNamespace(calls=0)
+
+
+def metered(x):
+    meter().calls += 1
+    return 1.0 if meter().calls <= 50 else 0.0
+
+
 def counted(x):
     statistics()["calls"] += 1
     return 1.0 if statistics()["calls"] <= 50 else 0.0
 
 
-@pytest.mark.parametrize(("factor", "verdict"), [(counted, "unproved"), (lambda x: float(table()[0]), "proved")])
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(counted, "unproved"), (metered, "unproved"), (lambda x: float(table()[0]), "proved")]
+)
 def test_an_object_that_a_memo_holds(factor, verdict):
     assert certgrad.check(scaled(factor), "n -> n").verdict == verdict
 
