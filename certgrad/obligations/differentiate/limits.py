@@ -36,6 +36,7 @@ from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 
 from .derivative import Differentiator
+from .seams import forced
 
 TERMS = 12
 """So many terms of a Taylor series are taken, from its first one on."""
@@ -93,11 +94,11 @@ class Continuity:
         self._plain(p)
         at_zero = self.under(Fact(p, ZERO, universal=False))
         small = [Small(p, side, self.moving) for side in (1, -1)]
-        value = small[0].on_boundary(_chosen(poly, p, 0))
+        value = small[0].on_boundary(forced(poly, p, 0))
         for one, sign in zip(small, (POS, NEG), strict=True):
             if not self.facts.signs(p) & sign:
                 continue
-            form = _chosen(poly, p, one.side)
+            form = forced(poly, p, one.side)
             self.under(Fact(p, sign, universal=False))._plain(form)
             difference = one.on_boundary(at_zero.limit(form, one, Region(self.facts))) - value
             if nonzero_part(difference, Region(at_zero.facts)) is not None:
@@ -388,20 +389,6 @@ class Expansion:
             binomials.append(binomials[-1] * (Fraction(e) - k) / (k + 1))
         raised = self._taylor(scaled, lambda k: number(binomials[k]))
         return (raised * _number(power(lead, e))).shifted(int(order))
-
-
-def _chosen(poly: Poly, p: Poly, sign: int) -> Poly:
-    """The form of the term where p has a sign."""
-    values = {p: ONE if sign > 0 else NOTHING, -p: ONE if sign < 0 else NOTHING}
-
-    def value(a: Atom) -> Poly | None:
-        if isinstance(a, (Pred, Side)):
-            if a.poly not in values:
-                raise NotContinuousError("a choice under a binder")
-            return values[a.poly]
-        return None if a.piecewise else poly_of(a)
-
-    return Rewriter(replace=value)(poly)
 
 
 def continuous(polys: Iterable[Poly], asked: Continuity) -> bool:

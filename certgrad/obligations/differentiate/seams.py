@@ -233,7 +233,7 @@ class _Search:
                 continue
             try:
                 forms = [_Form(poly, clauses).forced(p, side) for side in (1, -1)]
-                out += self.compare(forms, _forced(poly, p, 0), (q,), here)
+                out += self.compare(forms, forced(poly, p, 0), (q,), here)
             except UndefinedTermError:
                 out.append(((q,), None))
         return out
@@ -331,7 +331,7 @@ class _Form:
         return _Form(change(self.poly), tuple(c.rewritten(change) for c in self.clauses))
 
     def forced(self, p: Poly, side: int) -> _Form:
-        return self.changed(lambda q: _forced(q, p, side))
+        return self.changed(lambda q: forced(q, p, side))
 
     def forced_at(self, r: Poly, equations: tuple[Poly, ...], side: int) -> _Form:
         return self.changed(lambda q: _forced_at(q, r, equations, side))
@@ -395,7 +395,7 @@ def _has_bound_predicate(poly: Poly) -> bool:
     return any(isinstance(a, Pred) and not bound_free(a) for a in deep_atoms(poly))
 
 
-def _forced(poly: Poly, p: Poly, sign: int) -> Poly:
+def forced(poly: Poly, p: Poly, sign: int) -> Poly:
     """The form that the term has on one side of p = 0 (sign ±1), or its value on it (0)."""
     forms = {p: ONE if sign > 0 else NOTHING, -p: ONE if sign < 0 else NOTHING}
 
@@ -450,7 +450,7 @@ def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Poly, Fa
     for sign, side in ((POS, 1), (NEG, -1)):
         here = facts.extended([Fact(q, sign, universal=False)])
         if facts.signs(q) & sign and not here.contradictory:
-            out += _inner_forms(_forced(poly, q, side), _forced(p, q, side), here)
+            out += _inner_forms(forced(poly, q, side), forced(p, q, side), here)
     return out
 
 

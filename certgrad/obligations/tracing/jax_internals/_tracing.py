@@ -354,8 +354,9 @@ def _whole_tracebacks() -> AbstractContextManager[None]:
     return _config.traceback_filtering("off")
 
 
-def trace(fn: Callable, specs: Sequence[Any]) -> Program:
-    """The jaxpr of `fn` at abstract arguments, without running it."""
+@contextmanager
+def _tracing() -> Iterator[list[Any]]:
+    """What holds while a rule is traced; the comparisons of sizes that it makes meanwhile."""
     with (
         recorded_decisions() as record,
         sizes_as_constants(),
@@ -363,6 +364,12 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
         _named_blocks(),
         _whole_tracebacks(),
     ):
+        yield record
+
+
+def trace(fn: Callable, specs: Sequence[Any]) -> Program:
+    """The jaxpr of `fn` at abstract arguments, without running it."""
+    with _tracing() as record:
         jaxpr, consts, tree = _jaxpr(fn, specs)
         asked = len(record)
         plain, place = without_mark(jaxpr)
@@ -381,13 +388,7 @@ def trace_or_failure(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Exception
 
     Code that wants two sizes to be equal compares them and raises: what a failing trace compared last is what it needs.
     """
-    with (
-        recorded_decisions() as record,
-        sizes_as_constants(),
-        arithmetic_of_dimensions(from_library),
-        _named_blocks(),
-        _whole_tracebacks(),
-    ):
+    with _tracing() as record:
         try:
             return _jaxpr(fn, specs)[0], None, []
         except Exception as error:
