@@ -16,6 +16,11 @@ JOBS ?= 2
 PYTEST_ARGS ?= -n 2 --dist worksteal
 DEPENDS := pyproject.toml constraints.txt
 
+# pip compiles every file of a hundred packages, which is half of what it does here; Python compiles those that it imports,
+# once, if it may write them down: whatever the environment says.
+INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help audit test slow corpus bench coq lint format report docs dist sbom clean
 .DEFAULT_GOAL := help
 
@@ -25,9 +30,8 @@ help:  ## Show the targets.
 audit: $(VENV)/.installed  ## Prove the op library and print the audit.
 	@$(BIN)/certgrad audit
 
-# With bytecode, whatever the environment says: the tests start many processes, and each would compile certgrad anew.
 test: $(VENV)/.installed-dev  ## Run the tests.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 # SAMPLE=1: a fixed sample, under ten minutes on two cores. ACCEPT=1: write what was found as the records.
 # DASK=local, or an address: on dask's workers.
@@ -35,7 +39,7 @@ corpus: $(VENV)/.installed-dev  ## Audit the corpus and print what differs from 
 	$(BIN)/python -m benchmarks.corpus --jobs $(JOBS) $(if $(SAMPLE),--sample) $(if $(ACCEPT),--accept) $(if $(DASK),--dask $(DASK))
 
 slow: $(VENV)/.installed-dev  ## Run the tests that make test leaves out, in hours.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PYTEST_ARGS) -m slow
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m slow
 
 bench: $(VENV)/.installed-dev  ## Measure what it costs, and compare. SHORT=1: a sample. ARGS=--accept: commit new values.
 	$(BIN)/python -m benchmarks.bench $(if $(SHORT),--short) $(ARGS)
@@ -65,7 +69,7 @@ dist: $(VENV)/.installed-dev  ## Build the wheel and the sdist in dist/, with th
 sbom: $(VENV)/.installed-dev  ## Write dist/certgrad.cdx.json: what an installation without extras holds.
 	rm -rf $(VENV)-sbom
 	$(BIN)/python -m venv $(VENV)-sbom
-	$(VENV)-sbom/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt .
+	$(VENV)-sbom/bin/python $(INSTALL) -c constraints.txt .
 	mkdir -p dist
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
 	    --output-file dist/certgrad.cdx.json $(VENV)-sbom/bin/python
@@ -86,9 +90,9 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.installed: $(DEPENDS) | $(VENV)/.created
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/python $(INSTALL) -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/.installed-dev: $(DEPENDS) | $(VENV)/.created
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/.installed
