@@ -15,7 +15,7 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.laws.matrices import FEW, has_small_inverse, has_small_sum, written_out
-from certgrad.obligations.laws.range_products import collected, counted, has_products, split_off
+from certgrad.obligations.laws.range_products import collected, counted, gathered, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
 from certgrad.obligations.terms.atoms import Access, Fn, Sum
 from certgrad.obligations.terms.budget import budget
@@ -102,7 +102,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         poly, undecided = split_off(poly, replace(region.indices, facts=region.facts, clauses=region.clauses))
         if undecided is not None:
             return _by_condition(poly, undecided, region, depth)
-        poly = collected(poly, lambda formal: nonzero_part(formal, region, depth + 1) is None)
+        poly = collected(gathered(poly), lambda formal: nonzero_part(formal, region, depth + 1) is None)
         reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
         if reduced.is_zero:
             return None
@@ -124,6 +124,14 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         form = over_one_floor(laws.unfolding.unfolded(poly, region.indices.ranges))
         return nonzero_part(form, region, depth + 1) if form != poly else (reduced, region.facts.facts)
     p = seams[0].poly
+    if laws.counts.is_count(p):
+        indices = replace(region.indices, facts=region.facts, clauses=region.clauses)
+        form = laws.counts.by_products(poly, indices)
+        if form != poly and nonzero_part(form, region, depth + 1) is None:
+            return None
+        values = laws.counts.by_value(poly, p)
+        if values and all(nonzero_part(part, region, depth + 1) is None for part in values):
+            return None
     applied(Law.SIGN_REGIONS)
     for sign in (POS, NEG, ZERO):
         for there in inside(poly, p, sign, region):

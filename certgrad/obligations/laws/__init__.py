@@ -6,6 +6,7 @@ from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from . import (
+        counts,
         directions,
         inverses,
         logarithms,
@@ -22,6 +23,6 @@ if TYPE_CHECKING:
 
 __getattr__ = door(
     __name__,
-    modules="directions inverses logarithms monotone multiple_angles places roots roots_of_unity shifts sum_ends "
-    "transposition unfolding",
+    modules="counts directions inverses logarithms monotone multiple_angles places roots roots_of_unity shifts "
+    "sum_ends transposition unfolding",
 )

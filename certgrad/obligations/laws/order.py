@@ -408,13 +408,13 @@ def place_of(a: Max | Product, entry: Poly) -> dict[Var, Ix] | None:
             continue
         for target in targets:
             if target.tensor == pattern.tensor and len(target.index) == len(pattern.index):
-                place = _solved(a.vars, pattern.index, target.index)
+                place = solved_for(a.vars, pattern.index, target.index)
                 if place is not None and substitute(a.body, place) == entry:
                     return place
     return None
 
 
-def _solved(variables: tuple[Var, ...], pattern: Sequence[Ix], target: Sequence[Ix]) -> dict[Var, Ix] | None:
+def solved_for(variables: tuple[Var, ...], pattern: Sequence[Ix], target: Sequence[Ix]) -> dict[Var, Ix] | None:
     """The variables such that the pattern is the target, where each stands once along some axis: i + v, or v − i."""
     place: dict[Var, Ix] = {}
     for own, wanted in zip(pattern, target, strict=True):

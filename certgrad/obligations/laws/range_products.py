@@ -17,6 +17,7 @@ from math import prod
 
 from flint import fmpq
 
+from certgrad.obligations.assume.decided import decided
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
 from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Product, Sum
@@ -39,15 +40,15 @@ from certgrad.obligations.terms.polynomials import (
     poly_of,
 )
 from certgrad.obligations.terms.power import content, exp_of, log_atom, log_of, power, pred
-from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred, Side
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, PREDICATES, IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
-from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, rebuilt_inside, replaced
+from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, rebuilt_inside, replaced, substitute
 from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
-from .order import opened, place_of
+from .order import opened, place_of, solved_for
 
 Dummies = list[tuple[Var, Poly]]
 Place = dict[Var, Ix]
@@ -217,8 +218,9 @@ def has_products(poly: Poly) -> bool:
 def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]:
     """Π_S f = f(j)·Π_{S without j} f for j ∈ S, at every j that another product of the same f leaves out or is over.
 
-    Also at those j for which f(j) is a factor elsewhere, or is known to be 0. Where j ∈ S is not decided, the
-    condition that has to be known comes with the term as it is then.
+    Also beside a product of conditions that does so; at those j for which f(j) is a factor elsewhere, or is known to
+    be 0; and, where f is 0 or 1, at those for which f(j) is known. Where j ∈ S is not decided, the condition that has
+    to be known comes with the term as it is then.
     """
     # Where the factors are all alike, their number alone counts (see `counted`).
     products = [a for a in atoms_of(poly) if isinstance(a, Product) and not a.body.free.isdisjoint(a.vars)]
@@ -228,7 +230,8 @@ def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]
     left = sorted(products, key=lambda a: a.key)
     while left:
         a = left.pop(0)
-        for place in _places(a, singled, [*zeros, *factors]):
+        at_known = [place for place, _ in decided_places(a, indices)]
+        for place in [*_places(a, singled, [*zeros, *factors]), *at_known][:MAX_POINTS]:
             member = _member(a, place, indices)
             if member.is_zero:
                 continue
@@ -237,6 +240,8 @@ def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]
             factor = Rewriter(place)(a.body)
             if indices.facts.signs(factor) == SIGN_ZERO:
                 factor = ZERO
+            elif is_condition(a):
+                factor = decided(factor, indices.facts)
             applied(Law.PRODUCT_SPLIT)
             rest = resolved(others(a, place), indices)
             poly = Rewriter(replace=lambda b, a=a, new=factor * rest: new if b is a else poly_of(b))(poly)  # type: ignore[misc]
@@ -249,15 +254,44 @@ def _places(a: Product, singled: list[tuple[Product, Place]], factors: list[Poly
     """Where factors of a product are split off."""
     found: dict[str, Place] = {}
     for b, place in singled:
-        if _same_factors(a, b):
+        if _same_factors(a, b) or (a.ranges == b.ranges and (is_condition(a) or is_condition(b))):
             here = {v: place[w] for v, w in zip(a.vars, b.vars, strict=True)}
             found.setdefault(_text(here), here)
     for factor in factors:
-        for f in (factor, -factor):
+        for f in (factor, -factor, ONE - factor):
             at = place_of(a, f)
             if at is not None:
                 found.setdefault(_text(at), at)
     return list(found.values())[:MAX_POINTS]
+
+
+def is_condition(a: Product) -> bool:
+    """Its factors are 0 or 1, and so is the product: whether all of them are 1."""
+    return a.body.piecewise and a.body.constant() is None and is_truth(a.body)
+
+
+def is_truth(poly: Poly) -> bool:
+    """The term is made of conditions, and is 0 or 1."""
+    return all(isinstance(b, PREDICATES) for b in atoms_of(poly)) and poly * poly == poly
+
+
+def decided_places(a: Product, indices: Indices) -> list[tuple[Place, Poly]]:
+    """Places at which what is assumed of single entries decides a factor that is 0 or 1, and the factor there."""
+    if not indices.facts.facts or not is_condition(a):
+        return []
+    known = {t for f in indices.facts.facts if not f.universal for t in deep_atoms(f.poly) if isinstance(t, Access)}
+    found: dict[str, tuple[Place, Poly]] = {}
+    for pattern in (b for b in deep_atoms(a.body) if isinstance(b, Access)):
+        for target in sorted(known, key=lambda t: t.key):
+            if target.tensor != pattern.tensor or len(target.index) != len(pattern.index):
+                continue
+            place = solved_for(a.vars, pattern.index, target.index)
+            if place is None or substitute(poly_of(pattern), place) != poly_of(target):
+                continue
+            value = decided(substitute(a.body, place), indices.facts)
+            if value.constant() is not None and _member(a, place, indices) == ONE:
+                found.setdefault(_text(place), (place, value))
+    return list(found.values())
 
 
 def _text(place: Place) -> str:
@@ -294,6 +328,34 @@ def _member(a: Product, place: Place, indices: Indices) -> Poly:
     for v, n in zip(a.vars, a.ranges, strict=True):
         inside = inside * within(place[v], n)
     return resolved(inside, indices)
+
+
+def gathered(poly: Poly) -> Poly:
+    """The term with Π_S [φ]·Π_S f written as Π_S [φ]·f."""
+    if not any(isinstance(a, Product) and is_condition(a) for a in atoms_of(poly)):
+        return poly
+    total = ZERO
+    for mono, c in poly.sorted_items():
+        left, inside = dict(mono), ONE
+        for a in [a for a in left if isinstance(a, Product) and is_condition(a)]:
+            beside = [b for b, e in left.items() if b is not a and e >= 1 and _over_the_same(a, b)]
+            if not beside:
+                continue
+            applied(Law.PRODUCT_OF_PRODUCTS)
+            del left[a]
+            for b in beside:
+                dummies, body, where = opened(b)  # type: ignore[arg-type]
+                condition = Rewriter({v: of_var(w) for v, (w, _) in zip(a.vars, dummies, strict=True)})(a.body)
+                inside = inside * power(product_over(condition * body, dummies, where), left.pop(b))
+        total = total + (inside * monomial(left)).scale(c)
+    return total
+
+
+def _over_the_same(a: Product, b: Atom) -> bool:
+    """Both products are over the same places."""
+    if not isinstance(b, Product) or a.ranges != b.ranges:
+        return False
+    return a.where == Rewriter({w: of_var(v) for v, w in zip(a.vars, b.vars, strict=True)})(b.where)
 
 
 def collected(poly: Poly, vanishes: Callable[[Poly], bool]) -> Poly:

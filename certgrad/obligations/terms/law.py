@@ -97,6 +97,11 @@ class Law(Enum):
         "every number is a value of f on S as often as of g on T",
     )
     PRODUCT_OF_CONSTANT = "product of a constant", "Π_S c = c^|S|", ""
+    COUNT = (
+        "a count and its places",
+        "[Σ_{k∈S} φ(k) ≥ 1] = 1 − Π_{k∈S} (1 − φ(k)), and [Σ_{k∈S} φ(k) ≥ 2] = 1 − Π_{k∈S, k≠j} (1 − φ(k))",
+        "φ is 0 or 1; for the second, j ∈ S and φ(j) = 1",
+    )
 
     # matrices
     INVERSE = "inverse of a matrix", "A⁻¹·A = A·A⁻¹ = I", "det(A) ≠ 0"

@@ -387,6 +387,14 @@ def _(draw: Draw) -> Sides:
     yield np.full(n, c).prod(), c**n
 
 
+@of(Law.COUNT)
+def _(draw: Draw) -> Sides:
+    b = draw.integers(0, 2, size=5)
+    yield b.sum() >= 1, 1 - (1 - b).prod()
+    for j in np.flatnonzero(b):
+        yield b.sum() >= 2, 1 - (1 - np.delete(b, j)).prod()
+
+
 # --- matrices -------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,149 @@
+"""Counts: Σ_{k∈S} b(k) for a term b that is 0 or 1. It is a whole number, and 0 only where every b(k) is.
+
+So [Σ_S b ≥ 1] = 1 − Π_S (1 − b), and [Σ_S b ≥ 2] = 1 − Π_{k∈S, k≠j} (1 − b(k)) where b(j) = 1: comparisons of counts
+become products, which have laws of their own (`range_products`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, floor, prod
+
+from flint import fmpq
+
+from certgrad.obligations.assume.index_cases import Indices
+from certgrad.obligations.terms.atoms import Product, Sum
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.law import Law, applied
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, number, poly_of
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
+from certgrad.obligations.terms.rewriting import Rewriter, replaced
+from certgrad.obligations.terms.variables import fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms
+
+from .range_products import Dummies, decided_places, is_truth, others, product_over
+
+
+@dataclass(frozen=True)
+class Count:
+    """scale·(Σ b + offset), where b is 0 or 1."""
+
+    scale: fmpq
+    offset: fmpq
+    b: Poly
+    dummies: Dummies
+
+    @property
+    def from_there(self) -> int:
+        """The least count at which the term is positive; with a negative scale, at which it is not."""
+        return floor(-self.offset) + 1 if self.scale > 0 else ceil(-self.offset)
+
+
+MAX_COUNT = 3
+"""The largest number with which a count is compared, where it is looked at value by value."""
+
+
+def is_count(poly: Poly) -> bool:
+    """The term is a count, times a number and plus a number."""
+    return next(_as_count(poly), None) is not None
+
+
+def by_products(poly: Poly, indices: Indices) -> Poly:
+    """The term with comparisons of counts with numbers as products, where they are below 1, or below 2."""
+
+    def value(a: Atom) -> Poly | None:
+        for count in _as_count(a.poly) if isinstance(a, Pred) else ():
+            enough = _at_least(count.from_there, count.b, count.dummies, indices)
+            if enough is not None:
+                applied(Law.COUNT)
+                return enough if count.scale > 0 else ONE - enough
+        return None
+
+    return replaced(poly, value)
+
+
+def by_value(poly: Poly, compared: Poly) -> list[Poly]:
+    """Terms that vanish only together with the term: it where a count that it compares with numbers is 0, 1, … or more.
+
+    With E = Π_S (1 − b), which is 1 where the count is 0, and else 0: E times the term, and the term where E is 0.
+    Nothing where the numbers are not small.
+    """
+    count = next(_as_count(compared), None)
+    none = None if count is None else product_over(ONE - count.b, count.dummies).atom()
+    if count is None or none is None:
+        return []
+    alike: dict[Atom, Count] = {}
+    for a in deep_atoms(poly):
+        for other in _as_count(a.poly) if isinstance(a, Pred) else ():
+            if product_over(ONE - other.b, other.dummies).atom() is none:
+                alike[a] = other
+    most = max((other.from_there for other in alike.values()), default=0)
+    if not 1 <= most <= MAX_COUNT:
+        return []
+    applied(Law.COUNT)
+    out = []
+    for n in range(most + 1):
+        here: dict[Atom, Poly] = {a: ONE if (n >= c.from_there) == (c.scale > 0) else ZERO for a, c in alike.items()}
+        part = replaced(poly, here.get)
+        if n == 0:
+            out.append(part * poly_of(none))
+            continue
+        part = replaced(part, lambda a: ZERO if a is none else None)
+        out.append(part if n == most else _where(part, count, compared, n))
+    return out
+
+
+def _sums(poly: Poly) -> list[Sum]:
+    return [a for a in atoms_of(poly) if isinstance(a, Sum)]
+
+
+def _as_count(poly: Poly) -> Iterator[Count]:
+    """The ways to read a term as one."""
+    sums = _sums(poly)
+    if not sums or any(a.ranges != sums[0].ranges for a in sums):
+        return
+    dummies: Dummies = [(fresh(), n) for n in sums[0].ranges]
+    body, rest = ZERO, ZERO
+    for mono, c in poly.items():
+        ((a, e),) = mono if len(mono) == 1 else ((None, 0),)
+        if isinstance(a, Sum) and e == 1:
+            names = {v: of_var(w) for v, (w, _) in zip(a.vars, dummies, strict=True)}
+            body = body + Rewriter(names).mono(a.body).scale(c)
+        else:
+            rest = rest + Poly({mono: c})
+    if any(type(a) in INDEX_PREDICATES for a in atoms_of(body)):
+        return  # places are counted by their bounds
+    places = prod((n for _, n in dummies), start=ONE)
+    least = min(abs(c) for _, c in body.items())
+    for scale in (least, -least):
+        for of_the_others in (ZERO, ONE):  # Σ_S b = |S| − Σ_S (1 − b)
+            b = body.scale(1 / scale) + of_the_others
+            offset = (rest.scale(1 / scale) - of_the_others * places).constant()
+            if offset is not None and is_truth(b):
+                yield Count(scale, offset, b, dummies)
+
+
+def _at_least(count: int, b: Poly, dummies: Dummies, indices: Indices) -> Poly | None:
+    """[Σ b ≥ count], where that is a product."""
+    if count <= 0:
+        return ONE
+    none = product_over(ONE - b, dummies)
+    if count == 1:
+        return ONE - none
+    product = none.atom()
+    if count > 2 or not isinstance(product, Product):
+        return None
+    for place, value in decided_places(product, indices):
+        if value.is_zero:
+            return ONE - others(product, place)
+    return None
+
+
+def _where(poly: Poly, count: Count, compared: Poly, n: int) -> Poly:
+    """The term where the count is n, with one of its sums by the others."""
+    equation = compared - number((n + count.offset) * count.scale)
+    a = max(_sums(compared), key=lambda a: a.key)
+    c = equation.coefficient(((a, 1),))
+    value = poly_of(a) - equation.scale(1 / c)
+    return replaced(poly, lambda b: value if b is a else None)
