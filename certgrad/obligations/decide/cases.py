@@ -54,6 +54,8 @@ class Region:
 
 def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
     """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
+    if not depth and _vanishes_by_counts(poly, region):
+        return None
     left = _nonzero_part(poly, region, depth)
     if left is None or depth:
         return left
@@ -129,9 +131,6 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         form = laws.counts.by_products(poly, indices)
         if form != poly and nonzero_part(form, region, depth + 1) is None:
             return None
-        values = laws.counts.by_value(poly, p)
-        if values and all(nonzero_part(part, region, depth + 1) is None for part in values):
-            return None
     applied(Law.SIGN_REGIONS)
     for sign in (POS, NEG, ZERO):
         for there in inside(poly, p, sign, region):
@@ -139,6 +138,13 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             if left is not None:
                 return left
     return None
+
+
+def _vanishes_by_counts(poly: Poly, region: Region) -> bool:
+    """It vanishes where a count that it compares with a small number is 0, 1, … and where it is more."""
+    compared = next((a.poly for a in predicates(poly) if laws.counts.is_count(a.poly)), None)
+    parts = [] if compared is None else laws.counts.by_value(poly, compared)
+    return bool(parts) and all(nonzero_part(part, region) is None for part in parts)
 
 
 def _assumed_zero(poly: Poly, facts: Facts) -> bool:
