@@ -116,37 +116,65 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
 
     What the code goes on to ask is then asked of the dimension, and recorded. `isinstance` has another meaning in these
     modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep theirs. Where it is said of
-    a traced value that it is one, or that it is no number of Python's, that is noted; `as_handed_on` has it answered
-    otherwise.
+    a traced value that it is one, that is noted; and where it, `hasattr` or `getattr` with a default say what is not so
+    of a number of Python's or an array of numpy's: `as_handed_on` has that answered otherwise.
     """
     thread, told, handed_on = get_ident(), set[CodeType](), set[CodeType]()
 
+    def otherwise(value: Any, answer: bool, of_another: Callable[[Any], bool]) -> bool:
+        """The answer, or the other one where that is asked for and is so of what JAX may hand on in place of it."""
+        if all(of_another(one) == answer for one in _handed_on(value)):
+            return answer
+        handed_on.add(sys._getframe(2).f_code)
+        return answer != _OTHERWISE.get()
+
+    def heard(value: Any) -> bool:
+        return builtins.isinstance(value, jax.core.Tracer) and get_ident() == thread and not _in_a_body(value)
+
     def as_it_runs(value: Any, kind: Any, /) -> bool:
-        if builtins.isinstance(value, jax.core.Tracer) and get_ident() == thread and not _in_a_body(value):
-            code, answer = sys._getframe(1).f_code, builtins.isinstance(value, kind)
+        if heard(value):
             if _names_tracers(kind):
-                told.add(code)
-            elif any(builtins.isinstance(one, kind) != answer for one in _handed_on(value)):
-                handed_on.add(code)
-                return answer != _OTHERWISE.get()
+                told.add(sys._getframe(1).f_code)
+            else:
+                answer = builtins.isinstance(value, kind)
+                return otherwise(value, answer, lambda one: builtins.isinstance(one, kind))
         return builtins.isinstance(0 if type(value) is _DimExpr else value, kind)
 
+    def has_attribute(value: Any, name: str, /) -> bool:
+        answer = builtins.hasattr(value, name)
+        return otherwise(value, answer, lambda one: builtins.hasattr(one, name)) if heard(value) else answer
+
+    def attribute(value: Any, name: str, /, *default: Any) -> Any:
+        if default and heard(value):
+            has = builtins.hasattr(value, name)
+            if otherwise(value, has, lambda one: builtins.hasattr(one, name)) != has:
+                held = (one for one in _handed_on(value) if builtins.hasattr(one, name))
+                return default[0] if has else builtins.getattr(next(held), name)
+        return builtins.getattr(value, name, *default)
+
+    heard_names = {"isinstance": as_it_runs, "hasattr": has_attribute, "getattr": attribute}
     modules = {id(f.__globals__): f.__globals__ for f in functions if isinstance(f, FunctionType)}
     before = {
-        key: names.get("isinstance")
+        key: {name: own for name in heard_names if _is_pythons(own := names.get(name))}
         for key, names in modules.items()
-        if getattr(names.get("isinstance"), "__module__", __name__) == __name__ and not _works_on_dimensions(names)
+        if not _works_on_dimensions(names)
     }
     try:
-        for key in before:
-            modules[key]["isinstance"] = as_it_runs
-        yield Answers(frozenset(before), told, handed_on)
+        for key, own in before.items():
+            modules[key].update((name, heard_names[name]) for name in own)
+        yield Answers(frozenset(key for key, own in before.items() if "isinstance" in own), told, handed_on)
     finally:
         for key, own in before.items():
-            if own is None:
-                del modules[key]["isinstance"]
-            else:  # inside another such block
-                modules[key]["isinstance"] = own
+            for name, value in own.items():
+                if value is None:
+                    del modules[key][name]
+                else:  # inside another such block
+                    modules[key][name] = value
+
+
+def _is_pythons(value: Any) -> bool:
+    """What a module's variable of this value means is Python's own function: it has none, or one that stands for it."""
+    return getattr(value, "__module__", __name__) == __name__
 
 
 _BODIES = frozenset({"scan", "while_cond", "while_body", "fori_loop", "cond", "switch", "checkpoint / remat"})
