@@ -116,8 +116,8 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
 
     What the code goes on to ask is then asked of the dimension, and recorded. `isinstance` has another meaning in these
     modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep theirs. Where it is said of
-    a traced value that it is one, that is noted; and where it, `hasattr` or `getattr` with a default say what is not so
-    of a number of Python's or an array of numpy's: `as_handed_on` has that answered otherwise.
+    a traced value that it is one, that is noted; and where it or `hasattr` says what is not so of a number of Python's
+    or an array of numpy's: `as_handed_on` has that answered otherwise.
     """
     thread, told, handed_on = get_ident(), set[CodeType](), set[CodeType]()
 
@@ -144,15 +144,8 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
         answer = builtins.hasattr(value, name)
         return otherwise(value, answer, lambda one: builtins.hasattr(one, name)) if heard(value) else answer
 
-    def attribute(value: Any, name: str, /, *default: Any) -> Any:
-        if default and heard(value):
-            has = builtins.hasattr(value, name)
-            if otherwise(value, has, lambda one: builtins.hasattr(one, name)) != has:
-                held = (one for one in _handed_on(value) if builtins.hasattr(one, name))
-                return default[0] if has else builtins.getattr(next(held), name)
-        return builtins.getattr(value, name, *default)
-
-    heard_names = {"isinstance": as_it_runs, "hasattr": has_attribute, "getattr": attribute}
+    # Not `getattr`: who reads an attribute, of JAX's settings say, is seen by the frame around.
+    heard_names = {"isinstance": as_it_runs, "hasattr": has_attribute}
     modules = {id(f.__globals__): f.__globals__ for f in functions if isinstance(f, FunctionType)}
     before = {
         key: {name: own for name in heard_names if _is_pythons(own := names.get(name))}

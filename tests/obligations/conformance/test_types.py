@@ -81,21 +81,16 @@ def by_shape(residuals, g):
     return g * k * x ** (k - 1), None
 
 
-def by_default(residuals, g):
-    x, k = residuals
-    return g * (k if getattr(k, "ndim", None) == 0 else abs(k)) * x ** (k - 1), None
-
-
 def by_flags(residuals, g):
     x, i = residuals
-    if getattr(i, "flags", None) is not None:
+    if hasattr(i, "flags"):
         i = np.maximum(i, 0)
     return jnp.zeros_like(x).at[i].add(g), None
 
 
 def by_dtype(residuals, g):
     x, k = residuals
-    dtype = getattr(k, "dtype", jnp.int32) if hasattr(k, "dtype") else jnp.int32
+    dtype = k.dtype if hasattr(k, "dtype") else jnp.int32
     return g * jnp.asarray(k, dtype) * x ** (k - 1), None
 
 
@@ -108,7 +103,6 @@ CASES = {
         rule(take, scattered, counted_from_one), "n, m:int -> m", "calls change the arrays of numpy's"),
     "a type that is compared": (rule(take, by_type), "n, m:int -> m", "by_type compares the type of a value"),
     "an attribute": (rule(power, by_shape), "n, :int -> n", "called at n = 3 in float64"),
-    "an attribute with a default": (rule(power, by_default), "n, :int -> n", "called at n = 3 in float64"),
     "an attribute of numpy's": (rule(take, by_flags), "n, m:int -> m", "it asks for the type of a value"),
     "an attribute that changes nothing": (rule(power, by_dtype), "n, :int -> n", ""),
     "what is made an array": (rule(power, as_array), "n, :int -> n", ""),
