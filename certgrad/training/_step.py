@@ -22,6 +22,7 @@ from certgrad.graph._spec import parameter_names
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.conformance import State
+from certgrad.obligations.tracing.jax_internals import kind_of, serialised, trace
 from certgrad.training._arguments import Arguments, arguments_of
 from certgrad.training._certify import step_certificate, unstated_certificate
 from certgrad.training._context import Context
@@ -167,9 +168,30 @@ class TrainingStep:
         hyper = {k: jnp.asarray(v, real) for k, v in hyper.items()}
         if isinstance(self.update, Unstated):
             hyper[LOSS] = loss.astype(real)
+        else:
+            self._check_dtypes(parameters, gradients, state, hyper)
         new, kept = applied(self.run, parameters, gradients, state, hyper)
         seen = compiled.look(sweep, watched, loss, gradients, cotangents)
         return new, kept, loss, gradients if self.keep_gradients else {}, seen
+
+    def _check_dtypes(self, *arguments: Any) -> None:
+        """Raise UsageError where the update is another program in these dtypes than in float32, where it is proved."""
+        leaves, structure = jax.tree.flatten(arguments)
+        given = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
+        others = {str(x.dtype) for x in given if kind_of(x.dtype) == "f"} - {"float32", "float64"}
+        if not others:
+            return
+        proved = [jax.ShapeDtypeStruct(x.shape, jnp.float32 if kind_of(x.dtype) == "f" else x.dtype) for x in given]
+
+        def flat(*values: Any) -> Any:
+            return applied(self.run, *jax.tree.unflatten(structure, values))
+
+        if len({serialised(trace(flat, specs), erase_dtypes=True) for specs in (given, proved)}) > 1:
+            here = " and ".join(sorted(others))
+            raise UsageError(
+                f"{self.update.name} is proved in float32 and float64, and in {here} it is another program. "
+                "Keep the parameters in float32: by `options` the graph is still run in another dtype."
+            )
 
     def __str__(self) -> str:
         """What runs, and what is in force."""

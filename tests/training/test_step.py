@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import certgrad
+from certgrad.accel import Options
 from certgrad.errors import UsageError
 from certgrad.training import (
     ADAM,
@@ -104,6 +105,23 @@ def test_the_certificate_says_what_holds_and_why(graph: Any) -> None:
     assert text.startswith("training step of mlp by adam: proved under hypotheses\n")
     assert "for every θ in W1, b1, W2, with g = ∂mlp/∂θ" in text
     assert "unchanged: b2\n" in text
+
+
+@pytest.mark.parametrize("update", [SGD, ADAM], ids=lambda u: u.name)
+def test_an_update_runs_in_dtypes_in_which_it_is_the_program_that_was_proved(update: Update, graph: Any, arrays: dict):
+    def run(params: Any, grads: Any, state: Any, hyper: Any) -> Any:
+        twice = {n: p * (2 if p.dtype == jnp.bfloat16 else 1) for n, p in params.items()}
+        return update.run(twice, grads, state, hyper)
+
+    def stepped(run: Any) -> None:
+        step = training_step(graph, update, PARAMETERS, run=run, options=Options(dtype="bfloat16"))
+        given = {n: arrays[n].astype(jnp.bfloat16) for n in PARAMETERS}
+        context = step.start(given, hyperparameters={"lr": 0.5})
+        step(context, x=arrays["x"], target=arrays["target"])
+
+    stepped(None)
+    with pytest.raises(UsageError, match="in bfloat16 it is another program"):
+        stepped(run)
 
 
 def test_integers_are_handed_on_too(arrays: dict) -> None:

@@ -2,9 +2,9 @@
 
 Nothing in a trace tells that code read a rank. So the source of the op's functions, and of the functions outside JAX
 and numpy that they name, is searched: a value counts as rank-dependent if it comes from `ndim`, `len` or an axis
-argument, directly, through assignments, or as an argument of another such function. Code that branches on such a value
-is sensitive, and a claim about it lists the ranks that were shown. JAX's and numpy's own functions count as uniform in
-rank.
+argument, directly, through assignments, or as an argument of another such function. Code that branches on such a value,
+or that catches errors, is sensitive, and a claim about it lists the ranks that were shown. JAX's and numpy's own
+functions count as uniform in rank.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str,
         shown = name.rstrip("′")
         if _branches_on(tree, sources):
             return f"{shown} branches on {what}"
+        if any(isinstance(node, (ast.Try, ast.TryStar)) for node in nodes_of(tree)) or "suppress" in names_in(tree):
+            return f"{shown} catches errors, and {what} may raise one"
         if not openly(name, tree, known):
             return f"{shown} uses {what} as a value"
     for name, tree in trees.items():

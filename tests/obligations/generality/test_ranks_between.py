@@ -60,3 +60,16 @@ def test_a_claim_about_any_rank_says_which_were_traced() -> None:
     claim = certgrad.check(doubled_where(lambda x: False), "*s -> *s").claims[0]
     assert claim.cases[0].scope == "all shapes, any rank"
     assert "programs at ranks 0, 1, 2, 3, 4, 5, 6 of *s" in claim.measured
+
+
+def has_eight_axes(x) -> bool:
+    try:
+        return x.shape[7] > 0
+    except IndexError:
+        return False
+
+
+def test_a_rank_may_be_asked_for_by_an_error() -> None:
+    scope = certgrad.check(doubled_where(has_eight_axes), "*s -> *s").claims[0].cases[0].scope
+    reason = "has_eight_axes catches errors, and a rank or an axis may raise one"
+    assert scope.startswith(f"all shapes, ranks 0, 1, 2, 3, 4, 5, 6 of *s ({reason})")

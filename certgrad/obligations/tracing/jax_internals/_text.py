@@ -187,7 +187,7 @@ class Serialiser:
         """A literal operand."""
         if self.fold and not v.aval.shape:
             value = np.asarray(v.val)
-            if self.erase and value.dtype.kind == "f":
+            if self.erase and kind_of(value.dtype) == "f":
                 return f"lit({str(_narrow(value)).removesuffix('.0')})"
             return f"lit({self.value(v.val).removesuffix('.0')})"
         return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
@@ -214,7 +214,7 @@ class Serialiser:
                 "Pass it as an argument."
             )
         array = data_of(value) if not isinstance(value, np.ndarray) else value
-        if self.erase and array.dtype.kind == "f":
+        if self.erase and kind_of(array.dtype) == "f":
             array = _narrow(array)
             return f"float{array.shape}{array.tobytes().hex()}"
         if array.ndim == 0:
