@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from certgrad._subject import OF_REFERENCE
+from certgrad.obligations import laws, wording
 from certgrad.obligations import prove as package
-from certgrad.obligations import wording
 from certgrad.obligations.assume.assumptions import Shapes, facts_of
 from certgrad.obligations.assume.by_place import beyond_axes, by_place
 from certgrad.obligations.assume.by_region import by_region
@@ -27,7 +27,7 @@ from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.simplify import simplified
 from certgrad.obligations.assume.tensor import EXTENTS, Tensor
 from certgrad.obligations.certificate import OF_VALUES
-from certgrad.obligations.decide.cases import Region
+from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.decide.implicit import without_repeated
 from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entries, ordered, sole_maximum, unique
@@ -35,8 +35,8 @@ from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.terms.atoms import Base
 from certgrad.obligations.terms.integers import by_entries
-from certgrad.obligations.terms.polynomials import Poly
-from certgrad.obligations.terms.power import UndefinedTermError
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
+from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
@@ -102,7 +102,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         conditions += problem.also if kind == "jvp_is_derivative" else []
-        needed = _needed(conditions, facts, assumed_clauses, shapes, domain)
+        needed = _needed(conditions, facts, assumed_clauses, shapes, domain, _ranges(problem, kind))
         found = minimal(simplified(needed, facts), facts, shapes)
         for where in filter(_of_places, found):
             return Outcome(reason=_WHERE.get(where.origin, f"a condition on places that is not shown: {where.origin}"))
@@ -178,7 +178,8 @@ def _extended(
     if not excluding:
         return hypotheses
     shapes, sides = problem.array_shapes, _sides(problem, kind)
-    defined = _needed(merged(*map(defined_everywhere, sides)), facts, assumed, shapes, domain)
+    ranges = _ranges(problem, kind)
+    defined = _needed(merged(*map(defined_everywhere, sides)), facts, assumed, shapes, domain, ranges)
     regions = by_region(minimal(simplified(defined, facts), facts, shapes), facts, shapes)
     inside = [c for c in hypotheses if c not in excluding]
     return inside if excluded.extends(inside, regions, sides, problem, facts) else hypotheses
@@ -190,13 +191,27 @@ def _needed(
     assumed: tuple[Clause, ...],
     shapes: Mapping[str, tuple[Poly, ...]],
     domain: Sequence[Clause],
+    ranges: Mapping[Var, Poly],
 ) -> list[Clause]:
     """Those conditions that do not follow from what is assumed."""
+    region = Region(facts, assumed, Indices(ranges, facts=facts, clauses=assumed))
     known = Indices(facts=facts, clauses=assumed, sizes=shapes)
     asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
     if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
         asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
-    return [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed)]
+    left = (c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed))
+    return [c for c in left if not _counts_a_place(c, region)]
+
+
+def _counts_a_place(clause: Clause, region: Region) -> bool:
+    """A count is asked not to be 0 where one of the places that it counts is there."""
+    (a, *others), counts = clause.alternatives, laws.counts
+    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not counts.is_count(a.poly):
+        return False
+    fails = ONE - pred(a.poly) - (pred(-a.poly) if a.relation == "!= 0" else ZERO)
+    for guard, value in clause.guards:
+        fails = fails * (guard if value else ONE - guard)
+    return nonzero_part(fails, region) is None
 
 
 def _sides(problem: Problem, kind: str) -> list[Tensor]:

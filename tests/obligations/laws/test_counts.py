@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import product
 from math import prod
 
+import jax.numpy as jnp
 import pytest
 from flint import fmpq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import certgrad
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.decide.evaluate import evaluate
@@ -160,6 +162,20 @@ def test_pieces_are_what_they_are_said_to_be(name):
     for v, j in everywhere():
         found = evaluate(poly, {"n": len(v)}, lambda t, at, v=v: fmpq(v[at[0]]), {J: j})
         assert found.contains(fmpq(int(value([(1, (name,))], v, j)))), (v, j)
+
+
+@pytest.mark.parametrize(
+    ("other", "verdict"),
+    [(lambda k, m: k, "proved"), (lambda k, m: m, "unproved")],
+    ids=["one of those that are counted", "one of others"],
+)
+def test_a_count_of_which_a_place_is_known_is_not_0(other, verdict):
+    report = certgrad.equal(
+        lambda x, k, m: jnp.where(other(k, m), x / jnp.sum(k), 0.0),
+        lambda x, k, m: jnp.where(other(k, m), x / jnp.maximum(jnp.sum(k), 1), 0.0),
+        "n, n:bool, n:bool",
+    )
+    assert (report.verdict, report.hypotheses) == (verdict, [])
 
 
 monomials = st.tuples(st.sampled_from([1, 1, -1, -1, 2]), st.lists(st.sampled_from(list(PIECES)), max_size=3))
