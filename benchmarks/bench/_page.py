@@ -10,6 +10,7 @@ from benchmarks.bench._figure import Figure
 TITLES = {
     "rules": "Right rules",
     "refutations": "Wrong rules",
+    "verification": "The second check",
     "slow": "The slowest",
     "graphs": "Graphs",
     "library_models": "Models of libraries",
