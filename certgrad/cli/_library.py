@@ -1,7 +1,7 @@
 """The op library as the commands see it. The kernel and JAX are imported on first use, not when the command starts."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.cache import Cache
     from certgrad.obligations.certificate import Certificate
     from certgrad.ops._declare import Op
+    from certgrad.report.audited import RuleResult
     from certgrad.report.blocks_page import Block
 
 
@@ -58,16 +59,26 @@ def exhibit(name: str, certificate: "Certificate") -> bytes:
     return encode(with_plots(shown(op, op.doc or ""), op, certificate))
 
 
-def blocks(ops: Sequence[str]) -> "dict[str, Block]":
-    """The composed ops among them, with their certified graphs."""
+def graphs(name: str) -> list[bytes]:
+    """The certified graph of each case of a composed op, encoded; none of another op."""
     prepare()
+    from certgrad.graph import encode
     from certgrad.graph._composed import certified
     from certgrad.ops._composed import Composed
+
+    op = get(name)
+    return [encode(one) for one in certified(op)] if isinstance(op, Composed) else []
+
+
+def blocks(results: "Iterable[RuleResult]") -> "dict[str, Block]":
+    """The composed ops among what was audited, with their graphs."""
+    from certgrad.graph import decode
     from certgrad.report.blocks_page import Block
 
-    found = {name: op for name in ops if isinstance(op := get(name), Composed)}
+    found = [(get(one.name), one.graphs) for one in results if one.graphs]
     return {
-        name: Block(op.doc, list(zip(map(str, op.cases), certified(op), strict=True))) for name, op in found.items()
+        op.name: Block(op.doc or "", list(zip(map(str, op.cases), map(decode, encoded), strict=True)))
+        for op, encoded in found
     }
 
 

@@ -34,18 +34,20 @@ def run(
     exhibits: bool = False,
     dask: str = "",
     last_first: bool = False,
+    graphs: bool = False,
 ) -> Iterator[RuleResult]:
     """Audit the ops in order, in so many processes (see `_options.processes`), with the cache in a folder if one is
     named. With `dask`, on the cluster of that address, which has no cache of ours, or in processes that dask makes
     here. `prove` makes the certificate of a name; that of an op of the library if None. With `exhibits`, also what a
-    page shows of an op of the library, and whether Coq is known to accept it. With `last_first`, several processes
+    page shows of an op of the library, and whether Coq is known to accept it. With `graphs`, also the certified graphs
+    of composed ops. With `last_first`, several processes
     begin with the last ones, so that these are not waited for at the end where they take longest.
 
     Raises CertgradError for bad input, and InternalError with the op's name for a defect.
     """
     problem = ""
     cache = cache if dask in ("", _dask.LOCAL) else None
-    for result in _results(ops, jobs, cache, prove or _library.audit_op, exhibits, dask, last_first):
+    for result in _results(ops, jobs, cache, prove or _library.audit_op, exhibits, dask, last_first, graphs):
         problem = problem or result.cache_problem
         assert result.certificate is not None
         yield msgspec.structs.replace(result, coq=_coq.level(result.certificate))
@@ -60,19 +62,21 @@ def _results(
     prove: Prover,
     exhibits: bool,
     dask: str,
-    last_first: bool = False,
+    last_first: bool,
+    graphs: bool,
 ) -> Iterator[RuleResult]:
+    task = functools.partial(_audit, cache=cache, prove=prove, exhibits=exhibits, graphs=graphs)
     if dask:
-        yield from _on_cluster(ops, jobs, cache, prove, exhibits, dask)
+        yield from _on_cluster(ops, jobs, task, dask)
         return
     count = _options.processes(jobs, len(ops))
     if count == 1:
         with without_collection():
-            yield from (_audit(op, cache, prove, exhibits) for op in ops)
+            yield from map(task, ops)
             gc.freeze()  # the process is about to end: its objects need no scanning
         return
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        begun = {op: pool.submit(_audit, op, cache, prove, exhibits) for op in (reversed(ops) if last_first else ops)}
+        begun = {op: pool.submit(task, op) for op in (reversed(ops) if last_first else ops)}
         try:
             for op, future in ((op, begun[op]) for op in ops):
                 try:
@@ -84,9 +88,8 @@ def _results(
 
 
 def _on_cluster(
-    ops: Sequence[str], jobs: int | None, cache: Path | None, prove: Prover, exhibits: bool, dask: str
+    ops: Sequence[str], jobs: int | None, task: Callable[[str], RuleResult], dask: str
 ) -> Iterator[RuleResult]:
-    task = functools.partial(_audit, cache=cache, prove=prove, exhibits=exhibits)
     done = 0
     try:
         for result in _dask.results(task, ops, dask, jobs or min(available(), max(1, len(ops)))):
@@ -100,7 +103,7 @@ MAX_GARBAGE = 400_000
 """Objects that may wait for cyclic collection: some tens of megabytes."""
 
 
-def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool) -> RuleResult:
+def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool, graphs: bool) -> RuleResult:
     if gc.get_count()[0] > MAX_GARBAGE:
         gc.collect(0)  # what is older was looked at, and stays
     started = time.perf_counter()
@@ -108,9 +111,17 @@ def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool) -> RuleRe
         certificate = prove(op, cache)
         seconds = time.perf_counter() - started
         exhibit = _library.exhibit(op, certificate) if exhibits else b""
+        of_graphs = _library.graphs(op) if graphs else []
     except CertgradError:
         raise
     except Exception as error:
         raise InternalError(f"auditing '{op}'", describe(error), traceback.format_exc()) from None
     problem = _library.cache_problem(cache)
-    return RuleResult(name=op, certificate=certificate, seconds=seconds, cache_problem=problem, exhibit=exhibit)
+    return RuleResult(
+        name=op,
+        certificate=certificate,
+        seconds=seconds,
+        cache_problem=problem,
+        exhibit=exhibit,
+        graphs=of_graphs,
+    )

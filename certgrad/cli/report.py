@@ -63,10 +63,10 @@ def report(
     from certgrad.report.audited import certificates_of
 
     names = _library.names()
-    run = _run.run(names, jobs, cache_dir, exhibits=html is not None, dask=dask)
+    run = _run.run(names, jobs, cache_dir, exhibits=html is not None, dask=dask, graphs=True)
     results = list(_console.progress(run, len(names), shown=True))
     certificates = certificates_of(results)
-    files = committed_report.render(certificates, _library.blocks(names))
+    files = committed_report.render(certificates, _library.blocks(results))
     if html is not None:
         _write_page(html, results)
     if not check:

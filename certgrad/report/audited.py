@@ -92,6 +92,8 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The declaration, as `[tool.certgrad.signatures]` says it, that it was audited with where nobody made one."""
     exhibit: bytes = b""
     """What a page shows of it, where that was asked for: `Shown` brings it, after the result."""
+    graphs: list[bytes] = []
+    """Of a composed op the certified graph of each case, where that was asked for, encoded."""
     ignored: list[str] = []
     """The codes of its obligations, where all of them are ignored and there is no certificate."""
     of: str = ""

@@ -3,7 +3,7 @@
 import pytest
 
 from certgrad import audit, ops
-from certgrad.cli import _library
+from certgrad.cli import _library, _run
 from certgrad.graph import decode
 from certgrad.report import blocks_page, committed_report
 from certgrad.report.blocks_page import Block
@@ -11,7 +11,7 @@ from certgrad.report.blocks_page import Block
 
 @pytest.fixture(scope="module")
 def blocks() -> dict[str, Block]:
-    return _library.blocks(["relu", "mlp_mse", "rnn", "feed_forward"])
+    return _library.blocks(_run.run(["relu", "mlp_mse", "rnn", "feed_forward"], 1, graphs=True))
 
 
 @pytest.mark.slow
