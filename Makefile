@@ -35,7 +35,8 @@ test: $(VENV)/.installed-dev  ## Run the tests.
 
 # SAMPLE=1: a fixed sample, under ten minutes on two cores. ACCEPT=1: write what was found as the records.
 # DASK=local, or an address: on dask's workers.
-corpus: $(VENV)/.installed-dev  ## Audit the corpus and print what differs from its records.
+corpus: $(VENV)/.installed-dev  ## Audit the corpus and print what differs from its records, and verify all certificates.
+	$(if $(SAMPLE),,$(BIN)/certgrad verify reports/ --quiet)
 	$(BIN)/python -m benchmarks.corpus --jobs $(JOBS) $(if $(SAMPLE),--sample) $(if $(ACCEPT),--accept) $(if $(DASK),--dask $(DASK))
 
 slow: $(VENV)/.installed-dev  ## Run the tests that make test leaves out, in hours.
