@@ -41,6 +41,7 @@ _QUESTIONS = frozenset(
     "TracerBoolConversionError TracerIntegerConversionError isscalar".split()
 )
 _OF_NUMBERS = frozenset("int float bool complex ndarray generic".split())
+_OF_SHAPES = frozenset("shape ndim size len".split())
 _CHANGES = frozenset("append add update pop popitem setdefault extend insert clear remove discard reverse sort".split())
 _NEVER_THE_SAME = frozenset({"random", "secrets", "time", "uuid", "datetime", "numpy.random", "gc"})
 """Modules whose functions give other values in other calls."""
@@ -164,7 +165,9 @@ def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:
 def _asks_for_a_type(tree: ast.AST) -> bool:
     """The type of a value is compared with one that no traced value has, or by what it is called, or is matched."""
     nodes = nodes_of(tree)
-    if any(isinstance(n, ast.MatchClass) and name_of(n.cls) in _OF_NUMBERS for n in nodes):
+    matches = [n for n in nodes if isinstance(n, ast.Match) and names_in(n.subject).isdisjoint(_OF_SHAPES)]
+    patterns = [p for n in matches for case in n.cases for p in ast.walk(case.pattern)]
+    if any(isinstance(p, ast.MatchClass) and name_of(p.cls) in _OF_NUMBERS for p in patterns):
         return True
     asking = [n for n in nodes if isinstance(n, ast.Compare) or _calls(n, "issubclass")]
     return any(
