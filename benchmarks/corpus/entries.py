@@ -26,6 +26,7 @@ SOURCES = {
     "library_models": "models of libraries: `benchmarks/library_models`",
     "libraries": "parts of libraries: `benchmarks/libraries`",
     "survey": "rules of packages: `benchmarks/wild`",
+    "published": "rules of packages and of public reports, with nothing declared",
 }
 """What the entries of each file are."""
 
@@ -88,6 +89,10 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """What the certificate of a graph asks, in its words: they name lines and values, which trees do not."""
     version: str = ""
     """Of the library whose part it is."""
+    inferred: str = ""
+    """What was taken for its declaration, where nothing declares it."""
+    choices: str = ""
+    """What was said of other choices of ranks than that."""
 
     @property
     def source(self) -> str:
