@@ -47,7 +47,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     twin: str = ""
     """The entry of the same function with, or without, the mistake."""
     signature: str | list[Any] = ""
-    """As `certgrad.check` takes it; empty where the object has its own."""
+    """As `certgrad.check` takes it; empty where the object has its own. Of a rule with nothing declared it is what should
+    be inferred: the most general one of the ranks that are meant."""
     options: dict[str, Any] = {}
     """Further arguments of `certgrad.check`."""
     domain: list[str] = []
@@ -90,7 +91,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     version: str = ""
     """Of the library whose part it is."""
     inferred: str = ""
-    """What was taken for its declaration, where nothing declares it."""
+    """The shapes that were inferred, where nothing declares them."""
     choices: str = ""
     """What was said of other choices of ranks than that."""
 

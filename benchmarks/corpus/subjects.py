@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import inspect
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +33,9 @@ from certgrad.report.findings import INFERRED
 
 REASON = 300
 """Characters of a reason that are kept."""
+_OF_SHAPES = re.compile(
+    r'its shapes are inferred \("(.*?)"\), as nothing declares them; certgrad.declare does(?:; (.*))?', re.S
+)
 
 
 def audited(entry: Entry) -> Record:
@@ -137,17 +141,14 @@ def _of_found(entry: Entry, found: Any, declared: Mapping[str, Any]) -> dict[str
     if report is None:
         return {"verdict": "not audited", "reason": "; ".join(remark.text for remark in result.remarks)}
     excluded = entry.expected == "wrong" and _excluded(found.rule, report)
-    return of_report(report) | {
-        "excluded": excluded,
-        "inferred": getattr(result, "inferred", ""),
-        "choices": _choices(result),
-    }
+    return of_report(report) | {"excluded": excluded} | _inferred(result)
 
 
-def _choices(result: Any) -> str:
-    """What is said of other choices of ranks than the inferred one."""
-    of_shapes = next((remark.text for remark in result.remarks if remark.code == INFERRED), "")
-    return of_shapes.partition("; certgrad.declare does; ")[2]
+def _inferred(result: Any) -> dict[str, str]:
+    """The shapes that were inferred, and what is said of other choices of ranks."""
+    texts = (remark.text for remark in result.remarks if remark.code == INFERRED)
+    match = next(filter(None, map(_OF_SHAPES.match, texts)), None)
+    return {"inferred": match[1], "choices": match[2] or ""} if match else {}
 
 
 def _excluded(rule: Any, report: Any) -> bool:
