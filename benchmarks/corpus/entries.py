@@ -47,8 +47,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     twin: str = ""
     """The entry of the same function with, or without, the mistake."""
     signature: str | list[Any] = ""
-    """As `certgrad.check` takes it; empty where the object has its own. Of a rule with nothing declared it is what should
-    be inferred: the most general one of the ranks that are meant."""
+    """As `certgrad.check` takes it; empty where the object has its own. Of a published rule, to which nothing is given,
+    it is what should be inferred: the most general one of the ranks that are meant."""
     options: dict[str, Any] = {}
     """Further arguments of `certgrad.check`."""
     domain: list[str] = []

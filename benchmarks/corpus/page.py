@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from benchmarks.corpus.compare import PROVED, wrongly_proved, wrongly_refuted
 from benchmarks.corpus.entries import SOURCES, Entry, Record
@@ -21,9 +22,9 @@ by a listed hypothesis or by its sizes, is counted as excluded."""
 SLOWEST = 20
 OPEN = """Right and not proved for all shapes, or wrong and not refuted, with the reason. Attacks and traps, which aim
 at what is not decided, and the code of libraries are counted above."""
-UNDECLARED = """Rules as they were published, audited without a declaration. Sizes are untied where the signature that was
-inferred is the most general one, as a person says in the row, but for the names of axes; a wrong rule is named where the
-report says at which other choice of ranks it is wrong."""
+UNDECLARED = """Rules as they were published, audited without a declaration. Sizes are untied where the inferred
+signature is, but for the names of axes, the most general one, which a person wrote in the row. A wrong rule is named
+where the report says at which other choice of ranks it is wrong."""
 COUNTED = ("attacks", "traps", "libraries", "survey")
 
 
@@ -93,7 +94,7 @@ def _shares(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:
     right = [(e, records[e.id]) for e in entries if e.expected == "right"]
     wrong = [records[e.id] for e in entries if e.expected == "wrong"]
     proved = [(e, r) for e, r in right if r.verdict in PROOFS]
-    untied = [r for e, r in proved if not e.signature or _renamed(r.inferred) == _renamed(str(e.signature))]
+    untied = [r for e, r in proved if not e.signature or same_shapes(r.inferred, e.signature)]
     refuted = sum(r.verdict == "refuted" for r in wrong)
     named = sum(r.verdict != "refuted" and "refuted" in r.choices for r in wrong)
     packages = len({e.needs for e, _ in right if e.needs})
@@ -114,8 +115,13 @@ def _share(count: int, of: int) -> str:
     return f"{count} ({100 * count / of:.0f} %)" if of else "0"
 
 
+def same_shapes(inferred: str, meant: Any) -> bool:
+    """Whether two signatures take the same arguments, but for the names of axes."""
+    return _renamed(inferred) == _renamed(meant)
+
+
 def _renamed(signature: str) -> str:
-    """A signature whose axes have their names by the order in which they come first."""
+    """The arguments, with axes named by the order in which they come first."""
     names: dict[str, str] = {}
     inputs = signature.partition("->")[0]
     return re.sub(r"(?<![:\w])[A-Za-z_]\w*", lambda m: names.setdefault(m[0], f"a{len(names)}"), inputs).strip()

@@ -29,3 +29,7 @@ def right_bwd(res, g):
 
 wrong.defvjp(fwd, wrong_bwd)
 right.defvjp(fwd, right_bwd)
+
+
+def example():
+    return (jnp.array([[0.1, -0.4, 1.2], [0.3, 0.8, -1.0]]),)

@@ -34,3 +34,7 @@ def right_bwd(res, g):
 
 wrong.defvjp(fwd, wrong_bwd)
 right.defvjp(fwd, right_bwd)
+
+
+def example():
+    return (jnp.array([0.2, 0.9, 0.4]), jnp.array([0.0, 1.0, 1.0]))

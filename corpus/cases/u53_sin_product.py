@@ -17,3 +17,7 @@ def make(sign):
 
 wrong = make(-1)
 right = make(1)
+
+
+def example():
+    return (jnp.array([0.5, -1.0]), jnp.array([2.0, 0.3]))

@@ -27,3 +27,7 @@ def make(weigh):
 
 wrong = make(lambda g, weight: g)
 right = make(lambda g, weight: g * weight)
+
+
+def example():
+    return (jnp.array([[0.5, -1.0, 2.0], [1.0, 0.2, -0.4]]), jnp.array([1.5, 0.5, -1.0]))

@@ -22,3 +22,7 @@ def make(spread):
 
 wrong = make(lambda correction: correction)
 right = make(lambda correction: correction[:, None])
+
+
+def example():
+    return (jnp.array([[0.5, -1.0], [1.0, 0.2]]),)

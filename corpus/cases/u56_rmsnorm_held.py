@@ -28,3 +28,7 @@ def make(held):
 
 wrong = make(held=True)
 right = make(held=False)
+
+
+def example():
+    return (jnp.array([[0.5, -1.0, 2.0], [1.0, 0.2, -0.4]]), jnp.array([1.5, 0.5, -1.0]))

@@ -19,3 +19,7 @@ def fwd(x):
 
 wrong.defvjp(fwd, lambda y, g: (g * y * (1 - y),))
 right.defvjp(fwd, lambda y, g: (y * (g - jnp.sum(g * y, axis=-1, keepdims=True)),))
+
+
+def example():
+    return (jnp.array([[0.1, -0.4, 1.2], [0.3, 0.8, -1.0]]),)

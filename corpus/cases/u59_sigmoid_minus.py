@@ -1,5 +1,6 @@
 # sausheong/gonn#8: the derivative of the logistic function is written s - (1 - s) for s (1 - s).
 import jax
+import jax.numpy as jnp
 
 
 def make(slope):
@@ -15,3 +16,7 @@ def make(slope):
 
 wrong = make(lambda s: s - (1 - s))
 right = make(lambda s: s * (1 - s))
+
+
+def example():
+    return (jnp.array([0.5, -1.0]),)

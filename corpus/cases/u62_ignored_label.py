@@ -25,3 +25,7 @@ def make(keep):
 
 wrong = make(lambda labels, g: g)
 right = make(lambda labels, g: jnp.where(labels == IGNORED, 0.0, g))
+
+
+def example():
+    return (jnp.array([[0.1, -0.4, 1.2], [0.3, 0.8, -1.0]]), jnp.array([1, 2]))

@@ -21,3 +21,7 @@ def make(left):
 
 wrong = make(lambda h: h)
 right = make(jnp.tanh)
+
+
+def example():
+    return (jnp.array([[0.5, -1.0], [1.0, 0.2]]), jnp.array([[0.3, 0.1, 0.7], [1.0, -0.2, 0.4]]))

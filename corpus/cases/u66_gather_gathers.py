@@ -27,3 +27,7 @@ def right_bwd(res, g):
 
 wrong.defvjp(fwd, wrong_bwd)
 right.defvjp(fwd, right_bwd)
+
+
+def example():
+    return (jnp.array([0.1, 0.2, 0.3]), jnp.array([1, 0, 1]))

@@ -30,3 +30,7 @@ def make(scaled):
 
 wrong = make(lambda dy, scale: dy)
 right = make(lambda dy, scale: dy * scale)
+
+
+def example():
+    return (jnp.array([[0.5, -1.0], [1.0, 0.2], [0.1, 0.7]]), jnp.array([1.5, 0.5]), jnp.array([0.2, -0.3]))

@@ -17,3 +17,7 @@ def make(back):
 
 wrong = make(lambda y, g: g)
 right = make(lambda y, g: y * (g - jnp.sum(g * y, axis=-1, keepdims=True)))
+
+
+def example():
+    return (jnp.array([[0.1, -0.4, 1.2], [0.3, 0.8, -1.0]]), jnp.array(0.7))
