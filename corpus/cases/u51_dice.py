@@ -37,4 +37,4 @@ right.defvjp(fwd, right_bwd)
 
 
 def example():
-    return (jnp.array([0.2, 0.9, 0.4]), jnp.array([0.0, 1.0, 1.0]))
+    return jnp.array([[0.2, 0.9, 0.4]]), jnp.array([[0.0, 1.0, 1.0]])

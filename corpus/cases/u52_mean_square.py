@@ -14,4 +14,4 @@ right.defvjp(lambda x: (mean_square(x), x), lambda x, g: (g * 2 * x / x.size,))
 
 
 def example():
-    return (jnp.array([0.5, -1.0, 2.0]),)
+    return (jnp.array([[0.5, -1.0, 2.0]]),)

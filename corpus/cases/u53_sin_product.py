@@ -20,4 +20,4 @@ right = make(1)
 
 
 def example():
-    return (jnp.array([0.5, -1.0]), jnp.array([2.0, 0.3]))
+    return jnp.array([[0.5, -1.0]]), jnp.array([[2.0, 0.3]])

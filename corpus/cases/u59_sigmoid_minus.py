@@ -19,4 +19,4 @@ right = make(lambda s: s * (1 - s))
 
 
 def example():
-    return (jnp.array([0.5, -1.0]),)
+    return (jnp.array([[0.5, -1.0]]),)

@@ -14,4 +14,4 @@ right.defvjp(lambda x: (sigmoid(x), sigmoid(x)), lambda s, g: (g * s * (1 - s),)
 
 
 def example():
-    return (jnp.array([0.5, -1.0]),)
+    return (jnp.array([[0.5, -1.0]]),)

@@ -18,4 +18,4 @@ right = make(lambda x, e: (1 + e + x * e) / (1 + e) ** 2)
 
 
 def example():
-    return (jnp.array([0.5, -1.0]),)
+    return (jnp.array([[0.5, -1.0]]),)

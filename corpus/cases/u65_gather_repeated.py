@@ -23,4 +23,4 @@ right = make(lambda at, g: at.add(g))
 
 
 def example():
-    return (jnp.array([0.1, 0.2]), jnp.array([0, 0]))
+    return jnp.array([[0.1], [0.2]]), jnp.array([0, 0])

@@ -30,4 +30,4 @@ right.defvjp(fwd, right_bwd)
 
 
 def example():
-    return (jnp.array([0.1, 0.2, 0.3]), jnp.array([1, 0, 1]))
+    return jnp.array([[0.1], [0.2], [0.3]]), jnp.array([1, 0, 1])
