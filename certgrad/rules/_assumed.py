@@ -168,14 +168,8 @@ class _Tried:
         number, and a proof may need that. The axes of other arguments come first."""
         if self.free[one.name] != "int" or one.below:
             return
-        rule = self.look.rule
-        own = {
-            d.name
-            for n, spec in zip(rule.arg_names, rule.signature.inputs, strict=True)
-            if n == one.name
-            for d in spec.dims
-            if not isinstance(d, Star)
-        }
+        spec = self.look.rule.signature.inputs[self.look.rule.arg_names.index(one.name)]
+        own = {d.name for d in spec.dims if not isinstance(d, Star)}
         for size in sorted(self._sizes, key=lambda size: (size in own, size)):
             yield replace(one, below="<", limit=size)
 
