@@ -1,7 +1,7 @@
 """What there is in this checkout that a row can be about: `--collect` writes a row for what has none.
 
-What a person wrote in a row stays as it is. The survey's rows, and those of libraries that are not installed, are
-written by hand.
+What a person wrote in a row stays as it is. The rows of the survey, of published rules, and of libraries that are not
+installed, are written by hand.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ SOURCES = {
     "library_models": "models of libraries: `benchmarks/library_models`",
     "libraries": "parts of libraries: `benchmarks/libraries`",
     "survey": "rules of packages: `benchmarks/wild`",
+    "published": "rules of packages and of public reports, with nothing declared",
 }
 """What the entries of each file are."""
 
@@ -46,7 +47,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     twin: str = ""
     """The entry of the same function with, or without, the mistake."""
     signature: str | list[Any] = ""
-    """As `certgrad.check` takes it; empty where the object has its own."""
+    """As `certgrad.check` takes it; empty where the object has its own. Of a published rule, to which nothing is given,
+    it is what should be inferred: the most general one of the ranks that are meant."""
     options: dict[str, Any] = {}
     """Further arguments of `certgrad.check`."""
     domain: list[str] = []
@@ -88,6 +90,10 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """What the certificate of a graph asks, in its words: they name lines and values, which trees do not."""
     version: str = ""
     """Of the library whose part it is."""
+    inferred: str = ""
+    """The shapes that were inferred, where nothing declares them."""
+    choices: str = ""
+    """What was said of other choices of ranks than that."""
 
     @property
     def source(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from benchmarks.corpus.compare import PROVED, wrongly_proved, wrongly_refuted
 from benchmarks.corpus.entries import SOURCES, Entry, Record
@@ -20,6 +22,9 @@ by a listed hypothesis or by its sizes, is counted as excluded."""
 SLOWEST = 20
 OPEN = """Right and not proved for all shapes, or wrong and not refuted, with the reason. Attacks and traps, which aim
 at what is not decided, and the code of libraries are counted above."""
+UNDECLARED = """Rules as they were published, audited without a declaration. Sizes are untied where the inferred
+signature is, but for the names of axes, the most general one, which a person wrote in the row. A wrong rule is named
+where the report says at which other choice of ranks it is wrong."""
 COUNTED = ("attacks", "traps", "libraries", "survey")
 
 
@@ -34,6 +39,8 @@ def page(entries: Mapping[str, Entry], records: Mapping[str, Record]) -> str:
         "## Right and refuted",
         _listed(e for e in inside if e.id in records and wrongly_refuted(e, records[e.id])),
     ]
+    if undeclared := [e for e in inside if e.source == "published" and e.id in records]:
+        parts += ["## Nothing declared", UNDECLARED, _shares(undeclared, records)]
     parts += ["## Open", OPEN, table(("entry", "is", "verdict", "why"), _open(inside, records))]
     parts += ["## The slowest", "Seconds of the processor.", _slowest(inside, records)]
     if outside:
@@ -80,6 +87,44 @@ def _open(entries: Iterable[Entry], records: Mapping[str, Record]) -> list[tuple
         if record.verdict not in (PROOFS if entry.expected == "right" else ("refuted",)) and not record.excluded:
             rows.append((f"`{entry.id}`", entry.expected, record.verdict, record.reason))
     return rows
+
+
+def _shares(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:
+    """How many of the right rules are proved, at which sizes, and how many of the wrong ones are refuted."""
+    right = [(e, records[e.id]) for e in entries if e.expected == "right"]
+    wrong = [records[e.id] for e in entries if e.expected == "wrong"]
+    proved = [(e, r) for e, r in right if r.verdict in PROOFS]
+    untied = [r for e, r in proved if not e.signature or same_shapes(r.inferred, e.signature)]
+    refuted = sum(r.verdict == "refuted" for r in wrong)
+    named = sum(r.verdict != "refuted" and "refuted" in r.choices for r in wrong)
+    packages = len({e.needs for e, _ in right if e.needs})
+    rows = [
+        ("right", str(len(right)), f"of {packages} packages and of reports"),
+        ("proved for untied sizes", _share(len(untied), len(right)), ""),
+        ("proved, but sizes are tied, or the ranks are others", _share(len(proved) - len(untied), len(right)), ""),
+        ("refuted", _share(sum(r.verdict == "refuted" for _, r in right), len(right)), ""),
+        ("wrong", str(len(wrong)), ""),
+        ("refuted", _share(refuted, len(wrong)), ""),
+        ("named", _share(named, len(wrong)), ""),
+        ("proved", _share(sum(r.verdict in PROVED and not r.excluded for r in wrong), len(wrong)), ""),
+    ]
+    return table(("rules", "number", ""), rows)
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count} ({100 * count / of:.0f} %)" if of else "0"
+
+
+def same_shapes(inferred: str, meant: Any) -> bool:
+    """Whether two signatures take the same arguments, but for the names of axes."""
+    return _renamed(inferred) == _renamed(meant)
+
+
+def _renamed(signature: str) -> str:
+    """The arguments, with axes named by the order in which they come first."""
+    names: dict[str, str] = {}
+    inputs = signature.partition("->")[0]
+    return re.sub(r"(?<![:\w])[A-Za-z_]\w*", lambda m: names.setdefault(m[0], f"a{len(names)}"), inputs).strip()
 
 
 def _slowest(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:

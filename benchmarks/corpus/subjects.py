@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import inspect
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -28,9 +29,13 @@ from benchmarks.corpus.traps import traps_of
 from certgrad._audit import audit, audit_op
 from certgrad.hypotheses import tree as t
 from certgrad.obligations.certificate import PROOFS, RANKS
+from certgrad.report.findings import INFERRED
 
 REASON = 300
 """Characters of a reason that are kept."""
+_OF_SHAPES = re.compile(
+    r'its shapes are inferred \("(.*?)"\), as nothing declares them; certgrad.declare does(?:; (.*))?', re.S
+)
 
 
 def audited(entry: Entry) -> Record:
@@ -107,7 +112,6 @@ def _attacks(module: Any) -> list[Any]:
 
 def _by_name(entry: Entry) -> dict[str, Any]:
     """A rule as `certgrad audit` finds it, with the declaration that it carries, or that the survey has of it."""
-    from certgrad.rules._by_name import examined
     from certgrad.rules._find import find
 
     target, _, name = entry.where.partition(":")
@@ -116,12 +120,35 @@ def _by_name(entry: Entry) -> dict[str, Any]:
     found = next((rule for rule in rules if rule.name.partition(":")[2] == name), None)
     if found is None:
         return {"verdict": "raised LookupError", "reason": f"{target} has no rule {name}"}
-    made: Any = examined(found, _declared(entry))
+    return _of_found(entry, found, _declared(entry))
+
+
+def _undeclared(entry: Entry) -> dict[str, Any]:
+    """An object by its name. A declaration beside it is not seen; annotations are code, and stay."""
+    from certgrad.rules._find import find
+
+    target, _, name = entry.where.partition(":")
+    (found,) = find(f"{CORPUS.parent / target if target.endswith('.py') else target}:{name}").rules
+    with mock.patch("certgrad.rules._declaration._ATTRIBUTE", "__not_declared__"):
+        return _of_found(entry, found, {})
+
+
+def _of_found(entry: Entry, found: Any, declared: Mapping[str, Any]) -> dict[str, Any]:
+    from certgrad.rules._by_name import examined
+
+    made: Any = examined(found, declared)
     result, report = made if isinstance(made, tuple) else (made, made.report)  # an older checkout makes one object
     if report is None:
         return {"verdict": "not audited", "reason": "; ".join(remark.text for remark in result.remarks)}
     excluded = entry.expected == "wrong" and _excluded(found.rule, report)
-    return of_report(report) | {"excluded": excluded}
+    return of_report(report) | {"excluded": excluded} | _inferred(result)
+
+
+def _inferred(result: Any) -> dict[str, str]:
+    """The shapes that were inferred, and what is said of other choices of ranks."""
+    texts = (remark.text for remark in result.remarks if remark.code == INFERRED)
+    match = next(filter(None, map(_OF_SHAPES.match, texts)), None)
+    return {"inferred": match[1], "choices": match[2] or ""} if match else {}
 
 
 def _excluded(rule: Any, report: Any) -> bool:
@@ -263,6 +290,7 @@ SOURCES: dict[str, Callable[[Entry], dict[str, Any]]] = {
     "models": _model,
     "ordinary": _by_name,
     "pairs": _pair,
+    "published": _undeclared,
     "survey": _by_name,
     "tests": _rule,
     "traps": _trap,

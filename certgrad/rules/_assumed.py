@@ -145,7 +145,10 @@ class _Tried:
 
     def proved_without(self, witness: Witness, bounds: Chosen) -> _Proved | None:
         """Bounds that leave out this witness, and those against which come next, under which the rule is proved."""
-        for one in self._excluding(witness, bounds):
+        return self._first_proved(self._excluding(witness, bounds), bounds)
+
+    def _first_proved(self, candidates: Iterator[Bounds], bounds: Chosen) -> _Proved | None:
+        for one in candidates:
             if self.count == MOST or self._handled_otherwise(one):
                 continue
             self.count += 1
@@ -155,9 +158,20 @@ class _Tried:
             if certificate.verdict in PROOFS:
                 return _Proved(chosen, look, certificate)
             further = _witness(certificate)
-            if further is not None and (found := self.proved_without(further, chosen)) is not None:
+            narrower = self._below_a_size(one) if further is None else self._excluding(further, chosen)
+            if (found := self._first_proved(narrower, chosen)) is not None:
                 return found
         return None
+
+    def _below_a_size(self, one: Bounds) -> Iterator[Bounds]:
+        """Indices from 0 on that are below the length of an axis as well: past the end, what a lookup gives is no
+        number, and a proof may need that. The axes of other arguments come first."""
+        if self.free[one.name] != "int" or one.below:
+            return
+        spec = self.look.rule.signature.inputs[self.look.rule.arg_names.index(one.name)]
+        own = {d.name for d in spec.dims if not isinstance(d, Star)}
+        for size in sorted(self._sizes, key=lambda size: (size in own, size)):
+            yield replace(one, below="<", limit=size)
 
     def needed(self, found: _Proved) -> _Proved:
         """The same without bounds that the proof need not have: one was perhaps tried before the one that counts."""

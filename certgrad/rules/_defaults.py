@@ -21,6 +21,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from certgrad import rules
@@ -102,8 +103,17 @@ MOST = 8
 
 AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
 """The values of an axis, of another number and of a choice, where nobody says which are meant."""
+DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)
+"""Of a dtype, and of the `dimension_numbers` of a `dot_general`: those of a product of matrices."""
 _AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
 _CHOICE = re.compile(r"(is|has|use|with|keep|include|apply)_\w+|causal|reverse\w*|exclusive|keepdims|training|inverse")
+_DTYPE = re.compile(r"(\w+_)?dtype|preferred_element_type")
+_KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
+    (_AXIS, AXES),
+    (_CHOICE, SWITCH),
+    (_DTYPE, DTYPES),
+    (re.compile("dimension_numbers"), OF_MATRICES),
+)
 
 
 def choices(rule: UserRule) -> list[tuple[str, Any]]:
@@ -124,7 +134,7 @@ def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]
     found = {}
     for name in names:
         said = [*_of_annotation(annotations.get(name))]
-        found[name] = said or list(AXES if _AXIS.fullmatch(name) else SWITCH if _CHOICE.fullmatch(name) else NUMBERS)
+        found[name] = said or list(next((values for kind, values in _KINDS if kind.fullmatch(name)), NUMBERS))
     return found
 
 

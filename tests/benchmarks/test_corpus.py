@@ -302,6 +302,55 @@ def test_a_rule_of_the_tests_is_as_it_was(one: Entry) -> None:
     assert [c for c in changes(one, RECORDS[one.id], audited(one)) if c.fails and c.kind != "slower"] == []
 
 
+REPORTED = [e for e in entries().values() if e.where.startswith("corpus/cases/u")]
+
+
+@pytest.mark.usefixtures("verdicts_alone")
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("one", REPORTED, ids=lambda one: one.id)
+def test_a_report_with_nothing_declared_is_decided_for_untied_sizes(one: Entry) -> None:
+    from benchmarks.corpus.page import same_shapes
+    from benchmarks.corpus.subjects import audited
+
+    found = audited(one)
+    assert found.verdict == "refuted" if one.expected == "wrong" else found.verdict in (PROVED, UNDER)
+    assert same_shapes(found.inferred, one.signature)
+
+
+@pytest.mark.parametrize(
+    ("inferred", "meant", "same"),
+    [
+        ("n d, d", "b k, k", True),
+        ("n n, n", "n d, d", False),
+        ("n d", "n", False),
+        ("n 2*d, m:int", "n 2*k, l:int", True),
+        ("n d -> n", "n d", True),
+    ],
+)
+def test_shapes_are_the_same_but_for_the_names_of_axes(inferred: str, meant: str, same: bool) -> None:
+    from benchmarks.corpus.page import same_shapes
+
+    assert same_shapes(inferred, meant) is same
+
+
+def test_the_page_counts_what_is_proved_for_untied_sizes() -> None:
+    from benchmarks.corpus.page import page
+
+    every = [
+        Entry(id=f"published/{k}", where=f"m:{k}", expected=expected, signature="n d, d", needs="m")
+        for k, expected in enumerate(("right", "right", "wrong", "wrong"))
+    ]
+    known = [
+        Record(id="published/0", verdict=PROVED, seconds=1, inferred="n d, d"),
+        Record(id="published/1", verdict=PROVED, seconds=1, inferred="n n, n"),
+        Record(id="published/2", verdict="refuted", seconds=1),
+        Record(id="published/3", verdict="unproved", seconds=1, choices='with "n, n" it is refuted'),
+    ]
+    text = page({e.id: e for e in every}, {r.id: r for r in known})
+    assert "| proved for untied sizes | 1 (50 %) |" in text
+    assert "| named | 1 (50 %) |" in text
+
+
 QUICK = ["library", "models", "pairs", "tests", "wrong_ops"]
 LONG = ["attacks", "cases", "examples", "ordinary", "traps"]
 

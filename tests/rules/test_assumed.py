@@ -48,6 +48,15 @@ def _softmax_less_one_hot(z, labels, g):
     return g[:, None] * (jax.nn.softmax(z, axis=1) - jax.nn.one_hot(labels, z.shape[1])), None
 
 
+def _but_the_second(z, labels):
+    return jnp.where(labels == 1, 0.0, -jnp.take_along_axis(jax.nn.log_softmax(z), labels[:, None], axis=1)[:, 0])
+
+
+def _none_for_the_second(z, labels, g):
+    hit = jnp.arange(z.shape[1]) == labels[:, None]
+    return (jax.nn.softmax(z) - hit) * jnp.where(labels == 1, 0.0, g)[:, None], None
+
+
 def _quantile(u, tau):
     return jnp.abs(tau - (u < 0)) * u**2
 
@@ -64,6 +73,11 @@ RIGHT = {
     "huber": (rule(_huber, _clipped), "n, ", ["delta > 0"]),
     "look-up, by one-hot": (rule(_look_up, _one_hot), "v d, n:int", ["ids >= 0"]),
     "cross entropy": (rule(_cross_entropy, _softmax_less_one_hot), "n d, n:int", ["labels >= 0"]),
+    "cross entropy, a label ignored": (
+        rule(_but_the_second, _none_for_the_second),
+        "n d, n:int",
+        ["labels >= 0", "labels < d"],
+    ),
     "indices that are clamped": (rule(_clamped, _added), "v d, n:int", ["ids >= 0", "ids < v"]),
     "quantile": (
         rule(_quantile, lambda u, tau, g: (2 * g * u * jnp.where(u < 0, 1 - tau, tau), None)),

@@ -343,6 +343,12 @@ HANDED_ON = {
     "a choice": (running, lambda r, x, g: jax.lax.cumsum(g, reverse=not r), "proved", "reverse=True; reverse=False"),
     "a choice that is ignored": (running, lambda r, x, g: jax.lax.cumsum(g), "refuted", None),
     "a number": (lambda x, scale: x * scale, lambda k, x, g: g * k, "proved", None),
+    "a dtype": (
+        lambda x, out_dtype: x.astype(out_dtype), lambda d, x, g: g.astype(x.dtype), "proved",
+        "out_dtype=jax.numpy.float32"),
+    "dimension numbers": (
+        lambda x, dimension_numbers: jax.lax.dot_general(x, x.T, dimension_numbers),
+        lambda d, x, g: (g + g.T) @ x, "proved", "dimension_numbers=(((1,), (0,)), ((), ()))"),
 }  # fmt: skip
 
 

@@ -187,10 +187,11 @@ def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[.
                 continue
             old, new = out[target], given[at]
             if value is None:
-                if target in seen:
+                again = target in seen
+                if again and (dout is not None or not x.real or params["unique_indices"]):
                     raise Undecided("scatter writes one entry twice: the order is not defined")
                 seen.add(target)
-                out[target] = new
+                out[target] = s.either(old, new) if again else new
                 if dout is not None:
                     dout[target] = dupdates[at]
                 continue

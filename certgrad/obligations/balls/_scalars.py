@@ -316,6 +316,15 @@ def _extremum(a: Real, b: Real, side: int) -> Real:
     return a if order * side >= 0 else b
 
 
+def either(a: Real, b: Real) -> Real:
+    """An enclosure of both, of which it is not known which one it is. Raises Undecided for scalars without an order."""
+    if a is b:
+        return a
+    if isinstance(a, Foreign) or isinstance(b, Foreign):
+        raise Undecided("one of two residues")
+    return known(ball(a).union(ball(b))) if finite(a) and finite(b) else UNKNOWN
+
+
 def floor(a: Real) -> Real:
     """The largest integer below or equal."""
     if type(a) is fmpq:

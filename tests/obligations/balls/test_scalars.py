@@ -180,3 +180,17 @@ def test_rounding(x: Fraction) -> None:
     assert round_away(q) == int(math.copysign(math.floor(abs(x) + Fraction(1, 2)), x))
     assert (s.floor(q), s.ceil(q), s.truncate(q)) == (math.floor(x), math.ceil(x), math.trunc(x))
     assert s.floor(arb(q)) in (UNKNOWN, math.floor(x))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "inside", "outside"),
+    [(1, 3, (1, 2, 3), (4, 0)), (2, 2, (2,), (1, 3)), (-1, 5, (-1, 5), (6, -2))],
+)
+def test_either_encloses_both(a, b, inside, outside):
+    found = s.either(fmpq(a), fmpq(b))
+    assert all(s.ball(found).contains(x) for x in inside)
+    assert not any(s.ball(found).contains(x) for x in outside)
+
+
+def test_nothing_is_known_of_a_number_or_an_infinity():
+    assert s.either(s.inf, fmpq(1)) is s.UNKNOWN
