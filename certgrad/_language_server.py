@@ -69,7 +69,8 @@ class Server(LanguageServer):
         audit = await asyncio.create_subprocess_exec(
             sys.executable, *command, cwd=root, stdin=nothing, stdout=pipe, stderr=pipe, limit=LONGEST_LINE
         )
-        assert audit.stdout is not None and audit.stderr is not None
+        assert audit.stdout is not None
+        assert audit.stderr is not None
         try:
             names, said = await asyncio.gather(self._followed(audit.stdout), audit.stderr.read())
             await audit.wait()
