@@ -239,7 +239,7 @@ def _is_bound(tree: ast.Module, name: str) -> bool:
             case ast.keyword() | ast.alias():
                 bound = []
             case _:
-                bound = [getattr(node, "name", None), getattr(node, "arg", None)]
+                bound = [str(getattr(node, part, "")) for part in ("name", "arg")]
         if name in bound:
             return True
     return False

@@ -73,7 +73,7 @@ def test_a_row_for_each_rule(every: Page) -> None:
 
 def test_it_starts_with_what_is_refuted(every: Page) -> None:
     first = every.text.partition("Verdicts")[0]
-    assert "Refuted CG102 pkg.losses:mul (pkg/losses.py:11): " in first
+    assert "Refuted CG102 pkg.losses:mul (pkg/losses.py:11) : " in first
     (link,) = [a for a in every.all("a") if (a["href"] or "").startswith("#rule-")]
     assert every.all("tbody", id=(link["href"] or "")[1:], data_verdict="refuted")
 
