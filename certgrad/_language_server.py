@@ -84,7 +84,10 @@ class Server(LanguageServer):
         """Publish what an audit tells of each rule; the names of these."""
         names: set[str] = set()
         async for line in lines:
-            told = msgspec.json.decode(line, type=Told)
+            try:
+                told = msgspec.json.decode(line, type=Told)
+            except msgspec.MsgspecError:  # a plugin may print as well
+                continue
             names.add(told.result.name)
             self._rules[told.result.name] = told
             self.publish()

@@ -84,7 +84,8 @@ def declare(
         if inferred:
             setattr(function, _MARKED, said)
         if inferred is not True:
-            setattr(function, _ATTRIBUTE, said.without(inferred) if inferred else said)
+            marked = (inferred,) if isinstance(inferred, str) else inferred or ()
+            setattr(function, _ATTRIBUTE, said.without(marked) if marked else said)
         return function
 
     return mark
