@@ -36,7 +36,7 @@ def of_result(one: RuleResult) -> Beside | None:
     reason = _intent(one)
     if one.inferred and INFERRED in codes:
         declared = declaration_from(one.name, tomllib.loads(f"said = {one.inferred}")["said"], Path())
-        return Beside(one.place.line, replace(declared, domain=bounds, surrogate=reason))
+        return Beside(one.place.line, replace(declared, domain=bounds, surrogate=reason, origin="declared"))
     if (bounds or reason) and not one.inferred:
         return Beside(one.place.line, Declaration("", domain=bounds, surrogate=reason), whole=False)
     return None
