@@ -1,7 +1,7 @@
 """Targets that are code: modules, packages, files and objects whose derivative rules are audited."""
 
 import importlib.util
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -134,9 +134,10 @@ def audit(
     order: int = 1,
     plugins: "Mapping[str, Plugin] | None" = None,
     exhibits: bool = False,
+    follow: "Callable[[RuleResult], None] | None" = None,
 ) -> Code:
     """Audit the rules that the targets hold. A target that does not import, or names nothing, is one of `problems`;
-    of a target that is a plugin's, the plugin is named.
+    of a target that is a plugin's, the plugin is named. `follow` gets each result as it comes.
 
     Ctrl-C ends it: what is finished by then is returned, and `unreached` says what is not.
     """
@@ -162,6 +163,8 @@ def audit(
                 case RuleResult():
                     results[event.name] = event
                     watch.finished()
+                    if follow is not None:
+                        follow(event)
                 case Failure():
                     plugin = (plugins or {}).get(event.target)
                     about = f"{plugin.named}: {event.message} {plugin.mend}" if plugin else event.message

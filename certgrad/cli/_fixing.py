@@ -1,42 +1,54 @@
-"""`certgrad audit --fix`: bounds that the audit assumed, written into the declarations of the rules."""
+"""`certgrad audit --fix`: what the audit inferred and assumed, written beside the rules, and marked as inferred."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from certgrad.obligations.certificate import assumed
-from certgrad.report.findings import BOUNDED
-from certgrad.rules._fix import declared
+from certgrad.cli._code import counted
+from certgrad.report.audited import from_here
+from certgrad.rules._fix import Beside, write
+from certgrad.rules._marked import of_result
 
 if TYPE_CHECKING:
     from certgrad.report.audited import RuleResult
 
 
-def fixed(results: "Sequence[RuleResult]") -> "tuple[list[RuleResult], list[str]]":
-    """The results without the remarks on bounds that are declared now, and what was written, or is left to write."""
-    left: list[RuleResult] = []
-    notes: list[str] = []
+def fixed(results: "Sequence[RuleResult]") -> list[str]:
+    """Write the declarations, and say in which files they are, and of which rules none is."""
+    files: dict[str, list[tuple[Beside, str]]] = {}
+    left: list[str] = []
     for one in results:
-        bounded = any(r.code == BOUNDED for r in one.remarks) and BOUNDED not in (one.covered or ())
-        conditions = assumed(one.certificate) if bounded and one.certificate is not None else []
-        if conditions and _written(one, conditions):
-            notes.append(f"{one.named}: {' and '.join(conditions)} is declared now; audit it again")
-            one = msgspec.structs.replace(one, remarks=[r for r in one.remarks if r.code != BOUNDED])
-        elif conditions:
-            texts = ", ".join(f'"{text}"' for text in conditions)
-            notes.append(f"{one.named}: no certgrad.declare beside it takes the bounds: declare domain=[{texts}]")
-        left.append(one)
-    return left, notes
+        wanted = None if one.of else of_result(one)
+        if wanted is not None and _is_ours(one):
+            files.setdefault(one.place.file, []).append((wanted, one.named))
+        elif wanted is not None:
+            left.append(one.named)
+    notes: list[str] = []
+    for file, wanted_of in files.items():
+        pairs = [(wanted, name) for wanted, name in wanted_of if _agree(wanted, [other for other, _ in wanted_of])]
+        done = _written(Path(file), {wanted.line: wanted for wanted, _ in pairs})
+        left += [name for wanted, name in wanted_of if wanted.line not in done]
+        if done:
+            marked = f"{counted(len(done), 'declaration')} marked as inferred"
+            notes.append(f"{from_here(file)}: {marked}: read what is marked, and remove the marks")
+    if left:
+        notes.append(f"nothing can be written beside {', '.join(left)}: [tool.certgrad.signatures] takes a declaration")
+    return notes
 
 
-def _written(one: "RuleResult", conditions: Sequence[str]) -> bool:
+def _agree(wanted: Beside, others: Sequence[Beside]) -> bool:
+    """No other rule of the same function is to have another declaration."""
+    return all(wanted == other for other in others if other.line == wanted.line)
+
+
+def _written(file: Path, wanted: Mapping[int, Beside]) -> set[int]:
+    try:
+        return write(file, [*wanted.values()])
+    except OSError:
+        return set()
+
+
+def _is_ours(one: "RuleResult") -> bool:
     place = one.place
     file = Path(place.file)
-    if not place.line or not file.is_relative_to(Path.cwd()) or "site-packages" in file.parts:
-        return False
-    try:
-        return declared(file, place.line, one.name.rpartition(":")[2].rpartition(".")[2], conditions)
-    except OSError:
-        return False
+    return bool(place.line) and file.is_relative_to(Path.cwd()) and "site-packages" not in file.parts

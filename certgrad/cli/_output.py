@@ -117,12 +117,27 @@ def draws(kind: str, outputs: Sequence[Output]) -> bool:
     return wanted
 
 
+def told(audit: "Audit") -> None:
+    """Print what an editor shows of each rule, a line of JSON each."""
+    import msgspec
+
+    from certgrad.report import diagnostics
+
+    for one in diagnostics.told(audit):
+        typer.echo(msgspec.json.encode(one))
+
+
 def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:
     """Write the files that were asked for, and print one format; nothing for a reader where there are no rows."""
-    for destination in outputs:
-        write(destination, render(destination.format, audit, of_jax=of_jax))
+    written(audit, outputs, of_jax=of_jax)
     if audit.certified or kind not in (Format.text, Format.concise) or (kind == Format.concise and _lists(audit)):
         typer.echo(render(kind, audit, style, of_jax=of_jax), nl=False)
+
+
+def written(audit: "Audit", outputs: Sequence[Output], *, of_jax: bool = False) -> None:
+    """Write the files that were asked for."""
+    for destination in outputs:
+        write(destination, render(destination.format, audit, of_jax=of_jax))
 
 
 def _lists(audit: "Audit") -> bool:

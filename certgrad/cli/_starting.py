@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from certgrad.errors import UsageError
@@ -10,19 +10,9 @@ from certgrad.errors import UsageError
 WORKFLOW = Path(".github/workflows/certgrad.yml")
 
 
-def table(targets: Sequence[str], signatures: Mapping[str, str], unknown: Sequence[str]) -> str:
-    """The configuration: what to audit, the declarations that were inferred (as TOML), and of which rules none are."""
-    lines = ["[tool.certgrad]", f"targets = [{', '.join(map(_text, targets))}]"]
-    if signatures or unknown:
-        lines += [
-            "",
-            "# Inferred by `certgrad init`. Read them: what is proved is proved of these shapes. certgrad.declare says",
-            "# the same beside a rule, and more can be said: static arguments, domains, sizes.",
-            "[tool.certgrad.signatures]",
-        ]
-        lines += [f"{_text(name)} = {signature}" for name, signature in signatures.items()]
-        lines += [f'# {_text(name)} = "n d -> n"  # no shapes were found at which it traces' for name in unknown]
-    return "\n".join(lines) + "\n"
+def table(targets: Sequence[str]) -> str:
+    """The configuration: what to audit."""
+    return f"[tool.certgrad]\ntargets = [{', '.join(map(_text, targets))}]\n"
 
 
 def appended(file: Path, added: str) -> str:

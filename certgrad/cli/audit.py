@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -91,7 +92,8 @@ def audit(
         bool,
         typer.Option(
             "--fix",
-            help="Write assumed bounds (CG209) into the certgrad.declare beside a rule; say what to declare elsewhere.",
+            help="Write inferred shapes (CG202), assumed bounds (CG209) and likely intents beside the rules, as "
+            "certgrad.declare marked as inferred: they count once the mark is removed.",
         ),
     ] = False,
     no_baseline: Annotated[
@@ -131,6 +133,14 @@ def audit(
     verbose: _options.Verbose = False,
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
     no_cache: _options.NoCache = False,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            hidden=True,
+            help="Print a line of JSON for each rule as it comes, and at the end for each, in place of a report.",
+        ),
+    ] = False,
     show_settings: Annotated[
         bool, typer.Option("--show-settings", help="Print what the audit would go by, and where it is from. No audit.")
     ] = False,
@@ -143,7 +153,7 @@ def audit(
     Exit codes: 0 all discharged; 1 something refuted (with --strict also unproved or surrogate); 2 usage or bad input;
     3 internal error; 5 nothing selected; 130 interrupted.
     """
-    from certgrad.cli import _fixing, _policy, _run
+    from certgrad.cli import _policy, _run
     from certgrad.report.audited import Audit
 
     configured = _code.configured()
@@ -159,8 +169,8 @@ def audit(
     if jax:
         patterns = (targets or [], select or [], ignore or [])
         audited = _jax.audit(*patterns, settings.jobs, settings.cache, quiet=quiet, dask=settings.dask)
-        verdicts = _policy.failing([v.value for v in fail_on or []], strict=bool(strict))
-        found = Audit(audited, time.perf_counter() - started, failing=verdicts)
+        of_jax = _policy.failing([v.value for v in fail_on or []], strict=bool(strict))
+        found = Audit(audited, time.perf_counter() - started, failing=of_jax)
         _output.report(found, settings.format, outputs, style, of_jax=True)
         raise typer.Exit(_jax.exit_code(found))
     added = {} if settings.targets else {plugin.target: plugin for plugin in _plugins.plugins(_plugins.OPS)}
@@ -173,6 +183,15 @@ def audit(
     asked, targeted = [*settings.targets, *added], [*targeted, *added]
     entries = _entries(configured) if targeted and not settings.no_baseline else []
     limits = _code.Limits(settings.timeout, settings.import_timeout)
+    verdicts = _policy.failing(settings.fail_on, strict=settings.strict is True)
+
+    def followed(result: "RuleResult") -> None:
+        code = _code.Code(rules=result.each)
+        with suppress(UsageError):  # a pattern that fits another rule
+            selection = _selection([], settings.select, settings.ignore, [r.name for r in code.rules], none=True)
+            shown = _policy.covered(_policy.selected(code, selection, configured), set(entries))
+            _output.told(Audit(shown, failing=verdicts, strict=settings.strict))
+
     with _console.watching(shown=not quiet and bool(targeted)) as watch:
         code = _code.audit(
             targeted,
@@ -184,6 +203,7 @@ def audit(
             settings.order,
             added,
             exhibits=pages,
+            follow=followed if follow else None,
         )
     names = [rule.name for rule in code.rules]
     resolved, unknown_ops = _resolved(ops)
@@ -209,11 +229,12 @@ def audit(
     unreached = [*code.unreached, *selection.ops[len(library) :]] if interrupted else []
     results = _policy.covered(_policy.selected(code, selection, configured), set(entries))
     if fix:
-        results, written = _fixing.fixed(results)
-        _code.show(written)
+        from certgrad.cli import _fixing
+
+        _code.show(_fixing.fixed(results))
     found = Audit(
         _in_order([*selection.narrowed(library), *results], asked, code, ops),
-        failing=_policy.failing(settings.fail_on, strict=settings.strict is True),
+        failing=verdicts,
         problems=[*code.problems, *unknown_ops],
         strict=settings.strict,
     )
@@ -227,7 +248,11 @@ def audit(
     said = [_said_of_interruption(count, unreached)] if interrupted else []
     if count or problems or interrupted or any(r.remarks or r.ignored for r in results):
         found = replace(found, seconds=time.perf_counter() - started, problems=[*problems, *said])
-        _output.report(found, settings.format, outputs, style)
+        if follow:
+            _output.told(found)
+            _output.written(found, outputs)
+        else:
+            _output.report(found, settings.format, outputs, style)
         if brief and any(rule.reproduction for rule in results):
             _code.show([EXPLAINED])
     if covered := sum(len(rule.covered or ()) for rule in results):

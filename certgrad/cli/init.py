@@ -1,4 +1,4 @@
-"""`certgrad init`: a configuration, declarations and a workflow for a project that has rules; and the first finding."""
+"""`certgrad init`: a configuration and a workflow for a project that has rules, and the first finding."""
 
 import time
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ SECONDS = 40.0
 def init() -> None:
     """Set certgrad up in this folder: find the rules, write a configuration and a workflow, show a first finding.
 
-    Adds [tool.certgrad] to pyproject.toml, with the shapes of rules of which nothing says them, and writes
-    .github/workflows/certgrad.yml. What is there already stays as it is.
+    Adds [tool.certgrad] to pyproject.toml and writes .github/workflows/certgrad.yml. What is there already stays as it
+    is. Run again, it writes what is missing, and goes on with the rules at which it did not look before.
 
     Exit codes: 0 done; 2 bad input, and nothing was written; 3 internal error; 5 no rule was found.
     """
@@ -43,19 +43,16 @@ def init() -> None:
     _check_place(folder, root)
     has = _starting.configured(file)
     if not has:
-        _starting.appended(file, _starting.table(found.targets, {}, ()))  # whether it can be, before any work
+        _starting.appended(file, _starting.table(found.targets))  # whether it can be, before any work
     rules, count = _looked_at(found.targets)
     typer.echo(f"found {_code.counted(count, 'rule')} in {joined(found.files)}")
     if len(rules) < count:
-        typer.echo(f"looked at {len(rules)} of them in {SECONDS:.0f} s; `certgrad audit` looks at all")
+        typer.echo(f"looked at {len(rules)} of them in {SECONDS:.0f} s; run again, it goes on with the others")
     if has:
-        typer.echo("left pyproject.toml as it is: it has [tool.certgrad]")
+        typer.echo(f"left pyproject.toml as it is: it has [tool.certgrad]{_left_out(found.targets)}")
     else:
-        signatures = {rule.name: rule.inferred for rule in rules if rule.inferred}
-        text = _starting.appended(file, _starting.table(found.targets, signatures, _unsigned(rules)))
-        _write(file, text)
-        said = f", and the inferred shapes of {_code.counted(len(signatures), 'rule')}: read them" if signatures else ""
-        typer.echo(f"wrote [tool.certgrad] to pyproject.toml{said}")
+        _write(file, _starting.appended(file, _starting.table(found.targets)))
+        typer.echo("wrote [tool.certgrad] to pyproject.toml")
     workflow = folder / _starting.WORKFLOW
     if root not in (None, folder):
         typer.echo(f"no workflow: GitHub reads those in {root}, the root of the repository")
@@ -64,10 +61,23 @@ def init() -> None:
     else:
         _write(workflow, _starting.workflow(folder))
         typer.echo(f"wrote {_starting.WORKFLOW}")
+    if unsigned := [rule.name for rule in rules if rule.missing and _is_without_shapes(rule)]:
+        typer.echo(f"no shapes were found at which these trace; certgrad.declare says them: {', '.join(unsigned)}")
     _show_first(rules)
+    inferred = sum(bool(rule.inferred) for rule in rules)
+    what = f"writes the inferred shapes beside {_code.counted(inferred, 'rule')}, for you to read"
+    fix = f"  certgrad audit --fix  # {what}\n" if inferred else ""
     typer.echo(
-        "\nnext:\n  certgrad audit      # the whole report\n  certgrad baseline   # what is to fail no longer today"
+        f"\nnext:\n  certgrad audit        # the whole report\n{fix}"
+        "  certgrad baseline     # what is to fail no longer today"
     )
+
+
+def _left_out(targets: Sequence[str]) -> str:
+    """The targets that the configuration does not name, in words."""
+    named = _code.configured().targets
+    missing = [target for target in targets if target not in named]
+    return f", whose targets leave out {', '.join(missing)}" if missing else ""
 
 
 def _check_place(folder: Path, root: Path | None) -> None:
@@ -93,7 +103,7 @@ def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], int]":
     problems: list[str] = []
     budget = Budget(importing=SECONDS / 2, auditing=SECONDS / 2)
     with _console.watching(shown=True) as watch:
-        for event in audit_targets(targets, budget, conformance=False):
+        for event in audit_targets(targets, budget, conformance=False, cache=_code.configured().cache_folder):
             match event:
                 case Seen():
                     order += [rule.name for rule in event.rules]
@@ -113,9 +123,8 @@ def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], int]":
     return [rules[name] for name in every if name in rules], len(every)
 
 
-def _unsigned(rules: "Sequence[RuleResult]") -> list[str]:
-    """The rules for which no shapes were found."""
-    return [r.name for r in rules if r.missing and any("no signature is declared" in m.text for m in r.remarks)]
+def _is_without_shapes(rule: "RuleResult") -> bool:
+    return any("no signature is declared" in remark.text for remark in rule.remarks)
 
 
 def _show_first(rules: "Sequence[RuleResult]") -> None:

@@ -35,6 +35,14 @@ def number(x: Any) -> float | None:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
+def difference(left: Any, right: Any) -> float | None:
+    """That of two scalars as `number` gives it, subtracted before it is rounded."""
+    if number(left) is None or number(right) is None:
+        return None
+    with precision(BITS):
+        return number(ball(left) - ball(right))
+
+
 def curve(xs: Sequence[Fraction], value: Callable[[Fraction], Any]) -> list[tuple[float, float] | None]:
     """The points at which there is a value, and None between those where there is none; nothing after some seconds."""
     points: list[tuple[float, float] | None] = []

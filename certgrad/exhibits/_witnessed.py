@@ -1,8 +1,9 @@
-"""Both sides of a refuted obligation along the line through its witness."""
+"""The difference of both sides of a refuted obligation along the line through its witness."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,8 +15,8 @@ from certgrad.obligations.certificate import CaseClaim, Certificate, Claim
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.signatures.cases import Case
 
-from ._evaluated import BITS, along, exact, number, steps
-from .data import Curve, Plot
+from ._evaluated import BITS, along, difference, exact, steps
+from .data import Curve, Dot, Plot
 
 REACH = Fraction(2)
 SECONDS = 6.0
@@ -66,8 +67,7 @@ def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Pl
     still = all(x == 0 for d in tangents for x in d.flat)
     direction, said = (ones, "all entries move alike") if still or not witness.tangents else (tangents, "x + t·dx")
     point = Point(inputs, tangents, seeds)
-    left: list[tuple[float, float] | None] = []
-    right: list[tuple[float, float] | None] = []
+    points: list[tuple[float, float]] = []
     until = time.thread_time() + SECONDS
     for t in sorted(steps(-REACH, REACH), key=abs):
         if time.thread_time() > until:
@@ -75,40 +75,39 @@ def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Pl
         moved = along(point, programs.moving, direction, t)
         if not _allowed(subject, programs, moved):
             continue
-        pair = _sides(claim.kind, programs, moved, witness.where)
-        for points, y in zip((left, right), pair, strict=True):
-            if y is not None:
-                points.append((round(float(t), 4), y))
-    if not left and not right:
+        y = _difference(claim.kind, programs, moved, witness.where)
+        if y is not None:
+            points.append((round(float(t), 4), y))
+    if not points:
         return None
     names = _NAMES[claim.kind]
     if claim.kind == "vjp_is_adjoint" and programs.rule.jvp is None:
         names = ("⟨derivative, seed⟩", names[1])
-    curves = [Curve(n, _in_pieces(p)) for n, p in zip(names, (left, right), strict=True)]
+    here = [Dot("at the witness", t, y) for t, y in points if t == 0]
     at = "" if "⟨" in witness.where else f", {witness.where}"
     return Plot(
         "witness",
-        f"{claim.code}: both sides on a line through the witness{at}",
+        f"{claim.code}: the difference of both sides on a line through the witness{at}",
         "t",
-        curves,
+        [Curve(f"{names[0]} − {names[1]}", _in_pieces(points))],
         [(0.0, "witness")],
-        [],
+        here,
         said,
     )
 
 
-def _sides(kind: str, programs: Programs, point: Point, where: str) -> tuple[float | None, float | None]:
+def _difference(kind: str, programs: Programs, point: Point, where: str) -> float | None:
     try:
         found, _ = SIDES[kind](programs, point, BITS, False)
     except Exception:  # not differentiable here, or not decided
-        return None, None
+        return None
     side: Side | None = next((one for one in found if one[0] == where), found[0] if found else None)
-    return (None, None) if side is None else (number(side[1]), number(side[2]))
+    return None if side is None else difference(side[1], side[2])
 
 
-def _in_pieces(points: list[tuple[float, float] | None]) -> list[tuple[float, float] | None]:
+def _in_pieces(points: Sequence[tuple[float, float]]) -> list[tuple[float, float] | None]:
     """In order, with a gap wherever a step is left out."""
-    found = sorted(p for p in points if p is not None)
+    found = sorted(points)
     width = float(2 * REACH) / 80 * 1.5
     out: list[tuple[float, float] | None] = []
     for k, p in enumerate(found):

@@ -68,8 +68,8 @@ class Dot(Struct, frozen=True):
 class Plot(Struct, frozen=True):
     """Curves over one variable, with marks where something happens.
 
-    `kind` is `seam` for a function and its derivative around what a theorem excludes, `witness` for both sides of an
-    obligation along the line through a witness.
+    `kind` is `seam` for a function and its derivative around what a theorem excludes, `witness` for the difference of
+    both sides of an obligation along the line through a witness.
     """
 
     kind: Literal["seam", "witness"]

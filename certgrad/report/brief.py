@@ -82,6 +82,19 @@ def _rounded(midpoint: str, count: int) -> str:
         return midpoint
 
 
+def faulty_line(one: RuleResult, cases: Sequence[CaseClaim]) -> int:
+    """The line of the rule's own file that a likely cause names, or else that of the function that is wrong; 0 where
+    nothing names one.
+    """
+    file = re.escape(one.where.rpartition(":")[0])
+    reasons = [case.reason for case in cases if case.verdict == "refuted"]
+    for pattern in (rf"^{CAUSE}\b.*\bline (\d+) of {file}\b", rf"^{SEE}{file}:(\d+)$"):
+        for reason in reasons if file else []:
+            if named := re.search(pattern, reason, re.MULTILINE):
+                return int(named[1])
+    return 0
+
+
 def _line(where: str, one: RuleResult) -> str:
     """A line of the rule's own file, or of another one."""
     file, _, line = where.rpartition(":")

@@ -1,59 +1,64 @@
-"""The diagnostics of an editor, from the SARIF log of an audit: each finding at its line, as the language server
-protocol has them (https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification).
+"""What an editor shows of a rule: a line a finding, and on demand its verdict and its hypotheses, as the language
+server protocol has them (https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import msgspec
 
+from certgrad.obligations.certificate import stated
+from certgrad.report.audited import Audit, RuleResult, conditions, signatures
+from certgrad.report.problems import Level, Problem, problems
+
 SOURCE = "certgrad"
-_SEVERITIES = {"error": 1, "warning": 2, "note": 3, "none": 4}
-_ESCAPED = re.compile(r"\\(\[[^][]*\]\()")
-"""What SARIF would read as a link, and an editor would show with its backslash."""
+_SEVERITIES = {Level.error: 1, Level.warning: 2, Level.note: 3}
 LINE_END = 2**31 - 1
 """Past the end of every line: an editor takes that for the end."""
 
 
-def of_log(log: bytes, base: Path) -> dict[str, list[dict[str, Any]]]:
-    """Of a SARIF log, the diagnostics of each file, by its URI. `base` is what names of files are relative to.
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What an editor shows of one rule: a line of what `certgrad audit --follow` prints."""
 
-    What a baseline covers is left out, and what is at no known line is at the first. Raises ValueError for what is no
-    log.
-    """
-    try:
-        found: dict[str, list[dict[str, Any]]] = {}
-        for run in msgspec.json.decode(log)["runs"]:
-            for result in run["results"]:
-                if result.get("suppressions"):
-                    continue
-                for location in result["locations"]:
-                    if "physicalLocation" in location:
-                        uri, line = _place(location["physicalLocation"], base)
-                        found.setdefault(uri, []).append(_diagnostic(result, line))
-    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"this is no SARIF log: {error}") from error
-    return found
+    result: RuleResult
+    diagnostics: list[dict[str, Any]]
+    hover: str
+    """In Markdown."""
 
 
-def _place(location: Mapping[str, Any], base: Path) -> tuple[str, int]:
-    """The URI of the file, and the line, counted from 0."""
-    artifact = location["artifactLocation"]
-    line = location.get("region", {}).get("startLine", 1) - 1
-    inside = "uriBaseId" in artifact
-    return (base / unquote(artifact["uri"])).as_uri() if inside else artifact["uri"], line
+def told(audit: Audit) -> list[Told]:
+    """What is shown of each rule of an audit that is in a file; what a baseline covers is no diagnostic."""
+    listed = problems(audit)
+    return [
+        Told(
+            result=msgspec.structs.replace(one, report="", exhibit=b""),
+            diagnostics=[_diagnostic(p) for p in listed if p.rule == one.name and not p.covered],
+            hover=_hover(one),
+        )
+        for one in audit.results
+        if one.place.file
+    ]
 
 
-def _diagnostic(result: Mapping[str, Any], line: int) -> dict[str, Any]:
+def _diagnostic(problem: Problem) -> dict[str, Any]:
+    line = max(problem.line - 1, 0)
     return {
         "range": {"start": {"line": line, "character": 0}, "end": {"line": line, "character": LINE_END}},
-        "severity": _SEVERITIES[result["level"]],
-        "code": result["ruleId"],
+        "severity": _SEVERITIES[problem.level],
+        "code": problem.code,
         "source": SOURCE,
-        "message": _ESCAPED.sub(r"\1", result["message"]["text"]),
+        "message": f"{problem.rule.rpartition(':')[2]}: {problem.brief}",
     }
+
+
+def _hover(one: RuleResult) -> str:
+    certificate = one.certificate
+    if certificate is None:
+        return "\n\n".join([f"**{one.name}**", *(remark.text for remark in one.remarks)])
+    inferred = " (inferred)" if one.inferred else ""
+    lines = [f"**{one.name}**: {stated(certificate)}"]
+    lines += [f"for {' and '.join(f'`{s}`' for s in signatures(certificate))}{inferred}"]
+    if under := conditions(certificate):
+        lines.append("\n".join(f"- `{text}`" for text in under))
+    return "\n\n".join(lines)

@@ -38,6 +38,8 @@ class Problem:
     """All of it: the reason and the mend, the claim, the witness. Several lines."""
     level: Level
     place: Place
+    line: int
+    """In the rule's file: where it is wrong, if that is known, or else where the rule is."""
     fingerprint: str
     """The same while the finding is: it does not change when code is moved."""
     covered: bool = False
@@ -101,6 +103,7 @@ def _of_claim(audit: Audit, one: RuleResult, certificate: Certificate, claim: Cl
         _text(claim, cases, one.reproduction if claim.verdict == "refuted" else ""),
         Level.note if covered else _level(claim, audit.failing),
         one.place,
+        brief.faulty_line(one, cases) or one.place.line,
         _fingerprint(said),
         covered,
     )
@@ -138,6 +141,7 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Stri
         remark.text,
         Level.note if covered else Level.error if failing else _UNFAILING.get(code, Level.note),
         one.place,
+        one.place.line,
         _fingerprint(said),
         covered,
     )

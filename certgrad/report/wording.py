@@ -19,6 +19,8 @@ _REASONS = {
 ENTRYWISE = "at every entry, "
 CAUSE = "likely cause"
 """How a line of a reason begins that says what is wrong with a rule,"""
+INTENDED = 'if that is intended, declare it: surrogate="…"'
+"""what such a line ends with where it may be meant so,"""
 OF_COTANGENT = f"{CAUSE} in the cotangent of "
 """where it is about one argument,"""
 PROVED_WHERE = 'right only where {0}: declare domain="{0}" if nothing else is meant'

@@ -43,6 +43,7 @@ from ._find import Found
 from ._ignores import ignores_of, without_ignored
 from ._infer import inferred as infer
 from ._layers import plain_function, unwrapped
+from ._marked import NOBODY
 from ._ranks import ORIGIN as INFERRED_BY
 from ._ranks import SHOWN, Tried
 from ._report import Report
@@ -270,7 +271,7 @@ def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
 def _remarks(made: _Audit) -> Iterator[Remark]:
     report = made.report
     if made.declared.origin == INFERRED_BY:
-        text = f'its shapes are inferred ("{made.declared.signature}"), as nothing declares them; certgrad.declare does'
+        text = f'its shapes are inferred ("{made.declared.signature}"), {NOBODY}'
         yield Remark(INFERRED, "; ".join([text, *made.others]))
     if report.undifferentiated:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")

@@ -29,10 +29,11 @@ from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, budget, limited
+from certgrad.report.wording import INTENDED
 from certgrad.signatures.cases import Case
 
 from ._missing import NOTHING, missing_term
-from ._mistakes import INTENDED, Mistake, mistakes, where_right
+from ._mistakes import Mistake, mistakes, where_right
 from ._otherwise import Change, changes
 from ._plausible import Trial
 from ._report import ArgumentClaim

@@ -180,7 +180,7 @@ def _read(file: Path) -> Configuration:
         strict=_strict(table, file),
         fail_on=_failing(_texts(table.get("fail-on", []), _key("fail-on", file)), file),
         baseline=baseline,
-        signatures={name: _declared(name, value, file) for name, value in signatures.items()},
+        signatures={name: declaration_from(name, value, file) for name, value in signatures.items()},
         recorded=_recorded(file.parent / (recorded or RECORDED)),
         recorded_name=recorded,
         timeout=_seconds(table, "timeout", Budget.auditing, file),
@@ -257,7 +257,7 @@ def _recorded(file: Path) -> dict[str, tuple[Declaration, ...]]:
     wrong = next((n for n, v in table.items() if not isinstance(v, list)), None)
     if wrong is not None:
         raise UsageError(f"'{wrong}' in '{file}' is no list of declarations; `certgrad run --save` writes them.")
-    return {name: tuple(_declared(name, one, file) for one in found) for name, found in table.items()}
+    return {name: tuple(declaration_from(name, one, file) for one in found) for name, found in table.items()}
 
 
 def _key(key: str, file: Path) -> str:
@@ -301,7 +301,7 @@ def _failing(found: tuple[str, ...], file: Path) -> tuple[str, ...]:
     return found
 
 
-def _declared(name: str, value: Any, file: Path) -> Declaration:
+def declaration_from(name: str, value: Any, file: Path) -> Declaration:
     where = f"The signature of '{name}' in '{file}'"
     options = {"signature": value} if isinstance(value, str) else value
     if not isinstance(options, dict) or not isinstance(options.get("signature"), str):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -18,6 +18,9 @@ from ._statics import Default
 
 F = TypeVar("F", bound=Callable)
 _ATTRIBUTE = "__certgrad__"
+_MARKED = "__certgrad_inferred__"
+SURROGATE = "surrogate"
+"""By this name `inferred` marks the reason that `surrogate` gives."""
 _KINDS = {"float": "", "int": ":int", "uint": ":int", "bool": ":bool"}
 
 
@@ -41,6 +44,16 @@ class Declaration:
         names = ("static", "differentiable", "domain", "surrogate", "approximates", "sizes", "order")
         return {name: getattr(self, name) for name in names}
 
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Those of `domain`, each by itself."""
+        return ((self.domain,) if self.domain else ()) if isinstance(self.domain, str) else tuple(self.domain)
+
+    def without(self, marked: Sequence[str]) -> Declaration:
+        """The same without the conditions, and without the surrogate, that are marked as inferred."""
+        kept = tuple(one for one in self.conditions if one not in marked)
+        return replace(self, domain=kept, surrogate="" if SURROGATE in marked else self.surrogate)
+
 
 def declare(
     signature: str | Sequence[Any],
@@ -52,17 +65,27 @@ def declare(
     approximates: Callable | str | None = None,
     sizes: Mapping[str, int] | Sequence[Mapping[str, int]] | None = (),
     order: int = 1,
+    inferred: bool | Sequence[str] = False,
 ) -> Callable[[F], F]:
     """Say beside a rule what `certgrad audit` needs to know of it; takes the arguments of `certgrad.check`.
 
     @certgrad.declare("n d, d -> n d")
     @jax.custom_vjp
     def scale(x, w): ...
+
+    Args:
+        inferred: the mark of `certgrad audit --fix` on what it wrote: True for the whole declaration, or a list of
+            conditions of `domain` and of "surrogate". What is marked does not count; an audit infers it anew, and
+            remarks that nothing declares it, until the mark is removed.
     """
-    found = Declaration(signature, dict(static or {}), differentiable, domain, surrogate, approximates, sizes, order)
+    said = Declaration(signature, dict(static or {}), differentiable, domain, surrogate, approximates, sizes, order)
 
     def mark(function: F) -> F:
-        setattr(function, _ATTRIBUTE, found)
+        if inferred:
+            setattr(function, _MARKED, said)
+        if inferred is not True:
+            marked = (inferred,) if isinstance(inferred, str) else inferred or ()
+            setattr(function, _ATTRIBUTE, said.without(marked) if marked else said)
         return function
 
     return mark
@@ -82,16 +105,25 @@ def named_function(name: str) -> Callable:
 
 def declaration_of(function: Any, plain: Callable, annotated: bool = True) -> Declaration | None:
     """What is said of a rule: on any of its wrappers, or else, if they count, by its plain function's annotations."""
-    layer: Any = function
+    said = _attached(function, _ATTRIBUTE)
+    return said if said is not None or not annotated else _annotated(plain)
+
+
+def marked_on(function: Any) -> Declaration | None:
+    """What stands beside a rule and is marked as inferred, on any of its wrappers, with what is not marked of it."""
+    return _attached(function, _MARKED)
+
+
+def _attached(function: Any, attribute: str) -> Declaration | None:
+    layer = function
     for _ in range(16):
-        found = getattr(layer, _ATTRIBUTE, None)
+        found = getattr(layer, attribute, None)
         if isinstance(found, Declaration):
             return found
-        inner = getattr(layer, "func", None) or getattr(layer, "fun", None) or getattr(layer, "__wrapped__", None)
-        if inner is None:
+        layer = getattr(layer, "func", None) or getattr(layer, "fun", None) or getattr(layer, "__wrapped__", None)
+        if layer is None:
             break
-        layer = inner
-    return _annotated(plain) if annotated else None
+    return None
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from certgrad._subject import Rules
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.tracing.jax_internals import live_inputs
+from certgrad.report.wording import INTENDED
 from certgrad.signatures.sizes import ONE, Size, named
 
 from ._constants import compared_constants, held_constant
 from ._user_rule import UserRule
 
-INTENDED = 'if that is intended, declare it: surrogate="…"'
 _FACTORS = {
     2: "half the derivative is returned: a factor 2 is missing",
     0.5: "twice the derivative is returned: a factor 2 too many",

@@ -136,6 +136,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
 
     from ._configuration import nearest
     from ._find import find
+    from ._marked import as_marked
     from ._nested import makes_rules
 
     request = msgspec.json.decode(commands.readline(), type=Request)
@@ -159,7 +160,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
             found_rule = by_name[name]
             with auditing(request.seconds or AUDIT):
                 result = audited(found_rule, table, request.conformance, memory, request.order, reports)
-            yield result
+            yield as_marked(result, found_rule.rule)
             if reports is not None and result.certificate:
                 yield from _shown(result, found_rule, table, reports.pop(name, None))
         else:

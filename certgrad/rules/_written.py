@@ -1,4 +1,4 @@
-"""Declarations as TOML: what `certgrad run --save` and `certgrad init` write."""
+"""Declarations as TOML, as `certgrad run --save` writes them, and as decorators, as `certgrad audit --fix` does."""
 
 from __future__ import annotations
 
@@ -52,6 +52,45 @@ def inline(declared: Declaration) -> str:
     """The declaration as a value of `[tool.certgrad.signatures]`. Raises UnwritableError."""
     lines = entries(declared)
     return lines[0].partition(" = ")[2] if len(lines) == 1 else f"{{ {', '.join(lines)} }}"
+
+
+def call(declared: Declaration, module: str = "certgrad") -> str:
+    """The declaration as a decorator, marked as inferred: `certgrad.declare("n d", inferred=True)`.
+
+    `module` is what certgrad is called where the decorator stands. Raises UnwritableError.
+    """
+    if not isinstance(declared.signature, str):
+        raise UnwritableError("an argument is an object of a class, which text cannot say")
+    parts = [python(declared.signature)]
+    static = {name: value for name, value in declared.static.items() if not isinstance(value, Default)}
+    if static:
+        inner = ", ".join(f"{python(name)}: {_python_value(name, v, module)}" for name, v in static.items())
+        parts.append(f"static={{{inner}}}")
+    if declared.conditions:
+        parts.append(f"domain={python(list(declared.conditions))}")
+    if declared.surrogate:
+        parts.append(f"surrogate={python(declared.surrogate)}")
+    return f"{module}.declare({', '.join([*parts, 'inferred=True'])})"
+
+
+def python(value: str | list[str]) -> str:
+    """A text, or several, as Python writes them, in double quotes; one condition stands without brackets."""
+    if isinstance(value, list):
+        return python(value[0]) if len(value) == 1 else f"[{', '.join(map(python, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _python_value(name: str, value: Any, module: str) -> str:
+    """A static value as code that makes it."""
+    if isinstance(value, Each):
+        return f"{module}.each({', '.join(_python_value(name, v, module) for v in value.values)})"
+    if isinstance(value, Real):
+        return f"{module}.real({python(value.condition) if value.condition else ''})"
+    if type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
+        return python(value) if isinstance(value, str) else repr(value)
+    if type(value) is list:
+        return f"[{', '.join(_python_value(name, v, module) for v in value)}]"
+    raise UnwritableError(f"{name} is of type {type(value).__name__}, which no text says")
 
 
 def _value(name: str, value: Any) -> str:

@@ -70,7 +70,7 @@ def test_one_audit_of_wrong_rules_in_all_formats(tmp_path: Path) -> None:
     assert (document.tests, document.failures) == (13, 13)
     page = files[_output.Format.html].read_text()
     assert page.count('<tr class="row">') == 13
-    assert page.count("both sides on a line through the witness") >= 13
+    assert page.count("the difference of both sides on a line through the witness") >= 13
     annotations = files[_output.Format.github].read_text().splitlines()
     assert sum(line.startswith("::error file=examples/wrong_rules.py,line=") for line in annotations) == len(places)
 

@@ -81,10 +81,10 @@ def test_both_sides_along_the_line_through_a_witness() -> None:
     shown = with_plots(exhibit(cube), cube, certificate)
     plot = only(shown.plots, "witness")
     (witness,) = [c.witness for claim in certificate.claims for c in claim.cases if c.witness is not None]
-    left, right = (dict(filter(None, c.points)) for c in plot.curves)
-    assert left[0.0] == pytest.approx(float(witness.lhs.midpoint))
-    assert right[0.0] == pytest.approx(float(witness.rhs.midpoint))
-    assert all(right[t] == pytest.approx(2 / 3 * left[t], abs=1e-4) for t in left if t in right)
+    (curve,) = plot.curves
+    points = dict(filter(None, curve.points))
+    assert points[0.0] == pytest.approx(float(witness.lhs.midpoint) - float(witness.rhs.midpoint)) != 0
+    assert [(dot.x, dot.y) for dot in plot.dots] == [(0.0, points[0.0])]
 
 
 def test_a_rule_that_does_not_trace_has_an_empty_exhibit() -> None:

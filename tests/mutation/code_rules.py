@@ -23,7 +23,7 @@ from certgrad.obligations.tracing.jax_internals import evaluate, primal_body
 from certgrad.rules import Report
 from certgrad.rules._declaration import Declaration, declaration_of
 from certgrad.rules._layers import plain_function, unwrapped
-from certgrad.rules._mistakes import INTENDED
+from certgrad.report.wording import INTENDED
 from certgrad.rules._report import OTHER_VALUE, ArgumentClaim
 from certgrad.rules._user_rule import UserRule
 from tests.mutation import _index_changes  # noqa: F401  (registers its changes)

@@ -1,43 +1,37 @@
-"""Diagnostics for editors, from the SARIF log of an audit."""
+"""What an editor shows of each rule of an audit."""
 
-from pathlib import Path
+import msgspec
 
-import pytest
+from certgrad.report.diagnostics import LINE_END, Told, told
+from tests.report.audits import EVERY
 
-from certgrad.report import sarif
-from certgrad.report.diagnostics import LINE_END, of_log
-from tests.report.audits import BASE, EVERY
-
-
-def test_each_finding_is_at_the_line_that_its_result_has() -> None:
-    log = sarif.render(EVERY, "1.0", BASE)
-    found = of_log(log, BASE)
-    assert found
-    for uri, diagnostics in found.items():
-        assert uri.startswith("file:///")
-        for one in diagnostics:
-            start, end = one["range"]["start"], one["range"]["end"]
-            assert start["line"] == end["line"] >= 0
-            assert (start["character"], end["character"]) == (0, LINE_END)
-            assert one["source"] == "certgrad"
-            assert one["severity"] in (1, 2, 3)
-            assert one["message"].strip()
+TOLD = {one.result.name: one for one in told(EVERY)}
 
 
-def test_a_refutation_is_an_error_with_its_witness_and_what_the_baseline_lists_is_none() -> None:
-    found = [one for each in of_log(sarif.render(EVERY, "1.0", BASE), BASE).values() for one in each]
-    (refuted,) = [one for one in found if "refuted" in one["message"].partition("\n")[0]]
-    assert refuted["severity"] == 1
-    assert "witness" in refuted["message"]
-    assert "\\[" not in refuted["message"]
-    assert not any("surrogate" in one["message"].partition("\n")[0] for one in found)
+def test_a_finding_is_one_line_at_its_line() -> None:
+    for one in (d for each in TOLD.values() for d in each.diagnostics):
+        start, end = one["range"]["start"], one["range"]["end"]
+        assert start["line"] == end["line"] >= 0
+        assert (start["character"], end["character"]) == (0, LINE_END)
+        assert one["source"] == "certgrad"
+        assert "\n" not in one["message"]
+    refuted, remark = TOLD["pkg.losses:mul"].diagnostics
+    assert (refuted["severity"], refuted["range"]["start"]["line"]) == (1, 10)
+    assert refuted["message"].startswith("mul: ")
+    assert (remark["code"], remark["severity"]) == ("CG202", 3)
 
 
-def test_a_log_without_findings_has_none(tmp_path: Path) -> None:
-    assert of_log(b'{"version": "2.1.0", "runs": [{"results": []}]}', tmp_path) == {}
+def test_what_the_baseline_lists_and_what_is_in_no_file_is_none() -> None:
+    assert TOLD["pkg.losses:straight_through"].diagnostics == []
+    assert set(TOLD) == {f"pkg.losses:{name}" for name in ("relu", "mul", "sort", "straight_through")}
 
 
-@pytest.mark.parametrize("log", [b"", b"[]", b"{}", b'{"runs": 3}', b'{"runs": [{"results": [{"locations": 3}]}]}'])
-def test_what_is_no_log_is_refused(log: bytes, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no SARIF log"):
-        of_log(log, BASE)
+def test_the_verdict_and_the_hypotheses_are_shown_on_demand() -> None:
+    hover = TOLD["pkg.losses:relu"].hover
+    assert hover.startswith("**pkg.losses:relu**: proved")
+    assert "\n- `" in hover
+
+
+def test_it_reads_back() -> None:
+    for one in TOLD.values():
+        assert msgspec.json.decode(msgspec.json.encode(one), type=Told) == one

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from certgrad.rules._configuration import _declared
+from certgrad.rules._configuration import declaration_from
 from certgrad.rules._declaration import Declaration
 from certgrad.rules._statics import Default, each, real
 from certgrad.rules._written import UnwritableError, inline
@@ -25,7 +25,7 @@ def test_a_declaration_reads_back(declared: Declaration, text: str | None, tmp_p
     written = inline(declared)
     assert text in (None, written)
     table = tomllib.loads(f"[signatures]\n'm:f' = {written}\n")["signatures"]
-    read = _declared("m:f", table["m:f"], tmp_path)  # type: ignore[arg-type]
+    read = declaration_from("m:f", table["m:f"], tmp_path)  # type: ignore[arg-type]
     assert read.signature == declared.signature
     assert read.static == {k: v for k, v in declared.static.items() if not isinstance(v, Default)}
 

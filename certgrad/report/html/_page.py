@@ -51,6 +51,7 @@ def render(audit: Audit, version: str, trust: str = "") -> str:
         script_hash=_hash(script),
         summary=of_audit(audit),
         rules=rules.shown,
+        refuted=rules.refuted,
         remarks=rules.remarks,
         problems=audit.problems,
         timed=any(one.seconds for one, _ in audit.certified),

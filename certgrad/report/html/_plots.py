@@ -58,7 +58,8 @@ def drawn(plot: Plot, anchor: str) -> Drawn:
     """The plot in the coordinates of its picture. `anchor` is an id that no other plot of the page has."""
     points = [p for c in plot.curves for p in c.points if p is not None]
     low, high = min(x for x, _ in points), max(x for x, _ in points)
-    bottom, top = _range([y for _, y in points], [d.y for d in plot.dots])
+    kept = [d.y for d in plot.dots] + [0.0] * (plot.kind == "witness")  # what a difference is to be
+    bottom, top = _range([y for _, y in points], kept)
     high = high if high > low else low + 1
 
     def x(value: float) -> float:

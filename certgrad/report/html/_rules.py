@@ -24,7 +24,7 @@ from certgrad.report.html._formulas import Formula, of_equation, of_form, of_hyp
 from certgrad.report.html._plots import Drawn, drawn
 from certgrad.report.html._summary import generality
 from certgrad.report.html._verdicts import Mark, mark
-from certgrad.report.problems import Problem, remarks
+from certgrad.report.problems import Problem, problems, remarks
 from certgrad.report.text import witness_rows
 from certgrad.report.wording import duration, grounds, in_words, notation, number, symbols
 
@@ -137,14 +137,17 @@ class Rule:
 
 @dataclass
 class Rules:
-    """The rules of an audit in its order, and the remarks on what has no row."""
+    """The rules of an audit, first those that are refuted, in its order, and the remarks on what has no row."""
 
     audit: Audit
     shown: list[Rule] = field(default_factory=list)
     remarks: list[tuple[Problem, str]] = field(default_factory=list)
+    refuted: list[tuple[Problem, str]] = field(default_factory=list)
+    """What the page starts with, and the anchors of these rules."""
 
     def __post_init__(self) -> None:
         taken: set[str] = set()
+        anchors: dict[str, str] = {}
         names = {certificate.op for certificate in self.audit.certificates}
         by_rule: dict[str, list[Problem]] = {}
         for remark in remarks(self.audit):
@@ -157,6 +160,11 @@ class Rules:
         for one, certificate in self.audit.certified:
             anchor = _anchor(certificate.op, taken)
             self.shown.append(_rule(one, certificate, anchor, by_rule.get(certificate.op, [])))
+            if certificate.verdict == "refuted":
+                anchors[certificate.op] = anchor
+        self.shown.sort(key=lambda rule: rule.verdict != "refuted")
+        found = (p for p in problems(self.audit) if p.verdict == "refuted" and not p.covered)
+        self.refuted += [(p, anchors[p.rule]) for p in found if p.rule in anchors]
 
 
 def _anchor(name: str, taken: set[str]) -> str:

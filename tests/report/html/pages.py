@@ -54,7 +54,7 @@ def exhibit(text: str = "relu(x)") -> Exhibit:
             Sides("vjp_is_adjoint", "*s -> *s", [Equation(None, product, text, "b", [Form("x[i] > 0", DX, "dx[i]")])]),
         ],
         programs=[Program("forward", f"{{ lambda ; a:f64[n]. {text} }}")],
-        plots=[plot(), plot("witness", "CG102: both sides on a line through the witness")],
+        plots=[plot(), plot("witness", "CG102: the difference of both sides on a line through the witness")],
         mend=Mend(
             "pkg/losses.py", f"--- a/pkg/losses.py\n+++ b/pkg/losses.py\n@@ -1 +1 @@\n-{text}\n+{text} + 1", "proved"
         ),

@@ -64,11 +64,18 @@ def every() -> Page:
 def test_a_row_for_each_rule(every: Page) -> None:
     assert len(every.all("tr", class_="row")) == len(every.all("tr", class_="more")) == 5
     assert [a["data-verdict"] for a in every.all("tbody") if "data-verdict" in a] == [
-        "under", "under", "refuted", "unproved", "surrogate",
+        "refuted", "under", "under", "unproved", "surrogate",
     ]  # fmt: skip
     assert "4 of 6" not in every.text
     for claimed in ("1 refuted", "What is trusted", "This audit is not complete", "No module named 'pkg.gone'"):
         assert claimed in every.text
+
+
+def test_it_starts_with_what_is_refuted(every: Page) -> None:
+    first = every.text.partition("Verdicts")[0]
+    assert "Refuted CG102 pkg.losses:mul (pkg/losses.py:11) : " in first
+    (link,) = [a for a in every.all("a") if (a["href"] or "").startswith("#rule-")]
+    assert every.all("tbody", id=(link["href"] or "")[1:], data_verdict="refuted")
 
 
 def test_what_is_said_of_a_rule(every: Page) -> None:
