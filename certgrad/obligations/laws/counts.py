@@ -112,7 +112,7 @@ def _as_count(poly: Poly) -> Iterator[Count]:
             body = body + Rewriter(names).mono(a.body).scale(c)
         else:
             rest = rest + Poly({mono: c})
-    if any(type(a) in INDEX_PREDICATES for a in atoms_of(body)):
+    if body.is_zero or any(type(a) in INDEX_PREDICATES for a in atoms_of(body)):
         return  # places are counted by their bounds
     places = prod((n for _, n in dummies), start=ONE)
     least = min(abs(c) for _, c in body.items())
