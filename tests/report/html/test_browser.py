@@ -86,7 +86,7 @@ def test_keys_open_a_row_sort_and_find(browser: b.Browser, page: Path) -> None:
     assert browser.run("return document.getElementById('shown').textContent") == "1 of 5 shown"
     browser.run("document.getElementById('find').form.reset()")
     browser.run("document.querySelector('[data-by=name]').focus()")
-    names = "return [...document.querySelectorAll('table.rules tbody')].map((body) => body.dataset.name)"
+    names = "return [...document.querySelectorAll('table.rules > tbody')].map((body) => body.dataset.name)"
     browser.press("enter")
     ascending = browser.run(names)
     assert ascending == sorted(ascending)
