@@ -122,10 +122,10 @@ REMARKS: dict[str, Code] = {
             statement="the verdict is about shapes that were found to trace; the author did not state them",
             meaning=(
                 "Shapes are stated by certgrad.declare, by jaxtyping annotations, or in [tool.certgrad.signatures]. "
-                "Where nothing does, certgrad infers the most general sizes at which the function runs, for each choice "
-                "of ranks that the code allows, and reports the best choice; the remark names those at which the rule "
-                "fails. `certgrad audit --fix` writes the shapes beside the rule, marked as inferred: they count when "
-                "the mark is removed. Fails with --strict."
+                "Where nothing does, certgrad infers the most general sizes at which the function runs, for each "
+                "choice of ranks that the code allows, and reports the best choice; the remark names those at which "
+                "the rule fails. `certgrad audit --fix` writes the shapes beside the rule, marked as inferred: they "
+                "count when the mark is removed. Fails with --strict."
             ),
             example='@certgrad.declare("n d -> n")   # then there is nothing to infer\n@jax.custom_vjp\ndef f(x): ...',
         ),

@@ -32,7 +32,8 @@ ONLY_LIBRARIES = "no code but the libraries' runs"
 UNBATCHED = "calls that no vmap batches, as it has rules of its own for that"
 WEAK = "it asks whether an array is weakly typed, as Python's numbers are under jit: there it may do other things"
 WHOLE = "integers of 32 and 64 bits, as its code asks for dtypes"
-LIMITS = (UNBATCHED, WHOLE)
+NARROW = "float32 where JAX computes in 32 bits, as its code asks for dtypes"
+LIMITS = (UNBATCHED, WHOLE, NARROW)
 """What a claim may be about alone."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
@@ -146,10 +147,10 @@ def _conformance(
         compared.append(f"one call in {', '.join(done)}{f' at {sized(subject.names, place)}' if subject.names else ''}")
     if refused:
         compared.append(f"no call in {', '.join(refused)}")
-    if subject.unseen:
-        compared.append(f"not compared: {', '.join(subject.unseen)}")
-    only = [UNBATCHED] * subject.batches + [WHOLE] * (subject.integers and len(dtypes) > 1 and not {*HALF} & {*dtypes})
-    return Conformance(tuple(compared), only=", ".join(only))
+    compared += [f"not compared: {', '.join(subject.unseen)}"] * bool(subject.unseen)
+    asks = len(dtypes) > 1 and not {*HALF} & {*dtypes}
+    limited = subject.batches, asks and subject.integers, asks and subject.narrow and effort.either
+    return Conformance(tuple(compared), only=", ".join(t for t, limits in zip(LIMITS, limited, strict=True) if limits))
 
 
 def called_with_numbers(subject: Compared, dtypes: Sequence[str]) -> Difference | None:

@@ -75,11 +75,9 @@ class Compared:
         self.names = instance.names
         self._programs: dict[Traces, Programs] = {}
         programs = [p.jaxpr for p in self.programs("float64").values()]
-        self.draws = any(sampler(eqn) for jaxpr in programs for eqn in equations_of(jaxpr))
-        """It draws random numbers: others in each dtype, and others while JAX computes in 64 bits."""
-        self.batches = any(
-            eqn.primitive.name == "custom_vmap_call" for jaxpr in programs for eqn in equations_of(jaxpr)
-        )
+        self.draws = self.narrow = any(sampler(eqn) for jaxpr in programs for eqn in equations_of(jaxpr))
+        """It draws other random numbers in each dtype, and while JAX computes in 64 bits: of that nothing is known."""
+        self.batches = "custom_vmap_call" in {e.primitive.name for p in programs for e in equations_of(p)}
         """It has rules of its own for `vmap`."""
         rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
         self.roots = [*rules, *self.op.code]

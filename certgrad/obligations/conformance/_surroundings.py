@@ -121,6 +121,7 @@ def turned(
 
 def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) -> Difference | None:
     if there is None:  # a rule may refuse a dtype
+        subject.narrow = subject.narrow or way.wide
         return Difference((), f"{way} does not trace", {}) if way.platform or way.turned or way.handed_on else None
     general = subject.programs(way.dtype)
     fixed = {n: whole(v) for n, v in sizes.items()}

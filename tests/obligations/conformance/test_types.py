@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import certgrad
+from certgrad.obligations.conformance import NARROW
 
 
 def rule(forward, backward, fwd=None):
@@ -129,3 +130,23 @@ def test_a_setting_of_several_values(wrong_at, verdict):
 
     report = certgrad.check(rule(jnp.sin, backward), "n -> n")
     assert report.verdict == verdict
+
+
+def drawn(dtype):
+    def backward(residuals, g):
+        _, key = residuals
+        kept = jax.random.uniform(key, g.shape, dtype(g)) < 0.75
+        return jnp.where(kept, g / 0.75, 0), None
+
+    def forward(x, key):
+        return jnp.where(jax.random.uniform(key, x.shape, x.dtype) < 0.75, x / 0.75, 0)
+
+    return rule(forward, backward)
+
+
+@pytest.mark.parametrize("dtype", [lambda g: g.dtype, lambda g: float], ids=["its own", "the default"])
+def test_of_float32_while_jax_computes_in_64_bits_a_claim_says_that_it_is_not_about_it(dtype):
+    """The default dtype is then another one than that of the argument."""
+    report = certgrad.check(drawn(dtype), "n d, :key -> n d")
+    assert report.verdict == "proved"
+    assert NARROW in report.limits
