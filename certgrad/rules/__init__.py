@@ -11,14 +11,14 @@ from certgrad.process.on_demand import door
 if TYPE_CHECKING:
     from ._approximation import approximation, ideals_of
     from ._assumed import assumed
-    from ._at_sizes import at_sizes, first_sizes, read_sizes
+    from ._at_sizes import at_sizes, first_sizes, read_sizes, refuted_at
     from ._causes import diagnosed
     from ._check import check
     from ._declaration import declare, named_function
     from ._equal import Equality, equal
     from ._fails import failure, refuted, runs
     from ._merged import as_surrogate, merged, read_as_ideal, with_integers, with_value
-    from ._multiples import listed, multiples
+    from ._multiples import listed, multiples, no_multiples
     from ._numeric import checked_numerically, pointed_to_solves
     from ._open_number import OpenNumber
     from ._report import Report
@@ -53,11 +53,13 @@ _FOR_SOME_RULES = {
     "listed": "_multiples",
     "merged": "_merged",
     "multiples": "_multiples",
+    "no_multiples": "_multiples",
     "named_function": "_declaration",
     "of_failure": "_reproduction",
     "pointed_to_solves": "_numeric",
     "read_as_ideal": "_merged",
     "read_sizes": "_at_sizes",
+    "refuted_at": "_at_sizes",
     "refuted": "_fails",
     "reproduction": "_reproduction",
     "runs": "_fails",

@@ -86,6 +86,12 @@ def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:
     return {name: sizes[k % len(sizes)] for k, name in enumerate(names)}
 
 
+def refuted_at(report: Report, look: Look, sizes: Sizes) -> Report | None:
+    """The report at these numbers, where both sides are defined there and differ; else None."""
+    found = _at(look, sizes)
+    return _refuted(found, sizes, report) if found is not None and found.witness is not None else None
+
+
 def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
     """The report at numbers, if something is proved or refuted there; else the one that is given.
 

@@ -186,7 +186,7 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
         if statement.surrogate:
             return report
         if report.verdict == "unproved" and not look.traces.refused:
-            there = _where_sizes_divide(look)
+            there = _where_sizes_divide(look, report)
             if there is not None:
                 return there
         if report.verdict == "unproved" and sizes is not None and not look.traces.differs_anywhere:
@@ -201,8 +201,11 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
         return report_of(rule, untraced(rule, ended), statement.surrogate)
 
 
-def _where_sizes_divide(look: Look) -> Report | None:
-    """The report of the rule at sizes that are multiples, if it decides something; which are is listed."""
+def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:
+    """The report of the rule at sizes that are multiples, if it decides something; which are is listed.
+
+    Code that catches what JAX says of other sizes may run there too: they are looked at.
+    """
 
     def attempt(chosen: Mapping[str, str]) -> Attempt:
         return replace(look.attempt, multiples=chosen, excluded=())
@@ -215,6 +218,9 @@ def _where_sizes_divide(look: Look) -> Report | None:
     report = judged(there)
     if report.verdict not in PROOFS:
         return helped(report, there) if report.verdict == "refuted" else None
+    elsewhere = rules.refuted_at(unproved, look, rules.no_multiples(rule, chosen))
+    if elsewhere is not None:
+        return helped(elsewhere, look)
     certificate = rules.listed(report.certificate, rule, chosen)
     arguments = tuple(replace(a, verdict=certificate.verdict) for a in report.arguments)
     return replace(report, certificate=certificate, arguments=arguments)

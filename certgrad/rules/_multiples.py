@@ -22,6 +22,7 @@ from certgrad.obligations.tracing.jax_internals import equations_of
 from certgrad.signatures.signature import Signature
 from certgrad.signatures.sizes import Star
 
+from ._at_sizes import first_sizes
 from ._listed import hypothesis, listing
 from ._traced import forward_of, traces, untraced
 from ._unify import entries_lost
@@ -86,6 +87,12 @@ def _axes(signature: Signature) -> dict[str, tuple[int, int]]:
             if not isinstance(dim, Star) and dim.name is not None:
                 found.setdefault(dim.name, (k, position))
     return found
+
+
+def no_multiples(rule: UserRule, chosen: Multiples) -> dict[str, int]:
+    """Small sizes of the rule that are not these multiples."""
+    sizes = first_sizes(rule)
+    return {**sizes, **{name: 1 + (int(by) if by.isdigit() else sizes[by]) for name, by in chosen.items()}}
 
 
 def asked(rule: UserRule, chosen: Multiples) -> list[Statement]:

@@ -70,3 +70,25 @@ def test_which_sizes_must_divide(function, signature, expected):
         return UserRule(function, signature, multiples=chosen)
 
     assert multiples(made({}), made) == expected
+
+
+def test_where_other_sizes_run_too_they_are_looked_at():
+    """A reshape whose failure is caught: at odd sizes the rule is another one, and wrong."""
+
+    def backward(factor):
+        def pulled_back(x, g):
+            try:
+                return (2 * g * x.reshape(-1, 2).reshape(x.shape),)
+            except (TypeError, ValueError):
+                return (factor * g * x,)
+
+        return pulled_back
+
+    def squares(factor):
+        rule = jax.custom_vjp(lambda x: jnp.sum(x * x))
+        rule.defvjp(lambda x: (jnp.sum(x * x), x), backward(factor))
+        return certgrad.check(rule, "n -> ")
+
+    wrong, right = squares(1), squares(2)
+    assert (wrong.verdict, wrong.witness is not None) == ("refuted", True)
+    assert (right.verdict, right.hypotheses) == ("proved under hypotheses", ["((axis 0 of x) mod 2) = 0"])
