@@ -19,6 +19,7 @@ from jax._src import config
 
 from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.obligations.certificate import ORDER, PROOFS
+from certgrad.obligations.conformance import NARROW
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import LEFT_OUT, Remark
 from certgrad.rules._at_sizes import at_these
@@ -147,6 +148,8 @@ def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iter
         claimed = text.partition(" (")[0].split()
         if others := sorted(d for d in called.difference(claimed) if d.startswith(("float", "bfloat"))):
             yield f"they are in {' and '.join(others)}, and the claim is about {text}"
+    if variant.mixed and any(NARROW in report.limits for report in reports):
+        yield f"they are in float32 while JAX computes in 64 bits, and the claim is about {NARROW}"
 
 
 def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> tuple[Examined, Declaration]:

@@ -96,6 +96,8 @@ class Variant:
     calls: dict[Hashable, Call] = field(default_factory=dict)
     more: int = 0
     """Further distinct calls that are not kept."""
+    mixed: bool = False
+    """A call was in float32 while JAX computed in 64 bits."""
     problem: str = ""
     names: tuple[str, ...] | None = None
     key: Hashable = None
@@ -289,6 +291,8 @@ def _noted(custom: Any, variant: Variant, args: tuple, kwargs: Mapping[str, Any]
         return True
     found = variant.calls.setdefault(key, call)
     found.count += 1
+    if jax.config.read("jax_enable_x64") and any(leaf.dtype == "float32" for leaf in call.leaves()):
+        variant.mixed = True
     return True
 
 

@@ -23,7 +23,7 @@ def recorded(work, **options):
     with noticed(notes.told):
         work()
     # What was not called comes last, and is looked for in every module that the process has loaded: a second.
-    called = islice(audited(notes, conformance=False, **options), len(list(placed(notes.rules.values()))))
+    called = islice(audited(notes, **{"conformance": False, **options}), len(list(placed(notes.rules.values()))))
     return {one.result.name.partition(":")[2]: one for one in called}  # other modules may have rules of these names
 
 
@@ -175,6 +175,26 @@ def test_calls_in_a_dtype_that_the_claim_is_not_about_are_named():
     ((code, text),) = remarks(in_both)
     assert code == "CG204"
     assert "they are in bfloat16, and the claim is about float32 and float64 (" in text
+
+
+def test_calls_in_float32_while_jax_computes_in_64_bits_are_named():
+    @jax.custom_vjp
+    def drop(x, key):
+        return jnp.where(jax.random.uniform(key, x.shape, x.dtype) < 0.75, x, 0)
+
+    def backward(residuals, g):
+        key, _ = residuals
+        return jnp.where(jax.random.uniform(key, g.shape) < 0.75, g, 0), None  # in the default dtype
+
+    drop.defvjp(lambda x, key: (drop(x, key), (key, x)), backward)
+
+    def work():
+        with jax.enable_x64(True):
+            drop(jnp.ones(3, jnp.float32), jax.random.key(0))
+
+    (found,) = recorded(work, conformance=True).values()
+    assert verdict(found) == "proved"
+    assert "in float32 while JAX computes in 64 bits" in remarks(found)[0][1]
 
 
 FACTOR = 2.0
