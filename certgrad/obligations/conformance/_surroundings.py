@@ -114,6 +114,7 @@ def turned(
                 there = _traced(subject, way, sizes)
         finally:
             state.forget()
+        subject.narrow = subject.narrow or (there is None and way.wide)
         if (found := follow(way, sizes, heard) or _differs(subject, way, there, sizes)) is not None:
             return found
     return None
@@ -121,7 +122,6 @@ def turned(
 
 def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) -> Difference | None:
     if there is None:  # a rule may refuse a dtype
-        subject.narrow = subject.narrow or way.wide
         return Difference((), f"{way} does not trace", {}) if way.platform or way.turned or way.handed_on else None
     general = subject.programs(way.dtype)
     fixed = {n: whole(v) for n, v in sizes.items()}

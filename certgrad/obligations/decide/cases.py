@@ -47,6 +47,11 @@ class Region:
     def where(self, *facts: Fact) -> Region:
         return replace(self, facts=self.facts.extended(facts))
 
+    @property
+    def places(self) -> Indices:
+        """The indices with what is assumed of entries."""
+        return replace(self.indices, facts=self.facts, clauses=self.clauses)
+
     def over(self, ranges: Mapping[Var, Poly]) -> Region:
         """With these free index variables, and their ranges."""
         return replace(self, indices=replace(self.indices, ranges={**self.indices.ranges, **ranges}))
@@ -75,7 +80,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
     if region.facts.facts:
         poly = rounded(poly, region.facts)
     if poly.structured:
-        poly, indices = in_rows(poly, replace(region.indices, facts=region.facts, clauses=region.clauses))
+        poly, indices = in_rows(poly, region.places)
         poly, region = resolved(poly, indices), replace(region, indices=indices)
     # Clearing denominators mixes the lanes of a selection, so it only ever answers "zero for all lanes"; the regions
     # below start again from the term itself.
@@ -101,7 +106,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         if conditions:
             return _by_condition(poly, conditions[0], region, depth)
     if has_products(poly):
-        poly, undecided = split_off(poly, replace(region.indices, facts=region.facts, clauses=region.clauses))
+        poly, undecided = split_off(poly, region.places)
         if undecided is not None:
             return _by_condition(poly, undecided, region, depth)
         poly = collected(gathered(poly), lambda formal: nonzero_part(formal, region, depth + 1) is None)
@@ -127,8 +132,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         return nonzero_part(form, region, depth + 1) if form != poly else (reduced, region.facts.facts)
     p = seams[0].poly
     if laws.counts.is_count(p):
-        indices = replace(region.indices, facts=region.facts, clauses=region.clauses)
-        form = laws.counts.by_products(poly, indices)
+        form = laws.counts.by_products(poly, region.places)
         if form != poly and nonzero_part(form, region, depth + 1) is None:
             return None
     applied(Law.SIGN_REGIONS)
@@ -156,7 +160,7 @@ def _nowhere(region: Region) -> bool:
     """The conditions on integers that cases were split by contradict the signs that were assumed after that."""
     if not region.facts.facts or not any(by_entries(ix) for ix, _ in region.indices.conditions):
         return False
-    return not replace(region.indices, facts=region.facts, clauses=region.clauses).feasible()
+    return not region.places.feasible()
 
 
 def _compared(poly: Poly, region: Region) -> tuple[Poly, Region]:

@@ -35,7 +35,12 @@ class Count:
     dummies: Dummies
 
     @property
-    def from_there(self) -> int:
+    def none(self) -> Poly:
+        """Π (1 − b), which is 1 where the count is 0, and else 0."""
+        return product_over(ONE - self.b, self.dummies)
+
+    @property
+    def threshold(self) -> int:
         """The least count at which the term is positive; with a negative scale, at which it is not."""
         return floor(-self.offset) + 1 if self.scale > 0 else ceil(-self.offset)
 
@@ -54,7 +59,7 @@ def by_products(poly: Poly, indices: Indices) -> Poly:
 
     def value(a: Atom) -> Poly | None:
         for count in _as_count(a.poly) if isinstance(a, Pred) else ():
-            enough = _at_least(count.from_there, count.b, count.dummies, indices)
+            enough = _enough(count, indices)
             if enough is not None:
                 applied(Law.COUNT)
                 return enough if count.scale > 0 else ONE - enough
@@ -66,25 +71,25 @@ def by_products(poly: Poly, indices: Indices) -> Poly:
 def by_value(poly: Poly, compared: Poly) -> list[Poly]:
     """Terms that vanish only together with the term: it where a count that it compares with numbers is 0, 1, … or more.
 
-    With E = Π_S (1 − b), which is 1 where the count is 0, and else 0: E times the term, and the term where E is 0.
-    Nothing where the numbers are not small.
+    Where the count is 0, that is the term times what is 1 there and else 0; the others have 0 for that. Nothing where
+    the numbers are not small.
     """
     count = next(_as_count(compared), None)
-    none = None if count is None else product_over(ONE - count.b, count.dummies).atom()
+    none = None if count is None else count.none.atom()
     if count is None or none is None:
         return []
     alike: dict[Atom, Count] = {}
     for a in deep_atoms(poly):
         for other in _as_count(a.poly) if isinstance(a, Pred) else ():
-            if product_over(ONE - other.b, other.dummies).atom() is none:
+            if other.none.atom() is none:
                 alike[a] = other
-    most = max((other.from_there for other in alike.values()), default=0)
+    most = max((other.threshold for other in alike.values()), default=0)
     if not 1 <= most <= MAX_COUNT:
         return []
     applied(Law.COUNT)
     out = []
     for n in range(most + 1):
-        here: dict[Atom, Poly] = {a: ONE if (n >= c.from_there) == (c.scale > 0) else ZERO for a, c in alike.items()}
+        here: dict[Atom, Poly] = {a: ONE if (n >= c.threshold) == (c.scale > 0) else ZERO for a, c in alike.items()}
         part = replaced(poly, here.get)
         if n == 0:
             out.append(part * poly_of(none))
@@ -124,15 +129,14 @@ def _as_count(poly: Poly) -> Iterator[Count]:
                 yield Count(scale, offset, b, dummies)
 
 
-def _at_least(count: int, b: Poly, dummies: Dummies, indices: Indices) -> Poly | None:
-    """[Σ b ≥ count], where that is a product."""
-    if count <= 0:
+def _enough(count: Count, indices: Indices) -> Poly | None:
+    """[Σ b ≥ threshold], where that is a product."""
+    if count.threshold <= 0:
         return ONE
-    none = product_over(ONE - b, dummies)
-    if count == 1:
-        return ONE - none
-    product = none.atom()
-    if count > 2 or not isinstance(product, Product):
+    if count.threshold == 1:
+        return ONE - count.none
+    product = count.none.atom()
+    if count.threshold > 2 or not isinstance(product, Product):
         return None
     for place, value in decided_places(product, indices):
         if value.is_zero:

@@ -194,7 +194,7 @@ def _needed(
     ranges: Mapping[Var, Poly],
 ) -> list[Clause]:
     """Those conditions that do not follow from what is assumed."""
-    region = Region(facts, assumed, Indices(ranges, facts=facts, clauses=assumed))
+    region = Region(facts, assumed).over(ranges)
     known = Indices(facts=facts, clauses=assumed, sizes=shapes)
     asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
     if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
