@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations.generality.decisions import Fixed, Sample, answered_otherwise, contrary, rendering
+from certgrad.obligations.generality.decisions import Fixed, Sample, answered_otherwise, contrary, rendering, together
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.tracing.jax_internals import Program, serialised
 from certgrad.signatures.sizes import ONE, Size, named, whole
 
 CASES = 24
+Key = frozenset[tuple[str, Size]]
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,33 @@ class Case:
     """It traces to the graph's own program, which does not show the rules that run where it is differentiated."""
     asked: bool = False
     """Code that is not JAX's asked for it."""
+    rules: tuple[str, ...] = ()
+    """The rules that asked, where it was not the function."""
 
     def __str__(self) -> str:
         return shown(self.fixed) or self.question
+
+    @property
+    def key(self) -> Key:
+        return frozenset(self.fixed.items())
+
+    @property
+    def excluded(self) -> list[str]:
+        """The hypotheses that the sizes are others, where nothing is certified there."""
+        what = "its rules are others" if self.same else "the function traces to another program"
+        return [f"not {self} {rule}" for rule in self.rules] or [f"not {self}: there {what}"]
+
+    def within(self, fixed: Fixed) -> Case:
+        """A case of the graph at other sizes, as one of the graph."""
+        return replace(self, fixed=_simplified(together(fixed, self.fixed)))
+
+    def traced(self, traced: TracedGraph) -> Case:
+        """With the graph of the function at these sizes, if it traces there and has no cases of its own."""
+        with suppress(CertgradError):
+            there = traced.retraced(self.fixed)
+            if contrary_cases(OneProgram(there.program), self.fixed, everything=False) == ([], []):
+                return replace(self, graph=there)
+        return self
 
 
 @dataclass(frozen=True)
@@ -59,15 +85,13 @@ def _simplified(fixed: Fixed) -> Fixed:
 def shown(fixed: Fixed) -> str:
     """A case in words."""
 
-    def equation(d: str, v: Size) -> str:
-        if d not in v.names:
-            return f"{d} = {v}"
-        other = next(j for j in ("j", "i", f"{d}_") if j not in (d, *fixed))  # of a residue class
-        return f"{d} = {v.renamed({d: other})} for some {other}"
-
     if isinstance(fixed, Sample):  # what is not so at some of these sizes is said of none
         return fixed.question
-    return " and ".join(equation(d, v) for d, v in sorted(fixed.items()))
+    # A size that is a function of itself, as of a residue class, is left for a number of any name.
+    letters = (j for j in ("j", "i", *(f"{d}_" for d in fixed)) if j not in fixed)
+    table = {d: next(letters) for d in sorted(fixed) if any(d in size.names for size in fixed.values())}
+    some = f" for some {' and '.join(table.values())}" if table else ""
+    return " and ".join(f"{d} = {v.renamed(table).simplified}" for d, v in sorted(fixed.items())) + some
 
 
 def other_programs(
@@ -117,6 +141,16 @@ def other_programs(
             queue += apart[key] if key in apart else _with_another(fixed, names)
         if differs or fixed in asked:
             yield Case(fixed, other, same=same, asked=fixed in asked)
+
+
+def asked_by_rules(cases: Iterable[Case]) -> list[Case]:
+    """The sizes at which rules of a graph's nodes may be others, each once, with all the rules that ask."""
+    found: dict[Key, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.key, []).append(case)
+    return [
+        replace(one[0], rules=tuple(dict.fromkeys(r for case in one for r in case.rules))) for one in found.values()
+    ]
 
 
 def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:

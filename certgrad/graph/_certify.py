@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -14,14 +15,14 @@ import msgspec
 from certgrad.errors import TraceError
 from certgrad.graph._at_arrays import at_arrays
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas
-from certgrad.graph._cases import Case, at_numbers, other_programs
+from certgrad.graph._cases import CASES, Case, Key, asked_by_rules, at_numbers, other_programs
 from certgrad.graph._comparisons import joins_comparisons, with_comparisons
 from certgrad.graph._conclusions import ASSUMPTIONS, DRAWN, conclusions
 from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._jaxpr import bytes_of
 from certgrad.graph._look import defects
 from certgrad.graph._negligible import with_open_sets
-from certgrad.graph._own_witness import NONE, at_witness, own_witness, refuted_kinds
+from certgrad.graph._own_witness import NONE, OwnWitness, at_witness, own_witness, refuted_kinds
 from certgrad.graph._regions import with_regions
 from certgrad.graph._right_where import again_where_right, said
 from certgrad.graph._run import Place
@@ -44,8 +45,7 @@ from certgrad.signatures.sizes import Size
 
 LARGE = ". Each takes long at these sizes: with the batch left open, as in `n 3 64 64`, more are tried"
 CERTIFIED_TOO = "Where {}, the function is another program than this graph. That one was certified too."
-Accepted = tuple[VerdictName, ...]
-"""The verdicts of a program at other sizes with which it is no worse than the graph: rounding shows in the graph's."""
+RULE_CERTIFIED_TOO = "Where {}, a rule is another program than in this graph. That one was certified too."
 
 
 @dataclass
@@ -56,6 +56,8 @@ class Certification:
     """The graph whose nodes the certificate speaks of: some operations may stand in one region."""
     certificate: GraphCertificate
     induction: Induction
+    elsewhere: OwnWitness | None = None
+    """What refutes the graph at sizes at which it or its rules are others."""
 
 
 def certify(traced: TracedGraph) -> GraphCertificate:
@@ -80,7 +82,9 @@ def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certif
     if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
     induction, looked = _taken(traced, shared)
-    return Certification(induction.traced, _certificate(induction, compare, looked), induction)
+    elsewhere = _elsewhere(induction)
+    certificate = _certificate(induction, compare, looked, elsewhere)
+    return Certification(induction.traced, certificate, induction, elsewhere.refuted)
 
 
 def _taken(traced: TracedGraph, shared: Shared) -> tuple[Induction, Looked | None]:
@@ -110,22 +114,23 @@ def _looked_for(induction: Induction) -> Looked | None:
     return satisfiable(induction.traced, induction.asked)
 
 
-def _certificate(induction: Induction, compare: bool, looked: Looked | None, outside: bool = True) -> GraphCertificate:
+def _certificate(
+    induction: Induction, compare: bool, looked: Looked | None, there: Elsewhere, outside: bool = True
+) -> GraphCertificate:
     """The certificate of a graph. With `outside`, rules are looked at where the hypotheses do not hold as well."""
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
     steps = induction.steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
-    accepted = HOLDS if all(s.verdict in HOLDS for s in steps) else PROOFS
-    elsewhere, unanswered, others = _elsewhere(induction, accepted)
+    dimensions, unanswered = [*induction.dimensions, *there.asked], list(there.findings)
     if all(s.verdict in PROOFS for s in steps):
-        more, tell = _at_numbers(induction, accepted, outside)
-        elsewhere, unanswered = elsewhere + more, unanswered + tell
+        more, tell = _at_numbers(induction, outside)
+        dimensions, unanswered = dimensions + more, unanswered + tell
         unanswered += filter(None, [unlike_its_graph(traced)])
     compare = compare and not unanswered and all(s.verdict in PROOFS for s in steps)
     seen = measured(traced) if compare else Conformance(())
     if seen.difference is not None:
         unanswered.append(f"what runs is not what was traced: {seen.difference.reason}")
-    dimensions = sorted(dict.fromkeys([*induction.dimensions, *elsewhere]))
+    dimensions = sorted(dict.fromkeys(dimensions))
     findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in HOLDS]
     unanswered += [f"output {k} is {NO_NUMBER}" for k, o in enumerate(graph.outputs) if no_number(o)]
     findings += unanswered
@@ -135,13 +140,15 @@ def _certificate(induction: Induction, compare: bool, looked: Looked | None, out
     verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), asked])
     if verdict == "refuted" and (found := again_where_right(induction)) is not None:
         again, nodes = found
-        if _certificate(again, compare, _looked_for(again), outside=False).verdict in PROOFS:
+        if _certificate(again, compare, _looked_for(again), _elsewhere(again), outside=False).verdict in PROOFS:
             findings.append(said(again, nodes))
     if verdict == "refuted":
         own = own_witness(induction, refuted_kinds(steps, shared.used))
         verdict = "unproved" if own is None else verdict
         findings.append(NONE if own is None else f"the graph is refuted: {own} ({at_witness(own.witness)})")
-    assumptions = [*ASSUMPTIONS, *others]
+    if there.refuted is not None:
+        verdict = "refuted"
+    assumptions = [*ASSUMPTIONS, *there.others]
     if verdict in PROOFS:
         assert looked is not None
         if looked.found == "none":
@@ -254,33 +261,58 @@ def _with_cotangents(induction: Induction) -> list[Step]:
     return out
 
 
-def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], list[str], list[str]]:
-    """What sizes ask for at which the function traces to another program, findings, and what to say of such sizes.
+@dataclass
+class Elsewhere:
+    """What comes of the sizes at which the function traces to another program, or its rules do.
 
     That program is certified too, or the sizes are excluded; nothing is where a question has no contrary case.
     """
-    asked: list[str] = []
-    findings: list[str] = []
-    others: list[str] = []
-    alike = partial(_runs_the_same, induction) if rules_of_users(induction.traced) else None
-    for case in other_programs(induction.traced, alike):
+
+    asked: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    """What to say of sizes whose program is another one, and certified."""
+    refuted: OwnWitness | None = None
+
+
+def _elsewhere(induction: Induction) -> Elsewhere:
+    """The other programs of a graph, each certified where it can be, and refuted where a point says so."""
+    out = Elsewhere()
+    traced = induction.traced
+    alike = partial(_runs_the_same, induction) if rules_of_users(traced) else None
+    queue = deque(chain(other_programs(traced, alike), asked_by_rules(induction.cases)))
+    of_rules: set[Key] = set()
+    excluded: set[Key] = set()
+    while queue:
+        case = queue.popleft()
+        if case.rules:
+            if case.key in of_rules or any(one <= case.key for one in excluded):
+                continue
+            of_rules.add(case.key)
+            case = case.traced(traced) if len(of_rules) <= CASES else case
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue
         some_of_many = isinstance(case.fixed, Sample) and not case.same
-        found = None if some_of_many else _at(case, induction, accepted)
-        if found is not None:
-            asked += [f"where {case}: {text}" for text in found]
+        run = None if some_of_many else _run_at(case, induction)
+        if run is not None and _is_accepted(run, induction):
+            out.asked += [f"where {case}: {text}" for text in _more(run, case, induction)]
+            queue.extend(asked_by_rules(one.within(case.fixed) for one in run.cases))
             if case.asked and not case.same:
-                others.append(CERTIFIED_TOO.format(case))
+                out.others.append((RULE_CERTIFIED_TOO if case.rules else CERTIFIED_TOO).format(case))
+        elif run is not None and (own := _refuting(run)) is not None:
+            out.findings.append(f"the graph is refuted where {case}: {own} ({at_witness(own.witness)})")
+            out.refuted = own
+            break
         elif case.question == UNANSWERABLE:
-            findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
+            out.findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
         else:
-            other = "its rules are others" if case.same else "the function traces to another program"
-            asked.append(f"not {case}: there {other}")
-    return asked, findings, others
+            out.asked += case.excluded
+            if case.fixed:
+                excluded.add(case.key)
+    return out
 
 
-def _at_numbers(induction: Induction, accepted: Accepted, outside: bool) -> tuple[list[str], list[str]]:
+def _at_numbers(induction: Induction, outside: bool) -> tuple[list[str], list[str]]:
     """What the program of sizes that are numbers asks for where it is another one, and findings if it fails there."""
     tried: list[str] = []
     if not induction.traced.ir.dims:
@@ -288,28 +320,43 @@ def _at_numbers(induction: Induction, accepted: Accepted, outside: bool) -> tupl
     for case, differs in at_numbers(induction.traced):
         if case.graph is not None and not differs and _runs_the_same(induction, case.graph, case.fixed):
             return [], defects(induction, case.graph, case.fixed, outside)
-        found = _at(case, induction, accepted)
-        if found is not None:
-            return [f"where sizes are numbers, such as {case}: {text}" for text in found], []
+        run = _run_at(case, induction)
+        if run is not None and _is_accepted(run, induction):
+            more = _more(run, case, induction)
+            return [f"where sizes are numbers, such as {case}: {text}" for text in more], []
         tried.append(str(case))
     told = f"where sizes are numbers ({'; '.join(tried)}), what the function and its rules run is not certified"
     return [], [f"{told}: they tell a number from a symbolic size"] if tried else []
 
 
-def _at(case: Case, induction: Induction, accepted: Accepted) -> list[str] | None:
-    """What the program of other sizes asks for there beyond the hypotheses; None where it is not certified as well."""
+def _run_at(case: Case, induction: Induction) -> Induction | None:
+    """The induction over the program of other sizes; None where it does not trace."""
     if case.graph is None:
         return None
     shared = induction.shared
     if joins_comparisons(induction.traced):
-        run, _ = _taken(case.graph, shared)
-    else:
-        run = Induction(with_regions(case.graph, shared), shared).run()
-    if any(s.verdict not in accepted for s in run.steps):
-        return None
+        return _taken(case.graph, shared)[0]
+    return Induction(with_regions(case.graph, shared), shared).run()
+
+
+def _is_accepted(run: Induction, induction: Induction) -> bool:
+    """Each step at other sizes holds as the graph's own do."""
+    accepted = HOLDS if all(s.verdict in HOLDS for s in induction.steps) else PROOFS
+    return all(s.verdict in accepted for s in run.steps)
+
+
+def _more(run: Induction, case: Case, induction: Induction) -> list[str]:
+    """What the program of other sizes asks for there beyond the hypotheses."""
     known = {said for _, said in _said(induction, case.fixed)}
     texts = [shown for shown, said in _said(run, {}) if said not in known]
     return list(dict.fromkeys([*texts, *(d for d in run.dimensions if d not in induction.dimensions)]))
+
+
+def _refuting(run: Induction) -> OwnWitness | None:
+    """A point at which the program of other sizes is wrong, where one of its rules is."""
+    if all(s.verdict != "refuted" for s in run.steps):
+        return None
+    return own_witness(run, refuted_kinds(run.steps, run.shared.used))
 
 
 def _said(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:

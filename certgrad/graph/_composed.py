@@ -175,7 +175,10 @@ def _case_claim(op: Composed, case: Case, certified: Certification, kind: Obliga
     if verdict not in PROOFS:
         hypotheses = []
     witness = None
-    if verdict == "refuted":
+    there = certified.elsewhere
+    if there is not None and there.kind == kind:
+        witness, verdict = there.witness, "refuted"
+    elif verdict == "refuted":
         own = own_witness(certified.induction, [kind])
         witness, verdict = (None, "unproved") if own is None else (own.witness, "refuted")
     return CaseClaim(

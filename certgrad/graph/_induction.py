@@ -21,6 +21,7 @@ import numpy as np
 from msgspec.structs import replace as replaced
 
 from certgrad.graph import _bounds
+from certgrad.graph._cases import Case
 from certgrad.graph._expression import Expressions
 from certgrad.graph._hypotheses import at_node
 from certgrad.graph._jaxpr import Equation
@@ -69,7 +70,7 @@ class Judgement:
     def asks_nothing(self) -> bool:
         """The lemma is proved, and no hypothesis is stated or discharged at any of the nodes."""
         proof = self.instance.proof
-        conditions = proof.stated or self.gone or proof.dimensions or self.instance.nonempty
+        conditions = proof.stated or self.gone or proof.dimensions or proof.cases or self.instance.nonempty
         return proof.lemma.verdict in HOLDS and not conditions
 
 
@@ -122,6 +123,8 @@ class Induction:
         self.clauses: dict[int, list[Clause]] = {}
         """The hypotheses at each node, as clauses."""
         self.dimensions: list[str] = []
+        self.cases: list[Case] = []
+        """Sizes at which a rule may be another one, which the graph traced there shows."""
         self.consumers: dict[Value, list[str]] = {}
         self.expressions = Expressions(traced.ir, self.given_names)
 
@@ -303,6 +306,7 @@ class Induction:
         here = [in_names_of_node(one, judgement.instantiation) for one in proof.dimensions if one != UNANSWERABLE]
         here += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
         self.dimensions += [f"{one} {in_rule_of(node)}" for one in here if one]
+        self.cases += [Case(fixed, None, asked=True, rules=(in_rule_of(node),)) for fixed in proof.cases]
         if verdict in HOLDS:
             verdict = HOLDS[bool(hypotheses)]
         elif not reason:

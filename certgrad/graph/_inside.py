@@ -161,6 +161,7 @@ def _taken(
             hypotheses.append(msgspec.structs.replace(h, node=node.id, text=text))
         induction.asked += one.asked
         induction.dimensions += one.dimensions
+        induction.cases += one.cases
     failing = next((s for one in inner for s in one.steps if s.verdict not in HOLDS), None)
     verdict: VerdictName = worst(["proved", *(s.verdict for one in inner for s in one.steps)])
     if verdict in HOLDS:

@@ -78,6 +78,8 @@ class Proof:
     """How conditions of this proof are read."""
     dimensions: list[str] = field(default_factory=list)
     """Hypotheses on dimensions, over the programs' names."""
+    cases: list[Fixed] = field(default_factory=list)
+    """Sizes of the graph at which the rules may be others: it has to be traced anew to see them."""
     signs: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
     """The signs of the outputs, by those of the arguments."""
     if_still: int | None = None
@@ -193,8 +195,8 @@ def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, 
     if not table or operation.equation.holds_program:
         proof = _prove_at(operation, *of_node(operation, table, {}), judged)
         if proof.programs is not None and table:
-            cases, questions = contrary_cases(proof.programs, {}, everything=False)
-            proof.dimensions = [*_left_out(questions), *(f"not {shown(case)}" for case in cases)]
+            proof.cases, questions = contrary_cases(proof.programs, {}, everything=False)
+            proof.dimensions = _left_out(questions)
         return proof
 
     return at_all_sizes(lambda case: _prove_at(operation, *of_node(operation, table, case), judged))

@@ -9,7 +9,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -104,6 +104,10 @@ class Specs:
         """The dimension names, each once, in order of appearance."""
         dims = (d for a in self.arguments for d in a.spec.dims if not isinstance(d, Star))
         return list(dict.fromkeys(n for d in dims for n in d.names))
+
+    def at(self, fixed: Mapping[str, Size]) -> Specs:
+        """With some dimensions set to numbers, to each other or to expressions."""
+        return replace(self, arguments=tuple(replace(a, spec=a.spec.renamed(fixed)) for a in self.arguments))
 
     def sizes(self, shapes: Sequence[Sequence[int]]) -> dict[str, int]:
         """The dimensions that give these shapes. Raises UsageError, naming argument and axis, where none do."""

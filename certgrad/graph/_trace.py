@@ -90,7 +90,7 @@ class TracedGraph:
         assert self.fn is not None, "the graph inside a node is not traced again"
         again = _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
         self.heard.add(again.heard)
-        return replace(again, heard=self.heard)
+        return replace(again, heard=self.heard, specs=self.specs.at(fixed))
 
     def is_same_in(self, real: Any, wide: bool) -> bool:
         """With all real arguments of this dtype the function traces to the same program, dtypes aside."""

@@ -109,7 +109,7 @@ def refuses(x):
         (lambda x: 1.0, "proved", ""),
         (lambda x: 2.0, "refuted", "where only y moves"),
         (refuses, "unproved", "where only y moves: JAX could not trace"),
-        (lambda x: 2.0 if x.shape[0] == 4 else 1.0, "proved under hypotheses", "not n = 4"),
+        (lambda x: 2.0 if x.shape[0] == 4 else 1.0, "refuted", "where n = 4"),
     ],
 )
 def test_a_rule_that_sees_which_arguments_move_is_proved_for_each_choice(alone, verdict, said) -> None:

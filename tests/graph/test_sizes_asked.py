@@ -53,7 +53,7 @@ def test_nor_where_sizes_of_several_axes_say_so(name: str) -> None:
     )
     shape, other = ("n m k", "d") if name == "of three, two equal" else ("n a b", "m")
     found = certgrad.certify(certgrad.trace(lambda x, y: rule(x, y), shape, other))
-    assert found.verdict == "unproved" or any(excluded in one for one in found.dimensions)
+    assert found.verdict in ("unproved", "refuted") or any(excluded in one for one in found.dimensions)
 
 
 @pytest.mark.one_in(7)

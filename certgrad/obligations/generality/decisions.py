@@ -219,13 +219,18 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
                 else:
                     out.setdefault(text, text)
             for one in solutions:
-                # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
-                grouped = {n: size.grouped for n, size in one.items()}
-                more: Fixed = {**one, **{k: v.at(grouped) for k, v in fixed.items()}}
-                if solution is None or isinstance(fixed, Sample):
-                    more = Sample(more, text if solution is None else getattr(fixed, "question", text))
+                more = together(fixed, Sample(one, text) if solution is None else one)
                 out.setdefault(f"{sorted(more.items())}{' sampled' * isinstance(more, Sample)}", more)
     return [out[k] for k in sorted(out)]
+
+
+def together(fixed: Fixed, more: Fixed) -> Fixed:
+    """Sizes that are fixed, and of those that are left some more."""
+    # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
+    grouped = {n: size.grouped for n, size in more.items()}
+    both = {**more, **{k: v.at(grouped) for k, v in fixed.items()}}
+    sample = next((one for one in (more, fixed) if isinstance(one, Sample)), None)
+    return both if sample is None else Sample(both, sample.question)
 
 
 def answered_otherwise(programs: HasPrograms, fixed: Fixed) -> bool:
