@@ -1,0 +1,109 @@
+"""The files of a project in which a rule may be called, as syntax; none is imported, and none outside is read."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from ._modules import BUILT
+
+ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+"""By one of these a folder is that of a project."""
+TESTS = ("tests", "test")
+INSTALLED = ("site-packages", "dist-packages")
+MOST_FILES = 2_000
+MOST_BYTES = 2**20
+"""Of one file; a longer one is not read."""
+_PASSED_OVER = frozenset(("node_modules", "__pycache__", *INSTALLED, *BUILT))
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """A file that is parsed once it is asked for its tree."""
+
+    path: Path
+    text: bytes = field(repr=False)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Empty where the file does not parse."""
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError):
+            return ast.Module([], [])
+
+    @cached_property
+    def package(self) -> str:
+        """The package that the file is a module of; empty for a file in none."""
+        names: list[str] = []
+        folder = self.path.parent
+        while (folder / "__init__.py").is_file():
+            names.insert(0, folder.name)
+            folder = folder.parent
+        return ".".join(names)
+
+
+def files_beside(module: Path) -> list[File]:
+    """The files of the project that a module is of: itself first, its package, the tests, then all others.
+
+    Of an installed package its own files are read; of a file that no project is around, those in its folder, and in
+    folders of tests beside it.
+    """
+    module = module.resolve()
+    top, root, whole = _project_of(module)
+    near = [module, *_python_files(top, True)]
+    near += [path for name in TESTS for path in _python_files(root / name, True)] if root.is_dir() else []
+    places = dict.fromkeys([*near, *_python_files(root, whole)])
+    return [file for path in [*places][:MOST_FILES] if (file := _read(path)) is not None]
+
+
+def _read(path: Path) -> File | None:
+    try:
+        status = path.stat()
+        return _known(path, status.st_mtime_ns, status.st_size) if status.st_size <= MOST_BYTES else None
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=2 * MOST_FILES)
+def _known(path: Path, time: int, size: int) -> File:
+    return File(path, path.read_bytes())
+
+
+def _project_of(module: Path) -> tuple[Path, Path, bool]:
+    """The package, or file, at the top; the folder of the project, and whether all folders in it belong to it."""
+    top = module
+    while (top.parent / "__init__.py").is_file():
+        top = top.parent
+    if any(part in INSTALLED for part in module.parts):
+        return top, top, True
+    for folder in top.parents:
+        if any((folder / name).exists() for name in ROOTS):
+            return top, folder, True
+    return top, top.parent, False
+
+
+@lru_cache(maxsize=64)
+def _python_files(root: Path, whole: bool) -> tuple[Path, ...]:
+    if root.is_file():
+        return (root,)
+    out: list[Path] = []
+    for place, folders, files in os.walk(root):
+        here = Path(place)
+        inside = [f for f in folders if not f.startswith(".") and f not in _PASSED_OVER]
+        if not whole and here == root:
+            inside = [f for f in inside if f in TESTS or (root / f / "__init__.py").is_file()]
+        folders[:] = sorted(f for f in inside if not (here / f / "pyvenv.cfg").is_file())
+        out += (here / name for name in sorted(files) if name.endswith(".py"))
+        if len(out) > MOST_FILES:
+            break
+    return tuple(out)
+
+
+def conftests(path: Path, files: dict[Path, File]) -> Iterator[File]:
+    """The `conftest.py` that a test sees, the nearest first."""
+    yield from (files[p] for folder in path.parents if (p := folder / "conftest.py") in files)
