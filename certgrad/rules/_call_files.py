@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -15,9 +16,11 @@ ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 """By one of these a folder is that of a project."""
 TESTS = ("tests", "test")
 INSTALLED = ("site-packages", "dist-packages")
-MOST_FILES = 2_000
+MOST_FILES = 1_500
 MOST_BYTES = 2**20
 """Of one file; a longer one is not read."""
+_IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_NAMES = re.compile(rb"\w+(?![\w.])")
 _PASSED_OVER = frozenset(("node_modules", "__pycache__", *INSTALLED, *BUILT))
 
 
@@ -35,6 +38,12 @@ class File:
             return ast.parse(self.text)
         except (SyntaxError, ValueError, RecursionError):
             return ast.Module([], [])
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """The last parts of the modules that the file imports, and what it imports from others, by its text."""
+        found = _IMPORTS.findall(self.text)
+        return frozenset(name.decode() for parts in found for part in parts for name in _NAMES.findall(part))
 
     @cached_property
     def package(self) -> str:

@@ -61,7 +61,7 @@ class Scope:
 
 @lru_cache(maxsize=4096)
 def bindings(scope: ast.AST) -> Mapping[str, Bound]:
-    """The names that a scope binds; without an expression where a name is bound twice, or otherwise than by `name = …`."""
+    """The names that a scope binds; to no expression where one is bound twice, or otherwise than by `name = …`."""
     out: dict[str, Bound] = {}
     for name, bound in _bindings(scope):
         out[name] = None if name in out else bound
@@ -71,7 +71,8 @@ def bindings(scope: ast.AST) -> Mapping[str, Bound]:
 def _bindings(scope: ast.AST) -> Iterator[tuple[str, Bound]]:
     if isinstance(scope, Defined):
         yield from ((name, None) for name in parameters_of(scope))
-    waiting: list[ast.AST] = [*scope.body] if isinstance(getattr(scope, "body", None), list) else [*_inner(scope)]
+    body = getattr(scope, "body", None)
+    waiting: list[ast.AST] = [*body] if isinstance(body, list) else _inner(scope)
     yield from _rebound_inside(scope)
     while waiting:
         node = waiting.pop()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path as FilePath
@@ -18,7 +18,7 @@ from typing import Any
 from certgrad.obligations.generality.syntax import names_in
 
 from ._call_expressions import DEEPEST, MOST_ROWS, MOST_STEPS, Arguments, Expressions, Function, Rule, Under, inside
-from ._call_files import files_beside
+from ._call_files import File, files_beside
 from ._call_scopes import COMPREHENSIONS, Defined, Scope, parameters_of
 from ._call_values import Path, Plain, Value, given_kind, items, rank_of
 from ._find import Found
@@ -29,7 +29,7 @@ MOST_TEXT = 2**21
 """So many bytes of files that name a rule are parsed for it,"""
 MOST_CALLS = 64
 """and so many of its calls count."""
-MOST_WRAPPERS = 12
+MOST_NAMES = 12
 _CALLS = frozenset(("jax.vjp", "jax.linearize", "jax.eval_shape"))
 """What calls its first argument with the others,"""
 _CALLS_WITH_TUPLE = frozenset(("jvp", "check_grads", "check_vjp", "check_jvp"))
@@ -82,9 +82,14 @@ class _Reader:
     def __init__(self, rule: Any, module: FilePath) -> None:
         self.texts = Expressions(rule, files_beside(module))
         self.parameters = _places(rule)
-        held = (item for m in self.texts.modules.values() for item in list(vars(m).items()))
-        self.names = frozenset(name for name, value in held if self.texts.is_rule(value))
+        self.names: set[str] = set()
         """What the rule is called in modules of the project, and then the functions that call it."""
+        self.homes: set[str] = set()
+        """The last parts of the names of these modules."""
+        for one in self.texts.modules.values():
+            if names := [name for name, value in list(vars(one).items()) if self.texts.is_rule(value)]:
+                self.names.update(names)
+                self.homes.add(one.__name__.rpartition(".")[2])
         self.read: dict[Call, None] = {}
         self.where = ""
 
@@ -92,23 +97,31 @@ class _Reader:
         """All that are read."""
         if not (self.names and self.parameters):
             return ()
-        self.names |= self._wrappers()
-        texts, left = [name.encode() for name in self.names], MOST_TEXT
-        for file in self.texts.files.values():
-            if any(text in file.text for text in texts):
-                left -= len(file.text)
-                if left < 0 or len(self.read) >= MOST_CALLS:
-                    break
-                self._visit([*file.tree.body], Scope(file.tree, None, file))
+        self._add_wrappers()
+        left = MOST_TEXT
+        for file in self._naming():
+            left -= len(file.text)
+            if left < 0 or len(self.read) >= MOST_CALLS:
+                break
+            self._visit([*file.tree.body], Scope(file.tree, None, file))
         return (*islice(self.read, MOST_CALLS),)
 
-    def _wrappers(self) -> frozenset[str]:
-        """Functions of the project's modules that name the rule: a call of them may be a call of it."""
+    def _naming(self) -> Iterator[File]:
+        """The files that can name the rule: its modules, and those that import one of these."""
         texts = [name.encode() for name in self.names]
-        files = [self.texts.files[path] for path in self.texts.modules]
-        trees = (file.tree for file in files if any(text in file.text for text in texts))
-        functions = (node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef))
-        return frozenset(islice((f.name for f in functions if names_in(f) & self.names), MOST_WRAPPERS))
+        for path, file in self.texts.files.items():
+            module = self.texts.modules.get(path)
+            home = module is not None and module.__name__.rpartition(".")[2] in self.homes
+            if (home or self.homes & file.imports) and any(text in file.text for text in texts):
+                yield file
+
+    def _add_wrappers(self) -> None:
+        """Functions of the project's modules that name the rule: a call of them may be a call of it."""
+        for file in [file for file in self._naming() if file.path in self.texts.modules]:
+            wrappers = [f.name for f in file.tree.body if isinstance(f, ast.FunctionDef) and names_in(f) & self.names]
+            if wrappers and len(self.names) < MOST_NAMES:
+                self.names.update(wrappers)
+                self.homes.add(self.texts.modules[file.path].__name__.rpartition(".")[2])
 
     def _visit(self, nodes: Sequence[ast.AST], scope: Scope, deep: int = 0, marks: Sequence[ast.expr] = ()) -> None:
         """Read the calls in statements; those in functions further in that name the rule, and are not called here."""

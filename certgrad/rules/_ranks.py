@@ -185,8 +185,8 @@ class Search:
         if found:
             alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) == max(found[0].ranks)]
             beside = dict.fromkeys(self.seen[c].signature for c in sorted(alike, key=lambda c: _apart(c, found[0])))
-            as_called = [text for _, agreeing in self.out.calls for text in agreeing]
-            shown = dict.fromkeys([*as_called, *beside])
+            in_calls = [text for _, agreeing in self.out.calls for text in agreeing]
+            shown = dict.fromkeys([*in_calls, *beside])
             self.out.refused = {text: self.out.refused[text] for text in shown if text in self.out.refused}
         elif self.out.refused:
             self.out.found = self._tied_by_the_rule() or self._at_numbers()

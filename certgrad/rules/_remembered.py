@@ -160,16 +160,17 @@ class Memory:
             shapes = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Shapes)
             if shapes.key == digest:
                 self.folder.used(name)
-                written = (shapes.signatures, shapes.lower, shapes.below)
-                known = [[Declaration(s) for s in some] for some in written]
-                keep(found.rule, Tried(*known, shapes.calls, shapes.problem, refused=shapes.refused))
+                listed = (shapes.signatures, shapes.lower, shapes.below)
+                likely, lower, below = ([Declaration(s) for s in some] for some in listed)
+                keep(found.rule, Tried(likely, lower, below, shapes.calls, shapes.problem, refused=shapes.refused))
                 return declarations_of(found, self._table)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
         tried = inferred(found.rule, calls)
         keep(found.rule, tried if tried.found else Tried(problem=tried.why_none))
-        written = [[str(d.signature) for d in some] for some in (tried.found, tried.lower, tried.below)]
-        entry = Shapes(digest, *written, tried.calls, tried.refused, "" if tried.found else tried.why_none)
+        texts = [[str(d.signature) for d in some] for some in (tried.found, tried.lower, tried.below)]
+        problem = "" if tried.found else tried.why_none
+        entry = Shapes(digest, texts[0], texts[1], texts[2], tried.calls, tried.refused, problem)
         self.folder.write(name, msgspec.msgpack.encode(entry))
         return declarations_of(found, self._table)
 
