@@ -45,9 +45,9 @@ from ._ignores import ignores_of, without_ignored
 from ._infer import inferred as infer
 from ._layers import plain_function, unwrapped
 from ._marked import NOBODY
-from ._ranks import ORIGIN as INFERRED_BY
-from ._ranks import SHOWN, Tried
 from ._report import Report
+from ._tried import ORIGIN as INFERRED_BY
+from ._tried import SHOWN, Tried
 
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
@@ -236,7 +236,7 @@ def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice]) -> int | None:
 def _otherwise(choice: Choice, report: Report) -> bool:
     """A choice is to be named beside a report: the rule is not proved there, or is where the report has no proof."""
     if choice.verdict in PROOFS:
-        return report.verdict not in DECIDED or report.verdict == "refuted"
+        return report.verdict not in DECIDED
     return not (report.assumed and choice.proved_under(report.assumed))
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from pathlib import Path as FilePath
 from types import FunctionType, ModuleType
 from typing import Any
 
 from ._call_files import File, conftests
-from ._call_scopes import Defined, Part, Scope, defaults_of, full_path, parameters_of, returned_by
+from ._call_scopes import Defined, Parameter, Part, Scope, defaults_of, full_path, parameters_of, returned_by
 from ._call_values import (
     RNG,
     Array,
@@ -87,11 +87,11 @@ class Expressions:
     def __init__(self, rule: Any, files: Sequence[File]) -> None:
         self.rule, self.custom = rule, unwrapped(rule)
         self._partly_given = bound_by(rule) != (0, frozenset())
-        self.files = {file.path: file for file in files}
+        self.files = {file.name: file for file in files}
         named = ((getattr(m, "__file__", None), m) for m in list(sys.modules.values()) if isinstance(m, ModuleType))
         loaded = {_resolved(file): module for file, module in named if isinstance(file, str)}
-        self.modules: dict[FilePath, ModuleType] = {path: m for path, m in loaded.items() if path in self.files}
-        """Those of the files that are imported, by their paths."""
+        self.modules: dict[str, ModuleType] = {file: m for file, m in loaded.items() if file in self.files}
+        """Those of the files that are imported, by their full paths."""
         self.steps = 0
         self.entered: list[ast.AST] = []
         """The functions whose calls are being read."""
@@ -167,10 +167,10 @@ class Expressions:
         if place is None:
             return Path(name) if name in ("float", "int", "len", "bool") else None
         home, bound = place
-        if name in home.given:
-            value = home.given[name]
+        if isinstance(bound, Parameter):
+            value = home.given.get(name)
             return Path(RNG) if value is None and name == RNG else value
-        if home.outer is None and self.is_rule(vars(self.modules.get(home.file.path, ast)).get(name)):
+        if home.outer is None and self.is_rule(vars(self.modules.get(home.file.name, ast)).get(name)):
             return RULE
         if isinstance(bound, Defined):
             plain = isinstance(bound, ast.Lambda) or all(self._keeps_arguments(d, home) for d in bound.decorator_list)
@@ -336,7 +336,7 @@ class Expressions:
 
     def _fixture(self, name: str, scope: Scope) -> Value:
         """What a fixture returns, in the file or in a `conftest.py` above it."""
-        for file in (scope.file, *conftests(scope.file.path, self.files)):
+        for file in (scope.file, *conftests(scope.file, self.files)):
             module = Scope(file.tree, None, file)
             place = module.bound(name)
             node = place[1] if place is not None else None
@@ -361,8 +361,8 @@ class Expressions:
 
 
 @lru_cache(maxsize=8192)
-def _resolved(file: str) -> FilePath:
-    return FilePath(file).resolve()
+def _resolved(file: str) -> str:
+    return os.path.realpath(file)
 
 
 def _negated(operator: ast.unaryop, value: Value) -> Value:

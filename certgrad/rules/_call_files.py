@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -30,6 +30,11 @@ class File:
 
     path: Path
     text: bytes = field(repr=False)
+
+    @cached_property
+    def name(self) -> str:
+        """The full path."""
+        return str(self.path)
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -57,30 +62,30 @@ class File:
 
 
 def files_beside(module: Path) -> list[File]:
-    """The files of the project that a module is of: itself first, its package, the tests, then all others.
+    """The files of the project that a module is of, itself first, its package, the tests, then all others.
 
     Of an installed package its own files are read; of a file that no project is around, those in its folder, and in
     folders of tests beside it.
     """
     module = module.resolve()
-    top, root, whole = _project_of(module)
-    near = [module, *_python_files(top, True)]
+    return sorted(_read(*_project_of(module)), key=lambda file: file.path != module)
+
+
+@lru_cache(maxsize=64)
+def _read(top: Path, root: Path, whole: bool) -> tuple[File, ...]:
+    """The files of a project, read once by a process: its package, the tests, then all others."""
+    near = [*_python_files(top, True)]
     near += [path for name in TESTS for path in _python_files(root / name, True)] if root.is_dir() else []
     places = dict.fromkeys([*near, *_python_files(root, whole)])
-    return [file for path in [*places][:MOST_FILES] if (file := _read(path)) is not None]
+    return tuple(file for path in [*places][:MOST_FILES] if (file := _file(path)) is not None)
 
 
-def _read(path: Path) -> File | None:
+@lru_cache(maxsize=4 * MOST_FILES)
+def _file(path: Path) -> File | None:
     try:
-        status = path.stat()
-        return _known(path, status.st_mtime_ns, status.st_size) if status.st_size <= MOST_BYTES else None
+        return File(path, path.read_bytes()) if path.stat().st_size <= MOST_BYTES else None
     except OSError:
         return None
-
-
-@lru_cache(maxsize=2 * MOST_FILES)
-def _known(path: Path, time: int, size: int) -> File:
-    return File(path, path.read_bytes())
 
 
 def _project_of(module: Path) -> tuple[Path, Path, bool]:
@@ -96,7 +101,6 @@ def _project_of(module: Path) -> tuple[Path, Path, bool]:
     return top, top.parent, False
 
 
-@lru_cache(maxsize=64)
 def _python_files(root: Path, whole: bool) -> tuple[Path, ...]:
     if root.is_file():
         return (root,)
@@ -113,6 +117,6 @@ def _python_files(root: Path, whole: bool) -> tuple[Path, ...]:
     return tuple(out)
 
 
-def conftests(path: Path, files: dict[Path, File]) -> Iterator[File]:
+def conftests(test: File, files: Mapping[str, File]) -> Iterator[File]:
     """The `conftest.py` that a test sees, the nearest first."""
-    yield from (files[p] for folder in path.parents if (p := folder / "conftest.py") in files)
+    yield from (files[name] for folder in test.path.parents if (name := str(folder / "conftest.py")) in files)

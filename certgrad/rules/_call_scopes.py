@@ -28,7 +28,12 @@ class Part:
     count: int
 
 
-Bound = ast.expr | Defined | Path | Part | None
+@dataclass(frozen=True)
+class Parameter:
+    """What a call gives."""
+
+
+Bound = ast.expr | Defined | Path | Part | Parameter | None
 """What a name is bound to; None where that is not one expression."""
 
 
@@ -42,11 +47,9 @@ class Scope:
     given: Mapping[str, Value] = field(default_factory=dict)
 
     def bound(self, name: str) -> tuple[Scope, Bound] | None:
-        """The scope that binds a name, and to what; None where none does. Parameters are in `given`."""
+        """The scope that binds a name, and to what; None where none does."""
         scope: Scope | None = self
         while scope is not None:
-            if name in scope.given:
-                return scope, None
             names = bindings(scope.node)
             if name in names and not (isinstance(scope.node, ast.ClassDef) and scope is not self):
                 return scope, names[name]
@@ -70,7 +73,7 @@ def bindings(scope: ast.AST) -> Mapping[str, Bound]:
 
 def _bindings(scope: ast.AST) -> Iterator[tuple[str, Bound]]:
     if isinstance(scope, Defined):
-        yield from ((name, None) for name in parameters_of(scope))
+        yield from ((name, Parameter()) for name in parameters_of(scope))
     body = getattr(scope, "body", None)
     waiting: list[ast.AST] = [*body] if isinstance(body, list) else _inner(scope)
     yield from _rebound_inside(scope)

@@ -1,7 +1,7 @@
 """What calls of a rule say of the ranks and dtypes of its arguments, as evidence for a choice of them.
 
-A call says nothing of sizes. One with vectors or numbers alone does not say that no matrices are meant: it says which
-arguments are numbers beside the others.
+A call says nothing of sizes. One with vectors alone does not say that no matrices are meant: it says which arguments
+are numbers beside the others. One of which nothing but numbers can be read says nothing of these either.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ from ._calls import Call
 
 MOST = 3
 """So many different calls count."""
-HIGHEST = 4
+MATRICES, HIGHEST = 2, 4
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """The ranks that agree with a call, of each argument; None where it does not say any."""
+    """The ranks of the arguments in a call; None where it does not say one."""
 
     where: str
-    ranks: tuple[frozenset[int] | None, ...]
-
-    def agrees(self, ranks: Sequence[int]) -> bool:
-        """A choice of ranks agrees with the call."""
-        return all(own is None or rank in own for own, rank in zip(self.ranks, ranks, strict=True))
+    ranks: tuple[int | None, ...]
 
     @property
     def highest(self) -> int:
         """The highest rank in the call."""
-        return max(max(own) for own in self.ranks if own is not None)
+        return max(rank or 0 for rank in self.ranks)
 
-    @property
-    def among_matrices(self) -> Pattern:
-        """The same of matrices in place of vectors, as far as the call says which arguments are numbers."""
-        return Pattern(self.where, tuple(own if own in (None, {0}) else frozenset((1, 2)) for own in self.ranks))
+    def agrees(self, ranks: Sequence[int]) -> bool:
+        """A choice of ranks is that of the call."""
+        return all(own is None or rank == own for own, rank in zip(self.ranks, ranks, strict=True))
+
+    def speaks_for(self, ranks: Sequence[int]) -> bool:
+        """A choice agrees with the call, or has more axes where this has vectors alone, but none of its numbers."""
+        if self.highest != 1:
+            return self.highest > 1 and self.agrees(ranks)
+        return all(own is None or (rank > 0) == (own > 0) for own, rank in zip(self.ranks, ranks, strict=True))
 
 
 def patterns(calls: Sequence[Call], names: Sequence[str]) -> list[Pattern]:
-    """The ranks that calls give for the arguments of these names, each once, with what gives the most first."""
-    rows = {tuple(call.of(name).rank for name in names): call.where for call in reversed(calls)}
-    some = {row: where for row, where in rows.items() if any(r is not None for r in row)}
+    """What calls give for the arguments of these names, each once: first those with matrices or more."""
+    where: dict[tuple[int | None, ...], str] = {}
+    for call in calls:
+        where.setdefault(tuple(call.of(name).rank for name in names), call.where)
+    rows = [row for row in where if any(row) or None not in row]
     # A call of which less is known says no more than one that agrees with it.
-    whole = [
-        row
-        for row in reversed(some)
-        if max(r or 0 for r in row) <= HIGHEST and not any(other != row and _says_more(other, row) for other in some)
-    ]
-    return [Pattern(some[row], tuple(None if r is None else frozenset((r,)) for r in row)) for row in whole][:MOST]
+    whole = [row for row in rows if not any(other != row and _says_more(other, row) for other in rows)]
+    some = [one for row in whole if (one := Pattern(where[row], row)).highest <= HIGHEST]
+    return sorted(some, key=lambda one: one.highest < MATRICES)[:MOST]
 
 
 def _says_more(row: Sequence[int | None], than: Sequence[int | None]) -> bool:

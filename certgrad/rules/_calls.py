@@ -109,19 +109,19 @@ class _Reader:
     def _naming(self) -> Iterator[File]:
         """The files that can name the rule: its modules, and those that import one of these."""
         texts = [name.encode() for name in self.names]
-        for path, file in self.texts.files.items():
-            module = self.texts.modules.get(path)
+        for name, file in self.texts.files.items():
+            module = self.texts.modules.get(name)
             home = module is not None and module.__name__.rpartition(".")[2] in self.homes
-            if (home or self.homes & file.imports) and any(text in file.text for text in texts):
+            if (home or not self.homes.isdisjoint(file.imports)) and any(text in file.text for text in texts):
                 yield file
 
     def _add_wrappers(self) -> None:
         """Functions of the project's modules that name the rule: a call of them may be a call of it."""
-        for file in [file for file in self._naming() if file.path in self.texts.modules]:
+        for file in [file for file in self._naming() if file.name in self.texts.modules]:
             wrappers = [f.name for f in file.tree.body if isinstance(f, ast.FunctionDef) and names_in(f) & self.names]
             if wrappers and len(self.names) < MOST_NAMES:
                 self.names.update(wrappers)
-                self.homes.add(self.texts.modules[file.path].__name__.rpartition(".")[2])
+                self.homes.add(self.texts.modules[file.name].__name__.rpartition(".")[2])
 
     def _visit(self, nodes: Sequence[ast.AST], scope: Scope, deep: int = 0, marks: Sequence[ast.expr] = ()) -> None:
         """Read the calls in statements; those in functions further in that name the rule, and are not called here."""

@@ -20,9 +20,10 @@ from ._declaration import Annotated, Declaration, annotated_arguments
 from ._defaults import values_by_kind
 from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
-from ._ranks import ORIGIN, Search, Tried
+from ._ranks import Search
 from ._statics import Default, each, real
 from ._traced import untraced
+from ._tried import ORIGIN, Tried
 from ._user_rule import UserRule
 
 MAX_ARRAYS = 8

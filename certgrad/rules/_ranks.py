@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -30,6 +30,7 @@ from ._fails import failure, runs
 from ._layers import backward_of
 from ._returned import recorded
 from ._traced import forward_of, untraced
+from ._tried import ORIGIN, Tried
 from ._unify import Sizes, Unifier
 from ._user_rule import UserRule
 
@@ -57,54 +58,7 @@ MOST_MIXED = 4
 CHOICES = 80
 """So many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
-SHOWN = 2
-"""Of the reasons why nothing traces, so many are told, each with a signature."""
 LONGEST = 160
-ORIGIN = "inferred"
-
-
-@dataclass
-class Tried:
-    """Signatures at which a rule traces, and what became of the others."""
-
-    found: list[Declaration] = field(default_factory=list)
-    lower: list[Declaration] = field(default_factory=list)
-    """One of a lower rank, where nothing in the function says how many axes there are."""
-    below: list[Declaration] = field(default_factory=list)
-    """Those of lower ranks that it is called at, where the function does say so."""
-    calls: list[tuple[str, list[str]]] = field(default_factory=list)
-    """Where it is called, and the signatures that agree with the call."""
-    problem: str = ""
-    """Why none was tried."""
-    count: int = 0
-    failures: dict[str, str] = field(default_factory=dict)
-    """By reason, the first signature that failed for it."""
-    refused: dict[str, str] = field(default_factory=dict)
-    """Signatures at which the function traces, and its rule does not; why."""
-
-    @property
-    def declarations(self) -> list[Declaration]:
-        """All of them, the likeliest first."""
-        return [*self.found, *self.lower, *self.below]
-
-    def each(self, change: Callable[[Declaration], Declaration]) -> Tried:
-        """The same with every declaration changed."""
-        found, lower, below = ([change(d) for d in some] for some in (self.found, self.lower, self.below))
-        return replace(self, found=found, lower=lower, below=below)
-
-    def where_called(self, declared: Declaration) -> str:
-        """Where it is called as a declaration says; empty where no call agrees with that."""
-        return next((where for where, signatures in self.calls if declared.signature in signatures), "")
-
-    @property
-    def why_none(self) -> str:
-        """What was tried, and how it failed, in words."""
-        if self.problem:
-            return self.problem
-        shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:SHOWN]]
-        more = f", and for {len(self.failures) - SHOWN} other reasons" if len(self.failures) > SHOWN else ""
-        tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
-        return f"{tried} ({'; '.join(shown)}{more})"
 
 
 @dataclass(frozen=True)
@@ -169,7 +123,8 @@ class Search:
                 found = self._consistent(kinds, highest)
                 if found or len(self.seen) >= CHOICES or self._wants_integers(kinds):
                     break
-            if found or (self.out.refused and kinds != self._kinds_in_calls()) or len(self.seen) >= CHOICES:
+            of_calls = kinds == self._kinds_in_calls() != self._declared_kinds()
+            if found or (self.out.refused and not of_calls) or len(self.seen) >= CHOICES:
                 break  # a function that runs with floats is of floats
         if not found:
             found = [c for c, seen in self.seen.items() if seen.consistent][:1]
@@ -236,9 +191,8 @@ class Search:
     # --- what the rule is called with ---
 
     def _in_calls(self, choice: _Choice) -> int:
-        """The first call that a choice agrees with; one with vectors, as far as it says which arguments are numbers."""
-        rows = [p if p.highest >= RANKS[0] else p.among_matrices for p in self.patterns]
-        return next((k for k, row in enumerate(rows) if row.agrees(choice.ranks)), len(rows))
+        """The first call that speaks for a choice."""
+        return next((k for k, p in enumerate(self.patterns) if p.speaks_for(choice.ranks)), len(self.patterns))
 
     def _as_called(self, kinds: tuple[str, ...]) -> list[_Choice]:
         """Of each call the first choice that agrees with it and at which the rule runs."""
@@ -246,11 +200,13 @@ class Search:
 
     def _first_of(self, kinds: tuple[str, ...], pattern: Pattern) -> _Choice | None:
         each = [
-            [r for r in self._ranks(k, kind, pattern.highest) if own is None or r in own]
+            [r for r in self._ranks(k, kind, pattern.highest) if own is None or r == own]
             for k, (kind, own) in enumerate(zip(kinds, pattern.ranks, strict=True))
         ]
         partly = None in pattern.ranks
         for choice in sorted((_Choice(v, kinds) for v in product(*each)), key=lambda c: -sum(c.ranks))[:MOST_AS_CALLED]:
+            if choice not in self.seen and len(self.seen) >= CHOICES:
+                break
             seen = self._at(choice)
             if seen.consistent and not (partly and seen.broadcasts):
                 return choice
@@ -272,7 +228,7 @@ class Search:
     def _kinds(self) -> Iterator[tuple[str, ...]]:
         """Dtypes of the arguments: as in calls, floats where nothing says otherwise, integers or booleans for some."""
         free = [k for k, e in enumerate(self.evidence) if e.kind is None]
-        base = tuple(e.kind or "" for e in self.evidence)
+        base = self._declared_kinds()
         if (in_calls := self._kinds_in_calls()) != base and "" in in_calls:
             yield in_calls
         for count in range(min(len(free), 2) + 1):
@@ -282,11 +238,14 @@ class Search:
                     if "" in kinds:
                         yield kinds
 
-    def _wants_integers(self, kinds: Sequence[str]) -> bool:
+    def _declared_kinds(self) -> tuple[str, ...]:
+        """Floats, where no annotation says otherwise."""
+        return tuple(e.kind or "" for e in self.evidence)
+
+    def _wants_integers(self, kinds: tuple[str, ...]) -> bool:
         """With floats for all arguments the function fails, and what it says is about integers or booleans."""
-        base = [e.kind or "" for e in self.evidence]
         said = " ".join(self.out.failures).lower()
-        return list(kinds) == base and not self.out.refused and any(w in said for w in ("integer", "bool"))
+        return kinds == self._declared_kinds() and not self.out.refused and any(w in said for w in ("integer", "bool"))
 
     def _ranks(self, k: int, kind: str, highest: int) -> list[int]:
         evidence = self.evidence[k]

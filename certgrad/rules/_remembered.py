@@ -47,7 +47,7 @@ from ._find import Found
 from ._ignores import ignores_of
 from ._infer import inferred, keep
 from ._layers import plain_function, unwrapped
-from ._ranks import ORIGIN, Tried
+from ._tried import ORIGIN, Tried
 from ._user_rule import UserRule
 
 BY_THE_CLOCK = (MORE, "exceeded its seconds", "took longer", "took more than")
