@@ -196,7 +196,7 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
             with suppress(CertgradError):
                 looked[k] = choice_of(found.rule, choice, found.name)
     likely = [choices.index(d) for d in tried.found]
-    meant = [k for k in likely if tried.where_called(choices[k])] or [*range(len(choices) - len(tried.below))]
+    meant = [k for k in likely if tried.where_called(choices[k].signature)] or [*range(len(choices) - len(tried.below))]
     best = _wrong_as_called(tried, looked)
     if best is None:
         best = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
@@ -213,11 +213,13 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
             if (lower := checked(choice)).verdict in DECIDED:
                 others = [_with(tried, declared, report.verdict, report)]
                 report, declared = lower, choice
-    if further and (where := tried.where_called(declared)):
+    if further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
     if refused := [(text, why) for text, why in tried.refused.items() if text != declared.signature]:
-        shown = " and ".join(f'"{text}"' for text, _ in refused[:SHOWN])
-        others.append(f"the function also runs with {shown}, where its rule fails: {refused[0][1]}")
+        where = tried.where_called(refused[0][0])
+        shown = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
+        called = f", as {where} calls it" if where else ""
+        others.append(f"the function also runs with {shown}{called}, where its rule fails: {refused[0][1]}")
     return _Audit(_of_inferred_shapes(report), declared, tuple(others))
 
 
@@ -242,7 +244,7 @@ def _otherwise(choice: Choice, report: Report) -> bool:
 
 def _with(tried: Tried, declared: Declaration, verdict: str, report: Report | None = None) -> str:
     causes = [f"the cotangent of {a.name}: {a.cause}" for a in report.arguments if a.cause] if report else []
-    where = tried.where_called(declared)
+    where = tried.where_called(declared.signature)
     called = f", as {where} calls it," if where else ""
     return f'with "{declared.signature}"{called} it is {verdict}{f" ({causes[0]})" if causes else ""}'
 

@@ -41,9 +41,9 @@ class Tried:
         found, lower, below = ([change(d) for d in some] for some in (self.found, self.lower, self.below))
         return replace(self, found=found, lower=lower, below=below)
 
-    def where_called(self, declared: Declaration) -> str:
-        """Where it is called as a declaration says; empty where no call agrees with that."""
-        return next((where for where, signatures in self.calls if declared.signature in signatures), "")
+    def where_called(self, signature: object) -> str:
+        """Where it is called with these shapes; empty where no call agrees with them."""
+        return next((where for where, signatures in self.calls if signature in signatures), "")
 
     @property
     def why_none(self) -> str:
