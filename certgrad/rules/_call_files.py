@@ -68,20 +68,21 @@ def files_beside(module: Path) -> list[File]:
     folders of tests beside it.
     """
     module = module.resolve()
-    return sorted(_read(*_project_of(module)), key=lambda file: file.path != module)
+    return sorted(files_in(*_project_of(module)), key=lambda file: file.path != module)
 
 
 @lru_cache(maxsize=64)
-def _read(top: Path, root: Path, whole: bool) -> tuple[File, ...]:
+def files_in(top: Path, root: Path, whole: bool) -> tuple[File, ...]:
     """The files of a project, read once by a process: its package, the tests, then all others."""
     near = [*_python_files(top, True)]
     near += [path for name in TESTS for path in _python_files(root / name, True)] if root.is_dir() else []
     places = dict.fromkeys([*near, *_python_files(root, whole)])
-    return tuple(file for path in [*places][:MOST_FILES] if (file := _file(path)) is not None)
+    return tuple(file for path in [*places][:MOST_FILES] if (file := file_at(path)) is not None)
 
 
 @lru_cache(maxsize=4 * MOST_FILES)
-def _file(path: Path) -> File | None:
+def file_at(path: Path) -> File | None:
+    """A file, read once by a process; None where it cannot be, or is too long."""
     try:
         return File(path, path.read_bytes()) if path.stat().st_size <= MOST_BYTES else None
     except OSError:
