@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from ._call_files import File, conftests
@@ -84,14 +84,22 @@ class Arguments:
 class Expressions:
     """Evaluates expressions in the files of a project, as far as their text says what they are."""
 
-    def __init__(self, rule: Any, files: Sequence[File]) -> None:
+    def __init__(self, rule: Any, home: str, files: Sequence[File]) -> None:
+        """`home` is the module of the rule. It and the packages that it is in are imported, and asked for names."""
         self.rule, self.custom = rule, unwrapped(rule)
         self._partly_given = bound_by(rule) != (0, frozenset())
         self.files = {file.name: file for file in files}
-        named = ((getattr(m, "__file__", None), m) for m in list(sys.modules.values()) if isinstance(m, ModuleType))
-        loaded = {_resolved(file): module for file, module in named if isinstance(file, str)}
-        self.modules: dict[str, ModuleType] = {file: m for file, m in loaded.items() if file in self.files}
-        """Those of the files that are imported, by their full paths."""
+        parts = home.split(".")
+        names = [".".join(parts[:k]) for k in range(len(parts), 0, -1)]
+        homes = {getattr(sys.modules.get(name), "__file__", None) or "": name for name in names}
+        self.modules: dict[str, ModuleType] = {
+            place: sys.modules[name] for file, name in homes.items() if (place := os.path.realpath(file)) in self.files
+        }
+        """The module of the rule and its packages, by the full paths of their files."""
+        several = Counter(file.module for file in files)
+        self.named = {file.module: file for file in files if several[file.module] == 1}
+        self.named |= {module.__name__: self.files[place] for place, module in self.modules.items()}
+        """The files by the names of their modules."""
         self.steps = 0
         self.entered: list[ast.AST] = []
         """The functions whose calls are being read."""
@@ -203,14 +211,17 @@ class Expressions:
     def _offered(self, path: Path) -> Value:
         """What a path leads to: the rule, a function of the project, or what a library offers under it."""
         module, _, name = path.name.rpartition(".")
-        held = vars(sys.modules[module]).get(name) if module in sys.modules else None
-        if self.is_rule(held):
-            return RULE
-        if isinstance(held, FunctionType):
-            file = self.files.get(_resolved(held.__code__.co_filename))
-            if file is not None and held.__code__.co_name == name:
-                return self._name(name, Scope(file.tree, None, file))
-        return path
+        file = self.named.get(module)
+        if file is None or path.name in self.named:
+            return path
+        scope, key = Scope(file.tree, None, file), (id(file), name)
+        if scope.bound(name) is None or key in self._named:
+            return None
+        self._named.add(key)
+        try:
+            return self._name(name, scope)
+        finally:
+            self._named.discard(key)
 
     def _attribute(self, value: Value, name: str) -> Value:
         if isinstance(value, Path):
@@ -344,7 +355,7 @@ class Expressions:
                 self._is_fixture(d, module) for d in node.decorator_list
             ):
                 continue
-            result = returned_by(node)
+            result = returned_by(node, by_yield=True)
             if result is None or node in self.entered:
                 return None
             self.entered.append(node)
@@ -358,11 +369,6 @@ class Expressions:
     def _is_fixture(self, decorator: ast.expr, scope: Scope) -> bool:
         node = decorator.func if isinstance(decorator, ast.Call) else decorator
         return self.value(node, scope) == Path("pytest.fixture")
-
-
-@lru_cache(maxsize=8192)
-def _resolved(file: str) -> str:
-    return os.path.realpath(file)
 
 
 def _negated(operator: ast.unaryop, value: Value) -> Value:

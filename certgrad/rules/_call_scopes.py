@@ -169,16 +169,16 @@ def defaults_of(function: Defined) -> Iterator[tuple[str, ast.expr]]:
     yield from ((p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None)
 
 
-def returned_by(function: Defined) -> ast.expr | None:
-    """The one expression that a function returns, or yields; None where there are several."""
+def returned_by(function: Defined, by_yield: bool = False) -> ast.expr | None:
+    """The one expression that a function returns, or a fixture yields; None where there are several."""
     if isinstance(function, ast.Lambda):
         return function.body
     out: list[Any] = []
     waiting: list[ast.AST] = [*function.body]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, (ast.Return, ast.Yield)):
-            out.append(node.value)
+        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)):
+            out.append(node.value if by_yield or isinstance(node, ast.Return) else None)
         if not isinstance(node, _SCOPES):
             waiting += ast.iter_child_nodes(node)
     return out[0] if len(out) == 1 else None

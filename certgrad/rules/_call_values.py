@@ -51,12 +51,12 @@ _MAKES_RNG = re.compile(r"numpy\.random\.(default_rng|RandomState|Generator)")
 _NUMPY = re.compile(r"(?:jax\.numpy|numpy)\.(\w+)")
 _DRAWN = re.compile(rf"(?:jax\.random|numpy\.random|{RNG})\.(\w+)")
 _SAME = frozenset(
-    "abs absolute exp expm1 log log1p log2 log10 sqrt sin cos tan tanh square sign negative cumsum sort flip clip "
+    "abs absolute exp expm1 log log1p log2 log10 sqrt sin cos tan tanh square sign negative clip "
     "array asarray ascontiguousarray copy real floor ceil round nan_to_num ones_like zeros_like full_like empty_like "
     "tril triu".split()
 )
 """Functions whose result has the rank of their first argument."""
-_TWO = frozenset("add subtract multiply divide maximum minimum power where".split())
+_TWO = frozenset("add subtract multiply divide maximum minimum power".split())
 _ACTIVATIONS = re.compile(r"jax\.nn\.(softmax|log_softmax|relu|sigmoid|log_sigmoid|softplus|gelu|silu|tanh|elu)")
 _FILLED: Mapping[str, int] = {"ones": 1, "zeros": 1, "empty": 1, "full": 2}
 """Constructors that take a shape first, and where they take a dtype."""
@@ -195,17 +195,17 @@ def _of_numpy(name: str, args: Sequence[Value], named: Mapping[str, Value]) -> V
     if name == "arange":
         kind = INT if all(map(_is_int, args)) else FLOAT if FLOAT in map(given_kind, args) else None
         return _with_dtype(Array(1, kind), named["dtype"]) if "dtype" in named else Array(1, kind)
-    if name in _OF_RANK:
+    if name in _OF_RANK and "retstep" not in named and all(v is None or rank_of(v) == 0 for v in args[:3]):
         made = Array(*_OF_RANK[name])
         return _with_dtype(made, named["dtype"]) if "dtype" in named else made
     if name in ("reshape", "broadcast_to"):
         return Array(_rank_of_shape(_at(args, named, 1, "shape")[1]), given_kind(_first(args)))
-    if name in _SAME:
+    if name in _SAME and not named.keys() & {"shape", "ndmin"}:
         made = _array_of(_first(args))
         given, dtype = _at(args, named, 1, "dtype") if "array" in name else ("dtype" in named, named.get("dtype"))
         return _with_dtype(made, dtype) if given and made is not None else made
-    if name in _TWO and len(args) in (2, 3):
-        return arithmetic(args[-2], args[-1], name == "divide")
+    if name in _TWO and len(args) == 2 and not named:
+        return arithmetic(args[0], args[1], name == "divide")
     if _DTYPE.fullmatch(name) and len(args) == 1:
         return _with_dtype(Array(rank_of(_array_of(args[0]))), Path(name))
     return None

@@ -66,10 +66,10 @@ def calls_of(found: Found) -> tuple[Call, ...]:
     """The calls of a rule that could be read, each once, those of its own module first."""
     known = _READ.get(id(found.rule))
     if known is None or known[0] is not found.rule:
-        module = sys.modules.get(found.name.partition(":")[0])
-        file = getattr(module, "__file__", None) or ""
+        home = found.name.partition(":")[0]
+        file = getattr(sys.modules.get(home), "__file__", None) or ""
         try:
-            calls = _Reader(found.rule, FilePath(file)).calls() if file.endswith(".py") else ()
+            calls = _Reader(found.rule, home, FilePath(file)).calls() if file.endswith(".py") else ()
         except (RecursionError, OSError):
             calls = ()
         known = _READ[id(found.rule)] = found.rule, calls
@@ -79,17 +79,17 @@ def calls_of(found: Found) -> tuple[Call, ...]:
 class _Reader:
     """Reads the calls of one rule that a module defines."""
 
-    def __init__(self, rule: Any, module: FilePath) -> None:
-        self.texts = Expressions(rule, files_beside(module))
+    def __init__(self, rule: Any, home: str, file: FilePath) -> None:
+        self.texts = Expressions(rule, home, files_beside(file))
         self.parameters = _places(rule)
         self.names: set[str] = set()
-        """What the rule is called in modules of the project, and then the functions that call it."""
+        """What the rule is called in its module and the packages of that, and then the functions that call it."""
         self.homes: set[str] = set()
         """The last parts of the names of these modules."""
-        for one in self.texts.modules.values():
+        for place, one in self.texts.modules.items():
             if names := [name for name, value in list(vars(one).items()) if self.texts.is_rule(value)]:
                 self.names.update(names)
-                self.homes.add(one.__name__.rpartition(".")[2])
+                self.homes.update((one.__name__.rpartition(".")[2], FilePath(place).stem))
         self.read: dict[Call, None] = {}
         self.where = ""
 
@@ -109,19 +109,19 @@ class _Reader:
     def _naming(self) -> Iterator[File]:
         """The files that can name the rule: its modules, and those that import one of these."""
         texts = [name.encode() for name in self.names]
-        for name, file in self.texts.files.items():
-            module = self.texts.modules.get(name)
-            home = module is not None and module.__name__.rpartition(".")[2] in self.homes
+        for file in self.texts.files.values():
+            home = file.name in self.texts.modules or file.module.rpartition(".")[2] in self.homes
             if (home or not self.homes.isdisjoint(file.imports)) and any(text in file.text for text in texts):
                 yield file
 
     def _add_wrappers(self) -> None:
-        """Functions of the project's modules that name the rule: a call of them may be a call of it."""
-        for file in [file for file in self._naming() if file.name in self.texts.modules]:
-            wrappers = [f.name for f in file.tree.body if isinstance(f, ast.FunctionDef) and names_in(f) & self.names]
+        """Functions of the project that name the rule: a call of them may be a call of it."""
+        for file in [*self._naming()]:
+            functions = [f for f in file.tree.body if isinstance(f, ast.FunctionDef) and not f.name.startswith("test")]
+            wrappers = [f.name for f in functions if names_in(f) & self.names]
             if wrappers and len(self.names) < MOST_NAMES:
                 self.names.update(wrappers)
-                self.homes.add(self.texts.modules[file.name].__name__.rpartition(".")[2])
+                self.homes.add(file.module.rpartition(".")[2])
 
     def _visit(self, nodes: Sequence[ast.AST], scope: Scope, deep: int = 0, marks: Sequence[ast.expr] = ()) -> None:
         """Read the calls in statements; those in functions further in that name the rule, and are not called here."""

@@ -65,7 +65,7 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
             return known[1].each(lambda d: replace(d, static=fixed, origin=ORIGIN))
         return Search(function, [p.name for p in arrays], evidence, fixed, calls).tried()
 
-    numbers = all(type(v) in (int, float) for some in used.values() for v in some)
+    numbers = all(any(type(v) in (int, float) for v in some) for some in used.values() if some)
     tried = search({n: real() for n in unknown}) if numbers else Tried()
     if not unknown or (tried.found and (known is None or _traces(function, tried.found[0]))):
         return tried
@@ -74,8 +74,12 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
 
 
 def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
-    """The values that calls use, and then those of its kind."""
-    return [*used, *(v for v in by_kind if not any(type(v) is type(u) and v == u for u in used))][:MOST_VALUES]
+    """The values that calls use, and then those of its kind that are of their types."""
+    types = {type(v) for v in used}
+    types |= {int, float} if types & {int, float} else set()
+    further = [*(True, False), *by_kind] if bool in types else by_kind
+    alike = [v for v in further if not used or type(v) in types]
+    return [*used, *(v for v in alike if not any(type(v) is type(u) and v == u for u in used))][:MOST_VALUES]
 
 
 def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:

@@ -27,7 +27,7 @@ from ._called import Pattern
 from ._calls import Call
 from ._declaration import Annotated, Declaration
 from ._fails import failure, runs
-from ._layers import backward_of
+from ._layers import backward_of, unwrapped
 from ._returned import recorded
 from ._traced import forward_of, untraced
 from ._tried import ORIGIN, Tried
@@ -228,9 +228,9 @@ class Search:
     def _kinds(self) -> Iterator[tuple[str, ...]]:
         """Dtypes of the arguments: as in calls, floats where nothing says otherwise, integers or booleans for some."""
         free = [k for k, e in enumerate(self.evidence) if e.kind is None]
-        base = self._declared_kinds()
-        if (in_calls := self._kinds_in_calls()) != base and "" in in_calls:
-            yield in_calls
+        base, in_calls = self._declared_kinds(), self._kinds_in_calls()
+        if in_calls != base and "" in in_calls and backward_of(unwrapped(self.function)) is not None:
+            yield in_calls  # a backward says of which arguments there is a gradient; a rule in forward mode does not
         for count in range(min(len(free), 2) + 1):
             for kind in (":int", ":bool") if count else ("",):
                 for chosen in combinations(reversed(free), count):

@@ -88,7 +88,7 @@ READ = {
         {"x": MATRIX, "w": VECTOR, "axis": (0, None, 0)}]),
     "a gradient": ("x = jnp.ones((3, 4))\njax.grad(lambda x: rule(x, 2.0, 0).sum())(x)", [
         {"x": MATRIX, "w": (0, FLOATS, 2.0), "axis": (0, None, 0)}]),
-    "a loss": ("w = jnp.ones(3)\ndef f(x):\n    return rule(x, w, 0)\njax.value_and_grad(jax.jit(f))(jnp.ones((3, 4)))", [
+    "a loss": ("def f(x):\n    return rule(x, jnp.ones(3), 0)\njax.value_and_grad(jax.jit(f))(jnp.ones((3, 4)))", [
         {"x": MATRIX, "w": VECTOR, "axis": (0, None, 0)}]),
     "a map": ("jax.vmap(rule, in_axes=(0, None, None))(jnp.ones((2, 3, 4)), jnp.ones(3), 0)", [
         {"x": MATRIX, "w": VECTOR, "axis": (0, None, 0)}]),
@@ -247,6 +247,13 @@ def masked(x, mask):
 
 masked.defvjp(lambda x, m: (x * m, m), lambda m, g: (g * m, None))
 """
+PRODUCT = """
+@jax.custom_vjp
+def product(x, w):
+    return x * w
+
+product.defvjp(lambda x, w: (x * w, (x, w)), lambda r, g: (g * r[1], jnp.sum(g * r[0], 0)))
+"""
 X, W, B3 = "jnp.ones((3, 4))", "jnp.ones(4)", "jnp.ones((2, 3, 4))"
 
 DECIDED = {
@@ -265,6 +272,8 @@ DECIDED = {
     "vectors and numbers": (SCALED, f"scaled({W}, 2.0)", "n d, ()", "proved", ""),
     "numbers alone": (SCALED, "scaled(1.0, 2.0)", "n d, n d", "proved", ""),
     "a call that cannot be read": (SCALED, "scaled(*arrays)", "n d, n d", "proved", ""),
+    "whole numbers in forward mode": (SCALED, f"scaled({X}, jnp.arange(4))", "n d, d", "proved", ""),
+    "whole numbers with a gradient": (PRODUCT, f"product({X}, jnp.arange(4))", "n d, d", "proved", ""),
     "three axes": (SCALED, f"scaled({B3}, {B3})", "b n d, b n d", "proved", ""),
     "right for rows, and called with more": (
         SUMS_ROWS, f"shifted({B3}, {W})", "n d, n d", "proved",
