@@ -50,10 +50,15 @@ class File:
         found = _IMPORTS.findall(self.text)
         return frozenset(name.decode() for parts in found for part in parts for name in _NAMES.findall(part))
 
-    @property
+    @cached_property
     def module(self) -> str:
         """The name under which the file is imported, where its folder or that of its package is on the path."""
         return ".".join(filter(None, (self.package, "" if self.path.stem == "__init__" else self.path.stem)))
+
+    @cached_property
+    def last_name(self) -> str:
+        """The last part of that name."""
+        return self.module.rpartition(".")[2]
 
     @cached_property
     def package(self) -> str:

@@ -85,7 +85,7 @@ class _Reader:
         self.names: set[str] = set()
         """What the rule is called in its module and the packages of that, and then the functions that call it."""
         self.homes: set[str] = set()
-        """The last parts of the names of these modules."""
+        """The last parts of the names of the modules that have it, or such a function."""
         for place, one in self.texts.modules.items():
             if names := [name for name, value in list(vars(one).items()) if self.texts.is_rule(value)]:
                 self.names.update(names)
@@ -109,9 +109,11 @@ class _Reader:
     def _naming(self) -> Iterator[File]:
         """The files that can name the rule: its modules, and those that import one of these."""
         texts = [name.encode() for name in self.names]
+        offering = (self.texts.files[place] for place in self.texts.modules)
+        homes = self.homes | {f.last_name for f in offering if any(t in f.text for t in (*texts, b"import *"))}
         for file in self.texts.files.values():
-            home = file.name in self.texts.modules or file.module.rpartition(".")[2] in self.homes
-            if (home or not self.homes.isdisjoint(file.imports)) and any(text in file.text for text in texts):
+            imported = file.last_name in homes or not homes.isdisjoint(file.imports)
+            if imported and any(text in file.text for text in texts):
                 yield file
 
     def _add_wrappers(self) -> None:
@@ -121,7 +123,7 @@ class _Reader:
             wrappers = [f.name for f in functions if names_in(f) & self.names]
             if wrappers and len(self.names) < MOST_NAMES:
                 self.names.update(wrappers)
-                self.homes.add(file.module.rpartition(".")[2])
+                self.homes.add(file.last_name)
 
     def _visit(self, nodes: Sequence[ast.AST], scope: Scope, deep: int = 0, marks: Sequence[ast.expr] = ()) -> None:
         """Read the calls in statements; those in functions further in that name the rule, and are not called here."""
