@@ -195,20 +195,21 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
                 continue
             with suppress(CertgradError):
                 looked[k] = choice_of(found.rule, choice, found.name)
-    likely = [choices.index(d) for d in tried.found]
-    meant = [k for k in likely if tried.where_called(choices[k].signature)] or [*range(len(choices) - len(tried.below))]
-    best = _wrong_as_called(tried, looked)
+    in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
+    meant = in_calls or [*range(len(choices) - len(tried.below))]
+    wrong = _wrong_as_called(tried, looked)
+    best = wrong
     if best is None:
         best = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
     report = checked(choices[best])
-    if report.verdict not in DECIDED:
+    if wrong is None and report.verdict not in DECIDED:
         under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
         if (other := next(under, None)) is not None:
             best, report = other, checked(choices[other])
     declared = choices[best]
     further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
     others = [_with(tried, choices[k], looked[k].verdict) for k in further]
-    if report.verdict not in DECIDED and declared not in tried.lower:
+    if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
             if (lower := checked(choice)).verdict in DECIDED:
                 others = [_with(tried, declared, report.verdict, report)]

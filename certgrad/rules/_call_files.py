@@ -78,7 +78,8 @@ def files_beside(module: Path) -> list[File]:
     folders of tests beside it.
     """
     module = module.resolve()
-    return sorted(files_in(*_project_of(module)), key=lambda file: file.path != module)
+    files = files_in(*_project_of(module))
+    return [*(f for f in files if f.path == module), *(f for f in files if f.path != module)]
 
 
 @lru_cache(maxsize=64)

@@ -131,7 +131,8 @@ class Search:
         found = sorted(dict.fromkeys(found), key=self._likely)
         self.out.found = self._declared(dict.fromkeys(self.seen[c].signature for c in found))[:MAX_SIGNATURES]
         if found and max(found[0].ranks) == RANKS[0] and self._names_no_axis(self.seen[found[0]].signature):
-            lower = sorted(self._consistent(found[0].kinds, RANKS[0] - 1), key=self._likely)
+            vectors = [c for c in below if max(c.ranks) == RANKS[0] - 1]
+            lower = vectors or sorted(self._consistent(found[0].kinds, RANKS[0] - 1), key=self._likely)
             self.out.lower = self._declared(dict.fromkeys(self.seen[c].signature for c in lower))[:1]
         elif found:
             self.out.below = self._declared(dict.fromkeys(self.seen[c].signature for c in below if c not in found))
@@ -271,10 +272,12 @@ class Search:
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
         """The first choice at which the rule runs, and those beside it."""
         waiting = deque(self._choices(kinds, highest))
+        done: set[_Choice] = set()
         while waiting and len(self.seen) < CHOICES:
             choice = waiting.popleft()
-            if choice in self.seen:
+            if choice in done:
                 continue
+            done.add(choice)
             seen = self._at(choice)
             if seen.consistent and not seen.broadcasts:
                 return [choice, *self._beside(choice)]

@@ -247,6 +247,13 @@ def masked(x, mask):
 
 masked.defvjp(lambda x, m: (x * m, m), lambda m, g: (g * m, None))
 """
+MEAN = """
+@jax.custom_vjp
+def mean(x):
+    return jnp.mean(x**2)
+
+mean.defvjp(lambda x: (mean(x), x), lambda x, g: (2 * g * x / x.shape[0],))
+"""
 PRODUCT = """
 @jax.custom_vjp
 def product(x, w):
@@ -267,6 +274,10 @@ DECIDED = {
     "called in two ways, and wrong in one": (
         GATHER, f"gather({X}, 1)\ngather({X}, jnp.array([0, 1]))", "n d, m:int", "refuted",
         'with "n d, ():int", as test in test_ops.py calls it, it is proved under hypotheses'),
+    "a mean over the first axis, and matrices called": (
+        MEAN, f"mean({X})", "n d", "refuted", 'test in test_ops.py calls it so; with "n" it is proved'),
+    "a mean over the first axis, and vectors called": (
+        MEAN, f"mean({W})", "n", "proved", 'test in test_ops.py calls it so; with "n d" it is refuted'),
     "a number": (SCALED, f"scaled({X}, 2.0)", "n d, ()", "proved", ""),
     "rows of numbers": (SCALED, f"scaled({X}, {W})", "n d, d", "proved", ""),
     "vectors and numbers": (SCALED, f"scaled({W}, 2.0)", "n d, ()", "proved", ""),
