@@ -116,13 +116,14 @@ class Expressions:
         return False
 
     def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
+        """What a call gives, up to the first that cannot be counted."""
         args: list[Value] = []
         for one in node.args:
             if isinstance(one, ast.Starred):
-                row = self.value(one.value, scope)
-                if not isinstance(row, Row):
+                row = items(self.value(one.value, scope))
+                if not row:
                     return Arguments(tuple(args), {}, whole=False)
-                args += row.items
+                args += row
             else:
                 args.append(self.value(one, scope))
         named = {k.arg: self.value(k.value, scope) for k in node.keywords if k.arg is not None}
@@ -146,6 +147,7 @@ class Expressions:
         return Scope(target.node, target.scope, target.scope.file, values)
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
+        """What an expression is; None where its text does not say it."""
         self.steps += 1
         if self.steps > MOST_STEPS:
             return None

@@ -30,6 +30,7 @@ MOST_TEXT = 2**21
 MOST_CALLS = 64
 """and so many of its calls count."""
 MOST_NAMES = 12
+"""Of a rule and of functions that call it."""
 _CALLS = frozenset(("jax.vjp", "jax.linearize", "jax.eval_shape"))
 """What calls its first argument with the others,"""
 _CALLS_WITH_TUPLE = frozenset(("jvp", "check_grads", "check_vjp", "check_jvp"))
@@ -186,10 +187,8 @@ class _Reader:
 
     def _note(self, given: Arguments, scope: Scope) -> None:
         values = {**dict(zip(self.parameters, given.args, strict=False)), **given.named}
-        read = (
-            (name, Given(rank_of(v), given_kind(v), v if isinstance(v, Plain) else None)) for name, v in values.items()
-        )
-        known = tuple((name, one) for name, one in read if one != Given())
+        read = {name: _given(value) for name, value in values.items()}
+        known = tuple((name, one) for name, one in read.items() if one != Given())
         if known:
             self.read.setdefault(Call(self.where or scope.file.path.name, known))
 

@@ -216,8 +216,8 @@ class Search:
     def _agreeing(self) -> list[tuple[str, list[str]]]:
         """Where the rule is called, and the signatures at which its function runs that agree with the call."""
         running = {c: seen.signature for c, seen in self.seen.items() if seen.signature}
-        found = [(p.where, [text for c, text in running.items() if p.agrees(c.ranks)]) for p in self.patterns]
-        return [(where, [*dict.fromkeys(texts)]) for where, texts in found if texts]
+        agreeing = [(p.where, [text for c, text in running.items() if p.agrees(c.ranks)]) for p in self.patterns]
+        return [(where, [*dict.fromkeys(texts)]) for where, texts in agreeing if texts]
 
     def _kinds_in_calls(self) -> tuple[str, ...]:
         """The dtypes of the arguments, of those that calls give integers or booleans for these."""
