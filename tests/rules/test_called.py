@@ -34,7 +34,6 @@ _NUMBERS = itertools.count()
 def project(tmp_path, monkeypatch):
     """Writes the module of a project and other files, and finds the rules of the module."""
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
     (tmp_path / "pyproject.toml").write_text("")
 
     def written(module, /, **files):
@@ -46,7 +45,9 @@ def project(tmp_path, monkeypatch):
             file.write_text(HEAD + textwrap.dedent(text).replace("OPS", name))
         return {one.name.rpartition(":")[2]: one for one in find(str(tmp_path / f"{name}.py")).rules}
 
-    return written
+    yield written
+    for name in [n for n in sys.modules if n.startswith("ops") and n[3:].isdigit()]:
+        del sys.modules[name]
 
 
 def arguments(found):
