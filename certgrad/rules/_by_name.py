@@ -37,6 +37,7 @@ from certgrad.report.findings import (
 )
 
 from ._approximation import Declared
+from ._calls import calls_of
 from ._check import Choice, check, choice_of
 from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
@@ -44,9 +45,9 @@ from ._ignores import ignores_of, without_ignored
 from ._infer import inferred as infer
 from ._layers import plain_function, unwrapped
 from ._marked import NOBODY
-from ._ranks import ORIGIN as INFERRED_BY
-from ._ranks import SHOWN, Tried
 from ._report import Report
+from ._tried import ORIGIN as INFERRED_BY
+from ._tried import SHOWN, Tried
 
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
@@ -181,43 +182,72 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
 
 
 def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Report]) -> _Audit:
-    """The audit at the likeliest choice of ranks, or at the first other one at which the rule is proved.
+    """The audit at a choice of ranks that the rule is called at and refuted, or else at the likeliest one, or at the
+    first other one at which the rule is proved. Where calls say which ranks are meant, other choices do not count.
 
     A lower rank is looked at where the rule is not proved at a higher one alone: what is forgotten vanishes there.
     """
     looked: dict[int, Choice] = {}
-    choices = [*tried.found, *tried.lower]
+    choices = tried.declarations
     if len(choices) > 1:
         for k, choice in enumerate(choices):
             if choice in tried.lower and any(one.verdict in PROOFS for one in looked.values()):
-                break
+                continue
             with suppress(CertgradError):
                 looked[k] = choice_of(found.rule, choice, found.name)
-    best = next((k for k, one in looked.items() if one.verdict in PROOFS), 0)
+    in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
+    meant = in_calls or [*range(len(choices) - len(tried.below))]
+    wrong = _wrong_as_called(tried, looked)
+    best = wrong
+    if best is None:
+        best = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
     report = checked(choices[best])
-    if report.verdict not in DECIDED:
-        under = (k for k, one in looked.items() if k != best and one.under_assumed())
+    if wrong is None and report.verdict not in DECIDED:
+        under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
         if (other := next(under, None)) is not None:
             best, report = other, checked(choices[other])
     declared = choices[best]
-    further = [k for k, one in looked.items() if k != best and one.verdict not in PROOFS]
-    if report.assumed:
-        further = [k for k in further if not looked[k].proved_under(report.assumed)]
-    others = [_with(choices[k], looked[k].verdict) for k in further]
-    if report.verdict not in DECIDED and declared not in tried.lower:
+    further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
+    others = [_with(tried, choices[k], looked[k].verdict) for k in further]
+    if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
             if (lower := checked(choice)).verdict in DECIDED:
-                others = [_with(declared, report.verdict, report)]
+                others = [_with(tried, declared, report.verdict, report)]
                 report, declared = lower, choice
+    if further and (where := tried.where_called(declared.signature)):
+        others.insert(0, f"{where} calls it so")
     if refused := [(text, why) for text, why in tried.refused.items() if text != declared.signature]:
-        shown = " and ".join(f'"{text}"' for text, _ in refused[:SHOWN])
-        others.append(f"the function also runs with {shown}, where its rule fails: {refused[0][1]}")
+        where = tried.where_called(refused[0][0])
+        shown = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
+        called = f", as {where} calls it" if where else ""
+        others.append(f"the function also runs with {shown}{called}, where its rule fails: {refused[0][1]}")
     return _Audit(_of_inferred_shapes(report), declared, tuple(others))
 
 
-def _with(declared: Declaration, verdict: str, report: Report | None = None) -> str:
+def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice]) -> int | None:
+    """A choice that a call agrees with and at which the rule is refuted, where it is proved at none that agrees."""
+    for _, signatures in tried.calls:
+        own = {k: one for k, one in looked.items() if tried.declarations[k].signature in signatures}
+        if any(one.verdict in PROOFS for one in own.values()):
+            continue
+        refuted = [k for k, one in own.items() if one.verdict == "refuted"]
+        if refuted and not any(own[k].under_assumed() for k in refuted):
+            return refuted[0]
+    return None
+
+
+def _otherwise(choice: Choice, report: Report) -> bool:
+    """A choice is to be named beside a report: the rule is not proved there, or is where the report has no proof."""
+    if choice.verdict in PROOFS:
+        return report.verdict not in DECIDED
+    return not (report.assumed and choice.proved_under(report.assumed))
+
+
+def _with(tried: Tried, declared: Declaration, verdict: str, report: Report | None = None) -> str:
     causes = [f"the cotangent of {a.name}: {a.cause}" for a in report.arguments if a.cause] if report else []
-    return f'with "{declared.signature}" it is {verdict}{f" ({causes[0]})" if causes else ""}'
+    where = tried.where_called(declared.signature)
+    called = f", as {where} calls it," if where else ""
+    return f'with "{declared.signature}"{called} it is {verdict}{f" ({causes[0]})" if causes else ""}'
 
 
 def _of_inferred_shapes(report: Report) -> Report:
@@ -236,8 +266,7 @@ def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) ->
     """What is said of a rule, or else the shapes that fit it. Raises UsageError where none do."""
     if (said := _said(found, table)) is not None:
         return said
-    tried = _inferred(found)
-    return [*tried.found, *tried.lower]
+    return _inferred(found).declarations
 
 
 def _said(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:
@@ -250,7 +279,7 @@ def _said(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Decl
 
 def _inferred(found: Found) -> Tried:
     """The shapes that fit a rule. Raises UsageError where none do."""
-    tried = infer(found.rule)
+    tried = infer(found.rule, calls_of(found))
     if not tried.found:
         raise _NotDeclaredError(
             f"no signature is declared, and {tried.why_none}: declare one with certgrad.declare, as in "

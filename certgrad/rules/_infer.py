@@ -14,21 +14,26 @@ from typing import Any
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.traces import Traces
 
+from ._called import values as values_in_calls
+from ._calls import Call
 from ._declaration import Annotated, Declaration, annotated_arguments
 from ._defaults import values_by_kind
 from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
-from ._ranks import ORIGIN, Search, Tried
+from ._ranks import Search
 from ._statics import Default, each, real
 from ._traced import untraced
+from ._tried import ORIGIN, Tried
 from ._user_rule import UserRule
 
 MAX_ARRAYS = 8
 REST = 2
+MOST_VALUES = 6
+"""Of an argument that is no array and has no default."""
 
 
-def inferred(function: Callable) -> Tried:
-    """Signatures at which the rule traces, the likeliest first."""
+def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
+    """Signatures at which the rule traces, the likeliest first; `calls` are evidence of which are meant."""
     custom = unwrapped(function)
     known = _KNOWN.get(id(function))
     if known is not None and known[0] is function and known[1].problem:
@@ -51,23 +56,30 @@ def inferred(function: Callable) -> Tried:
         return Tried(problem=f"shapes are tried for at most {MAX_ARRAYS} arguments, and it takes {names}")
     said = annotated_arguments(plain)
     evidence = [said.get(p.name, Annotated()) for p in arrays]
-    values = values_by_kind(plain, unknown)
+    used = {n: values_in_calls(calls, n) for n in unknown}
+    values = {n: _first(used[n], some) for n, some in values_by_kind(plain, unknown).items()}
 
     def search(given: Mapping[str, Any]) -> Tried:
         fixed = {**static, **given}
         if known is not None and known[0] is function:
-            likely, lower = (
-                [replace(d, static=fixed, origin=ORIGIN) for d in some] for some in (known[1].found, known[1].lower)
-            )
-            return replace(known[1], found=likely, lower=lower)
-        return Search(function, [p.name for p in arrays], evidence, fixed).tried()
+            return known[1].each(lambda d: replace(d, static=fixed, origin=ORIGIN))
+        return Search(function, [p.name for p in arrays], evidence, fixed, calls).tried()
 
-    tried = search({n: real() for n in unknown})
+    numbers = all(any(type(v) in (int, float) for v in some) for some in used.values() if some)
+    tried = search({n: real() for n in unknown}) if numbers else Tried()
     if not unknown or (tried.found and (known is None or _traces(function, tried.found[0]))):
         return tried
     tried = search({n: some[0] for n, some in values.items()})
-    likely, lower = ([_at_each(function, d, values) for d in some] for some in (tried.found, tried.lower))
-    return replace(tried, found=likely, lower=lower)
+    return tried.each(lambda d: _at_each(function, d, values))
+
+
+def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
+    """The values that calls use, and then those of its kind that are of their types."""
+    types = {type(v) for v in used}
+    types |= {int, float} if types & {int, float} else set()
+    further = [*(True, False), *by_kind] if bool in types else by_kind
+    alike = [v for v in further if not used or type(v) in types]
+    return [*used, *(v for v in alike if not any(type(v) is type(u) and v == u for u in used))][:MOST_VALUES]
 
 
 def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:

@@ -1,15 +1,15 @@
 """The choices of ranks and dtypes at which a rule without a declaration runs, the likeliest first.
 
-Which ranks are meant is evidence: what annotations say, at which ranks the function and its rule both run, and of which
-ranks the cotangents are that its backward returns. Ranks start at 2, as a forgotten sum vanishes at rank 0 and an axis
-that was forgotten at rank 1.
+Which ranks are meant is evidence: what annotations say, at which ranks the function and its rule both run, of which
+ranks the cotangents are that its backward returns, and with which arrays it is called (`_called.py`). Ranks start at 2,
+as a forgotten sum vanishes at rank 0 and an axis that was forgotten at rank 1; at more where it is called with more.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -22,11 +22,15 @@ from certgrad.obligations.tracing.jax_internals import equations_of
 from certgrad.signatures.signature import parse
 from certgrad.signatures.sizes import Size, Star, whole
 
+from . import _called as called
+from ._called import Pattern
+from ._calls import Call
 from ._declaration import Annotated, Declaration
 from ._fails import failure, runs
-from ._layers import backward_of
+from ._layers import backward_of, unwrapped
 from ._returned import recorded
 from ._traced import forward_of, untraced
+from ._tried import ORIGIN, Tried
 from ._unify import Sizes, Unifier
 from ._user_rule import UserRule
 
@@ -46,42 +50,15 @@ SCALARS = frozenset(
 NUMBERS = (2, 3, 5, 4)
 """For the sizes of a rule that is called."""
 MOST_REFUSED = 16
+MOST_AS_CALLED = 8
+"""So many choices are tried that agree with one call."""
 MOST_TIED = 3
 MOST_MIXED = 4
 """So many arguments have ranks of their own above 2."""
 CHOICES = 80
 """So many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
-SHOWN = 2
-"""Of the reasons why nothing traces, so many are told, each with a signature."""
 LONGEST = 160
-ORIGIN = "inferred"
-
-
-@dataclass
-class Tried:
-    """Signatures at which a rule traces, and what became of the others."""
-
-    found: list[Declaration] = field(default_factory=list)
-    lower: list[Declaration] = field(default_factory=list)
-    """One of a lower rank, where nothing in the function says how many axes there are."""
-    problem: str = ""
-    """Why none was tried."""
-    count: int = 0
-    failures: dict[str, str] = field(default_factory=dict)
-    """By reason, the first signature that failed for it."""
-    refused: dict[str, str] = field(default_factory=dict)
-    """Signatures at which the function traces, and its rule does not; why."""
-
-    @property
-    def why_none(self) -> str:
-        """What was tried, and how it failed, in words."""
-        if self.problem:
-            return self.problem
-        shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:SHOWN]]
-        more = f", and for {len(self.failures) - SHOWN} other reasons" if len(self.failures) > SHOWN else ""
-        tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
-        return f"{tried} ({'; '.join(shown)}{more})"
 
 
 @dataclass(frozen=True)
@@ -120,34 +97,53 @@ class Search:
     """The search for the choices of ranks and dtypes at which a function and its rule run."""
 
     def __init__(
-        self, function: Callable, names: Sequence[str], evidence: Sequence[Annotated], static: Mapping[str, Any]
+        self,
+        function: Callable,
+        names: Sequence[str],
+        evidence: Sequence[Annotated],
+        static: Mapping[str, Any],
+        calls: Sequence[Call] = (),
     ) -> None:
         self.function, self.names, self.evidence, self.static = function, names, evidence, static
+        self.patterns = called.patterns(calls, names)
+        self.called_kinds = called.kinds(calls, names)
         self.out = Tried()
         self.seen: dict[_Choice, _Seen] = {}
 
     def tried(self) -> Tried:
         """What was tried, with the consistent choices of the first rank and dtypes that have some."""
         found: list[_Choice] = []
+        below: list[_Choice] = []
         for kinds in self._kinds():
-            for highest in RANKS:
+            as_called = self._as_called(kinds)
+            found = [c for c in as_called if max(c.ranks) >= RANKS[0]]
+            below = [c for c in as_called if c not in found]
+            found += self._beside(found[0]) if found else []
+            for highest in RANKS if not found else ():
                 found = self._consistent(kinds, highest)
                 if found or len(self.seen) >= CHOICES or self._wants_integers(kinds):
                     break
-            if found or self.out.refused or len(self.seen) >= CHOICES:
+            of_calls = kinds == self._kinds_in_calls() != self._declared_kinds()
+            if found or (self.out.refused and not of_calls) or len(self.seen) >= CHOICES:
                 break  # a function that runs with floats is of floats
         if not found:
             found = [c for c, seen in self.seen.items() if seen.consistent][:1]
-        found.sort(key=self._likely)
+        found = sorted(dict.fromkeys(found), key=self._likely)
         self.out.found = self._declared(dict.fromkeys(self.seen[c].signature for c in found))[:MAX_SIGNATURES]
         if found and max(found[0].ranks) == RANKS[0] and self._names_no_axis(self.seen[found[0]].signature):
-            lower = sorted(self._consistent(found[0].kinds, RANKS[0] - 1), key=self._likely)
+            vectors = [c for c in below if max(c.ranks) == RANKS[0] - 1]
+            lower = vectors or sorted(self._consistent(found[0].kinds, RANKS[0] - 1), key=self._likely)
             self.out.lower = self._declared(dict.fromkeys(self.seen[c].signature for c in lower))[:1]
+        elif found:
+            self.out.below = self._declared(dict.fromkeys(self.seen[c].signature for c in below if c not in found))
+        self.out.calls = self._agreeing()
         self.out.count = len(self.seen)
         if found:
             alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) == max(found[0].ranks)]
             beside = dict.fromkeys(self.seen[c].signature for c in sorted(alike, key=lambda c: _apart(c, found[0])))
-            self.out.refused = {text: self.out.refused[text] for text in beside if text in self.out.refused}
+            in_calls = [text for _, agreeing in self.out.calls for text in agreeing]
+            shown = dict.fromkeys([*in_calls, *beside])
+            self.out.refused = {text: self.out.refused[text] for text in shown if text in self.out.refused}
         elif self.out.refused:
             self.out.found = self._tied_by_the_rule() or self._at_numbers()
         return self.out
@@ -184,19 +180,58 @@ class Search:
     def _declared(self, signatures: Iterable[str]) -> list[Declaration]:
         return [Declaration(s, self.static, origin=ORIGIN) for s in signatures]
 
-    def _likely(self, choice: _Choice) -> tuple[int, int, int]:
-        """Arguments that are called as numbers are have rank 0, all other floats as high a rank as may be."""
+    def _likely(self, choice: _Choice) -> tuple[int, int, int, int]:
+        """Those at which the rule is called; arguments that are called as numbers are have rank 0, all other floats as
+        high a rank as may be.
+        """
         named = [r for r, n in zip(choice.ranks, self.names, strict=True) if n in SCALARS]
         floats = [r for r, kind in zip(choice.ranks, choice.kinds, strict=True) if not kind]
         whole = [WHOLE_RANKS.index(r) for r, kind in zip(choice.ranks, choice.kinds, strict=True) if kind and r < 3]
-        return sum(r > 0 for r in named), -sum(floats), sum(whole)
+        return self._in_calls(choice), sum(r > 0 for r in named), -sum(floats), sum(whole)
+
+    # --- what the rule is called with ---
+
+    def _in_calls(self, choice: _Choice) -> int:
+        """The first call that speaks for a choice."""
+        return next((k for k, p in enumerate(self.patterns) if p.speaks_for(choice.ranks)), len(self.patterns))
+
+    def _as_called(self, kinds: tuple[str, ...]) -> list[_Choice]:
+        """Of each call the first choice that agrees with it and at which the rule runs."""
+        return [choice for one in self.patterns if (choice := self._first_of(kinds, one)) is not None]
+
+    def _first_of(self, kinds: tuple[str, ...], pattern: Pattern) -> _Choice | None:
+        each = [
+            [r for r in self._ranks(k, kind, pattern.highest) if own is None or r == own]
+            for k, (kind, own) in enumerate(zip(kinds, pattern.ranks, strict=True))
+        ]
+        partly = None in pattern.ranks
+        for choice in sorted((_Choice(v, kinds) for v in product(*each)), key=lambda c: -sum(c.ranks))[:MOST_AS_CALLED]:
+            if choice not in self.seen and len(self.seen) >= CHOICES:
+                break
+            seen = self._at(choice)
+            if seen.consistent and not (partly and seen.broadcasts):
+                return choice
+        return None
+
+    def _agreeing(self) -> list[tuple[str, list[str]]]:
+        """Where the rule is called, and the signatures at which its function runs that agree with the call."""
+        running = {c: seen.signature for c, seen in self.seen.items() if seen.signature}
+        agreeing = [(p.where, [text for c, text in running.items() if p.agrees(c.ranks)]) for p in self.patterns]
+        return [(where, [*dict.fromkeys(texts)]) for where, texts in agreeing if texts]
+
+    def _kinds_in_calls(self) -> tuple[str, ...]:
+        """The dtypes of the arguments, of those that calls give integers or booleans for these."""
+        both = zip(self.evidence, self.called_kinds, strict=True)
+        return tuple((e.kind if e.kind is not None else kind) or "" for e, kind in both)
 
     # --- which choices ---
 
     def _kinds(self) -> Iterator[tuple[str, ...]]:
-        """Dtypes of the arguments: floats where nothing says otherwise, then integers or booleans for some."""
+        """Dtypes of the arguments: as in calls, floats where nothing says otherwise, integers or booleans for some."""
         free = [k for k, e in enumerate(self.evidence) if e.kind is None]
-        base = tuple(e.kind or "" for e in self.evidence)
+        base, in_calls = self._declared_kinds(), self._kinds_in_calls()
+        if in_calls != base and "" in in_calls and backward_of(unwrapped(self.function)) is not None:
+            yield in_calls  # a backward says of which arguments there is a gradient; a rule in forward mode does not
         for count in range(min(len(free), 2) + 1):
             for kind in (":int", ":bool") if count else ("",):
                 for chosen in combinations(reversed(free), count):
@@ -204,11 +239,14 @@ class Search:
                     if "" in kinds:
                         yield kinds
 
-    def _wants_integers(self, kinds: Sequence[str]) -> bool:
+    def _declared_kinds(self) -> tuple[str, ...]:
+        """Floats, where no annotation says otherwise."""
+        return tuple(e.kind or "" for e in self.evidence)
+
+    def _wants_integers(self, kinds: tuple[str, ...]) -> bool:
         """With floats for all arguments the function fails, and what it says is about integers or booleans."""
-        base = [e.kind or "" for e in self.evidence]
         said = " ".join(self.out.failures).lower()
-        return list(kinds) == base and not self.out.refused and any(w in said for w in ("integer", "bool"))
+        return kinds == self._declared_kinds() and not self.out.refused and any(w in said for w in ("integer", "bool"))
 
     def _ranks(self, k: int, kind: str, highest: int) -> list[int]:
         evidence = self.evidence[k]
@@ -228,16 +266,18 @@ class Search:
             each = [[highest] if k in free else own for k, own in enumerate(each)]
         vectors = [v for v in product(*each) if not free or max(v[k] for k in free) == highest]
         floats = [k for k, kind in enumerate(kinds) if not kind]
-        vectors.sort(key=lambda v: -sum(v[k] for k in floats))
-        return [_Choice(v, kinds) for v in vectors]
+        choices = [_Choice(v, kinds) for v in vectors]
+        return sorted(choices, key=lambda c: (self._in_calls(c), -sum(c.ranks[k] for k in floats)))
 
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
         """The first choice at which the rule runs, and those beside it."""
         waiting = deque(self._choices(kinds, highest))
+        done: set[_Choice] = set()
         while waiting and len(self.seen) < CHOICES:
             choice = waiting.popleft()
-            if choice in self.seen:
+            if choice in done:
                 continue
+            done.add(choice)
             seen = self._at(choice)
             if seen.consistent and not seen.broadcasts:
                 return [choice, *self._beside(choice)]

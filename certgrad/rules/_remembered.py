@@ -39,6 +39,7 @@ from certgrad.obligations.tracing.jax_internals import unremembered
 from certgrad.report.audited import RuleResult
 
 from ._by_name import approximating, declarations_of
+from ._calls import calls_of
 from ._declaration import Declaration, declaration_of
 from ._defaults import choices
 from ._examine import examine, settled
@@ -46,7 +47,7 @@ from ._find import Found
 from ._ignores import ignores_of
 from ._infer import inferred, keep
 from ._layers import plain_function, unwrapped
-from ._ranks import Tried
+from ._tried import ORIGIN, Tried
 from ._user_rule import UserRule
 
 BY_THE_CLOCK = (MORE, "exceeded its seconds", "took longer", "took more than")
@@ -72,6 +73,8 @@ class Shapes(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     key: str
     signatures: list[str]
     lower: list[str]
+    below: list[str]
+    calls: list[tuple[str, list[str]]]
     refused: dict[str, str]
     problem: str
 
@@ -127,7 +130,8 @@ class Memory:
         if not traces:
             return None
         ignored = ignores_of(plain_function(unwrapped(found.rule)))
-        asked = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}"
+        calls = calls_of(found) if any(d.origin == ORIGIN for d in said) else ()
+        asked = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}\n{calls!r}"
         text = f"{asked}\n{identity.digest}\n{sources}\n{package_surroundings()}"
         digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
         return Key(found.name, digest, traces, identity.layout, frozenset(identity.codes), subjects)
@@ -148,22 +152,25 @@ class Memory:
         if found.name in self._table or declaration_of(found.rule, plain) is not None:
             return declarations_of(found, self._table)
         identity, sources = self._identity(found, [found.rule, plain])
-        text = f"shapes of {found.name}\n{identity.digest}\n{sources}\n{package_surroundings()}"
+        calls = calls_of(found)
+        text = f"shapes of {found.name}\n{calls!r}\n{identity.digest}\n{sources}\n{package_surroundings()}"
         digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
         name = entry_name(f"{found.name} shapes", digest)
         try:
             shapes = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Shapes)
             if shapes.key == digest:
                 self.folder.used(name)
-                known, lower = [[Declaration(s) for s in some] for some in (shapes.signatures, shapes.lower)]
-                keep(found.rule, Tried(known, lower, shapes.problem, refused=shapes.refused))
+                listed = (shapes.signatures, shapes.lower, shapes.below)
+                likely, lower, below = ([Declaration(s) for s in some] for some in listed)
+                keep(found.rule, Tried(likely, lower, below, shapes.calls, shapes.problem, refused=shapes.refused))
                 return declarations_of(found, self._table)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
-        tried = inferred(found.rule)
+        tried = inferred(found.rule, calls)
         keep(found.rule, tried if tried.found else Tried(problem=tried.why_none))
-        signatures, below = ([str(d.signature) for d in some] for some in (tried.found, tried.lower))
-        entry = Shapes(digest, signatures, below, tried.refused, "" if tried.found else tried.why_none)
+        texts = [[str(d.signature) for d in some] for some in (tried.found, tried.lower, tried.below)]
+        problem = "" if tried.found else tried.why_none
+        entry = Shapes(digest, texts[0], texts[1], texts[2], tried.calls, tried.refused, problem)
         self.folder.write(name, msgspec.msgpack.encode(entry))
         return declarations_of(found, self._table)
 

@@ -20,7 +20,7 @@ from jax.interpreters import ad
 from certgrad.obligations.cache import Folder
 from certgrad.obligations.generality.syntax import _functions_in
 from certgrad.report.audited import RuleResult
-from certgrad.rules import _by_name
+from certgrad.rules import _by_name, _call_files
 from certgrad.rules._configuration import nearest
 from certgrad.rules._find import find
 from certgrad.rules._remembered import Key, Memory
@@ -90,6 +90,8 @@ class Project:
             del sys.modules[name]
         linecache.clearcache()
         _functions_in.cache_clear()
+        _call_files.files_in.cache_clear()
+        _call_files.file_at.cache_clear()
         importlib.invalidate_caches()
 
     def key(self, module: str = "rules") -> Key | None:

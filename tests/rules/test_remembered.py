@@ -465,7 +465,7 @@ def test_shapes_are_inferred_once(project: Project, monkeypatch: pytest.MonkeyPa
     """Also that there are none; and anew where the code is another."""
     names: list[str] = []
     infer = _remembered.inferred
-    monkeypatch.setattr(_remembered, "inferred", lambda f: names.append(f.__name__) or infer(f))
+    monkeypatch.setattr(_remembered, "inferred", lambda f, calls: names.append(f.__name__) or infer(f, calls))
     project.write("rules", UNDECLARED)
     first = project.audit()
     assert names == ["rule", "strange"]
@@ -476,6 +476,28 @@ def test_shapes_are_inferred_once(project: Project, monkeypatch: pytest.MonkeyPa
     project.write("rules", UNDECLARED.replace("2 * x * g", "3 * x * g"))
     assert project.audit()["rule"].certificate != first["rule"].certificate
     assert names == ["rule", "strange", "rule"], "what strange reaches is the same"
+
+
+CALLED = """
+import jax.numpy as jnp
+from cachedpkg.rules import rule
+
+def test_rule():
+    rule(jnp.ones(SHAPE))
+"""
+
+
+def test_what_tests_call_a_rule_with_is_part_of_the_key(project: Project) -> None:
+    """A comment in a test, or another size, is none."""
+    project.write("rules", UNDECLARED)
+    test = project.root / "tests" / "test_rules.py"
+    test.parent.mkdir()
+    inferred = []
+    for shape in ("3, 4", "3, 5", "2, 3, 4", "2, 3, 4"):
+        test.write_text(f"# shape: {shape}\n{CALLED.replace('SHAPE', f'({shape})')}")
+        inferred.append((project.audit()["rule"].inferred, "cachedpkg.rules:rule" in project.audited))
+    assert [shapes for shapes, _ in inferred] == ['"n d"', '"n d"', '"b n d"', '"b n d"']
+    assert [anew for _, anew in inferred] == [True, False, True, False]
 
 
 @pytest.mark.parametrize("put", ["2.0", "np.float64(2)", "[2.0]", "partial(float, 2)"])

@@ -1,0 +1,134 @@
+"""The files of a project in which a rule may be called, as syntax; none is imported, and none outside is read."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from ._modules import BUILT
+
+ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+"""By one of these a folder is that of a project."""
+TESTS = ("tests", "test")
+INSTALLED = ("site-packages", "dist-packages")
+MOST_FILES = 1_500
+MOST_BYTES = 2**20
+"""Of one file; a longer one is not read."""
+_IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_NAMES = re.compile(rb"\w+(?![\w.])")
+_PASSED_OVER = frozenset(("node_modules", "__pycache__", *INSTALLED, *BUILT))
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """A file that is parsed once it is asked for its tree."""
+
+    path: Path
+    text: bytes = field(repr=False)
+
+    @cached_property
+    def name(self) -> str:
+        """The full path."""
+        return str(self.path)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Empty where the file does not parse."""
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError):
+            return ast.Module([], [])
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """The last parts of the modules that the file imports, and what it imports from others, by its text."""
+        found = _IMPORTS.findall(self.text)
+        return frozenset(name.decode() for parts in found for part in parts for name in _NAMES.findall(part))
+
+    @cached_property
+    def module(self) -> str:
+        """The name under which the file is imported, where its folder or that of its package is on the path."""
+        return ".".join(filter(None, (self.package, "" if self.path.stem == "__init__" else self.path.stem)))
+
+    @cached_property
+    def last_name(self) -> str:
+        """The last part of that name."""
+        return self.module.rpartition(".")[2]
+
+    @cached_property
+    def package(self) -> str:
+        """The package that the file is a module of; empty for a file in none."""
+        names: list[str] = []
+        folder = self.path.parent
+        while (folder / "__init__.py").is_file():
+            names.insert(0, folder.name)
+            folder = folder.parent
+        return ".".join(names)
+
+
+def files_beside(module: Path) -> list[File]:
+    """The files of the project that a module is of, itself first, its package, the tests, then all others.
+
+    Of an installed package its own files are read; of a file that no project is around, those in its folder, and in
+    folders of tests beside it.
+    """
+    module = module.resolve()
+    files = files_in(*_project_of(module))
+    return [*(f for f in files if f.path == module), *(f for f in files if f.path != module)]
+
+
+@lru_cache(maxsize=64)
+def files_in(top: Path, root: Path, whole: bool) -> tuple[File, ...]:
+    """The files of a project, read once by a process: its package, the tests, then all others."""
+    near = [*_python_files(top, True)]
+    near += [path for name in TESTS for path in _python_files(root / name, True)] if root.is_dir() else []
+    places = dict.fromkeys([*near, *_python_files(root, whole)])
+    return tuple(file for path in [*places][:MOST_FILES] if (file := file_at(path)) is not None)
+
+
+@lru_cache(maxsize=4 * MOST_FILES)
+def file_at(path: Path) -> File | None:
+    """A file, read once by a process; None where it cannot be, or is too long."""
+    try:
+        return File(path, path.read_bytes()) if path.stat().st_size <= MOST_BYTES else None
+    except OSError:
+        return None
+
+
+def _project_of(module: Path) -> tuple[Path, Path, bool]:
+    """The package, or file, at the top; the folder of the project, and whether all folders in it belong to it."""
+    top = module
+    while (top.parent / "__init__.py").is_file():
+        top = top.parent
+    if any(part in INSTALLED for part in module.parts):
+        return top, top, True
+    for folder in top.parents:
+        if any((folder / name).exists() for name in ROOTS):
+            return top, folder, True
+    return top, top.parent, False
+
+
+def _python_files(root: Path, whole: bool) -> tuple[Path, ...]:
+    if root.is_file():
+        return (root,)
+    out: list[Path] = []
+    for place, folders, files in os.walk(root):
+        here = Path(place)
+        inside = [f for f in folders if not f.startswith(".") and f not in _PASSED_OVER]
+        if not whole and here == root:
+            inside = [f for f in inside if f in TESTS or (root / f / "__init__.py").is_file()]
+        folders[:] = sorted(f for f in inside if not (here / f / "pyvenv.cfg").is_file())
+        out += (here / name for name in sorted(files) if name.endswith(".py"))
+        if len(out) > MOST_FILES:
+            break
+    return tuple(out)
+
+
+def conftests(test: File, files: Mapping[str, File]) -> Iterator[File]:
+    """The `conftest.py` that a test sees, the nearest first."""
+    yield from (files[name] for folder in test.path.parents if (name := str(folder / "conftest.py")) in files)
