@@ -214,7 +214,7 @@ class _Crew:
                 return True
 
     def _recalled(self, target: _Target, worker: Worker) -> bool | None:
-        """Ask what earlier audits found of each rule. None where that is done, else whether another process is to go on.
+        """Ask what earlier audits found of each rule. None where that is done, else whether another process goes on.
 
         Only the first process of a target has anything to ask: others begin when it is known what is left.
         """
@@ -246,7 +246,7 @@ class _Crew:
         return False
 
     def _asked(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:
-        """What comes of a task. None where that is the end of the process; the rule is then left out with the reason."""
+        """What comes of a task. None where that ends the process; the rule is then left out with the reason."""
         worker.ask(task)
         event = worker.next(self._budget.waiting)
         if isinstance(event, RuleResult | NotRemembered):

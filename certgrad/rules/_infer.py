@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from certgrad.errors import CertgradError
+from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.traces import Traces
 
 from ._declaration import Annotated, Declaration, annotated_arguments
@@ -19,7 +20,7 @@ from ._defaults import values_by_kind
 from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._ranks import ORIGIN, Search, Tried
-from ._statics import Default, each, real
+from ._statics import Default, Real, each, real
 from ._traced import untraced
 from ._user_rule import UserRule
 
@@ -63,20 +64,35 @@ def inferred(function: Callable) -> Tried:
         return Search(function, [p.name for p in arrays], evidence, fixed).tried()
 
     tried = search({n: real() for n in unknown})
-    if not unknown or (tried.found and (known is None or _traces(function, tried.found[0]))):
+    if not unknown or (tried.found and _is_open(function, tried.found[0], seen=known is None)):
         return tried
     tried = search({n: some[0] for n, some in values.items()})
-    likely, lower = ([_at_each(function, d, values) for d in some] for some in (tried.found, tried.lower))
+    likely, lower = ([_at_values(function, d, values) for d in some] for some in (tried.found, tried.lower))
     return replace(tried, found=likely, lower=lower)
 
 
-def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
-    """The declaration with each of the values at which the rule traces, the other arguments at their first ones."""
+def _at_values(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
+    """The declaration with each of the values at which the rule traces, the other arguments at their first ones.
+    Numbers whose values the code does not need are left open, beside others that have some.
+    """
+    for name in values if len(values) > 1 else ():
+        left_open = replace(declared, static={**declared.static, name: real()})
+        if _is_open(function, left_open):
+            declared = left_open
     static = dict(declared.static)
     for name, some in values.items():
-        running = [v for v in some if _traces(function, replace(declared, static={**declared.static, name: v}))]
-        static[name] = each(*running) if len(running) > 1 else some[0]
+        if not isinstance(static[name], Real):
+            running = [v for v in some if _traces(function, replace(declared, static={**declared.static, name: v}))]
+            static[name] = each(*running) if len(running) > 1 else some[0]
     return replace(declared, static=static)
+
+
+def _is_open(function: Callable, declared: Declaration, seen: bool = False) -> bool:
+    """The numbers that a declaration leaves open can be: nothing in the code needs their values. That it traces was
+    `seen` before.
+    """
+    rule = UserRule(function, declared.signature, static=declared.static)
+    return (seen or _traces(function, declared)) and not untraceable(rule)
 
 
 def _traces(function: Callable, declared: Declaration) -> bool:

@@ -1,8 +1,8 @@
 """Auditing a target's rules, in a process of its own: what it imports cannot end the run or change the command.
 
 Run as `python -m certgrad.rules._worker FD`. On its standard input come lines of JSON: a request, and then the rules to
-look up or to audit, until it ends. It writes one line an event to the file descriptor, so that what was done is kept when
-the process is stopped, and what it was stopped in is known.
+look up or to audit, until it ends. It writes one line an event to the file descriptor, so that what was done is kept
+when the process is stopped, and what it was stopped in is known.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import certgrad
 from certgrad.rules._by_name import AT_INFERRED, examined
 from certgrad.rules._find import Found
 from certgrad.rules._infer import inferred
+from certgrad.rules._statics import each, real
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")
 
@@ -358,6 +359,18 @@ def test_an_argument_that_is_no_array_has_the_values_of_its_kind(value, backward
     assert result.certificate.verdict == verdict
     statics = [", ".join(f"{k}={v}" for k, v in case.statics.items()) for case in result.certificate.claims[0].cases]
     assert values is None or "; ".join(statics) == values
+
+
+def test_of_two_numbers_only_that_has_values_which_the_code_needs():
+    def value(x, axis, eps):
+        return x * jnp.sum(x, axis=axis, keepdims=True) * eps
+
+    def backward(axis, eps, x, g):
+        return ((g * jnp.sum(x, axis=axis, keepdims=True) + jnp.sum(g * x, axis=axis, keepdims=True)) * eps,)
+
+    made = jax.custom_vjp(value, nondiff_argnums=(1, 2))
+    made.defvjp(lambda x, axis, eps: (value(x, axis, eps), x), backward)
+    assert inferred(made).found[0].static == {"axis": each(-1, 0, 1), "eps": real()}
 
 
 @pytest.mark.parametrize(("summed", "verdict"), [(lambda axis: -1, "refuted"), (lambda axis: axis, "proved")])
