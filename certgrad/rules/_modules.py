@@ -69,8 +69,18 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
         return [_file(file.resolve(), path, begin)]
     if "/" in path:
         raise UsageError(f"There is no file or folder '{path}'.")
-    _first(sys.path, str(Path.cwd()))
+    _first(sys.path, str(import_root(path)))
     return _target(path, path, skip, begin)
+
+
+def import_root(module: str) -> Path:
+    """From where a module is imported by its name: the working directory, or `src` in it where that alone has it."""
+    here, name = Path.cwd(), module.partition(".")[0]
+    return next((root for root in (here, here / "src") if _has(root, name)), here)
+
+
+def _has(root: Path, name: str) -> bool:
+    return (root / f"{name}.py").is_file() or (root / name).is_dir()
 
 
 def _of_root(root: Path, skip: Collection[str], begin: Begin) -> list[Loaded]:
