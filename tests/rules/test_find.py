@@ -107,6 +107,17 @@ LOST = {
         {"f": NO_NAME},
     ),
     "at each call": ("def layer(x):\n    return jax.custom_vjp(named)(x)", {"layer": AT_EACH_CALL}),
+    "by an object of a class": (
+        "class Layer:\n    def __init__(self):\n        self.f = jax.custom_vjp(self.value)\n"
+        "        self.f.defvjp(self.value, self.value)\n"
+        "    def value(self, x):\n        return x\nlayer = Layer()",
+        {},
+    ),
+    "by a class without an object": (
+        "class Layer:\n    def __init__(self):\n        self.f = jax.custom_vjp(self.value)\n"
+        "    def value(self, x):\n        return x",
+        {"Layer.__init__": AT_EACH_CALL},
+    ),
     "the same in a set": ("S = {made(1), made(2)}", None),
     "only asked for": ("print(isinstance(named, jax.custom_vjp))", {}),
     "an alias": ("vjp = functools.partial(jax.custom_vjp, nondiff_argnums=(1,))", {}),
