@@ -20,7 +20,7 @@ from ._defaults import values_by_kind
 from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._ranks import ORIGIN, Search, Tried
-from ._statics import Default, Real, each, real
+from ._statics import Default, each, real
 from ._traced import untraced
 from ._user_rule import UserRule
 
@@ -79,12 +79,24 @@ def _at_values(function: Callable, declared: Declaration, values: Mapping[str, S
         left_open = replace(declared, static={**declared.static, name: real()})
         if _is_open(function, left_open):
             declared = left_open
+    return _at_each(function, declared, {n: some for n, some in values.items() if declared.static[n] != real()})
+
+
+def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
     static = dict(declared.static)
     for name, some in values.items():
-        if not isinstance(static[name], Real):
-            running = [v for v in some if _traces(function, replace(declared, static={**declared.static, name: v}))]
-            static[name] = each(*running) if len(running) > 1 else some[0]
+        running = [v for v in some if _traces(function, replace(declared, static={**declared.static, name: v}))]
+        static[name] = each(*running) if len(running) > 1 else some[0]
     return replace(declared, static=static)
+
+
+def without_open_numbers(function: Callable, declared: Declaration) -> Declaration | None:
+    """The declaration with values of their kind for the numbers that it leaves open; None where there are none."""
+    names = [name for name, value in declared.static.items() if value == real()]
+    if not names:
+        return None
+    values = values_by_kind(plain_function(unwrapped(function)), names)
+    return _at_each(function, replace(declared, static={**declared.static, **{n: values[n][0] for n in names}}), values)
 
 
 def _is_open(function: Callable, declared: Declaration, seen: bool = False) -> bool:

@@ -373,6 +373,24 @@ def test_of_two_numbers_only_that_has_values_which_the_code_needs():
     assert inferred(made).found[0].static == {"axis": each(-1, 0, 1), "eps": real()}
 
 
+def test_an_argument_that_is_a_random_key_and_a_number_of_which_nothing_is_proved_while_it_is_open():
+    def value(key, x, rate):
+        return jnp.where(jax.random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0)
+
+    def kept(key, x, rate):
+        return value(key, x, rate), jax.random.bernoulli(key, 1 - rate, x.shape)
+
+    dropout = jax.custom_vjp(value, nondiff_argnums=(2,))
+    dropout.defvjp(kept, lambda rate, keep, g: (None, jnp.where(keep, g / (1 - rate), 0)))
+    result, _ = examined(Found("m:dropout", dropout), {}, conformance=False)
+    assert result.certificate.verdict == "proved"
+    cases = result.certificate.claims[0].cases
+    assert [(c.signature.strip(), c.statics["rate"]) for c in cases] == [
+        (":key, n d ->", "0.5"),
+        (":key, n d ->", "0.25"),
+    ]
+
+
 @pytest.mark.parametrize(("summed", "verdict"), [(lambda axis: -1, "refuted"), (lambda axis: axis, "proved")])
 def test_a_rule_is_tried_along_other_axes_than_its_default(summed, verdict):
     def along(x, axis=-1):
