@@ -139,7 +139,7 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Stri
         f"{code} {one.name}: {REMARKS[code].title}",
         brief.in_one_line(remark.text),
         remark.text,
-        Level.note if covered else Level.error if failing else _unfailing(remark),
+        Level.note if covered else Level.error if failing else _unfailing(one, remark),
         one.place,
         one.place.line,
         _fingerprint(said),
@@ -147,11 +147,12 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Stri
     )
 
 
-def _unfailing(remark: _findings.Remark) -> Level:
+def _unfailing(one: RuleResult, remark: _findings.Remark) -> Level:
     """Of a remark on which the audit does not fail: more than a note where nothing is known of the rule, or where it is
-    wrong at shapes that may be those that are meant.
+    proved, and wrong at shapes that may be those that are meant.
     """
-    wrong = remark.code == _findings.INFERRED and _findings.REFUTED_ELSEWHERE in remark.text
+    proved = one.certificate is not None and is_discharged(one.certificate.verdict)
+    wrong = proved and remark.code == _findings.INFERRED and _findings.REFUTED_ELSEWHERE in remark.text
     return Level.warning if wrong or remark.code == _findings.NOT_AUDITED else Level.note
 
 

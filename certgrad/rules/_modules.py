@@ -58,7 +58,15 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
             root, package = file.resolve(), None
         _first(sys.path, str(root))
         if package is not None:
-            return _target(package, path, skip, begin)
+            loaded = _target(package, path, skip, begin)
+            found = [Path(p).resolve() for p in getattr(loaded[0].module, "__path__", ())]
+            if file.resolve() not in found:  # one with an `__init__.py` counts before a folder that has none
+                other = found[0] if found else getattr(loaded[0].module, "__file__", "of Python itself")
+                raise UsageError(
+                    f"'{path}' is imported as '{package}', and that is {other}: rename the folder, give it an "
+                    "__init__.py, or name its files."
+                )
+            return loaded
         begin(path, True)
         return _of_root(root, skip, begin)
     if path.endswith(".py") or file.is_file():

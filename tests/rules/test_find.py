@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from certgrad.rules import _named_objects
+from certgrad.errors import UsageError
 from certgrad.rules._find import find
 
 BEGIN = """
@@ -189,3 +190,25 @@ def test_folders_without_init_are_audited_with_their_package(project, target):
     passed_over = ["fast_test.py", "old.rules.py", "test_fast.py", "tests/unit/fast.py"]
     files = [f"src/laid/{name}" for name in passed_over] + ["setup.py"] * (target == ".")
     assert sorted(found.passed_over) == sorted(str(project / name) for name in files)
+
+
+def test_a_folder_that_is_imported_as_another_package_is_refused(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere" / "shadowed"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "__init__.py").write_text("")
+    folder = tmp_path / "project" / "shadowed"
+    folder.mkdir(parents=True)
+    (folder / "rules.py").write_text("")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(elsewhere.parent)])
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises(UsageError, match="imported as 'shadowed', and that is .*elsewhere"):
+        find("shadowed")
+
+
+def test_a_package_in_src_is_known_by_its_name(tmp_path, monkeypatch):
+    folder = tmp_path / "src" / "in_src"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(f"{BEGIN}kept = made(0)\n")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    assert [one.name for one in find("in_src").rules] == ["in_src:kept"]
