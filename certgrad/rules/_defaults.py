@@ -105,16 +105,20 @@ AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
 """The values of an axis, of another number and of a choice, where nobody says which are meant,"""
 SHARES = (0.5, 0.25)
 """and of a number between 0 and 1."""
+COUNTS = (3,)
+"""Of what integers among the arguments are below: one value, as their bounds are other ones at each."""
 DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)
 """Of a dtype, and of the `dimension_numbers` of a `dot_general`: those of a product of matrices."""
 _AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
 _CHOICE = re.compile(r"(is|has|use|with|keep|include|apply)_\w+|causal|reverse\w*|exclusive|keepdims|training|inverse")
 _SHARE = re.compile(r"(\w+_)?(rate|prob|probability|smoothing)|p")
+_COUNT = re.compile(r"(num|n)_(segments|classes|labels|categories|buckets|bins|tokens|embeddings|nodes)")
 _DTYPE = re.compile(r"(\w+_)?dtype|preferred_element_type")
 _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
     (_AXIS, AXES),
     (_CHOICE, SWITCH),
     (_SHARE, SHARES),
+    (_COUNT, COUNTS),
     (_DTYPE, DTYPES),
     (re.compile("dimension_numbers"), OF_MATRICES),
 )

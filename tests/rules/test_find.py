@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from certgrad.rules import _named_objects
 from certgrad.errors import UsageError
+from certgrad.rules import _named_objects
 from certgrad.rules._find import find
 
 BEGIN = """
@@ -201,7 +201,7 @@ def test_a_folder_that_is_imported_as_another_package_is_refused(tmp_path, monke
     (folder / "rules.py").write_text("")
     monkeypatch.setattr(sys, "path", [*sys.path, str(elsewhere.parent)])
     monkeypatch.chdir(folder.parent)
-    with pytest.raises(UsageError, match="imported as 'shadowed', and that is .*elsewhere"):
+    with pytest.raises(UsageError, match=r"imported as 'shadowed', and that is .*elsewhere"):
         find("shadowed")
 
 
