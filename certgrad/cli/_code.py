@@ -71,7 +71,7 @@ class Code:
         from certgrad.rules._baseline import Looked
 
         unseen = [rule.name for rule in self.rules if any(r.code in UNSEEN for r in rule.remarks)]
-        return Looked(tuple(self.names), tuple(unseen))
+        return Looked(tuple(self.names), (*unseen, *self.unreached))
 
 
 def configured() -> "Configuration":
