@@ -257,10 +257,10 @@ def _inferred(found: Found) -> Tried:
     """The shapes that fit a rule. Raises UsageError where none do."""
     tried = infer(found.rule)
     if not tried.found:
-        raise _NotDeclaredError(
-            f"no signature is declared, and {tried.why_none}: declare one with certgrad.declare, as in "
-            '@certgrad.declare("n d, d -> n")'
-        )
+        why = tried.why_none
+        example = '"{w: d m, b: m}, n d"' if "string indexing" in why else '"n d, d -> n"'
+        how = f": declare one with certgrad.declare, as in @certgrad.declare({example})"
+        raise _NotDeclaredError(f"no signature is declared, and {why}{'' if '@certgrad.declare(' in why else how}")
     return tried
 
 

@@ -126,7 +126,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
 
 def choices(rule: UserRule) -> list[tuple[str, Any]]:
     """The other values of arguments that have their default, by what annotations and defaults say."""
-    annotations = _annotations(rule.plain)
+    annotations = annotations_of(rule.plain)
     found = []
     for name, default in rule.unsaid.items():
         values = [*_of_annotation(annotations.get(name)), *_of_default(name, default)]
@@ -138,7 +138,7 @@ def choices(rule: UserRule) -> list[tuple[str, Any]]:
 
 def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]]:
     """Values of arguments that are no arrays and have no default, by what annotations and names say, some of each."""
-    annotations = _annotations(plain)
+    annotations = annotations_of(plain)
     found = {}
     for name in names:
         said = [*_of_annotation(annotations.get(name))]
@@ -146,7 +146,8 @@ def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]
     return found
 
 
-def _annotations(plain: Callable) -> dict[str, Any]:
+def annotations_of(plain: Callable) -> dict[str, Any]:
+    """The annotations of a function's arguments; none where they cannot be evaluated."""
     try:
         return {n: p.annotation for n, p in inspect.signature(plain, eval_str=True).parameters.items()}
     except Exception:  # an annotation that is a text can be any code

@@ -8,7 +8,8 @@ where the code needs to know it, it has the values of its kind (`_defaults.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import MISSING, is_dataclass, replace
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from certgrad.errors import CertgradError
@@ -16,7 +17,7 @@ from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.traces import Traces
 
 from ._declaration import Annotated, Declaration, annotated_arguments
-from ._defaults import values_by_kind
+from ._defaults import annotations_of, values_by_kind
 from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._ranks import ORIGIN, Search, Tried
@@ -50,6 +51,8 @@ def inferred(function: Callable) -> Tried:
     if len(arrays) > MAX_ARRAYS:
         names = ", ".join(p.name for p in arrays)
         return Tried(problem=f"shapes are tried for at most {MAX_ARRAYS} arguments, and it takes {names}")
+    if (shown := _containers(plain, [p.name for p in arrays])) is not None:
+        return Tried(problem=shown)
     said = annotated_arguments(plain)
     evidence = [said.get(p.name, Annotated()) for p in arrays]
     values = values_by_kind(plain, unknown)
@@ -69,6 +72,31 @@ def inferred(function: Callable) -> Tried:
     tried = search({n: some[0] for n, some in values.items()})
     likely, lower = ([_at_values(function, d, values) for d in some] for some in (tried.found, tried.lower))
     return replace(tried, found=likely, lower=lower)
+
+
+def _containers(plain: Callable, names: Sequence[str]) -> str | None:
+    """That an argument is an object of arrays by its annotation, with a declaration to fill in; None if none is."""
+    annotations = annotations_of(plain)
+    kinds = {n: a for n in names if isinstance(a := annotations.get(n), type) and (is_dataclass(a) or _is_named(a))}
+    if not kinds:
+        return None
+    name, kind = next(iter(kinds.items()))
+    shown = ", ".join(_written(kinds[n]) if n in kinds else '"n d"' for n in names)
+    return f"{name} is of {kind.__name__}, of whose arrays nothing says the shapes: @certgrad.declare(({shown})) does"
+
+
+def _is_named(kind: type) -> bool:
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _written(kind: Any) -> str:
+    """An object that holds texts in place of its arrays; what has a default stands at it."""
+    if _is_named(kind):
+        fields = [n for n in kind._fields if n not in kind._field_defaults]
+    else:
+        fields = [f.name for f in dataclass_fields(kind) if f.default is f.default_factory is MISSING and f.init]
+    given = ", ".join(f'{n}="d m"' for n in fields)
+    return f"{kind.__name__}({given})"
 
 
 def _at_values(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:

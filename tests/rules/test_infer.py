@@ -1,5 +1,8 @@
 """Shapes of a rule whose author says nothing: what was tried is told where nothing traces."""
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -359,6 +362,45 @@ def test_an_argument_that_is_no_array_has_the_values_of_its_kind(value, backward
     assert result.certificate.verdict == verdict
     statics = [", ".join(f"{k}={v}" for k, v in case.statics.items()) for case in result.certificate.claims[0].cases]
     assert values is None or "; ".join(statics) == values
+
+
+class Affine(NamedTuple):
+    w: jax.Array
+    b: jax.Array
+
+
+@dataclass
+class Dense:
+    w: jax.Array
+    activation: str = "tanh"
+
+
+def _affine(params: Affine, x):
+    return x @ params.w + params.b
+
+
+def _dense(x, p: Dense):
+    return x @ p.w
+
+
+def _of_a_dict(params, x):
+    return x @ params["w"]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (_affine, 'nothing says the shapes: @certgrad.declare((Affine(w="d m", b="d m"), "n d")) does'),
+        (_dense, '@certgrad.declare(("n d", Dense(w="d m"))) does'),
+        (_of_a_dict, 'as in @certgrad.declare("{w: d m, b: m}, n d")'),
+    ],
+)
+def test_how_containers_are_declared_is_said(value, said):
+    made = jax.custom_vjp(value)
+    made.defvjp(lambda *xs: (value(*xs), xs), lambda xs, g: xs)
+    result, _ = examined(Found("m:f", made), {}, conformance=False)
+    (remark,) = result.remarks
+    assert said in remark.text
 
 
 def test_of_two_numbers_only_that_has_values_which_the_code_needs():
