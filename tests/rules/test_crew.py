@@ -65,7 +65,9 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple
     return run
 
 
-def test_what_earlier_audits_found_is_looked_up_by_one_process_and_the_rest_is_shared(tmp_path, audit):
+def test_what_earlier_audits_found_is_looked_up_by_one_process_and_the_rest_is_shared(
+    tmp_path: Path, audit: Callable[[], tuple[list[str], list[str], int]]
+) -> None:
     file = tmp_path / "annotated.py"
     file.write_text(ANNOTATED)
     assert audit() == (NAMES, NAMES, 2)
