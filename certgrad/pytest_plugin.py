@@ -239,12 +239,14 @@ class RuleItem(pytest.Item):
         """What comes of the rule, or came of the very same before; or that the time was over."""
         from certgrad.obligations.terms.budget import CLOCK, auditing
         from certgrad.rules import _by_name  # noqa: F401  (what is imported now is not torn apart by the clock)
+        from certgrad.rules._marked import as_marked
         from certgrad.rules._worker import audited, left_out
 
         said = self.configured
         try:
             with _limited(CLOCK * self.asked.seconds), auditing(self.asked.seconds):
-                return audited(self.found, said.declarations, said.conformance, self.asked.memory, said.order)
+                result = audited(self.found, said.declarations, said.conformance, self.asked.memory, said.order)
+                return as_marked(result, self.found.rule)
         except _OverError:
             return left_out(self.found.name, f"it was given no more than {self.asked.seconds:g} s", self.found.where)
 

@@ -71,7 +71,7 @@ class Code:
         from certgrad.rules._baseline import Looked
 
         unseen = [rule.name for rule in self.rules if any(r.code in UNSEEN for r in rule.remarks)]
-        return Looked(tuple(self.names), tuple(unseen))
+        return Looked(tuple(self.names), (*unseen, *self.unreached))
 
 
 def configured() -> "Configuration":
@@ -100,7 +100,7 @@ def _is_code(target: str) -> bool:
         return True
     if target in _library.names() or target in _library.aliases():
         return False
-    if Path(f"{target}.py").is_file():
+    if any(Path(root, name).exists() for root in ("", "src") for name in (target, f"{target}.py")):
         return True
     try:
         return importlib.util.find_spec(target) is not None

@@ -45,9 +45,10 @@ class Watch:
         self._task = None if bar is None else bar.add_task(verb, total=total, now="")
 
     def more(self, count: int) -> None:
-        """So many more tasks are known."""
+        """So many more tasks are known, and begin."""
         self._total = (self._total or 0) + count
-        self._show(total=self._total)
+        self._doing, self._now = self._verb, ""
+        self._show(total=self._total, description=self._doing, now=self._now)
 
     def began(self, kind: str, name: str) -> None:
         """A rule is audited now, or something imported."""

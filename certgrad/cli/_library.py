@@ -168,6 +168,7 @@ def resolve(name: str, also: Iterable[str] = (), *, code: bool = False) -> str:
         return other[name]
     close = get_close_matches(name.lower(), [*known, *other], n=3, cutoff=0.6)
     close += get_close_matches(name.upper(), list(also), n=2, cutoff=0.6)
+    close = [*(get_close_matches(name, _modules_here(), n=1, cutoff=0.8) if code else ()), *close]
     hint = f"Did you mean {_either(close)}? " if close else ""
     if any(character in name for character in "*?["):
         hint = f"For a pattern use --select '{name}'. "
@@ -175,6 +176,12 @@ def resolve(name: str, also: Iterable[str] = (), *, code: bool = False) -> str:
         ", nor a code" if also else ", and no module or file of that name is found" if code else ""
     )
     raise UnknownOpError(f"'{name}' is not {what}. {hint}`certgrad list` shows all {len(known)} ops.")
+
+
+def _modules_here() -> list[str]:
+    """The packages and modules that lie here or in `src`."""
+    files = [path for folder in (Path(), Path("src")) if folder.is_dir() for path in folder.iterdir()]
+    return [path.stem for path in files if path.suffix == ".py" or (path / "__init__.py").is_file()]
 
 
 def _either(words: list[str]) -> str:

@@ -336,11 +336,11 @@ def conventions(certificate: Certificate) -> list[str]:
 
 def signatures(certificate: Certificate, limit: int = 4) -> list[str]:
     """The op's cases, each once; of many, the first ones and how many more there are."""
-    lines = list(dict.fromkeys(map(_as_written, certificate.signature)))
+    lines = list(dict.fromkeys(map(as_written, certificate.signature)))
     return lines if len(lines) <= limit else [*lines[: limit - 1], f"and {len(lines) - limit + 1} more cases"]
 
 
-def _as_written(signature: str) -> str:
+def as_written(signature: str) -> str:
     """A signature that says nothing of the outputs ends in no arrow, which would say that they are scalars; and of an
     array of floats that the claim does not move it says no dtype.
     """
@@ -359,5 +359,5 @@ def _options(case: CaseClaim) -> str:
 def case_name(case: CaseClaim) -> str:
     """The case as the op declares it: `*a n *c -> *a *c (axis=-1)`."""
     statics = _options(case)
-    signature = _as_written(case.signature)
+    signature = as_written(case.signature)
     return f"{signature} ({statics})" if statics else signature

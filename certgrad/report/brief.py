@@ -44,7 +44,8 @@ def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
             whose, _, cause = line.partition(": ")
             cause = f"right only where {said}" if (said := cause.removeprefix("right where ")) != cause else cause
             of.setdefault(cause, []).append(whose.removeprefix(OF_COTANGENT) if whose != CAUSE else "")
-    causes = [_of_cotangents(names) + cause for cause, names in of.items() if cause not in where]
+    mistakes_first = sorted(of, key=lambda cause: cause.startswith("right only where"))
+    causes = [_of_cotangents(of[cause]) + cause for cause in mistakes_first if cause not in where]
     if where or causes:
         return [*where, *causes]
     return [_sides(claim, case.witness)] if case.witness is not None else [*lines[:1]] or [claim.verdict]

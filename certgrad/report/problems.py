@@ -139,7 +139,7 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Stri
         f"{code} {one.name}: {REMARKS[code].title}",
         brief.in_one_line(remark.text),
         remark.text,
-        Level.note if covered else Level.error if failing else _UNFAILING.get(code, Level.note),
+        Level.note if covered else Level.error if failing else _unfailing(one, remark),
         one.place,
         one.place.line,
         _fingerprint(said),
@@ -147,8 +147,13 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Stri
     )
 
 
-_UNFAILING = {_findings.NOT_AUDITED: Level.warning}
-"""Remarks that are more than notes where they do not fail."""
+def _unfailing(one: RuleResult, remark: _findings.Remark) -> Level:
+    """Of a remark on which the audit does not fail: more than a note where nothing is known of the rule, or where it is
+    proved, and wrong at shapes that may be those that are meant.
+    """
+    proved = one.certificate is not None and is_discharged(one.certificate.verdict)
+    wrong = proved and remark.code == _findings.INFERRED and _findings.REFUTED_ELSEWHERE in remark.text
+    return Level.warning if wrong or remark.code == _findings.NOT_AUDITED else Level.note
 
 
 def _level(claim: Claim, failing: frozenset) -> Level:

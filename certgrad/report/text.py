@@ -19,7 +19,9 @@ from certgrad.report.audited import (
     SHORT_NAMES,
     Audit,
     Place,
+    RuleResult,
     as_listed,
+    as_written,
     case_name,
     conditions,
     conventions,
@@ -54,7 +56,8 @@ def render(
     """The whole text report, `width` columns wide; quiet, findings and the summary; verbose, every rule in full.
     `fails` are lines on what `--strict` fails on.
     """
-    parts = []
+    parts: list[str] = []
+    scripts: list[tuple[str, str]] = []
     if audit.certified and not quiet:
         parts = [table(audit, width, verbose=verbose, colour=colour), fill(_LEGEND, width), ""]
     for one, certificate in audit.certified:
@@ -64,7 +67,15 @@ def render(
         if why := not_for_all(certificate):
             parts += [*fields([(certificate.op, why)], width, ""), ""]
         if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
-            parts += [f"to reproduce {certificate.op}:", indent(one.reproduction, "  ")]
+            scripts.append((certificate.op, one.reproduction))
+    if len(scripts) == 1:
+        ((op, script),) = scripts
+        parts += [f"to reproduce {op}:", indent(script, "  ")]
+    elif scripts:
+        each = (
+            f"`certgrad explain {scripts[0][0]} --script` prints a program that shows the difference; so of the others"
+        )
+        parts += [fill(each, width), ""]
     if fails:
         parts += ["--strict fails on:", *(fill(line, width, "  ", "    ") for line in fails), ""]
     return "\n".join([*parts, f"{summary(audit.certificates, audit.missing)} ({duration(audit.seconds)})"]) + "\n"
@@ -84,7 +95,7 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
                 "" if verbose else ", ".join(conventions(certificate)),
                 duration(one.seconds),
             ),
-            tuple(in_full(one.place, certificate)) if verbose else _at_options(one.place, certificate),
+            tuple(in_full(one.place, certificate)) if verbose else _in_short(one, certificate),
         )
         for one, certificate in audit.certified
     ]
@@ -93,10 +104,14 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
     return grid(header, rows, width, colour=colour)
 
 
-def _at_options(place: Place, certificate: Certificate) -> tuple[tuple[str, str], ...]:
-    """What is said of a rule in code is said of these values of its options; an op of the library declares all."""
-    found = options_of(certificate) if place.shown else ""
-    return (("with", found),) if found else ()
+def _in_short(one: RuleResult, certificate: Certificate) -> tuple[tuple[str, str], ...]:
+    """What is said of a rule in code is said at these shapes, if nobody declares them, and at these values of its
+    options; an op of the library declares all.
+    """
+    shapes = dict.fromkeys(case.signature for claim in certificate.claims for case in claim.cases if one.inferred)
+    found = [("shapes", "; ".join(f"{as_written(signature)} (inferred)" for signature in shapes))]
+    found += [("with", options_of(certificate) if one.place.shown else "")]
+    return tuple((label, text) for label, text in found if text)
 
 
 def in_full(place: Place, certificate: Certificate) -> list[tuple[str, str]]:

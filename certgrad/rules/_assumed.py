@@ -6,7 +6,8 @@ takes and lists as a hypothesis that nobody declared. It must not hide a mistake
 - the rule is proved under it;
 - the argument has no gradient, and no declared condition speaks of it;
 - it is one number, or integers that the code takes as indices or labels: of arrays of data a sign is half of them;
-- it keeps what is typical: all numbers between 0 and 1, all integers from 0 on or those below a size;
+- it keeps what is typical: all numbers between 0 and 1, all integers from 0 on or those below a size, or
+  below the value of a static argument;
 - where it leaves out the end of a half-line, the rule is not wrong there: `mask > 0` would exclude 0 alone;
 - no program of the rule compares the argument, alone, with a number outside or with the end: a forward that masks
   labels below 0 means something by them, and a backward that forgets them is wrong.
@@ -60,7 +61,7 @@ class Bounds:
     below: str = ""
     """`<` or `<=`, where it has an upper limit."""
     limit: str = ""
-    """`1`, or the name of a size."""
+    """A number, or the name of a size."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -71,7 +72,7 @@ class Bounds:
     @property
     def statements(self) -> tuple[Statement, ...]:
         """The same as trees."""
-        limit = Number("1") if self.limit == "1" else Size(self.limit)
+        limit = Number(self.limit) if self.limit.isdigit() else Size(self.limit)
         found = [Compare(self.above, Array(self.name), ZERO)] if self.above else []  # type: ignore[arg-type]
         return (*found, *([Compare(self.below, Array(self.name), limit)] if self.below else []))  # type: ignore[arg-type]
 
@@ -92,7 +93,7 @@ class Bounds:
             return True
         if not self.below:
             return False
-        limit = A_SIZE if self.limit != "1" else 1
+        limit = int(self.limit) if self.limit.isdigit() else A_SIZE
         return by.number > limit or (by.number == limit and not (by.equal and self.below == "<="))
 
 
@@ -227,7 +228,8 @@ class _Tried:
                 found.append(replace(before, below="<", limit="1"))
             if dtype == "int":
                 sizes = (n for n, size in witness.dims.items() if n in self._sizes and size <= max(entries))
-                found += (replace(before, below="<", limit=n) for n in sizes)
+                numbers = (str(n) for n in self._numbers if n <= max(entries))
+                found += (replace(before, below="<", limit=n) for n in (*sizes, *numbers))
         yield from found
 
     @cached_property
@@ -235,6 +237,13 @@ class _Tried:
         """The sizes that are the length of an axis."""
         dims = (d for spec in self.look.rule.signature.inputs for d in spec.dims)
         return frozenset(d.name for d in dims if not isinstance(d, Star) and d.name is not None)
+
+    @cached_property
+    def _numbers(self) -> tuple[int, ...]:
+        """The counts among the static arguments, where these have one value each: a number of segments or classes."""
+        cases = self.look.rule.cases
+        counts = (v for v in cases[0].statics.values() if type(v) is int and v > 0)
+        return tuple(dict.fromkeys(counts)) if len(cases) == 1 else ()
 
     def _handled_otherwise(self, bounds: Bounds) -> bool:
         """Code of the rule tells values of the argument outside of the bounds from others, or does not trace."""

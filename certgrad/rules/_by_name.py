@@ -43,6 +43,7 @@ from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
 from ._ignores import ignores_of, without_ignored
 from ._infer import inferred as infer
+from ._infer import without_open_numbers
 from ._layers import plain_function, unwrapped
 from ._marked import NOBODY
 from ._report import Report
@@ -176,7 +177,11 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
 
     said = _said(found, table)
     if said is None:
-        return _best_choice(found, _inferred(found), checked)
+        made = _best_choice(found, _inferred(found), checked)
+        if made.report.verdict == "unproved" and (at_values := without_open_numbers(rule, made.declared)) is not None:
+            report = checked(at_values)  # of every number nothing was proved
+            made = replace(made, report=report, declared=at_values) if report.verdict in DECIDED else made
+        return made
     pairs = zip(map(checked, said), said, strict=True)
     return _Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
 
@@ -281,10 +286,10 @@ def _inferred(found: Found) -> Tried:
     """The shapes that fit a rule. Raises UsageError where none do."""
     tried = infer(found.rule, calls_of(found))
     if not tried.found:
-        raise _NotDeclaredError(
-            f"no signature is declared, and {tried.why_none}: declare one with certgrad.declare, as in "
-            '@certgrad.declare("n d, d -> n")'
-        )
+        why = tried.why_none
+        example = '"{w: d m, b: m}, n d"' if "string indexing" in why else '"n d, d -> n"'
+        how = f": declare one with certgrad.declare, as in @certgrad.declare({example})"
+        raise _NotDeclaredError(f"no signature is declared, and {why}{'' if '@certgrad.declare(' in why else how}")
     return tried
 
 

@@ -1,5 +1,6 @@
 """Auditing targets in several processes at once. Which process audits a rule has no part in what comes of it.
 
+The first process of a target looks up what earlier audits found of its rules; what is left is worth further ones.
 What ends a process (a crash, an exit, a loop without end) is left out with the reason, and a new process does the rest.
 """
 
@@ -19,7 +20,7 @@ from certgrad.process.processors import available
 from certgrad.report.audited import RuleResult
 
 from ._isolated import Budget, Ended, Worker
-from ._worker import Begun, Event, Failure, Request, Seen, Shown, left_out
+from ._worker import Begun, Event, Failure, NotRemembered, Request, Seen, Shown, Task, left_out
 
 SHOWING = 60.0
 """Seconds for a part of what a page shows of a rule. Its verdict is known by then, and stands without."""
@@ -88,8 +89,12 @@ class _Target:
     begun: bool = False
     skip: list[str] = field(default_factory=list)
     """Modules that ended a process."""
-    waiting: deque[Begun] | None = None
-    """Rules that nobody has taken; None until they are known."""
+    known: bool = False
+    """Which rules it has is known."""
+    unread: deque[Begun] = field(default_factory=deque)
+    """Rules of which the results of earlier audits are still to be looked up."""
+    waiting: deque[Begun] = field(default_factory=deque)
+    """Rules that are to be audited, and that nobody has taken."""
     workers: int = 0
     starting: set[int] = field(default_factory=set)
     """Threads of it that have taken no rule yet."""
@@ -146,7 +151,7 @@ class _Crew:
             return None
 
     def _worth_joining(self, target: _Target) -> bool:
-        left = len(target.waiting or ()) - len(target.starting)
+        left = 0 if target.unread else len(target.waiting) - len(target.starting)
         if self._jobs is not None:
             return left > 0
         return self._rules > 0 and left * self._seconds / self._rules > WORTH_A_PROCESS
@@ -156,8 +161,10 @@ class _Crew:
             target.workers -= 1
             target.starting.discard(threading.get_ident())
             if not target.workers and not self._stopped:
-                while target.waiting:  # every process failed to import the target again
-                    self._leave_out(target.waiting.popleft(), "the target did not import once more")
+                for rule in (*target.unread, *target.waiting):  # every process failed to import the target again
+                    self._leave_out(rule, "the target did not import once more")
+                target.unread.clear()
+                target.waiting.clear()
             self._change.notify_all()
 
     def _done_by_a_process(self, target: _Target) -> bool:
@@ -169,6 +176,7 @@ class _Crew:
             self._live.add(worker)
         try:
             again = self._imported(target, worker)
+            again = self._recalled(target, worker) if again is None else again
             return self._audited(target, worker) if again is None else again
         finally:
             with self._change:
@@ -205,30 +213,55 @@ class _Crew:
                 self._leave_out(doing, f"does not import: it {event.how}{more}")
                 return True
 
+    def _recalled(self, target: _Target, worker: Worker) -> bool | None:
+        """Ask what earlier audits found of each rule. None where that is done, else whether another process goes on.
+
+        Only the first process of a target has anything to ask: others begin when it is known what is left.
+        """
+        while target.unread and not self._stopped:
+            rule = target.unread.popleft()
+            event = self._asked(worker, Task(rule.name, recall=True), rule)
+            if isinstance(event, NotRemembered):
+                target.waiting.append(rule)
+            elif event is None or not self._reported(worker, event):
+                return bool(target.unread or target.waiting) and not self._stopped
+        with self._change:
+            self._change.notify_all()
+        return None
+
     def _audited(self, target: _Target, worker: Worker) -> bool:
         """Ask for one rule after the other. Whether another process is to go on."""
         while (rule := self._take(target)) is not None:
             self.said.put(rule)
             started = time.monotonic()
-            worker.ask(rule.name)
-            event = worker.next(self._budget.waiting)
-            if isinstance(event, RuleResult):
-                with self._change:
-                    self._rules += 1
-                    self._seconds += time.monotonic() - started
-                    self._change.notify_all()
-                shown, ended = self._shown(worker, event)
-                self.said.put(shown)
-                if ended:
-                    return bool(target.waiting)
-                continue
-            if self._stopped:
-                return False
+            event = self._asked(worker, Task(rule.name), rule)
+            if not isinstance(event, RuleResult):
+                return bool(target.waiting) and not self._stopped
+            with self._change:
+                self._rules += 1
+                self._seconds += time.monotonic() - started
+                self._change.notify_all()
+            if not self._reported(worker, event):
+                return bool(target.waiting)
+        return False
+
+    def _asked(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:
+        """What comes of a task. None where that ends the process; the rule is then left out with the reason."""
+        worker.ask(task)
+        event = worker.next(self._budget.waiting)
+        if isinstance(event, RuleResult | NotRemembered):
+            return event
+        if not self._stopped:
             how = event.how if isinstance(event, Ended) else "was not to be understood"
             more = "; --timeout gives it more" if isinstance(event, Ended) and event.over else ""
             self._leave_out(rule, f"its audit {how}{more}")
-            return bool(target.waiting)
-        return False
+        return None
+
+    def _reported(self, worker: Worker, result: RuleResult) -> bool:
+        """Pass a result on. Whether the process can be asked further."""
+        shown, ended = self._shown(worker, result)
+        self.said.put(shown)
+        return not ended
 
     def _shown(self, worker: Worker, result: RuleResult) -> tuple[RuleResult, bool]:
         """The result with what a page shows of it, where that is asked for; whether the process came to an end."""
@@ -247,16 +280,17 @@ class _Crew:
 
     def _found(self, target: _Target, seen: Seen) -> None:
         with self._change:
-            if target.waiting is None:
-                target.waiting = deque(seen.rules)
+            if not target.known:
+                target.known = True
+                (target.unread if self._request.cache else target.waiting).extend(seen.rules)
                 self.said.put(msgspec.structs.replace(seen, target=target.text))
             self._change.notify_all()
 
     def _failed(self, target: _Target, message: str) -> None:
         """A first failure is the target's; where others have begun to audit its rules, they go on."""
         with self._change:
-            if target.waiting is None:
-                target.waiting = deque()
+            if not target.known:
+                target.known = True
                 self.said.put(Failure(target=target.text, message=message))
 
     def _leave_out(self, what: Begun, why: str) -> None:

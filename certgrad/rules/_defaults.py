@@ -102,15 +102,23 @@ MOST = 8
 
 
 AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
-"""The values of an axis, of another number and of a choice, where nobody says which are meant."""
+"""The values of an axis, of another number and of a choice, where nobody says which are meant,"""
+SHARES = (0.5, 0.25)
+"""and of a number between 0 and 1."""
+COUNTS = (3,)
+"""Of what integers among the arguments are below: one value, as their bounds are other ones at each."""
 DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)
 """Of a dtype, and of the `dimension_numbers` of a `dot_general`: those of a product of matrices."""
 _AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
 _CHOICE = re.compile(r"(is|has|use|with|keep|include|apply)_\w+|causal|reverse\w*|exclusive|keepdims|training|inverse")
+_SHARE = re.compile(r"(\w+_)?(rate|prob|probability|smoothing)|p")
+_COUNT = re.compile(r"(num|n)_(segments|classes|labels|categories|buckets|bins|tokens|embeddings|nodes)")
 _DTYPE = re.compile(r"(\w+_)?dtype|preferred_element_type")
 _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
     (_AXIS, AXES),
     (_CHOICE, SWITCH),
+    (_SHARE, SHARES),
+    (_COUNT, COUNTS),
     (_DTYPE, DTYPES),
     (re.compile("dimension_numbers"), OF_MATRICES),
 )
@@ -118,7 +126,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
 
 def choices(rule: UserRule) -> list[tuple[str, Any]]:
     """The other values of arguments that have their default, by what annotations and defaults say."""
-    annotations = _annotations(rule.plain)
+    annotations = annotations_of(rule.plain)
     found = []
     for name, default in rule.unsaid.items():
         values = [*_of_annotation(annotations.get(name)), *_of_default(name, default)]
@@ -130,7 +138,7 @@ def choices(rule: UserRule) -> list[tuple[str, Any]]:
 
 def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]]:
     """Values of arguments that are no arrays and have no default, by what annotations and names say, some of each."""
-    annotations = _annotations(plain)
+    annotations = annotations_of(plain)
     found = {}
     for name in names:
         said = [*_of_annotation(annotations.get(name))]
@@ -138,7 +146,8 @@ def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]
     return found
 
 
-def _annotations(plain: Callable) -> dict[str, Any]:
+def annotations_of(plain: Callable) -> dict[str, Any]:
+    """The annotations of a function's arguments; none where they cannot be evaluated."""
     try:
         return {n: p.annotation for n, p in inspect.signature(plain, eval_str=True).parameters.items()}
     except Exception:  # an annotation that is a text can be any code

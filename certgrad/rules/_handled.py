@@ -142,6 +142,8 @@ class _Walk:
         if name == "select_n" and kinds == [_Of.NEGATIVE, _Of.ARGUMENT, _Of.SHIFTED]:
             return _Value(_Of.ALONE)
         self.read_as_truth(operands)
+        if name.startswith("scatter") and kinds[0] is kinds[-1] is _Of.NUMBERS:
+            return _OTHERS  # how often an index occurs: to compare a count says nothing of the index
         if all(kind is _Of.NUMBERS for kind in kinds):
             moved = name in ("add", "sub") and operands[0].number == A_SIZE
             return _Value(_Of.NUMBERS, A_SIZE if moved or name == "dim_as_value" else UNKNOWN)

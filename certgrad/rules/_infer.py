@@ -8,16 +8,18 @@ where the code needs to know it, it has the values of its kind (`_defaults.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import MISSING, is_dataclass, replace
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from certgrad.errors import CertgradError
+from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.traces import Traces
 
 from ._called import values as values_in_calls
 from ._calls import Call
 from ._declaration import Annotated, Declaration, annotated_arguments
-from ._defaults import values_by_kind
+from ._defaults import annotations_of, values_by_kind
 from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._ranks import Search
@@ -54,6 +56,8 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
     if len(arrays) > MAX_ARRAYS:
         names = ", ".join(p.name for p in arrays)
         return Tried(problem=f"shapes are tried for at most {MAX_ARRAYS} arguments, and it takes {names}")
+    if (shown := _containers(plain, [p.name for p in arrays])) is not None:
+        return Tried(problem=shown)
     said = annotated_arguments(plain)
     evidence = [said.get(p.name, Annotated()) for p in arrays]
     used = {n: values_in_calls(calls, n) for n in unknown}
@@ -67,10 +71,10 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
 
     numbers = all(any(type(v) in (int, float) for v in some) for some in used.values() if some)
     tried = search({n: real() for n in unknown}) if numbers else Tried()
-    if not unknown or (tried.found and (known is None or _traces(function, tried.found[0]))):
+    if not unknown or (tried.found and _is_open(function, tried.found[0], seen=known is None)):
         return tried
     tried = search({n: some[0] for n, some in values.items()})
-    return tried.each(lambda d: _at_each(function, d, values))
+    return tried.each(lambda d: _at_values(function, d, values))
 
 
 def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
@@ -82,13 +86,65 @@ def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
     return [*used, *(v for v in alike if not any(type(v) is type(u) and v == u for u in used))][:MOST_VALUES]
 
 
+def _containers(plain: Callable, names: Sequence[str]) -> str | None:
+    """That an argument is an object of arrays by its annotation, with a declaration to fill in; None if none is."""
+    annotations = annotations_of(plain)
+    kinds = {n: a for n in names if isinstance(a := annotations.get(n), type) and (is_dataclass(a) or _is_named(a))}
+    if not kinds:
+        return None
+    name, kind = next(iter(kinds.items()))
+    shown = ", ".join(_written(kinds[n]) if n in kinds else '"n d"' for n in names)
+    return f"{name} is of {kind.__name__}, of whose arrays nothing says the shapes: @certgrad.declare(({shown})) does"
+
+
+def _is_named(kind: type) -> bool:
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _written(kind: Any) -> str:
+    """An object that holds texts in place of its arrays; what has a default stands at it."""
+    if _is_named(kind):
+        fields = [n for n in kind._fields if n not in kind._field_defaults]
+    else:
+        fields = [f.name for f in dataclass_fields(kind) if f.default is f.default_factory is MISSING and f.init]
+    given = ", ".join(f'{n}="d m"' for n in fields)
+    return f"{kind.__name__}({given})"
+
+
+def _at_values(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
+    """The declaration with each of the values at which the rule traces, the other arguments at their first ones.
+    Numbers whose values the code does not need are left open, beside others that have some.
+    """
+    for name in values if len(values) > 1 else ():
+        left_open = replace(declared, static={**declared.static, name: real()})
+        if _is_open(function, left_open):
+            declared = left_open
+    return _at_each(function, declared, {n: some for n, some in values.items() if declared.static[n] != real()})
+
+
 def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
-    """The declaration with each of the values at which the rule traces, the other arguments at their first ones."""
     static = dict(declared.static)
     for name, some in values.items():
         running = [v for v in some if _traces(function, replace(declared, static={**declared.static, name: v}))]
         static[name] = each(*running) if len(running) > 1 else some[0]
     return replace(declared, static=static)
+
+
+def without_open_numbers(function: Callable, declared: Declaration) -> Declaration | None:
+    """The declaration with values of their kind for the numbers that it leaves open; None where there are none."""
+    names = [name for name, value in declared.static.items() if value == real()]
+    if not names:
+        return None
+    values = values_by_kind(plain_function(unwrapped(function)), names)
+    return _at_each(function, replace(declared, static={**declared.static, **{n: values[n][0] for n in names}}), values)
+
+
+def _is_open(function: Callable, declared: Declaration, seen: bool = False) -> bool:
+    """The numbers that a declaration leaves open can be: nothing in the code needs their values. That it traces was
+    `seen` before.
+    """
+    rule = UserRule(function, declared.signature, static=declared.static)
+    return (seen or _traces(function, declared)) and not untraceable(rule)
 
 
 def _traces(function: Callable, declared: Declaration) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 import certgrad
 from certgrad.obligations.terms.budget import AUDIT, CLOCK
 
-from ._worker import Event, Request
+from ._worker import Event, Request, Task
 
 _LOOK_AGAIN = 0.5
 """Seconds after which a process that says nothing is looked at: one that it started may hold its channel open."""
@@ -72,9 +72,9 @@ class Worker:
         self._rest = b""
         self._tell(request)
 
-    def ask(self, name: str) -> None:
-        """Ask for the audit of a rule."""
-        self._tell(name)
+    def ask(self, task: Task) -> None:
+        """Ask for the audit of a rule, or for what an earlier one found."""
+        self._tell(task)
 
     def _tell(self, what: object) -> None:
         assert self._process.stdin is not None

@@ -58,7 +58,15 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
             root, package = file.resolve(), None
         _first(sys.path, str(root))
         if package is not None:
-            return _target(package, path, skip, begin)
+            loaded = _target(package, path, skip, begin)
+            found = [Path(p).resolve() for p in getattr(loaded[0].module, "__path__", ())]
+            if file.resolve() not in found:  # one with an `__init__.py` counts before a folder that has none
+                other = found[0] if found else getattr(loaded[0].module, "__file__", "of Python itself")
+                raise UsageError(
+                    f"'{path}' is imported as '{package}', and that is {other}: rename the folder, give it an "
+                    "__init__.py, or name its files."
+                )
+            return loaded
         begin(path, True)
         return _of_root(root, skip, begin)
     if path.endswith(".py") or file.is_file():
@@ -69,8 +77,18 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
         return [_file(file.resolve(), path, begin)]
     if "/" in path:
         raise UsageError(f"There is no file or folder '{path}'.")
-    _first(sys.path, str(Path.cwd()))
+    _first(sys.path, str(import_root(path)))
     return _target(path, path, skip, begin)
+
+
+def import_root(module: str) -> Path:
+    """From where a module is imported by its name: the working directory, or `src` in it where that alone has it."""
+    here, name = Path.cwd(), module.partition(".")[0]
+    return next((root for root in (here, here / "src") if _has(root, name)), here)
+
+
+def _has(root: Path, name: str) -> bool:
+    return (root / f"{name}.py").is_file() or (root / name).is_dir()
 
 
 def _of_root(root: Path, skip: Collection[str], begin: Begin) -> list[Loaded]:

@@ -53,8 +53,13 @@ def makers_in(module: ModuleType, rules: Mapping[str, Any]) -> Iterator[Made]:
 
 
 def _outer_functions(rule: Any) -> set[str]:
-    """The functions at the top of a module, or in its classes, in which those of a rule are written, or are these."""
-    return {part.__qualname__.partition(".<locals>")[0] for part in parts_of_rule(unwrapped(rule))}
+    """The functions at the top of a module, or in its classes, in which those of a rule are written, or are these; of
+    methods of an object also what makes such an object.
+    """
+    custom = unwrapped(rule)
+    owners = [getattr(getattr(custom, name, None), "__self__", None) for name in ("fun", "fwd", "bwd", "jvp")]
+    made = {f"{type(one).__qualname__}.__init__" for one in owners if not isinstance(one, type | ModuleType | None)}
+    return made | {part.__qualname__.partition(".<locals>")[0] for part in parts_of_rule(custom)}
 
 
 def _leads(name: str, rule: str) -> bool:

@@ -80,11 +80,25 @@ class Trial:
         return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
     def _point(self, fixed: Mapping[str, Size], domain: tuple[str, ...], larger: bool = False) -> _Point | None:
-        """Arrays inside the domain; None where none were drawn, or the function takes no larger sizes."""
+        """Arrays inside the domain, and where the function and its derivative are numbers if such were drawn; None
+        where none were drawn, or the function takes no larger sizes.
+        """
         key = tuple(sorted(fixed.items())), domain, larger
         if key not in self._points:
-            self._points[key] = next((p for p in self._all(fixed, larger) if inside(domain, p.exact)), None)
+            drawn = (p for p in self._all(fixed, larger) if inside(domain, p.exact))
+            first = next(drawn, None)
+            if first is not None and not self._defined(first):
+                first = next(filter(self._defined, drawn), first)
+            self._points[key] = first
         return self._points[key]
+
+    def _defined(self, point: _Point) -> bool:
+        try:
+            outs = self.rules.forward(point.args, [])
+            values = [*outs, *self._derivative(self.rules, point.args, point.tangent)]
+            return all(np.all(np.isfinite(np.asarray(y, float))) for y in values)
+        except Exception:  # what is compared there fails for the same reason
+            return True
 
     def _all(self, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
         """What is drawn at some sizes. Of all domains it is the same, so that most of its values are known."""

@@ -55,6 +55,8 @@ MOST_AS_CALLED = 8
 MOST_TIED = 3
 MOST_MIXED = 4
 """So many arguments have ranks of their own above 2."""
+KEY = "prng key"
+"""What JAX calls it when an argument is a key of random numbers, and no floats."""
 CHOICES = 80
 """So many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
@@ -233,7 +235,7 @@ class Search:
         if in_calls != base and "" in in_calls and backward_of(unwrapped(self.function)) is not None:
             yield in_calls  # a backward says of which arguments there is a gradient; a rule in forward mode does not
         for count in range(min(len(free), 2) + 1):
-            for kind in (":int", ":bool") if count else ("",):
+            for kind in self._whole_kinds() if count else ("",):
                 for chosen in combinations(reversed(free), count):
                     kinds = tuple(kind if k in chosen else own for k, own in enumerate(base))
                     if "" in kinds:
@@ -246,13 +248,18 @@ class Search:
     def _wants_integers(self, kinds: tuple[str, ...]) -> bool:
         """With floats for all arguments the function fails, and what it says is about integers or booleans."""
         said = " ".join(self.out.failures).lower()
-        return kinds == self._declared_kinds() and not self.out.refused and any(w in said for w in ("integer", "bool"))
+        words = "integer", "bool", KEY
+        return kinds == self._declared_kinds() and not self.out.refused and any(w in said for w in words)
+
+    def _whole_kinds(self) -> tuple[str, ...]:
+        """What an argument may be that is no array of floats: a key, if what failed is that one was expected."""
+        return (":key", ":int", ":bool") if any(KEY in why.lower() for why in self.out.failures) else (":int", ":bool")
 
     def _ranks(self, k: int, kind: str, highest: int) -> list[int]:
         evidence = self.evidence[k]
         if evidence.shape is not None:
             return [len(_dims(evidence.shape))]
-        if evidence.scalar:
+        if evidence.scalar or kind == ":key":
             return [0]
         return [r for r in (WHOLE_RANKS if kind else range(highest, -1, -1)) if r <= max(highest, 1)]
 

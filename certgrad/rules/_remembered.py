@@ -108,12 +108,18 @@ class Memory:
         self._conformance, self._order = conformance, order
         package_surroundings()  # read before anything is proved, so that an edit meanwhile is noticed
 
-    def key(self, found: Found) -> Key | None:
-        """What to look a rule up by. None where nobody can say what its code and its data are."""
+    def knows(self, found: Found) -> bool:
+        """There are entries of rules of that name, be they of the rule as it is or not."""
+        return self.folder.has(entry_name(found.name, ""))
+
+    def key(self, found: Found, infer: bool = True) -> Key | None:
+        """What to look a rule up by. None where nobody can say what its code and its data are; without `infer`, also
+        where no earlier audit inferred the shapes that nothing declares.
+        """
         if found.problem or found.rule is None:
             return None
         try:
-            said = [] if is_op(found.rule) else self._declarations(found)
+            said = [] if is_op(found.rule) else self._declarations(found, infer)
             subjects = _subjects(found, said)
             made = [_traced(subject) for subject in subjects]
             traces = [one.fingerprint(spec) for one in made for spec in _specs(one)]
@@ -143,8 +149,9 @@ class Memory:
         identity = Identity(roots, own)
         return identity, sources_of([module, *identity.modules], own, self._since)
 
-    def _declarations(self, found: Found) -> list[Declaration]:
-        """What is said of a rule, or the shapes that an earlier audit inferred of the very same code.
+    def _declarations(self, found: Found, infer: bool) -> list[Declaration]:
+        """What is said of a rule, or the shapes that an earlier audit inferred of the very same code. Where there are
+        none, they are inferred now, or UnknownError is raised.
 
         What was inferred is only which shapes are looked at: a verdict on these is served or proved as ever.
         """
@@ -166,6 +173,8 @@ class Memory:
                 return declarations_of(found, self._table)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
+        if not infer:
+            raise UnknownError("nobody knows its shapes")
         tried = inferred(found.rule, calls)
         keep(found.rule, tried if tried.found else Tried(problem=tried.why_none))
         texts = [[str(d.signature) for d in some] for some in (tried.found, tried.lower, tried.below)]

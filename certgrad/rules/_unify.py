@@ -58,6 +58,8 @@ class Unifier:
     wide: bool = True
     traces: int = 0
     _guessed: bool = field(default=False)
+    _any_number: set[str] = field(default_factory=set)
+    """Axes that need a number for their size, whichever it is: a loop of Python's over a kernel."""
 
     def __post_init__(self) -> None:
         self.instance = family(self.rule, self.rule.cases[0]).prove[0]
@@ -77,7 +79,7 @@ class Unifier:
         if found is None:
             return Unified(error=first.error)
         equations = [*start, *self._needed(found[len(start) :], start)] if self._guessed else found
-        return Unified(self._at(equations))
+        return Unified(self._at([e for e in equations if not self._any_number >= e.keys()]))
 
     def _solved(self, sizes: Sizes, made: list[Sizes], failed: _Failed) -> list[Sizes] | None:
         """Equations, beside those made, with which the function runs; None where none are found."""
@@ -141,7 +143,9 @@ class Unifier:
         yield from ((True, [s]) for s in ones)  # an array that is broadcast is the rarer one
 
     def _numbers(self, sizes: Sizes, name: str) -> list[Sizes]:
-        """The one number that a size has to be, where the function runs with no other of a few."""
+        """The one number that a size has to be, where the function runs with no other of a few; or one of them, where
+        it runs with all.
+        """
         names = [name] if name in sizes else list(dict.fromkeys(n for s in sizes.values() for n in s.names))
         for one in names:
             runs = []
@@ -154,6 +158,9 @@ class Unifier:
                     runs.append(k)
             if len(runs) == 1 and one not in self.rigid:
                 return [{one: whole(runs[0])}]
+            if len(runs) == len(NUMBERS):
+                self._any_number.add(one)
+                return [{one: whole(NUMBERS[0])}]
         return []
 
     def _needed(self, equations: list[Sizes], start: list[Sizes]) -> list[Sizes]:

@@ -1,8 +1,8 @@
 """Auditing a target's rules, in a process of its own: what it imports cannot end the run or change the command.
 
-Run as `python -m certgrad.rules._worker FD`. On its standard input come lines of JSON: a request, and then the names of
-rules to audit, until it ends. It writes one line an event to the file descriptor, so that what was done is kept when
-the process is stopped, and what it was stopped in is known.
+Run as `python -m certgrad.rules._worker FD`. On its standard input come lines of JSON: a request, and then the rules to
+look up or to audit, until it ends. It writes one line an event to the file descriptor, so that what was done is kept
+when the process is stopped, and what it was stopped in is known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from certgrad.report.findings import Remark, unaudited
 if TYPE_CHECKING:
     from ._declaration import Declaration
     from ._find import Found
-    from ._remembered import Memory
+    from ._remembered import Key, Memory
     from ._report import Report
 
 MEMORY = 16 * 2**30
@@ -47,6 +47,20 @@ class Request(msgspec.Struct, frozen=True):
     """Make what a page shows of each rule beside its certificate."""
     seconds: float = 0.0
     """Of the process, for the audit of a rule; 0: as many as it has where nobody says so."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What is to be done with a rule."""
+
+    rule: str
+    recall: bool = False
+    """Only look up what an earlier audit proved of it."""
+
+
+class NotRemembered(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """No earlier audit knows the rule as it is."""
+
+    name: str
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -87,7 +101,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     message: str
 
 
-Event = RuleResult | Shown | Begun | Seen | Failure
+Event = RuleResult | NotRemembered | Shown | Begun | Seen | Failure
 
 
 def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
@@ -155,16 +169,22 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     reports: dict[str, Report] | None = {} if request.exhibits else None
     by_name = {one.name: one for one in found.rules}
     for line in commands:
-        name = msgspec.json.decode(line, type=str)
-        if name in by_name:
-            found_rule = by_name[name]
-            with auditing(request.seconds or AUDIT):
+        task = msgspec.json.decode(line, type=Task)
+        if task.rule not in by_name:
+            yield left_out(task.rule, "it is not there when the target is imported again")
+            continue
+        found_rule = by_name[task.rule]
+        with auditing(request.seconds or AUDIT):
+            if task.recall:
+                result = remembered(found_rule, memory, holds=request.exhibits)
+            else:
                 result = audited(found_rule, table, request.conformance, memory, request.order, reports)
-            yield as_marked(result, found_rule.rule)
-            if reports is not None and result.certificate:
-                yield from _shown(result, found_rule, table, reports.pop(name, None))
-        else:
-            yield left_out(name, "it is not there when the target is imported again")
+        if result is None:
+            yield NotRemembered(name=task.rule)
+            continue
+        yield as_marked(result, found_rule.rule)
+        if reports is not None and result.certificate:
+            yield from _shown(result, found_rule, table, reports.pop(task.rule, None))
 
 
 def _memory(request: Request, table: Mapping[str, Sequence[Declaration]], since: float) -> Memory | None:
@@ -175,6 +195,17 @@ def _memory(request: Request, table: Mapping[str, Sequence[Declaration]], since:
     from ._remembered import Memory
 
     return Memory(Folder(Path(request.cache)), table, request.conformance, since, request.order)
+
+
+def remembered(found: Found, memory: Memory | None, holds: bool = False) -> RuleResult | None:
+    """What an earlier audit found of a rule, where all is as it was then. With `holds`, only a proof: for a page, what
+    is not proved is looked at anew.
+    """
+    if memory is None or not memory.knows(found):
+        return None
+    started = time.perf_counter()
+    key = memory.key(found, infer=False)
+    return _recalled(found, memory, key, holds, started)
 
 
 def audited(
@@ -194,9 +225,8 @@ def audited(
 
     started = time.perf_counter()
     key = memory.key(found) if memory is not None else None
-    if memory is not None and key is not None and (known := memory.recall(found, key)) is not None:
-        if reports is None or known.certificate is None or known.certificate.verdict in HOLDS:
-            return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
+    if (known := _recalled(found, memory, key, reports is not None, started)) is not None:
+        return known
     result, report = examined(found, table, conformance, order)
     if reports is not None and report is not None:
         reports[found.name] = report
@@ -206,6 +236,13 @@ def audited(
     if key is not None:
         memory.keep(key, result)
     return msgspec.structs.replace(result, cache_problem=memory.folder.problem)
+
+
+def _recalled(found: Found, memory: Memory | None, key: Key | None, holds: bool, started: float) -> RuleResult | None:
+    known = memory.recall(found, key) if memory is not None and key is not None else None
+    if known is None or (holds and known.certificate is not None and known.certificate.verdict not in HOLDS):
+        return None
+    return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
 
 
 def _shown(

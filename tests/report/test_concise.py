@@ -8,6 +8,7 @@ import pytest
 from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Ball, Claim
 from certgrad.report import concise
 from certgrad.report.audited import Audit
+from certgrad.report.findings import Remark
 from tests.report import fabricated
 from tests.report.audits import BASE, EVERY, at, remarked, result
 from tests.report.golden import check
@@ -85,3 +86,13 @@ def test_a_remark_is_listed_where_it_fails_or_nothing_is_known() -> None:
 def test_what_the_baseline_lists_is_not_printed() -> None:
     covered = result(fabricated.SWAPPED, **at(3), covered=["CG102"])
     assert concise.render(Audit([covered]), BASE).startswith("1 op: ")
+
+
+def test_a_proved_rule_that_is_refuted_at_other_shapes_is_listed_and_does_not_fail() -> None:
+    remark = Remark("CG202", 'its shapes are inferred ("n d, ():int"); with "n d, m:int" it is refuted')
+    proved = fabricated.certificate("pkg:f", fabricated.claim("pkg:f", "vjp_is_adjoint", "proved"))
+    lines = concise.render(Audit([result(proved, **at(3), remarks=[remark])]), BASE).splitlines()
+    assert lines[0] == f"pkg/losses.py:3: CG202 pkg:f: {remark.text}"
+    assert concise.failing(Audit([result(proved, **at(3), remarks=[remark])]), BASE) == []
+    wrong = result(fabricated.SWAPPED, **at(3), remarks=[remark])
+    assert not any("CG202" in line for line in concise.render(Audit([wrong]), BASE).splitlines())

@@ -69,7 +69,19 @@ def _added(table, ids, g):
     return jnp.zeros_like(table).at[ids].add(g), None
 
 
+def _counts(ids):
+    return jnp.maximum(jax.ops.segment_sum(jnp.ones(ids.shape), ids, 3), 1)[:, None]
+
+
 RIGHT = {
+    "means of segments, whose count is compared with 1": (
+        rule(
+            lambda x, ids: jax.ops.segment_sum(x, ids, 3) / _counts(ids),
+            lambda x, ids, g: ((g / _counts(ids))[ids], None),
+        ),
+        "n d, n:int",
+        ["ids >= 0"],
+    ),
     "huber": (rule(_huber, _clipped), "n, ", ["delta > 0"]),
     "look-up, by one-hot": (rule(_look_up, _one_hot), "v d, n:int", ["ids >= 0"]),
     "cross entropy": (rule(_cross_entropy, _softmax_less_one_hot), "n d, n:int", ["labels >= 0"]),

@@ -6,6 +6,7 @@ import re
 import msgspec
 import pytest
 
+from certgrad.cli._code import Code
 from certgrad.errors import UsageError
 from certgrad.report.findings import Finding, Remark, findings_of
 from certgrad.rules import _baseline
@@ -90,6 +91,11 @@ def test_a_remark_is_a_finding():
     (one,) = findings_of("m:f", None, [Remark("CG203", "no gradient for w")])
     assert one.verdict == "no gradient"
     assert findings_of("m:f", None, [Remark("CG203", "no gradient for b")]) != [one]
+
+
+def test_what_an_interruption_left_over_is_not_stale():
+    code = Code(names=["pkg"], interrupted=True, unreached=["pkg.losses:f"])
+    assert _baseline.stale([ONE, TWO], [], code.looked) == [TWO]
 
 
 def test_only_what_was_looked_at_is_stale():

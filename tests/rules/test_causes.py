@@ -337,6 +337,13 @@ SAID = {
     ),
 }
 
+SAID["a sign where the function is no number at most points"] = (
+    lambda x, p: x**p,
+    lambda xs, g: (g * xs[1] * xs[0] ** (xs[1] - 1), -g * xs[0] ** xs[1] * jnp.log(xs[0])),
+    "n, n",
+    "the sign is wrong",
+)
+
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SAID)

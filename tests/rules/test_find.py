@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from certgrad.errors import UsageError
 from certgrad.rules import _named_objects
 from certgrad.rules._find import find
 
@@ -107,6 +108,17 @@ LOST = {
         {"f": NO_NAME},
     ),
     "at each call": ("def layer(x):\n    return jax.custom_vjp(named)(x)", {"layer": AT_EACH_CALL}),
+    "by an object of a class": (
+        "class Layer:\n    def __init__(self):\n        self.f = jax.custom_vjp(self.value)\n"
+        "        self.f.defvjp(self.value, self.value)\n"
+        "    def value(self, x):\n        return x\nlayer = Layer()",
+        {},
+    ),
+    "by a class without an object": (
+        "class Layer:\n    def __init__(self):\n        self.f = jax.custom_vjp(self.value)\n"
+        "    def value(self, x):\n        return x",
+        {"Layer.__init__": AT_EACH_CALL},
+    ),
     "the same in a set": ("S = {made(1), made(2)}", None),
     "only asked for": ("print(isinstance(named, jax.custom_vjp))", {}),
     "an alias": ("vjp = functools.partial(jax.custom_vjp, nondiff_argnums=(1,))", {}),
@@ -178,3 +190,25 @@ def test_folders_without_init_are_audited_with_their_package(project, target):
     passed_over = ["fast_test.py", "old.rules.py", "test_fast.py", "tests/unit/fast.py"]
     files = [f"src/laid/{name}" for name in passed_over] + ["setup.py"] * (target == ".")
     assert sorted(found.passed_over) == sorted(str(project / name) for name in files)
+
+
+def test_a_folder_that_is_imported_as_another_package_is_refused(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere" / "shadowed"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "__init__.py").write_text("")
+    folder = tmp_path / "project" / "shadowed"
+    folder.mkdir(parents=True)
+    (folder / "rules.py").write_text("")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(elsewhere.parent)])
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises(UsageError, match=r"imported as 'shadowed', and that is .*elsewhere"):
+        find("shadowed")
+
+
+def test_a_package_in_src_is_known_by_its_name(tmp_path, monkeypatch):
+    folder = tmp_path / "src" / "in_src"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(f"{BEGIN}kept = made(0)\n")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    assert [one.name for one in find("in_src").rules] == ["in_src:kept"]

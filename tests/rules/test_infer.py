@@ -1,5 +1,8 @@
 """Shapes of a rule whose author says nothing: what was tried is told where nothing traces."""
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -9,6 +12,7 @@ import certgrad
 from certgrad.rules._by_name import AT_INFERRED, examined
 from certgrad.rules._find import Found
 from certgrad.rules._infer import inferred
+from certgrad.rules._statics import each, real
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")
 
@@ -358,6 +362,75 @@ def test_an_argument_that_is_no_array_has_the_values_of_its_kind(value, backward
     assert result.certificate.verdict == verdict
     statics = [", ".join(f"{k}={v}" for k, v in case.statics.items()) for case in result.certificate.claims[0].cases]
     assert values is None or "; ".join(statics) == values
+
+
+class Affine(NamedTuple):
+    w: jax.Array
+    b: jax.Array
+
+
+@dataclass
+class Dense:
+    w: jax.Array
+    activation: str = "tanh"
+
+
+def _affine(params: Affine, x):
+    return x @ params.w + params.b
+
+
+def _dense(x, p: Dense):
+    return x @ p.w
+
+
+def _of_a_dict(params, x):
+    return x @ params["w"]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (_affine, 'nothing says the shapes: @certgrad.declare((Affine(w="d m", b="d m"), "n d")) does'),
+        (_dense, '@certgrad.declare(("n d", Dense(w="d m"))) does'),
+        (_of_a_dict, 'as in @certgrad.declare("{w: d m, b: m}, n d")'),
+    ],
+)
+def test_how_containers_are_declared_is_said(value, said):
+    made = jax.custom_vjp(value)
+    made.defvjp(lambda *xs: (value(*xs), xs), lambda xs, g: xs)
+    result, _ = examined(Found("m:f", made), {}, conformance=False)
+    (remark,) = result.remarks
+    assert said in remark.text
+
+
+def test_of_two_numbers_only_that_has_values_which_the_code_needs():
+    def value(x, axis, eps):
+        return x * jnp.sum(x, axis=axis, keepdims=True) * eps
+
+    def backward(axis, eps, x, g):
+        return ((g * jnp.sum(x, axis=axis, keepdims=True) + jnp.sum(g * x, axis=axis, keepdims=True)) * eps,)
+
+    made = jax.custom_vjp(value, nondiff_argnums=(1, 2))
+    made.defvjp(lambda x, axis, eps: (value(x, axis, eps), x), backward)
+    assert inferred(made).found[0].static == {"axis": each(-1, 0, 1), "eps": real()}
+
+
+def test_an_argument_that_is_a_random_key_and_a_number_of_which_nothing_is_proved_while_it_is_open():
+    def value(key, x, rate):
+        return jnp.where(jax.random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0)
+
+    def kept(key, x, rate):
+        return value(key, x, rate), jax.random.bernoulli(key, 1 - rate, x.shape)
+
+    dropout = jax.custom_vjp(value, nondiff_argnums=(2,))
+    dropout.defvjp(kept, lambda rate, keep, g: (None, jnp.where(keep, g / (1 - rate), 0)))
+    result, _ = examined(Found("m:dropout", dropout), {}, conformance=False)
+    assert result.certificate.verdict == "proved"
+    cases = result.certificate.claims[0].cases
+    assert [(c.signature.strip(), c.statics["rate"]) for c in cases] == [
+        (":key, n d ->", "0.5"),
+        (":key, n d ->", "0.25"),
+    ]
 
 
 @pytest.mark.parametrize(("summed", "verdict"), [(lambda axis: -1, "refuted"), (lambda axis: axis, "proved")])

@@ -365,6 +365,23 @@ def test_code_that_needs_the_number_is_never_proved(function, said):
     assert "certgrad.each" in report.claims[0].cases[0].reason
 
 
+@partial(jax.custom_vjp, nondiff_argnums=(1,))
+def annotated(x, c: float) -> float:
+    return x * c
+
+
+annotated.defvjp(lambda x, c: (x * c, None), lambda c, _, g: (g * c,))
+
+
+def test_an_annotation_asks_nothing_of_a_number():
+    assert checked(annotated, certgrad.real(), "n -> n").verdict == "proved"
+
+
+def test_an_undeclared_number_whose_value_the_code_needs_has_some():
+    (declared,) = inferred(leaky_rule(lambda c: c if isinstance(c, object) else 0)).found[:1]
+    assert declared.static == {"c": certgrad.each(2, 3, 1)}
+
+
 def test_an_undeclared_number_is_left_open():
     (declared,) = inferred(leaky_rule(lambda c: c)).found[:1]
     assert declared.static == {"c": certgrad.real()}

@@ -57,6 +57,12 @@ class Folder:
         digest, entry = data[:_DIGEST], data[_DIGEST:]
         return entry if len(entry) <= MAX_ENTRY and _digest(entry) == digest else None
 
+    def has(self, beginning: str) -> bool:
+        """There is an entry whose name begins so."""
+        with contextlib.suppress(OSError), os.scandir(self.path) as entries:
+            return any(entry.name.startswith(beginning) for entry in entries)
+        return False
+
     def write(self, name: str, entry: bytes) -> None:
         """Keep an entry, in the place of an older one of that name."""
         if len(entry) > MAX_ENTRY:

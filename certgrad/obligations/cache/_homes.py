@@ -61,10 +61,26 @@ def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
         raise UnknownError(f"it reaches {module}.{name}")
     if name in _IMPURE and (where == "python" or module.partition(".")[0] in ("numpy", "jax")):
         raise UnknownError(f"it reaches {name}")
-    offered = isinstance(value, types.BuiltinFunctionType) or any(
-        _found(one, name) is value for one in ((module, "scipy.special") if isinstance(value, np.ufunc) else (module,))
+    short = name.rpartition(".")[2]  # jax.Array is of `jax` by this name, and says that it is `jaxlib._jax.Array` there
+    offered = (
+        isinstance(value, types.BuiltinFunctionType)
+        or _is_static(value)
+        or any(
+            _found(one, as_) is value
+            for one in ((module, "scipy.special") if isinstance(value, np.ufunc) else (module,))
+            for as_ in (name, short)
+        )
     )
     return f"{module}.{name}{package_state(module) if where == 'installed' else ''}" if offered else None
+
+
+_HEAP_TYPE = 1 << 9
+"""The flag of CPython of a class that is made when the program runs."""
+
+
+def _is_static(value: Any) -> bool:
+    """A class that is part of compiled code: nobody can change it, or make another one of its name."""
+    return isinstance(value, type) and not value.__flags__ & _HEAP_TYPE
 
 
 @lru_cache(maxsize=4096)

@@ -23,7 +23,7 @@ from certgrad._subject import Subject
 from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.obligations.generality.rank_blind import HIDDEN
 from certgrad.obligations.generality.reach import LIBRARIES, loads, parts, values_in
-from certgrad.obligations.generality.syntax import compared_by_identity, names_in, source_tree
+from certgrad.obligations.generality.syntax import compared_by_identity, name_of, source_tree
 from certgrad.obligations.tracing.jax_internals import from_library
 
 _QUESTIONS = (
@@ -117,15 +117,32 @@ def _in_source(function: FunctionType) -> str:
     tree = source_tree(function)
     if tree is None:
         return f"the source of {name} is not readable"
-    used = names_in(tree)
+    running = [node for part in _body(tree) for node in _running(part)]
+    used = {name_of(node) for node in running if isinstance(node, (ast.Attribute, ast.Name))}
     found = (used & _NAMES) | {n for n in used if re.fullmatch(r"__\w+__", n)}
     if found:
         return f"{name} uses {min(found)}"
-    for node in ast.walk(tree):
+    for node in running:
         if isinstance(node, _BRANCHES):
             return f"{name} may test types or catch exceptions"
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"__\w+__", node.value):
             return f"{name} uses {node.value}"
-    if any(compared_by_identity(tree)):  # `a is None` a number answers alike whether it is open or not
+    # `a is None` a number answers alike whether it is open or not
+    if any(any(compared_by_identity(part)) for part in _body(tree)):
         return f"{name} compares objects by identity"
     return ""
+
+
+def _body(tree: ast.FunctionDef | ast.Lambda) -> list[ast.AST]:
+    """What runs in a call: decorators, defaults and annotations are evaluated where the function is defined."""
+    return [tree.body] if isinstance(tree, ast.Lambda) else [*tree.body]
+
+
+def _running(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and those in it, but for annotations: what they name does nothing with the values."""
+    yield node
+    for field, value in ast.iter_fields(node):
+        if field not in ("annotation", "returns"):
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, ast.AST):
+                    yield from _running(part)
