@@ -7,9 +7,11 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 import msgspec
 
+from certgrad import rules
 from certgrad._audit import audit
 from certgrad._subject import is_op
 from certgrad.errors import CertgradError, UsageError
@@ -23,6 +25,7 @@ from certgrad.obligations.certificate import (
     with_cases,
     with_claims,
 )
+from certgrad.obligations.terms.budget import AUDIT
 from certgrad.report.audited import RuleResult, beyond_domain
 from certgrad.report.findings import (
     BOUNDED,
@@ -47,11 +50,15 @@ from ._marked import NOBODY
 from ._ranks import ORIGIN as INFERRED_BY
 from ._ranks import SHOWN, Tried
 from ._report import Report
+from ._user_rule import UserRule
 
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 DECIDED = (*PROOFS, AT_SIZES)
+SHORT = 0.25
+"""This share of its time has a rule that is proved otherwise if not so."""
+KNOWN = 'inferred from its values, as nothing declares it; approximates="{}" does'
 
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
@@ -146,6 +153,12 @@ class _NotDeclaredError(UsageError):
     """Nothing says the shapes of a rule, and none was found that traces."""
 
 
+class Checked(Protocol):
+    """The report on a rule with a declaration, in so many seconds, with further functions that approximate others."""
+
+    def __call__(self, d: Declaration, seconds: float = ..., beside: Sequence[Declared] = ...) -> Report: ...
+
+
 @dataclass(frozen=True)
 class _Audit:
     """The report on a rule, and what it was audited with."""
@@ -163,8 +176,16 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
     rule: Callable = found.rule
     others = approximating(table)
 
-    def checked(d: Declaration) -> Report:
-        run = partial(check, rule, d.signature, name=found.name, conformance=conformance, elsewhere=others)
+    def checked(d: Declaration, seconds: float = AUDIT, beside: Sequence[Declared] = ()) -> Report:
+        run = partial(
+            check,
+            rule,
+            d.signature,
+            name=found.name,
+            conformance=conformance,
+            elsewhere=[*others, *beside],
+            seconds=seconds,
+        )
         if order <= d.order:
             return run(**d.options)
         try:  # asked for of all rules, whether or not it can be said of this one
@@ -176,11 +197,32 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
     said = _said(found, table)
     if said is None:
         return _best_choice(found, _inferred(found), checked)
-    pairs = zip(map(checked, said), said, strict=True)
-    return _Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
+    made = [_of_known(rule, d, checked) for d in said]
+    return _Audit(*max(made, key=lambda pair: ORDER.index(pair[0].verdict)))
 
 
-def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Report]) -> _Audit:
+def _of_known(rule: Callable, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
+    """The audit, or that of a function whose values are a special function's as an approximation of that, where nothing
+    declares it and only that is proved.
+
+    A long program is no formula of the exact function: little time is lost on that.
+    """
+    if declared.surrogate or declared.approximates is not None:
+        return checked(declared), declared
+    subject = UserRule(rule, declared.signature, static=declared.static, domain=declared.domain)
+    first = rules.known(subject) if rules.is_long(subject) else ""
+    report = checked(declared, AUDIT * SHORT if first else AUDIT)
+    if report.verdict in DECIDED or report.assumed:
+        return report, declared
+    if name := first or rules.known(subject):
+        of_ideal = replace(declared, approximates=name)
+        there = checked(of_ideal, beside=rules.known_beside(subject))
+        if there.verdict in PROOFS:
+            return replace(there, approximates=f"{there.approximates}; {KNOWN.format(name)}"), of_ideal
+    return checked(declared) if first else report, declared
+
+
+def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     """The audit at the likeliest choice of ranks, or at the first other one at which the rule is proved.
 
     A lower rank is looked at where the rule is not proved at a higher one alone: what is forgotten vanishes there.
@@ -194,12 +236,11 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
             with suppress(CertgradError):
                 looked[k] = choice_of(found.rule, choice, found.name)
     best = next((k for k, one in looked.items() if one.verdict in PROOFS), 0)
-    report = checked(choices[best])
+    report, declared = _of_known(found.rule, choices[best], checked)
     if report.verdict not in DECIDED:
         under = (k for k, one in looked.items() if k != best and one.under_assumed())
         if (other := next(under, None)) is not None:
-            best, report = other, checked(choices[other])
-    declared = choices[best]
+            best, report, declared = other, checked(choices[other]), choices[other]
     further = [k for k, one in looked.items() if k != best and one.verdict not in PROOFS]
     if report.assumed:
         further = [k for k in further if not looked[k].proved_under(report.assumed)]
