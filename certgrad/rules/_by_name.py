@@ -56,8 +56,8 @@ AT_INFERRED = "these shapes are inferred, and may not be those that are meant: c
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 DECIDED = (*PROOFS, AT_SIZES)
-SHORT = 0.25
-"""This share of its time has a rule that is proved otherwise if not so."""
+SHORT, HALF = 0.25, 0.5
+"""These shares of its time have a rule of what is perhaps an approximation, and the same of what is approximated."""
 KNOWN = 'inferred from its values, as nothing declares it; approximates="{}" does'
 
 
@@ -216,10 +216,11 @@ def _of_known(rule: Callable, declared: Declaration, checked: Checked) -> tuple[
         return report, declared
     if name := first or rules.known(subject):
         of_ideal = replace(declared, approximates=name)
-        there = checked(of_ideal, beside=rules.known_beside(subject))
-        if there.verdict in PROOFS:
+        there = checked(of_ideal, AUDIT * HALF, rules.known_beside(subject))
+        # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal.
+        if there.verdict in PROOFS or (there.verdict, report.verdict) == ("unproved", "refuted"):
             return replace(there, approximates=f"{there.approximates}; {KNOWN.format(name)}"), of_ideal
-    return checked(declared) if first else report, declared
+    return checked(declared) if first and report.verdict == "unproved" else report, declared
 
 
 def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
