@@ -2,8 +2,8 @@
 
 A package that computes a Bessel function by series, recurrences or Chebyshev forms gives it the derivative of the exact
 function. `approximates=certgrad.special.kv` says so, and the rule is proved against the exact one. The names and the
-arguments are those of `scipy.special`, but for `si` and `ci`. They are JAX functions and can be composed, differentiated, jitted and mapped;
-values come from scipy on the host in 64 bits, so they are references and not fast.
+arguments are those of `scipy.special`, but for `si` and `ci`. They are JAX functions and can be composed,
+differentiated, jitted and mapped; values come from scipy on the host in 64 bits, so they are references and not fast.
 
 Formulas: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov, chapters 6 to 8, 10, 13 and 15.
 """

@@ -7,8 +7,10 @@ where the code needs to know it, it has the values of its kind (`_defaults.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import Parameter
 from typing import Any
 
 from certgrad.errors import CertgradError
@@ -24,22 +26,57 @@ from ._traced import untraced
 from ._user_rule import UserRule
 
 MAX_ARRAYS = 8
+_OPTIONAL = re.compile(r"\bOptional\[|\bNone\b")
+_ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b")
+"""What an annotation of arrays, or of numbers, has in its name."""
 REST = 2
 
 
 def inferred(function: Callable) -> Tried:
-    """Signatures at which the rule traces, the likeliest first."""
+    """Signatures at which the rule traces, the likeliest first.
+
+    An argument that may be None is an array, if its annotation names one; where nothing traces so, it is None.
+    """
+    optional = [p for p in _arguments(function) or () if _may_be_none(p)]
+    never = {p.name: None for p in optional if not _ARRAYS.search(_text(p.annotation))}
+    tried = _inferred(function, never)
+    if tried.found or tried.problem or len(never) == len(optional):
+        return tried
+    there = _inferred(function, {p.name: None for p in optional})
+    return there if there.found else tried
+
+
+def _arguments(function: Callable) -> list[Parameter] | None:
+    """Its arguments; None where they cannot be told."""
+    custom = unwrapped(function)
+    try:
+        return [*parameters_of(custom, plain_function(custom)).values()]
+    except (TypeError, ValueError):
+        return None
+
+
+def _may_be_none(parameter: Parameter) -> bool:
+    """Its annotation says so, and it has no default."""
+    return parameter.default is parameter.empty and bool(_OPTIONAL.search(_text(parameter.annotation)))
+
+
+def _text(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else str(annotation)
+
+
+def _inferred(function: Callable, given: Mapping[str, Any]) -> Tried:
+    """The same with values of some arguments."""
     custom = unwrapped(function)
     known = _KNOWN.get(id(function))
     if known is not None and known[0] is function and known[1].problem:
         return known[1]
     plain = plain_function(custom)
-    try:
-        found = parameters_of(custom, plain).values()
-    except (TypeError, ValueError):
+    found = _arguments(function)
+    if found is None:
         return Tried(problem="its arguments cannot be told")
     parameters = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     static: dict[str, Any] = {p.name: Default(p.default) for p in parameters if p.default is not p.empty}
+    static |= given
     unknown = [n for n in nondifferentiable(custom, [p.name for p in parameters]) if n not in static]
     arrays = [p for p in parameters if p.name not in {*static, *unknown}]
     # How many `*args` takes is anyone's guess: two are the fewest that can be mixed up.
@@ -62,12 +99,21 @@ def inferred(function: Callable) -> Tried:
             return replace(known[1], found=likely, lower=lower)
         return Search(function, [p.name for p in arrays], evidence, fixed).tried()
 
-    tried = search({n: real() for n in unknown})
+    def at_each(tried: Tried, names: Iterable[str]) -> Tried:
+        some = {n: values[n] for n in names}
+        likely, lower = ([_at_each(function, d, some) for d in of_rank] for of_rank in (tried.found, tried.lower))
+        return replace(tried, found=likely, lower=lower)
+
+    switches = [n for n in unknown if type(values[n][0]) is bool]
+    tried = search({n: values[n][0] if n in switches else real() for n in unknown})
     if not unknown or (tried.found and (known is None or _traces(function, tried.found[0]))):
-        return tried
-    tried = search({n: some[0] for n, some in values.items()})
-    likely, lower = ([_at_each(function, d, values) for d in some] for some in (tried.found, tried.lower))
-    return replace(tried, found=likely, lower=lower)
+        return at_each(tried, switches)
+    for which in (0, -1):  # a rule may be of some numbers alone
+        there = search({n: some[which if type(some[0]) is int else 0] for n, some in values.items()})
+        if there.found and _traces(function, there.found[0]):
+            return at_each(there, unknown)
+        tried = tried if tried.found else there
+    return at_each(tried, unknown)
 
 
 def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
@@ -75,7 +121,7 @@ def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Seq
     static = dict(declared.static)
     for name, some in values.items():
         running = [v for v in some if _traces(function, replace(declared, static={**declared.static, name: v}))]
-        static[name] = each(*running) if len(running) > 1 else some[0]
+        static[name] = each(*running) if len(running) > 1 else (*running, declared.static[name])[0]
     return replace(declared, static=static)
 
 

@@ -125,7 +125,7 @@ def _values(name: str, *args: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _is_near(found: list[np.ndarray], exact: tuple[np.ndarray, ...]) -> bool:
-    """At all points at which both have a value it is the same. Code may be of positive numbers, and not finite at others."""
+    """At all points at which both have a value it is the same. Code of positive numbers may have none at others."""
     if [x.shape for x in found] != [x.shape for x in exact]:
         return False
     for a, b in zip(found, exact, strict=True):

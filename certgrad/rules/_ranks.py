@@ -7,6 +7,7 @@ that was forgotten at rank 1.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,7 @@ SCALARS = frozenset(
 NUMBERS = (2, 3, 5, 4)
 """For the sizes of a rule that is called."""
 MOST_REFUSED = 16
+SAME_REFUSALS = 4
 MOST_TIED = 3
 MOST_MIXED = 4
 """So many arguments have ranks of their own above 2."""
@@ -56,6 +58,8 @@ SHOWN = 2
 """Of the reasons why nothing traces, so many are told, each with a signature."""
 LONGEST = 160
 ORIGIN = "inferred"
+_UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
+_SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 
 
 @dataclass
@@ -125,12 +129,17 @@ class Search:
         self.function, self.names, self.evidence, self.static = function, names, evidence, static
         self.out = Tried()
         self.seen: dict[_Choice, _Seen] = {}
+        self.asked = 0
+        """The highest rank that code said it needs."""
 
     def tried(self) -> Tried:
         """What was tried, with the consistent choices of the first rank and dtypes that have some."""
         found: list[_Choice] = []
         for kinds in self._kinds():
-            for highest in RANKS:
+            left = [*RANKS]
+            while left:
+                highest = self.asked if self.asked in left else left[0]
+                left.remove(highest)
                 found = self._consistent(kinds, highest)
                 if found or len(self.seen) >= CHOICES or self._wants_integers(kinds):
                     break
@@ -225,7 +234,8 @@ class Search:
         if not free and highest != RANKS[0]:
             return []
         if highest > RANKS[0] and (self.out.refused or len(free) > MOST_MIXED):  # the function runs at any rank
-            each = [[highest] if k in free else own for k, own in enumerate(each)]
+            lowest = highest - 2 if highest == self.asked and not self.out.refused else highest
+            each = [[r for r in own if r >= lowest] if k in free else own for k, own in enumerate(each)]
         vectors = [v for v in product(*each) if not free or max(v[k] for k in free) == highest]
         floats = [k for k, kind in enumerate(kinds) if not kind]
         vectors.sort(key=lambda v: -sum(v[k] for k in floats))
@@ -239,8 +249,13 @@ class Search:
             if choice in self.seen:
                 continue
             seen = self._at(choice)
+            if highest < (asked := _rank_asked(seen.why)) <= max(RANKS):
+                self.asked = max(self.asked, asked)
+                return []
             if seen.consistent and not seen.broadcasts:
                 return [choice, *self._beside(choice)]
+            if len(self.out.refused) == SAME_REFUSALS and len({*self.out.refused.values()}) == 1:
+                return []  # it is not for its shapes that the rule fails
             if seen.suggested is not None and max(seen.suggested.ranks, default=0) >= min(highest, max(choice.ranks)):
                 waiting.appendleft(seen.suggested)
         return []
@@ -341,6 +356,12 @@ class Search:
         short = {n: next(free) for n in used if n.startswith("axis")}
         texts = [" ".join(str(d.renamed(short)) if isinstance(d, Size) else str(d) for d in row) for row in sized]
         return [(text or "()") + kind for text, kind in zip(texts, choice.kinds, strict=True)]
+
+
+def _rank_asked(why: str) -> int:
+    """How many axes code says that an array should have, which has another number of them; 0 if it says nothing."""
+    unpacked, subscript = _UNPACKED.search(why), _SUBSCRIPT.search(why)
+    return int(unpacked[1]) if unpacked else len(subscript[1]) if subscript else 0
 
 
 def _apart(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
