@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -230,10 +231,15 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     """
     looked: dict[int, Choice] = {}
     choices = [*tried.found, *tried.lower]
+    unlooked: list[Declaration] = []
+    start = time.thread_time()
     if len(choices) > 1:
         for k, choice in enumerate(choices):
             if choice in tried.lower and any(one.verdict in PROOFS for one in looked.values()):
                 break
+            if time.thread_time() - start > AUDIT:
+                unlooked.append(choice)
+                continue
             with suppress(CertgradError):
                 looked[k] = choice_of(found.rule, choice, found.name)
     best = next((k for k, one in looked.items() if one.verdict in PROOFS), 0)
@@ -246,6 +252,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     if report.assumed:
         further = [k for k in further if not looked[k].proved_under(report.assumed)]
     others = [_with(choices[k], looked[k].verdict) for k in further]
+    others += [f'with "{one.signature}" it is not tried: the other choices took {AUDIT:g} s' for one in unlooked]
     if report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
             if (lower := checked(choice)).verdict in DECIDED:

@@ -20,7 +20,7 @@ from ._declaration import Annotated, Declaration, annotated_arguments
 from ._defaults import values_by_kind
 from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
-from ._ranks import ORIGIN, Search, Tried
+from ._ranks import ORIGIN, Search, Tried, runs_at_numbers
 from ._statics import Default, each, real
 from ._traced import untraced
 from ._user_rule import UserRule
@@ -40,6 +40,9 @@ def inferred(function: Callable) -> Tried:
     optional = [p for p in _arguments(function) or () if _may_be_none(p)]
     never = {p.name: None for p in optional if not _ARRAYS.search(_text(p.annotation))}
     tried = _inferred(function, never)
+    if any(p.kind == p.VAR_POSITIONAL for p in _arguments(function) or ()) and not _runs(function, tried):
+        fewer = _inferred(function, never, rest=1)
+        tried = fewer if _runs(function, fewer) else tried
     if tried.found or tried.problem or len(never) == len(optional):
         return tried
     there = _inferred(function, {p.name: None for p in optional})
@@ -64,8 +67,13 @@ def _text(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else str(annotation)
 
 
-def _inferred(function: Callable, given: Mapping[str, Any]) -> Tried:
-    """The same with values of some arguments."""
+def _runs(function: Callable, tried: Tried) -> bool:
+    """The function runs at numbers, at the likeliest shapes."""
+    return bool(tried.found) and runs_at_numbers(function, tried.found[0])
+
+
+def _inferred(function: Callable, given: Mapping[str, Any], rest: int = REST) -> Tried:
+    """The same with values of some arguments, and so many arrays where it takes `*args` alone."""
     custom = unwrapped(function)
     known = _KNOWN.get(id(function))
     if known is not None and known[0] is function and known[1].problem:
@@ -80,7 +88,7 @@ def _inferred(function: Callable, given: Mapping[str, Any]) -> Tried:
     unknown = [n for n in nondifferentiable(custom, [p.name for p in parameters]) if n not in static]
     arrays = [p for p in parameters if p.name not in {*static, *unknown}]
     # How many `*args` takes is anyone's guess: two are the fewest that can be mixed up.
-    arrays += [p for p in found if p.kind == p.VAR_POSITIONAL for _ in range(max(0, REST - len(arrays)))]
+    arrays += [p for p in found if p.kind == p.VAR_POSITIONAL for _ in range(max(0, rest - len(arrays)))]
     if not arrays:
         return Tried(problem="it takes no argument without a default, of which a shape could be tried")
     if len(arrays) > MAX_ARRAYS:

@@ -406,11 +406,21 @@ def _array_of(cotangent: Any) -> Any:
     return cotangent if hasattr(cotangent, "shape") and hasattr(cotangent, "dtype") else None
 
 
-def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
-    """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
+def _at_small_sizes(function: Callable, declared: Declaration) -> UserRule:
     names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
     sizes = {name: NUMBERS[k % len(NUMBERS)] for k, name in enumerate(names)}
-    rule = UserRule(function, declared.signature, static=declared.static, at=sizes)
+    return UserRule(function, declared.signature, static=declared.static, at=sizes)
+
+
+def runs_at_numbers(function: Callable, declared: Declaration) -> bool:
+    """Whether the function runs with numbers for all sizes: what it calls out of its program is not seen to fail in a
+    trace."""
+    return runs(_at_small_sizes(function, declared))
+
+
+def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
+    """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
+    rule = _at_small_sizes(function, declared)
     return not runs(rule) or failure(rule) is not None
 
 
