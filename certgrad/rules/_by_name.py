@@ -237,11 +237,12 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
         for k, choice in enumerate(choices):
             if choice in tried.lower and any(one.verdict in PROOFS for one in looked.values()):
                 break
-            if time.thread_time() - start > AUDIT:
+            left = AUDIT - (time.thread_time() - start)
+            if left <= 0:
                 unlooked.append(choice)
                 continue
             with suppress(CertgradError):
-                looked[k] = choice_of(found.rule, choice, found.name)
+                looked[k] = choice_of(found.rule, choice, found.name, left)
     best = next((k for k, one in looked.items() if one.verdict in PROOFS), 0)
     report, declared = _of_known(found.rule, choices[best], checked)
     if report.verdict not in DECIDED:

@@ -114,7 +114,7 @@ def _inferred(function: Callable, given: Mapping[str, Any], rest: int = REST) ->
 
     switches = [n for n in unknown if type(values[n][0]) is bool]
     tried = search({n: values[n][0] if n in switches else real() for n in unknown})
-    if not unknown or (tried.found and (known is None or _traces(function, tried.found[0]))):
+    if not unknown or (tried.found and _traces(function, tried.found[0])):
         return at_each(tried, switches)
     for which in (0, -1):  # a rule may be of some numbers alone
         there = search({n: some[which if type(some[0]) is int else 0] for n, some in values.items()})

@@ -53,7 +53,7 @@ def known(rule: UserRule) -> str:
         return ""
     run = rule.call
     if not np.ndim(arrays[0]) or not rule.signature.inputs[0].dims:
-        run = jax.vmap(rule.call, in_axes=(0, None))  # type: ignore[assignment]
+        run = jax.vmap(rule.call, in_axes=(0, None))
     try:
         with wide_floats():
             found = [np.asarray(x, float) for x in jax.tree.leaves(run([*map(jnp.asarray, arrays)], rule.choices[0]))]
