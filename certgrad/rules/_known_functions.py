@@ -18,7 +18,14 @@ import numpy as np
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.reach import each_once, named_in, parts
-from certgrad.obligations.tracing.jax_internals import equations_of, wide_floats
+from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    approximation,
+    equations_of,
+    inner_program,
+    is_literal,
+    wide_floats,
+)
 from certgrad.signatures.sizes import Star
 
 from ._approximation import Declared
@@ -64,12 +71,28 @@ def known(rule: UserRule) -> str:
 
 
 def is_long(rule: UserRule) -> bool:
-    """The function is one of real numbers, and its program no formula at first sight."""
+    """The function is one of real numbers, and its program neither a formula at first sight nor made of what the calculus
+    knows as an approximation."""
     if _points(rule) is None:
         return False
     program = forward_of(rule)
-    names = [e.primitive.name for e in equations_of(program.jaxpr)] if program is not None else []
+    if program is None or _calls_what_is_read(program):
+        return False
+    names = [e.primitive.name for e in equations_of(program.jaxpr)]
     return len(names) >= LONG or any(n in CALLS_OUT for n in names)
+
+
+def _calls_what_is_read(program: Program) -> bool:
+    """It calls a function of JAX's that the calculus reads as what that approximates."""
+    held = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    for eqn in program.jaxpr.eqns:
+        body = inner_program(eqn)
+        if body is None:
+            continue
+        tables = [held[v] for v in eqn.invars if not is_literal(v) and v in held]
+        if approximation(body, tables) is not None or _calls_what_is_read(body):
+            return True
+    return False
 
 
 def known_beside(rule: UserRule) -> list[Declared]:
