@@ -71,8 +71,9 @@ def known(rule: UserRule) -> str:
 
 
 def is_long(rule: UserRule) -> bool:
-    """The function is one of real numbers, and its program neither a formula at first sight nor made of what the calculus
-    knows as an approximation."""
+    """The function is one of real numbers, and no formula at first sight; nor is it made of what the calculus reads as
+    an approximation.
+    """
     if _points(rule) is None:
         return False
     program = forward_of(rule)
