@@ -59,7 +59,7 @@ RECORDED = "recorded"
 DECIDED = (*PROOFS, AT_SIZES)
 SHORT, HALF = 0.25, 0.5
 """These shares of its time have a rule of what is perhaps an approximation, and the same of what is approximated."""
-KNOWN = 'inferred from its values, as nothing declares it; approximates="{}" does'
+KNOWN = 'inferred from its values between −20 and 20, as nothing declares it; approximates="{}" does'
 
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
