@@ -250,6 +250,11 @@ class Op(Subject):
         for name, constraint in self.params.items():
             if name not in self.statics:
                 raise self._wrong(f"has the parameter '{name}', which is no keyword-only argument of it")
+            if not isinstance(constraint, str | None):
+                raise self._wrong(
+                    f"has {constraint!r} as the constraint of '{name}', which is no text; several are joined by 'and', "
+                    f"as in '{name} > 0 and {name} < 1'"
+                )
             if constraint is not None:
                 check_constraint(constraint, tuple(self.params), f"'{self.name}'")
 

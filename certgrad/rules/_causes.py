@@ -34,7 +34,7 @@ from certgrad.signatures.cases import Case
 
 from ._missing import NOTHING, missing_term
 from ._mistakes import Mistake, mistakes, where_right
-from ._otherwise import Change, changes
+from ._otherwise import Change, changes, own_lines
 from ._plausible import Trial
 from ._report import ArgumentClaim
 from ._reproduction import numbers
@@ -49,6 +49,8 @@ MOST = 10.0
 """And no more than this, however long it took; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
 """Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
+RESERVED = 1.5
+"""Seconds of these for changes of one step, which are tried last."""
 MAX_CHANGES = 4
 """So many changes of one step that are right at some points are tried to be proved."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
@@ -218,14 +220,16 @@ def likely_cause(
                     return Cause(mistake.text, mistake.domain, subject)
         return None
 
+    whole, until = until, until - RESERVED
     if cause := first(lambda t: mistakes(t.one, rule, t.rules)):
         return cause
+    until = whole
     if time.thread_time() > until:
         return None
     if nonlinear(one, trial):
         return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
     found = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
-    if cause := first(lambda t: (_otherwise(t.rules, change) for change in found), tried=True):
+    if cause := first(lambda t: (_otherwise(t, change) for change in found), tried=True):
         return cause
     return first(lambda t: where_right(t.one, t.rules))
 
@@ -262,13 +266,15 @@ def proved(subject: UserRule) -> bool:
         return False
 
 
-def _otherwise(rules: Rules, change: Change) -> Mistake:
-    """The rule with one step done otherwise."""
+def _otherwise(trial: Trial, change: Change) -> Mistake:
+    """The rule with a step done otherwise."""
+    rules = trial.rules
 
     def vjp(args: list, seeds: list, params: list) -> list:
         count = len(args)
-        run = changed(lambda *xs: rules.vjp(list(xs[:count]), list(xs[count:]), params), change.key, change.act)
-        return run(*args, *seeds)
+        run = changed(lambda *xs: rules.vjp(list(xs[:count]), list(xs[count:]), params), change.acts)
+        with own_lines(trial.one):
+            return run(*args, *seeds)
 
     return Mistake(change.text, replace(rules, jvp=None, primal=None, both=None, vjp=vjp))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, cycle
+from itertools import combinations, cycle, islice
 from typing import Any
 
 import jax
@@ -26,6 +26,7 @@ from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, trace, wide_floats
 from certgrad.signatures.sizes import whole
 
+from . import _acts
 from ._layers import backward_of
 from ._plausible import drawn
 from ._returned import with_own_lines
@@ -75,16 +76,20 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "rsqrt": ("sqrt",),
 }
 """What is mistaken for one another, by numpy's names."""
+_ENTRY_BY_ENTRY = frozenset("add add_any sub mul div max min pow atan2".split())
+"""Steps of which an operand may have axes of length 1 where the other has more."""
 _SWAPPED = {"sub": "subtract", "div": "divide", "pow": "power", "atan2": "arctan2"}
 
 
 @dataclass(frozen=True)
 class Change:
-    """A step done otherwise, in words."""
+    """A step done otherwise, or several, in words."""
 
     text: str
-    key: Key
-    act: Act
+    acts: Mapping[Key, Act]
+
+
+_Place = tuple[dict[str, int], list, list]
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,12 @@ def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Ch
     yield from search.found()
 
 
+def own_lines(one: UserRule) -> AbstractContextManager[None]:
+    """What the backward of a rule computes comes from its own lines when it is traced."""
+    held = backward_of(one.custom)
+    return nullcontext() if held is None else with_own_lines(*held)
+
+
 class _Search:
     def __init__(self, one: UserRule, rules: Rules, witness: Witness | None) -> None:
         self.one = one
@@ -119,47 +130,63 @@ class _Search:
             count = len(inputs)
             forward = trace(lambda *xs: rules.forward(list(xs), []), inputs)
             seeds = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in forward.jaxpr.outvars]
-            held = backward_of(one.custom)
-            with with_own_lines(*held) if held is not None else nullcontext():
+            with own_lines(one):
                 backward = trace(lambda *xs: rules.vjp(list(xs[:count]), list(xs[count:]), []), [*inputs, *seeds])
             right = trace(_adjoint(one, rules, count), [*inputs, *seeds])
-        self.program = Steps.of(backward.jaxpr, backward.consts)
+        self.program, self.seeds = Steps.of(backward.jaxpr, backward.consts), len(seeds)
         if len(self.program.steps) > MAX_STEPS:
             raise ValueError
-        self.until = budget.until(SECONDS)
         self.points: list[_At] = []
         outs = [v.aval for v in forward.jaxpr.outvars]
-        for sizes, args, given in self._places(witness, outs):
-            setting = Setting(sizes)
-            with np.errstate(all="ignore"):
-                values = [*args, *given]
-                run = Run(self.program, values, _numerically(setting), lambda v: np.asarray(v.val), np)
-                self.points.append(_At(run, run.all()[0], evaluated(right, values, setting)[0]))
+        for places in self._places(witness, outs):
+            self.points += islice(filter(None, (self._at(right, *place) for place in places)), 1)
         self.points.sort(key=lambda at: _same(at.returned, at.right))  # where it is wrong comes first
         if not self.points or _same(self.points[0].returned, self.points[0].right):
             raise ValueError
 
-    def _places(self, witness: Witness | None, outs: Sequence[Any]) -> Iterator[tuple[dict[str, int], list, list]]:
-        """Sizes, arguments and seeds: two that are drawn, and the witness."""
-        for k, numbers in enumerate(SIZES):
-            sizes = dict(zip(self.instance.names, cycle(numbers), strict=False))
-            point = drawn(self.one, self.instance, {n: whole(v) for n, v in sizes.items()}, self.one.domain, seed=k)
-            if point is not None:
-                args, rng = point
+    def _at(self, right: Any, sizes: dict[str, int], args: list, seeds: list) -> _At | None:
+        """A point; None where the function has no derivative there."""
+        setting, values = Setting(sizes), [*args, *seeds]
+        with np.errstate(all="ignore"):
+            due = evaluated(right, values, setting)[0]
+            if not np.all(np.isfinite(due)):
+                return None
+            run = Run(self.program, values, _numerically(setting), lambda v: np.asarray(v.val), np)
+            return _At(run, run.all()[0], due)
+
+    def _places(self, witness: Witness | None, outs: Sequence[Any]) -> Iterator[Iterator[_Place]]:
+        """Sizes, arguments and seeds, several of each of which one is enough: at two sizes that are drawn, and the
+        witness."""
+
+        def at(sizes: dict[str, int], k: int) -> Iterator[_Place]:
+            numbers = {n: whole(v) for n, v in sizes.items()}
+            for args, rng in drawn(self.one, self.instance, numbers, self.one.domain, seed=k):
                 yield sizes, args, [rng.standard_normal(_shape(aval, sizes)) for aval in outs]
+
+        for k, numbers in enumerate(SIZES):
+            yield at(dict(zip(self.instance.names, cycle(numbers), strict=False)), k)
         if witness is not None and {*witness.dims} >= {*self.instance.names}:
             sizes = {n: witness.dims[n] for n in self.instance.names}
             args = [_array(witness.inputs[n], d) for n, d in zip(self.one.arg_names, self.instance.dtypes, strict=True)]
             if all(x.ndim == len(dims) for x, dims in zip(args, self.instance.inputs, strict=True)):
                 seeds = [_array(x, "float") for x in witness.seeds.values()]
-                yield sizes, args, seeds or [np.ones(_shape(aval, sizes)) for aval in outs]
+                yield iter([(sizes, args, seeds or [np.ones(_shape(aval, sizes)) for aval in outs])])
 
     def found(self) -> Iterator[Change]:
         """The simplest changes first, and of these the one that is nearest to the result."""
+        until = budget.until(SECONDS)
         live = [s for s in reversed(self.program.live()) if len(s.outs) == 1]
-        for of_step in (self._factor, self._other_function, self._needless, self._other_operand, self._joined):
+        for of_step in (
+            self._factor,
+            self._other_function,
+            self._part_of_a_matrix,
+            self._needless,
+            self._other_operand,
+            self._joined,
+            self._merged_early,
+        ):
             for step in live:
-                if time.thread_time() > self.until:
+                if time.thread_time() > until:
                     return
                 with np.errstate(all="ignore"):
                     found = list(of_step(step))
@@ -181,7 +208,7 @@ class _Search:
 
     def _tried(self, step: Step, what: str, act: Act) -> Iterator[Change]:
         if self._right(step, act):
-            yield Change(what, step.key, act)
+            yield Change(what, {step.key: act})
 
     def _factor(self, step: Step) -> Iterator[Change]:
         """The step's value times a number, or a product of sizes; or with a number added."""
@@ -196,13 +223,13 @@ class _Search:
                 number = _fraction(known)
                 if number is not None:
                     yield from self._tried(
-                        step, f"{_number(number)} is to be added to {_the(step)}", _plus(float(number))
+                        step, f"{_number(number)} is to be added to {_the(step)}", _acts.plus(float(number))
                     )
                 continue
             number = _fraction(known)
             if number is not None:
                 literal = list(self._of_literal(step, number))
-                yield from literal or self._tried(step, _of_factor(step, number), _times(number))
+                yield from literal or self._tried(step, _of_factor(step, number), _acts.times(number))
             else:
                 yield from self._sizes(step)
 
@@ -214,7 +241,7 @@ class _Search:
                 continue
             here = float(operand.literal.val)
             number = float(f"{here / factor if (name, j) == ('div', 1) else here * factor:.9g}")
-            yield from self._tried(step, _other_number(step, here, number), _with_number(j, number))
+            yield from self._tried(step, _other_number(step, here, number), _acts.with_number(j, number))
 
     def _solved(self, at: _At, step: Step, shift: bool) -> float | None:
         """What the step's value has to be multiplied by, or what is to be added, if the result depends on it so."""
@@ -241,45 +268,47 @@ class _Search:
                 for power, how in ((1, "multiplied"), (-1, "divided")):
                     places = [named[c] for c in chosen]
                     text = f"{_the(step)} is to be {how} by {' · '.join(chosen)}"
-                    yield from self._tried(step, text, _by_sizes(places, power))
+                    yield from self._tried(step, text, _acts.by_sizes(places, power))
 
     def _other_function(self, step: Step) -> Iterator[Change]:
         """Another function of the same operands, or the same of exchanged ones."""
         name = step.eqn.primitive.name
         for other in _FUNCTIONS.get(name, ()):
             text = f"{_the(step)} is to be {_article(other)}"
-            yield from self._tried(step, text, _function(other))
+            yield from self._tried(step, text, _acts.function(other))
         if name in _SWAPPED:
             text = f"the operands of {_the(step)} are exchanged"
-            yield from self._tried(step, text, _function(_SWAPPED[name], backwards=True))
+            yield from self._tried(step, text, _acts.function(_SWAPPED[name], backwards=True))
         if name == "select_n" and len(step.operands) == 3:
             text = f"the branches of {_the(step)} are exchanged"
-            yield from self._tried(step, text, _function("where"))
+            yield from self._tried(step, text, _acts.function("where"))
         if name == "integer_pow":
             for by in (1, -1, 2, -2):
                 power = step.eqn.params["y"] + by
                 text = f"{_the(step)} is to be that with exponent {power}"
-                yield from self._tried(step, text, _power(power))
+                yield from self._tried(step, text, _acts.power(power))
         if name in ("reduce_sum", "reduce_max", "reduce_min"):
             axes = step.eqn.params["axes"]
             for other in ("sum", "max", "min", "mean"):
                 text = f"{_the(step)} is to be the {other} over the same entries"
-                yield from self._tried(step, text, _over(other, axes))
+                yield from self._tried(step, text, _acts.reduced(other, axes))
 
     def _needless(self, step: Step) -> Iterator[Change]:
         """A value that is known before in the place of the step's own."""
         for key in self._alike(step, step.outs[0]):
             own = any(o.key == key for o in step.operands)
             text = f"{_the(step)} is one too many" if own else f"{self._named(key)} is due in the place of {_the(step)}"
-            yield from self._tried(step, text, _value(key))
+            yield from self._tried(step, text, _acts.known(key))
 
     def _other_operand(self, step: Step) -> Iterator[Change]:
         """The same step of another value."""
+        name = step.eqn.primitive.name
         for j, operand in enumerate(step.operands):
             if operand.key is None:
                 yield from self._literal(step, j)
                 continue
-            for key in self._alike(step, operand.key):
+            alike = self._alike(step, operand.key, *(step.outs if name in _ENTRY_BY_ENTRY else ()))
+            for key in alike:
 
                 def act(r: Run, s: Step, j: int = j, key: Key = key) -> Any:
                     operands = r.operands(s)
@@ -295,7 +324,7 @@ class _Search:
         here = float(step.operands[j].literal.val)
         for number in (-here, here - 1, here + 1, here / 2, 2 * here, 1 / here if here else 1.0, here * here, 0.0, 1.0):
             if number != here:
-                yield from self._tried(step, _other_number(step, here, number), _with_number(j, number))
+                yield from self._tried(step, _other_number(step, here, number), _acts.with_number(j, number))
 
     def _joined(self, step: Step) -> Iterator[Change]:
         """The step's value times, divided by, plus or less a value that is known."""
@@ -309,16 +338,48 @@ class _Search:
                 ("subtract", f"{what} is to be subtracted from {_the(step)}"),
                 ("divide", f"{_the(step)} is to be divided by {what}"),
             ):
-                yield from self._tried(step, text, _with(function, key))
+                yield from self._tried(step, text, _acts.joined(function, key))
 
-    def _alike(self, step: Step, than: Key) -> list[Key]:
-        """The values known at a step that have the shape and dtype of another, each once, the latest first."""
+    def _part_of_a_matrix(self, step: Step) -> Iterator[Change]:
+        """A triangle, the diagonal or the symmetric part of square matrices, or these less the identity."""
+        shape = np.shape(self.points[0].run.values[step.outs[0]])
+        if not _is_float(step) or len(shape) < 2 or shape[-1] != shape[-2]:
+            return
+        for how, act in _acts.OF_MATRICES.items():
+            yield from self._tried(step, f"{_the(step)} is to be taken {how}", act)
+
+    def _merged_early(self, step: Step) -> Iterator[Change]:
+        """One of the terms of a sum does not go through what is made of the sum, and is added to the result."""
+        result = self.program.results[0].key
+        keys = [o.key for o in step.operands]
+        if step.eqn.primitive.name not in ("add", "add_any") or result is None or result in (*keys, *step.outs):
+            return
+        for kept, added in (keys, keys[::-1]):
+            if kept is None or added is None:
+                continue
+            acts = {step.key: _acts.known(kept), result[:-1]: _acts.joined("add", added)}
+            if all(self._is_right_with(at, acts) for at in self.points):
+                what = self._named(added)
+                yield Change(f"{what} is added too early in {_the(step)}: it is to be added to the cotangent", acts)
+
+    def _is_right_with(self, at: _At, acts: Mapping[Key, Act]) -> bool:
+        """The cotangent is right at a point with several steps done otherwise."""
+        run = Run(self.program, at.run.inputs, at.run.apply, at.run.literal, np)
+        try:
+            return _same(run.all(acts)[0], at.right)
+        except Exception:  # a step does not run on what it is given
+            return False
+
+    def _alike(self, step: Step, than: Key, *others: Key) -> list[Key]:
+        """The values known at a step that have the shape and dtype of another, or of others, each once, the latest
+        first."""
         run = self.points[0].run
         old = np.asarray(run.values[than])
+        shapes = {np.shape(run.values[key]) for key in (than, *others)}
         found: list[Key] = []
         seen = [old]
         for key, value in reversed(list(run.before(step))):
-            if np.shape(value) != old.shape or np.asarray(value).dtype != old.dtype or key == than:
+            if np.shape(value) not in shapes or np.asarray(value).dtype != old.dtype or key == than:
                 continue
             if not any(np.array_equal(value, other) for other in seen):
                 found.append(key)
@@ -328,7 +389,9 @@ class _Search:
     def _named(self, key: Key) -> str:
         """A value in words."""
         if key[0] == "in":
-            return (*self.one.arg_names, *["the cotangent of the output"] * key[1])[key[1]]
+            k = key[1] - len(self.one.arg_names)
+            of = f"output {k}" if self.seeds > 1 else "the output"
+            return self.one.arg_names[key[1]] if k < 0 else f"the cotangent of {of}"
         if key[0] == "const":
             return "a constant"
         return _the(next(s for s in self.program.steps if key in s.outs))
@@ -389,59 +452,6 @@ def _fraction(numbers: Sequence[float]) -> Fraction | None:
     return found if found not in (0, 1) and abs(float(found) - first) <= 1e-9 * abs(first) else None
 
 
-def _times(number: Fraction) -> Act:
-    def act(r: Run, s: Step) -> Any:
-        value = r.own(s)
-        value = value * float(number.numerator) if abs(number.numerator) != 1 else value * number.numerator
-        return value / float(number.denominator) if number.denominator != 1 else value
-
-    return act
-
-
-def _by_sizes(places: Sequence[tuple[int, int]], power: int) -> Act:
-    def act(r: Run, s: Step) -> Any:
-        value = r.own(s)
-        for k, axis in places:
-            size = r.xp.asarray(r.inputs[k].shape[axis], value.dtype)
-            value = value * size if power > 0 else value / size
-        return value
-
-    return act
-
-
-def _plus(number: float) -> Act:
-    return lambda r, s: r.own(s) + number
-
-
-def _value(key: Key) -> Act:
-    return lambda r, s: r.values[key]
-
-
-def _power(exponent: int) -> Act:
-    return lambda r, s: r.operands(s)[0] ** exponent
-
-
-def _function(name: str, backwards: bool = False) -> Act:
-    return lambda r, s: getattr(r.xp, name)(*r.operands(s)[:: -1 if backwards else 1])
-
-
-def _over(name: str, axes: tuple[int, ...]) -> Act:
-    return lambda r, s: getattr(r.xp, name)(r.operands(s)[0], axis=axes)
-
-
-def _with(name: str, key: Key) -> Act:
-    return lambda r, s: getattr(r.xp, name)(r.own(s), r.values[key])
-
-
-def _with_number(j: int, number: float) -> Act:
-    def act(r: Run, s: Step) -> Any:
-        operands = r.operands(s)
-        operands[j] = r.xp.asarray(number, operands[j].dtype if hasattr(operands[j], "dtype") else None)
-        return r.apply(s.eqn, operands)[0]
-
-    return act
-
-
 def _is_number(operand: Operand) -> bool:
     """A literal that is one real number."""
     old = operand.literal
@@ -457,7 +467,7 @@ def _is_float(step: Step) -> bool:
 
 
 def _the(step: Step) -> str:
-    return f"the {word_of(step.eqn.primitive.name)}{place_of_step(step.eqn)}"
+    return f"the {word_of(step.eqn.primitive.name)}{place_of_step(step.placed)}"
 
 
 def _number(number: Fraction) -> str:

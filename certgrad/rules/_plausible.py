@@ -152,10 +152,10 @@ def _points(one: UserRule, fixed: Mapping[str, Size], larger: bool) -> Iterator[
 
 def drawn(
     one: UserRule, instance: Instance, sizes: Mapping[str, Size], domain: Sequence[str], seed: int = 0
-) -> tuple[list[np.ndarray], np.random.Generator] | None:
-    """Arrays of these sizes inside a domain, and the generator that drew them; None where none were found."""
+) -> Iterator[tuple[list[np.ndarray], np.random.Generator]]:
+    """Arrays of these sizes inside a domain, each time with the generator that drew them."""
     rng = np.random.default_rng(seed)
-    return next(((args, rng) for args in _draws(instance, sizes, rng) if inside(domain, _exactly(one, args))), None)
+    return ((args, rng) for args in _draws(instance, sizes, rng) if inside(domain, _exactly(one, args)))
 
 
 def _draws(instance: Instance, sizes: Mapping[str, Size], rng: np.random.Generator) -> Iterator[list[np.ndarray]]:
@@ -174,6 +174,8 @@ def _draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, attempt:
     if dtype == "bool":
         return rng.random(shape) < 0.6
     x = rng.standard_normal(shape) + 0.1
+    if attempt > 3 and attempt % 2 and len(shape) > 1 and shape[-1] == shape[-2]:
+        return x / 4 + 2 * np.eye(shape[-1])  # inside of most domains of matrices
     return (x, np.abs(x) + 0.1, -np.abs(x) - 0.1, rng.random(shape) * 0.8 + 0.1)[attempt % 4]
 
 

@@ -12,8 +12,11 @@ import jax.numpy as jnp
 
 from certgrad.obligations.tracing.jax_internals import inner_program, is_literal, jaxpr_of
 
+from ._words import place_in_users_code
+
 Key = tuple[Any, ...]
-"""A value: ("in", 0) is an input, ("mul", 2, 0) the first output of the third product."""
+"""A value: ("in", 0) is an input, ("mul", place, 2, 0) the first output of the third product that a place in the source
+makes. At other sizes JAX may make fewer steps; those of a place are told apart there as well."""
 Value = Any
 Apply = Callable[[Any, list[Value]], list[Value]]
 """What an equation gives for its operands."""
@@ -34,11 +37,13 @@ class Step:
     eqn: Any
     operands: tuple[Operand, ...]
     outs: tuple[Key, ...]
+    placed: Any
+    """The equation whose place in the source is this step's: a call around it, where it has none of its own."""
 
     @property
     def key(self) -> Key:
-        """The name of the step: its primitive, and which of those steps it is."""
-        return self.outs[0][:2]
+        """The name of the step: its primitive, its place, and which of those steps it is."""
+        return self.outs[0][:-1]
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,9 @@ class Steps:
         """Those of a jaxpr."""
         found: list[Step] = []
         values: dict[Key, Value] = {}
-        counts: Counter[str] = Counter()
+        counts: Counter[Key] = Counter()
 
-        def inline(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Operand]) -> list[Operand]:
+        def inline(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Operand], call: Any) -> list[Operand]:
             refs = dict(zip(jaxpr.invars, operands, strict=True))
             for v, c in zip(jaxpr.constvars, consts, strict=True):
                 refs[v] = Operand(("const", len(values)))
@@ -68,17 +73,19 @@ class Steps:
             for eqn in jaxpr.eqns:
                 name, taken = eqn.primitive.name, [ref(v) for v in eqn.invars]
                 inner = inner_program(eqn) if name not in ("custom_jvp_call", "custom_lin") else None
+                placed = eqn if call is None or place_in_users_code(eqn)[0] else call
                 if inner is not None:
-                    outs = inline(inner.jaxpr, inner.consts, taken)
+                    outs = inline(inner.jaxpr, inner.consts, taken, placed)
                 else:
-                    keys = tuple((name, counts[name], j) for j in range(len(eqn.outvars)))
-                    counts[name] += 1
+                    made = name, place_in_users_code(placed)
+                    keys = tuple((*made, counts[made], j) for j in range(len(eqn.outvars)))
+                    counts[made] += 1
                     outs = [*map(Operand, keys)]
-                    found.append(Step(eqn, tuple(taken), keys))
+                    found.append(Step(eqn, tuple(taken), keys, placed))
                 refs.update(zip(eqn.outvars, outs, strict=True))
             return [ref(v) for v in jaxpr.outvars]
 
-        results = inline(program, consts, [Operand(("in", k)) for k in range(len(program.invars))])
+        results = inline(program, consts, [Operand(("in", k)) for k in range(len(program.invars))], None)
         return cls(tuple(found), values, tuple(results))
 
     def live(self) -> list[Step]:
@@ -123,10 +130,11 @@ class Run:
         """What a step gives, from what it takes: it may not have been done yet."""
         return self.apply(step.eqn, self.operands(step))[0]
 
-    def all(self, changed: Key | None = None, act: Act | None = None) -> list[Value]:
-        """What the program returns, with one step done otherwise."""
+    def all(self, acts: Mapping[Key, Act] | None = None) -> list[Value]:
+        """What the program returns, with some steps done otherwise."""
         for step in self.program.steps:
-            if act is not None and step.key == changed:
+            act = (acts or {}).get(step.key)
+            if act is not None:
                 outs = [act(self, step)]
             else:
                 outs = self.apply(step.eqn, self.operands(step))
@@ -158,13 +166,16 @@ Act = Callable[[Run, Step], Value]
 """What a step gives instead, of numpy's arrays as of traced ones."""
 
 
-def changed(function: Callable[..., list], key: Key, act: Act) -> Callable[..., list]:
-    """A function of arrays that are traced, with one of its steps done otherwise."""
+def changed(function: Callable[..., list], acts: Mapping[Key, Act]) -> Callable[..., list]:
+    """A function of arrays that are traced, with some of its steps done otherwise."""
+
+    def typed(act: Act) -> Act:
+        return lambda r, s: _typed(act(r, s), s)
 
     def run(*arrays: Value) -> list[Value]:
         closed = jax.make_jaxpr(function)(*arrays)
         program = Steps.of(jaxpr_of(closed), closed.consts)
-        return Run(program, arrays, _bound, lambda v: v.val, jnp).all(key, lambda r, s: _typed(act(r, s), s))
+        return Run(program, arrays, _bound, lambda v: v.val, jnp).all({key: typed(act) for key, act in acts.items()})
 
     return run
 

@@ -50,10 +50,16 @@ def word_of(primitive: str) -> str:
     return _WORDS.get(primitive, primitive)
 
 
+def place_in_users_code(eqn: Any) -> tuple[str, int, int, int]:
+    """File, line and columns of what made an equation; an empty file where that is not a user's code."""
+    place = source_place(eqn)
+    return ("", 0, 0, 0) if Path(place[0]).is_relative_to(_OWN) else place
+
+
 def place_of_step(eqn: Any) -> str:
     """The line of the user's code that made an equation, with the expression there; empty where that is not known."""
-    file, line, start, end = source_place(eqn)
-    if not file or Path(file).is_relative_to(_OWN):
+    file, line, start, end = place_in_users_code(eqn)
+    if not file:
         return ""
     text = _expression(linecache.getline(file, line), start, end)
     shown = f" (`{text}`)" if 0 < len(text) < LONGEST else ""

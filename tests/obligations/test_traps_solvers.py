@@ -273,6 +273,55 @@ def test_a_linear_solver_that_does_not_solve_proves_nothing(solve):
     assert NO_SOLUTION in str(report).replace("\n           ", " ")
 
 
+def _layer_with(adjoint):
+    """A fixed point of tanh(w·z + x) whose backward takes the solution of u = g + wᵀ·(slope·u) from a solver."""
+
+    @certgrad.solves(lambda z, w, x: z - jnp.tanh(w @ z + x))
+    def equilibrium(w, x):
+        return lax.fori_loop(0, 80, lambda _, z: jnp.tanh(w @ z + x), x)
+
+    solved = certgrad.solves(lambda u, w, slope, g: u - w.T @ (slope * u) - g)(adjoint)
+
+    def backward(w, x, z, g):
+        u = solved(w, 1 - z**2, g) * (1 - z**2)
+        return jnp.outer(u, z), u
+
+    return rule(equilibrium, lambda r, g: backward(*r, g))
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize(
+    ("matrix", "verdict"),
+    [
+        (lambda w, slope: w * slope, "unproved"),
+        (lambda w, slope: -w.T * slope, "unproved"),
+        (lambda w, slope: slope[:, None] * w.T, "unproved"),
+        (lambda w, slope: w.T * slope, "proved under hypotheses"),
+    ],
+    ids=["w for its transpose", "another sign", "rows for columns", "right"],
+)
+def test_a_solver_of_another_equation_solves_where_the_layer_is_saturated_and_proves_nothing(matrix, verdict):
+    def adjoint(w, slope, g):
+        return jnp.linalg.solve(jnp.eye(g.shape[0]) - matrix(w, slope), g)
+
+    assert proof(_layer_with(adjoint), "n n, n -> n")[0] == verdict
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("steps", "verdict"), [(2, "unproved"), (60, "proved under hypotheses")])
+def test_a_solver_of_too_few_steps_solves_where_a_matrix_is_nearly_diagonal_and_proves_nothing(steps, verdict):
+    @certgrad.solves(lambda x, a, b: a @ x - b)
+    def jacobi(a, b):
+        diagonal = jnp.diagonal(a)
+        return lax.fori_loop(0, steps, lambda _, x: x + (b - a @ x) / diagonal, b / diagonal)
+
+    def backward(a, b, x, g):
+        u = jacobi(a.T, g)
+        return -jnp.outer(u, x), u
+
+    assert proof(rule(jacobi, lambda r, g: backward(*r, g)), "n n, n -> n")[0] == verdict
+
+
 def test_a_linear_solver_that_solves_is_believed_where_it_does():
     report = certgrad.check(by_solver(lambda a, v: jnp.linalg.inv(a) @ v), "2 2, 2 -> 2")
     assert report.verdict == "proved under hypotheses"

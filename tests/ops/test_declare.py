@@ -39,6 +39,7 @@ def test_op_without_rules_says_what_is_missing():
         ((case("*s -> *s", axis=0),), {}, "has a case with 'axis', which is no structural keyword argument"),
         ((case("*s -> *s", k=2.0),), {"params": {"k": None}}, "has a case with 'k', which is no structural"),
         (("*s -> *s",), {"params": {"eps": None}}, "has the parameter 'eps', which is no keyword-only argument"),
+        (("*s -> *s",), {"params": {"k": ["k > 0"]}}, r"has \['k > 0'\] as the constraint of 'k', which is no text"),
     ],
 )
 def test_declaration_that_does_not_fit_the_function(cases, options, message):

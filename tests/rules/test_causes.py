@@ -1,6 +1,7 @@
 """The likely cause of a wrong rule, and the script that reproduces the refutation."""
 
 import os
+import runpy
 import subprocess
 import sys
 from functools import partial
@@ -248,6 +249,42 @@ def test_a_single_step_that_is_wrong_is_named_with_its_line(name):
     assert report.cause.startswith(said), report.cause
     assert "in line" in report.cause
     assert "test_causes.py" in report.cause
+
+
+OF_REPORTS = {
+    "r04_layernorm_weight": (
+        "w",
+        "the product in line 32 of r04_layernorm_weight.py (`g * w`) takes the broadcast in line 32 of "
+        "r04_layernorm_weight.py (`g * w`), and the product in line 10 of r04_layernorm_weight.py (`(x - mu) * r`) "
+        "is due there",
+    ),
+    "r05_prenorm_residual": (
+        "x",
+        "the cotangent of output 1 is added too early in the sum in line 36 of r05_prenorm_residual.py (`g + gs`): it "
+        "is to be added to the cotangent",
+    ),
+    "r29_gla_value": (
+        "v",
+        "the product in line 29 of r29_gla_value.py (`s * m`) is due in the place of the choice in line 32 of "
+        "r29_gla_value.py (`jnp.where(low, s, 0.0)`)",
+    ),
+    "r31_cholesky": (
+        "a",
+        "the transposition in line 26 of r31_cholesky.py (`p.T`) is to be taken with half its diagonal",
+    ),
+}
+"""A public report, the argument whose cotangent is wrong, and the cause."""
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", OF_REPORTS)
+def test_the_cause_of_a_public_report_is_named(name):
+    """In the third JAX makes fewer products where an axis has length 1, and the same step is changed there."""
+    argument, said = OF_REPORTS[name]
+    case = runpy.run_path(str(ROOT / "corpus" / "cases" / f"{name}.py"))
+    report = certgrad.check(case["wrong"], case["SPEC"])
+    causes = {a.name: a.cause for a in report.arguments}
+    assert causes[argument] == said
 
 
 @pytest.mark.slow

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import linecache
 import math
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -18,83 +15,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from certgrad.obligations.cache import Folder, _key
+from certgrad.obligations.cache import _key
 from certgrad.obligations.cache._identity import Identity
-from certgrad.obligations.generality.syntax import _functions_in
-from certgrad.report.audited import RuleResult
-from certgrad.rules import _by_name, _remembered
-from certgrad.rules._configuration import nearest
-from certgrad.rules._find import find
-from certgrad.rules._remembered import Entry, Memory
-from certgrad.rules._worker import audited
+from certgrad.rules import _remembered
+from certgrad.rules._remembered import Entry
+from tests.rules.cached_project import HEAD, Project
 
 ROOT = Path(__file__).parents[2]
-HEAD = """
-import jax, jax.numpy as jnp, numpy as np
-from functools import partial
-import certgrad
-
-def made(value, slope, domain=()):
-    f = certgrad.declare("n -> n", domain=domain)(jax.custom_vjp(value))
-    f.defvjp(lambda x: (value(x), x), lambda x, g: (g * slope(x),))
-    return f
-"""
-
-
-class Project:
-    """A package `cachedpkg` in a folder of its own, imported anew for each audit, as another process would."""
-
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.root = root
-        self.folder = Folder(root / "cache")
-        self.audited: list[str] = []
-        self.conformance = False  # quicker, and of no interest here
-        (root / "cachedpkg").mkdir()
-        self.write("__init__", "")
-        examined = _by_name.examined
-
-        def counted(found: object, *options: object) -> object:
-            self.audited.append(found.name)  # type: ignore[attr-defined]
-            return examined(found, *options)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(_by_name, "examined", counted)
-        monkeypatch.syspath_prepend(root)
-        monkeypatch.setattr(sys, "dont_write_bytecode", True)
-        monkeypatch.chdir(root)
-
-    def write(self, module: str, text: str) -> None:
-        (self.root / "cachedpkg" / f"{module}.py").write_text(text)
-
-    def forget(self) -> None:
-        for name in [n for n in sys.modules if n.partition(".")[0] == "cachedpkg"]:
-            del sys.modules[name]
-        linecache.clearcache()
-        _functions_in.cache_clear()
-        importlib.invalidate_caches()
-
-    def audit(self, module: str = "rules", before: Callable[[], None] = lambda: None) -> Mapping[str, RuleResult]:
-        """What comes of the rules of a module; `audited` has the names of those that were not served."""
-        self.forget()
-        self.audited.clear()
-        since = time.time()
-        rules = find(f"cachedpkg.{module}").rules
-        before()
-        table = nearest(self.root).declarations
-        memory = Memory(self.folder, table, self.conformance, since)
-        return {f.name.partition(":")[2]: audited(f, table, self.conformance, memory) for f in rules}
-
-    def verdict(self, name: str = "rule", **options: Callable[[], None]) -> str:
-        result = self.audit(**options)[name]
-        return result.certificate.verdict
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    found = Project(tmp_path, monkeypatch)
-    yield found
-    found.forget()
-
-
 SQUARE = HEAD + "rule = made(lambda x: x * x, lambda x: 2 * x)\n"
 
 

@@ -20,22 +20,27 @@ import logging
 import types
 import typing
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator
-from functools import _lru_cache_wrapper, partial
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from enum import Enum
+from functools import _lru_cache_wrapper, lru_cache, partial
+from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import jax
 import numpy as np
 from jax._src import tree_util
 
-from certgrad.jaxpr.closures import captured
 from certgrad.obligations.generality.syntax import tree_of_code
 
 from ._homes import UnknownError, home_of, library_name, package_state
 from ._names import Named
 
 _LOOKS_UP = frozenset(
-    "import_module __dict__ __globals__ __getattribute__ f_globals environ getenv __code__ __traceback__".split()
+    "import_module __dict__ __globals__ __getattribute__ f_globals environ getenv __code__ __traceback__ __doc__ "
+    "__annotations__ __subclasses__".split()
 )
 """Names of attributes by which the same is done."""
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), range, slice)
@@ -43,9 +48,18 @@ _DATA = (np.ndarray, np.generic, jax.Array)
 _HOLDERS = frozenset(("builtins", "functools", "types", "collections"))
 """Modules whose objects are data, or hold what others wrote."""
 _BASES = (dict, list, tuple, set, frozenset, str, bytes, int, float)
+_OF_JIT = ("_fun", "_jit_info", "cache_parameters")
+_INLINED = ("inline", "keep_unused")
 MOST = 200_000
 """So many values are read, and no more."""
-_SKIPPED = frozenset("__dict__ __weakref__ __doc__ __module__ _abc_impl __abstractmethods__ __annotations__".split())
+_OF_IMPORT = frozenset(
+    "__name__ __doc__ __package__ __loader__ __spec__ __path__ __file__ __cached__ __builtins__ __annotations__".split()
+)
+"""What an import puts into a module."""
+_SKIPPED = frozenset(
+    "__dict__ __weakref__ __doc__ __module__ _abc_impl __abstractmethods__ __annotations__ __firstlineno__ "
+    "__static_attributes__".split()
+)
 
 
 class Identity:
@@ -119,13 +133,13 @@ class Identity:
         elif isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
             self._all([value.__self__, value.__name__])
         elif isinstance(value, partial):
-            self._all([value.func, value.args, value.keywords])
+            self._all([value.func, value.args, value.keywords, _attributes(value)])
         elif isinstance(value, (staticmethod, classmethod)):
             self._value(value.__func__)
         elif kind is property:
             self._all([value.fget, value.fset, value.fdel])
         elif isinstance(value, _lru_cache_wrapper):
-            self._all([value.__wrapped__])
+            self._all([value.__wrapped__, _attributes(value)])
         elif kind is np.ndarray or isinstance(value, np.generic):
             self._array(np.asarray(value))
         elif isinstance(value, np.ufunc):
@@ -147,10 +161,11 @@ class Identity:
         elif kind is inspect.Signature:
             given = [(p, () if p.default is p.empty else (p.default,)) for p in value.parameters.values()]
             self._all(x for p, default in given for x in (p.name, p.kind.name, default))
+            self._annotations({p.name: p.annotation for p, _ in given}, {})
         elif kind.__module__ in ("typing", "types", "typing_extensions"):
             self._typing(value)
         elif _compiled_by_jax(kind):
-            self._all([value.__wrapped__, getattr(value, "__certgrad__", None), _options(value)])
+            self._all([value.__wrapped__, getattr(value, "__certgrad__", None), _options(value), _attributes(value)])
         else:
             self._object(value, kind)
 
@@ -158,7 +173,7 @@ class Identity:
         """One that data holds, which can be asked for all that it has."""
         if self._named_module(module) == "own":
             for name, held in sorted(vars(module).items()):
-                if not name.startswith("__"):
+                if name not in _OF_IMPORT:
                     self._say(name)
                     self._value(held)
 
@@ -201,7 +216,7 @@ class Identity:
 
     def _object(self, value: Any, kind: type) -> None:
         if isinstance(value, logging.Logger):
-            self._say(value.name)
+            self._say(value.name, str(value.getEffectiveLevel()), str(value.disabled))
             return
         base = next((b for b in _BASES if isinstance(value, b)), None)
         simple = getattr(kind, "__reduce__", None) is object.__reduce__ and _state_is_all(kind)
@@ -218,10 +233,15 @@ class Identity:
         elif not simple:
             self._all(list(part) if isinstance(part, Iterator) else part for part in saved)
             return
+        ideal = getattr(value, "approximates", None) if str(kind.__module__).startswith("certgrad.") else None
+        self._value(_named(ideal) if isinstance(ideal, str) else None)
         self._say("state")
         for name, held in sorted(getattr(value, "__dict__", {}).items(), key=lambda item: str(item[0])):
             self._say(str(name))
-            self._value(held)
+            if name == "__annotations__":
+                self._annotations(held, {})
+            else:
+                self._value(held)
         for name in slots_of(kind):
             if hasattr(value, name):
                 self._say(name)
@@ -249,14 +269,15 @@ class Identity:
             self._code(function.__code__)
         else:  # a library's wrapper: what it wraps tells it from others
             self._say(function.__qualname__)
-        own = {
-            k: v for k, v in vars(function).items() if not k.startswith("__") or k in ("__wrapped__", "__certgrad__")
-        }
+        own = _attributes(function, "__wrapped__", "__certgrad__", "__signature__")
         cells = [captured_in(cell) for cell in function.__closure__ or ()]
         self._all([function.__defaults__, function.__kwdefaults__, cells, own])
         if not users:
             return
         self.modules.add(str(function.__globals__.get("__name__")))
+        self._say(function.__name__, function.__qualname__, str(function.__module__))
+        with suppress(NameError):  # which a name gives that only type checkers import: its text counts
+            self._annotations(function.__annotations__, function.__globals__)
         self._names(function)
 
     def _code(self, code: types.CodeType) -> None:
@@ -265,8 +286,10 @@ class Identity:
         self._say(str(code.co_posonlyargcount), str(code.co_kwonlyargcount), code.co_code.hex())
         self._say(code.co_exceptiontable.hex(), *code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars)
         tree = tree_of_code(code)  # which certgrad reads as well, and in which comments and the layout are no part
-        self._say(ast.dump(tree) if tree is not None else _text_of(code))
-        for constant in code.co_consts:
+        self._say(_dumped(tree) if tree is not None else _text_of(code))
+        doc = _docstring(tree) if tree is not None else None
+        described = doc is not None and code.co_consts[:1] in ((doc,), (inspect.cleandoc(doc),))
+        for constant in (None, *code.co_consts[1:]) if described else code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._code(constant)
             else:
@@ -282,12 +305,37 @@ class Identity:
         else:
             self._say(type(constant).__name__, repr(constant))
 
+    def _annotations(self, annotations: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+        for name, annotation in annotations.items():
+            self._say(name)
+            self._annotation(annotation, names)
+
+    def _annotation(self, annotation: Any, names: Mapping[str, Any]) -> None:
+        """What certgrad reads of an annotation: values, shapes and dtypes; of a text, what its names mean."""
+        if isinstance(annotation, str):
+            self._say("text", annotation)
+            with suppress(SyntaxError):
+                for node in ast.walk(ast.parse(annotation.strip(), mode="eval")):
+                    if isinstance(node, ast.Name | ast.Attribute):
+                        self._annotation(_meant(node, names), {})
+            return
+        if isinstance(annotation, types.FunctionType):
+            self._value(annotation)
+        if isinstance(annotation, type) and issubclass(annotation, Enum):
+            self._value(annotation)
+        shown = repr(annotation).partition(" at 0x")[0]
+        self._say(shown, str(getattr(annotation, "dim_str", "")), str(getattr(annotation, "dtypes", "")))
+        for part in (getattr(annotation, "__value__", None), getattr(annotation, "__supertype__", None)):
+            self._annotation(part, names) if part is not None else None
+        for part in typing.get_args(annotation):
+            self._annotation(part, names)
+
     def _names(self, function: types.FunctionType) -> None:
         """What the code names: globals, and attributes of the modules that it comes to."""
         names = Named(function.__code__)
         if found := names.attributes & _LOOKS_UP:
             raise UnknownError(f"{function.__name__} uses {min(found)}: what it comes to is not written in it")
-        modules: dict[str, types.ModuleType] = {}
+        modules: list[types.ModuleType] = []
         builtin = vars(builtins)
         for name in sorted(names.globals):
             if name not in function.__globals__ and name not in builtin:
@@ -300,40 +348,46 @@ class Identity:
             else:  # of it counts what the code asks for
                 self._named_module(held)
                 if name in names.bare:
-                    modules[held.__name__] = held
+                    self._value(held)
                 for chain in sorted(names.chains.get(name, ())):
                     self._chain(held, chain)
-        for module in names.imported(function):
+                modules.append(held)
+        for module, taken in names.imported(function):
             self._say("import", module.__name__)
-            modules[module.__name__] = module
-        for cell in captured(function):
-            if isinstance(cell, types.ModuleType):
-                modules[cell.__name__] = cell
-        self._attributes([*modules.values()], sorted(names.attributes))
+            if not taken:
+                self._value(module)
+            for name in taken:
+                self._chain(module, (name,))
+            modules.append(module)
+        self._asked(modules, names.attributes)
 
-    def _attributes(self, modules: list[types.ModuleType], names: list[str]) -> None:
-        """The values of these names in modules that are handed on, and in the modules that they lead to."""
+    def _asked(self, modules: list[types.ModuleType], names: set[str]) -> None:
+        """The values of these names in modules of the project, and in those that they lead to: certgrad looks for each
+        attribute in each module (`generality/reach.py`).
+        """
         done: set[int] = set()
         while modules:
             module = modules.pop(0)
-            if id(module) not in done:
+            if id(module) not in done and home_of(module.__name__, self._own) == "own":
                 done.add(id(module))
-                found = [self._attribute(module, name) for name in names]
-                modules += [held for held in found if isinstance(held, types.ModuleType)]
+                held = [self._attribute(module, name) for name in sorted(names & vars(module).keys())]
+                modules += [one for one in held if isinstance(one, types.ModuleType)]
 
     def _chain(self, module: types.ModuleType, names: tuple[str, ...]) -> None:
-        """What a chain of names, `module.part.function`, leads to."""
+        """What a chain of names, `module.part.function`, leads to. A module at its end is handed on, whole."""
         for name in names:
             held = self._attribute(module, name)
             if not isinstance(held, types.ModuleType):
                 return
             module = held
+        self._value(module)
 
     def _attribute(self, module: types.ModuleType, name: str) -> Any:
         """The value of a name in a module, which is written down unless it is the library's own."""
         held = vars(module).get(name)
         if held is None and home_of(module.__name__) in ("own", "installed"):
             self._say("nothing at", module.__name__, name)  # or what the module makes when it is asked
+            self._value(vars(module).get("__getattr__"))
             held = getattr(module, name, None)
         if held is None or (home_of(module.__name__) in ("library", "python") and self._made_by_library(held)):
             return None  # objects of a library are in its version
@@ -355,6 +409,21 @@ class Identity:
         return home_of(module, self._own) in ("library", "python") and module not in _HOLDERS
 
 
+def _meant(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """What a dotted name means; None where it means nothing."""
+    if isinstance(node, ast.Attribute):
+        return getattr(_meant(node.value, names), node.attr, None)
+    return names.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def _named(text: str) -> Any:
+    """The function that a declaration names, `package.module:function`."""
+    module, _, name = text.partition(":")
+    with suppress(ImportError, ValueError, AttributeError):
+        return attrgetter(name)(import_module(module))
+    raise UnknownError(f"'{text}' names nothing")
+
+
 def captured_in(cell: Any) -> tuple[Any, ...]:
     """The content of a cell; nothing before its variable is assigned."""
     try:
@@ -370,6 +439,21 @@ def slots_of(kind: type) -> list[str]:
         own = vars(base).get("__slots__", ())
         found += [own] if isinstance(own, str) else own
     return [n for n in dict.fromkeys(found) if n not in ("__dict__", "__weakref__")]
+
+
+def _docstring(tree: ast.AST) -> str | None:
+    return ast.get_docstring(tree, clean=False) if isinstance(tree, ast.FunctionDef) else None
+
+
+@lru_cache(maxsize=4096)
+def _dumped(tree: ast.AST) -> str:
+    """A function as it parses, without docstrings."""
+    if any(_docstring(node) is not None for node in ast.walk(tree)):
+        tree = deepcopy(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and _docstring(node) is not None:
+                del node.body[0]
+    return ast.dump(tree)
 
 
 def _text_of(code: types.CodeType) -> str:
@@ -394,10 +478,16 @@ def registered_with_jax(kind: type) -> list[Any]:
     return [getattr(tree_util._registry.get(kind), name, None) for name in ("to_iter", "from_iter")]
 
 
+def _attributes(value: Any, *also: str) -> dict[str, Any]:
+    """What was put on a function, but for what Python and JAX put there."""
+    return {k: v for k, v in vars(value).items() if k in also or not (k.startswith("__") or k in _OF_JIT)}
+
+
 def _options(compiled: Any) -> list[Any]:
-    """Which arguments `jax.jit` was told are static, as it saves them."""
-    state = compiled.__getstate__()
-    return [state["static_argnums"], state["static_argnames"]]
+    """What `jax.jit` was told, as it saves it."""
+    state, told = compiled.__getstate__(), getattr(compiled, "_jit_info", None)
+    caches = repr(state["global_cache_key"]).partition(" at 0x")[0]
+    return [state["static_argnums"], state["static_argnames"], caches, *(getattr(told, n, None) for n in _INLINED)]
 
 
 def _compiled_by_jax(kind: type) -> bool:

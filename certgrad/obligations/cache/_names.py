@@ -24,14 +24,14 @@ class Named:
         self.chains: dict[str, set[tuple[str, ...]]] = {}
         """By global, the attributes that are asked for one after the other."""
         self.attributes: set[str] = set()
-        self._imports: list[tuple[str, int]] = []
+        self._imports: list[tuple[str, int, tuple[str, ...]]] = []
         for one in each_code(code):
             self._read(one)
 
     def _read(self, code: types.CodeType) -> None:
         steps = [s for s in dis.get_instructions(code) if s.opname != "EXTENDED_ARG"]
         for k, step in enumerate(steps):
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
                 self.globals.add(step.argval)
                 chain = tuple(s.argval for s in takewhile(lambda s: s.opname in _ATTRIBUTES, steps[k + 1 :]))
                 if chain:
@@ -41,12 +41,17 @@ class Named:
             elif step.opname in _ATTRIBUTES or step.opname == "IMPORT_FROM":
                 self.attributes.add(step.argval)
             elif step.opname == "IMPORT_NAME":
-                level = steps[k - 2].argval if k > 1 else 0
-                self._imports.append((step.argval, level if isinstance(level, int) else 0))
+                level, names = (s.argval for s in steps[k - 2 : k])
+                taken = names if isinstance(names, tuple) else ()
+                if not taken and steps[k + 1].opname != "IMPORT_FROM":  # `import a.b` binds `a`
+                    self._imports.append((step.argval.partition(".")[0], 0, ()))
+                self._imports.append((step.argval, level if isinstance(level, int) else 0, taken))
 
-    def imported(self, function: types.FunctionType) -> Iterator[types.ModuleType]:
-        """The modules that are imported inside of the code. Raises UnknownError where one is not there."""
-        for name, level in self._imports:
+    def imported(self, function: types.FunctionType) -> Iterator[tuple[types.ModuleType, tuple[str, ...]]]:
+        """The modules that are imported inside of the code, each with the names that are taken from it: without names
+        it is handed on itself. Raises UnknownError where one is not there.
+        """
+        for name, level, taken in self._imports:
             package = function.__globals__.get("__package__") or ""
             try:
                 full = importlib.util.resolve_name("." * level + name, package) if level else name
@@ -55,7 +60,7 @@ class Named:
             module = sys.modules.get(full)
             if module is None:
                 raise UnknownError(f"{function.__name__} imports {full}, which it has not done yet")
-            yield module
+            yield module, taken
 
 
 def each_code(code: types.CodeType) -> Iterator[types.CodeType]:

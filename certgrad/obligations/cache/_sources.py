@@ -1,8 +1,7 @@
 """The files of the project that code comes from: its own modules, and those that these hold or import.
 
-What a module does when it is imported (it registers a class, wraps a function, computes a table) stands in no function
-that a rule reaches, and a module may be handed about as a value. So each file counts, whole, as it parses: only
-comments and the layout do not.
+What a rule reaches is read from the objects at hand (`Identity`). What an import does beyond the project stands in
+none of these: where a module does such a thing (`_effects.py`), each file counts, whole, as it parses.
 """
 
 from __future__ import annotations
@@ -12,11 +11,12 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ._effects import effect_of
 from ._homes import UnknownError, home_of, package_state
 
 _FROM_OUTSIDE = frozenset(
@@ -26,13 +26,18 @@ _FROM_OUTSIDE = frozenset(
 
 
 def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str:
-    """A digest of the files of these modules, of all of the project's that they lead to, and of the installed packages
-    that any of these leads to.
+    """A digest of the installed packages to which these modules of the project lead, by way of any of its modules.
+    Where the import of one does something beyond the project, their files are in it as well.
 
     Modules were imported at `since` or later, in seconds of the clock. Raises UnknownError for a file that was written
     after that, as nobody knows which of its texts was imported.
     """
-    read, waiting, packages = dict[str, str](), list(modules), set[str]()
+    loaded = [name for name in list(sys.modules) if name.partition(".")[0] in own]
+    if written := next((n for n in loaded if (text := _text(n)) and text.written >= since), ""):
+        raise UnknownError(f"{written} was written while it was in use")
+    read, packages = set[str](), set[str]()
+    effect = [name for name in loaded if _effect(name, own)]
+    waiting = [*modules, *effect]
     while waiting:
         name = waiting.pop()
         module = sys.modules.get(name)
@@ -41,19 +46,17 @@ def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str
         if (home := home_of(name, own)) != "own":
             packages |= {name.partition(".")[0]} if home == "installed" else set()
             continue
-        file = getattr(module, "__file__", None) or ""
-        path = Path(file)
-        if not (file.endswith(".py") and path.is_file()):
-            read[name] = ""
-            waiting += _held(module)
-            continue
-        status = path.stat()
-        if status.st_mtime >= since:
-            raise UnknownError(f"{path.name} was written while it was in use")
-        read[name], imports = _text(path, status.st_mtime_ns, status.st_size)
-        waiting += [*_held(module), *_named(imports, module), name.rpartition(".")[0]]
+        read.add(name)
+        waiting += [*_held(module), name.rpartition(".")[0]]
+        if text := _text(name):
+            if text.written >= since:
+                raise UnknownError(f"{name} was written while it was in use")
+            waiting += _named(text.imports, module)
     states = [(package, package_state(package)) for package in sorted(_with_what_they_use(packages))]
-    return hashlib.blake2b(repr([sorted(read.items()), states]).encode(), digest_size=20).hexdigest()
+    files = []
+    if effect or any(_effect(name, own) for name in read):
+        files = [(name, text.parsed if (text := _text(name)) else "") for name in sorted(read)]
+    return hashlib.blake2b(repr([files, states]).encode(), digest_size=20).hexdigest()
 
 
 def _with_what_they_use(packages: set[str]) -> set[str]:
@@ -73,16 +76,58 @@ def _used_by(package: str) -> frozenset[str]:
     return frozenset(name.partition(".")[0] for name in names if home_of(name) == "installed")
 
 
+_EFFECTS: dict[tuple[str, frozenset[str]], tuple[ModuleType | None, _Text | None, str]] = {}
+
+
+def _effect(name: str, own: frozenset[str]) -> str:
+    """What the import of a module does beyond the project."""
+    module, text = sys.modules.get(name), _text(name)
+    known = _EFFECTS.get((name, own))
+    if known is None or known[0] is not module or known[1] is not text:
+        _EFFECTS[name, own] = known = module, text, effect_of(name, own, _tree)
+    return known[2]
+
+
+class _Text:
+    """A file of the project."""
+
+    def __init__(self, path: Path, written: float) -> None:
+        """It was written at that time, in seconds of the clock."""
+        self.written, self.tree = written, ast.parse(path.read_bytes())
+
+    @cached_property
+    def parsed(self) -> str:
+        """A digest of the file as it parses, in which comments and the layout are no part. Raises UnknownError for one
+        that may read files, or find code by a text, when it is imported.
+        """
+        if reads := next((name for name in _at_import(self.tree) if name in _FROM_OUTSIDE), ""):
+            raise UnknownError(f"a module uses {reads} when it is imported: what comes of it stands in no module")
+        return hashlib.blake2b(ast.dump(self.tree).encode(errors="surrogatepass"), digest_size=20).hexdigest()
+
+    @cached_property
+    def imports(self) -> tuple[tuple[str, int], ...]:
+        """What its statements import, wherever they stand: names, with the dots before them."""
+        return tuple(dict.fromkeys(_imports(self.tree)))
+
+
+def _text(module: str) -> _Text | None:
+    """The file of a module; None where it has none."""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    path = Path(file)
+    if not (file.endswith(".py") and path.is_file()):
+        return None
+    status = path.stat()
+    return _read(path, status.st_mtime_ns, status.st_size)
+
+
+def _tree(module: str) -> ast.Module | None:
+    text = _text(module)
+    return text.tree if text else None
+
+
 @lru_cache(maxsize=4096)
-def _text(path: Path, time: int, size: int) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """The digest of a file as it parses, and what its statements import, wherever they stand: names, with the dots
-    before them.
-    """
-    tree = ast.parse(path.read_bytes())
-    if reads := next((name for name in _at_import(tree) if name in _FROM_OUTSIDE), ""):
-        raise UnknownError(f"{path.name} uses {reads} when it is imported: what comes of it stands in no module")
-    parsed = ast.dump(tree).encode(errors="surrogatepass")
-    return hashlib.blake2b(parsed, digest_size=20).hexdigest(), tuple(dict.fromkeys(_imports(tree)))
+def _read(path: Path, time: int, size: int) -> _Text:
+    return _Text(path, time / 1e9)
 
 
 def _at_import(node: ast.AST) -> Iterator[str]:

@@ -1,0 +1,473 @@
+"""Whether the import of a module changes anything beyond the project.
+
+An import that only makes objects of the project leaves nothing that cannot be read in these afterwards, whoever changed
+them last. One that puts a function into a library, or registers something there, may change what a rule does though no
+name in the rule leads to it.
+
+Read are the statements that run at the import, and the functions of the project that these call or hand on, with all
+that is inside of them. Names mean what they mean in the module after the import, where they are bound once. Whatever is
+not known to be harmless counts as an effect: an unknown call costs a proof and never a wrong one.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import EnumMeta, IntEnum
+from importlib.util import resolve_name
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+from certgrad.jaxpr.closures import captured, closed_over
+from certgrad.obligations.generality.syntax import tree_of_code
+
+from ._bindings import FUNCTIONS, arguments_of, bindings, makes_a_table, methods_in, returns_its_own, targets
+from ._harmless import GIVEN, HELD, METHODS, REGISTERED, calls, decorates, is_keeper, is_pure, keeps
+from ._homes import home_of
+
+_TABLES = (dict, list, set)
+_UNKNOWN = object()
+
+TreeOf = Callable[[str], ast.Module | None]
+"""The text of a module of the project, by its name."""
+
+
+class _EffectError(Exception):
+    """What may change something beyond the project."""
+
+
+def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> str:
+    """What the import of a module may do beyond the project, in words; empty where it does nothing."""
+    held, tree = sys.modules.get(module), tree_of(module)
+    if held is None or tree is None:
+        return "" if held is not None and hasattr(held, "__path__") else "it has no text"
+    try:
+        reader = _Reader(own, tree_of)
+        reader.read(tree.body, _Scope(vars(held)))
+    except _EffectError as error:
+        return str(error)
+    except Exception as error:  # an object may answer any question with an error
+        return f"it cannot be read: {type(error).__name__}"
+    return ""
+
+
+class _Use(IntEnum):
+    """What becomes of what is handed on."""
+
+    KEPT = 0
+    """It is not called."""
+    CALLED = 1
+    """It may be called where it is a function."""
+    ALL_CALLED = 2
+    """It may be called whatever it is, or that which it holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Argument:
+    """What a function is given."""
+
+    of: ast.AST
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What names mean where code runs."""
+
+    names: Mapping[str, Any]
+    """The variables of the module, and what a function closes over."""
+    local: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """What binds the variables of functions and classes,"""
+    enclosing: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """and those of functions alone, which functions inside see."""
+    whole: bool = False
+    """The bodies of functions are read as well: they may be called."""
+
+    @property
+    def module(self) -> str:
+        return str(self.names.get("__name__"))
+
+    def inside(self, node: ast.AST, whole: bool) -> _Scope:
+        """The scope inside of a function or class."""
+        arguments: dict[str, list[Any]] = {}
+        if isinstance(node, FUNCTIONS):
+            arguments = {name: [_Argument(node)] for name in arguments_of(node)}
+            arguments |= {one.arg: [None] for one in (node.args.vararg, node.args.kwarg) if one is not None}
+        bound = bindings(node)
+        outside = {n for inner in ast.walk(node) if isinstance(inner, ast.Global) for n in inner.names}
+        inner = {name: [*arguments.get(name, ()), *bound.get(name, ())] for name in {*arguments, *bound} - outside}
+        local = {**self.enclosing, **inner}
+        enclosing = local if isinstance(node, FUNCTIONS) else self.enclosing
+        return replace(self, local=local, enclosing=enclosing, whole=whole)
+
+
+class _Reader:
+    """Raises _EffectError at the first thing that is not known to be harmless."""
+
+    def __init__(self, own: frozenset[str], tree_of: TreeOf) -> None:
+        self.own, self.tree_of = own, tree_of
+        self.calling: dict[ast.AST, bool] = {}
+        """The functions that were read: whether they call, or hand on, what they are given,"""
+        self.takers: set[ast.AST] = set()
+        """as these do."""
+
+    def read(self, nodes: Iterable[ast.AST], scope: _Scope) -> None:
+        for node in nodes:
+            self._node(node, scope)
+
+    def _node(self, node: ast.AST, scope: _Scope) -> None:
+        if isinstance(node, FUNCTIONS):
+            a = node.args
+            annotated = [one.annotation for one in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if one]
+            at_once = [*a.defaults, *a.kw_defaults, *annotated, getattr(node, "returns", None)]
+            self.read(filter(None, at_once), scope)
+            for decorator in getattr(node, "decorator_list", ()):
+                self._call(decorator, [node], scope)
+            if scope.whole:
+                self._body(node, scope)
+        elif isinstance(node, ast.ClassDef):
+            self._class(node, scope)
+        elif scope.whole and isinstance(node, ast.Name | ast.Attribute) and self._names_own(node, scope):
+            self._handed([node], scope, _Use.CALLED)  # it may be returned, and called then
+        elif isinstance(node, ast.Call):
+            given = [*node.args, *(k.value for k in node.keywords)]
+            self.read(given, scope)
+            self._call(node.func, given, scope)
+        else:
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                self._adds_to(node.target.id, scope)
+            for target in targets(node):
+                if isinstance(target, ast.Attribute | ast.Subscript) and not self._is_own(target.value, scope):
+                    raise _EffectError(f"it changes {ast.unparse(target)}")
+            self.read(ast.iter_child_nodes(node), scope)
+
+    def _body(self, node: ast.AST, scope: _Scope) -> bool:
+        """All of a function, once; whether it calls, or hands on, what it is given."""
+        if node not in self.calling:
+            self.calling[node] = True  # until all of it is read: it may call itself
+            inner = scope.inside(node, whole=True)
+            self.read([node.body] if isinstance(node, ast.Lambda) else node.body, inner)  # type: ignore[attr-defined]
+            self.calling[node] = node in self.takers
+            if self.calling[node]:  # of which the defaults are a part
+                self._handed([*node.args.defaults, *node.args.kw_defaults], scope, _Use.ALL_CALLED)  # type: ignore[attr-defined]
+        return self.calling[node]
+
+    # --- what is changed ---
+
+    def _adds_to(self, name: str, scope: _Scope) -> None:
+        """`x += …` changes a table where it is: it is one that is written here, or no table."""
+        tree = self.tree_of(scope.module)
+        bound = scope.local.get(name, bindings(tree).get(name, []) if tree is not None else [])
+        made = [one for one in bound if not isinstance(one, ast.Name)]
+        plain = ast.Constant | ast.UnaryOp | ast.BinOp | ast.JoinedStr | ast.Tuple
+        if not (made and all(isinstance(one, plain) or makes_a_table(one) for one in made)):
+            raise _EffectError(f"it changes {name}")
+
+    def _is_own(self, node: ast.expr, scope: _Scope) -> bool:
+        """What gets an attribute or an entry was made by the project."""
+        root = node
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return False
+        if root.id in scope.local:
+            bound = scope.local[root.id]
+            return root is node and (root.id in ("self", "cls") or all(map(makes_a_table, bound)))
+        value = self._value(node, scope)
+        if isinstance(value, FunctionType | ModuleType | type):
+            return self._owns(value)
+        if isinstance(value, _TABLES):
+            return self._writes_table(node, scope)
+        return isinstance(value, np.ndarray) or (value is not _UNKNOWN and self._owns(type(value)))
+
+    def _writes_table(self, node: ast.expr, scope: _Scope) -> bool:
+        """The table of this name is written in a module of the project, or in a class of it."""
+        if isinstance(node, ast.Name):
+            return self._table_in(scope.module, node.id)
+        holder = self._value(node.value, scope) if isinstance(node, ast.Attribute) else None
+        if isinstance(holder, ModuleType):
+            return self._table_in(holder.__name__, node.attr)  # type: ignore[attr-defined]
+        if not (isinstance(holder, type) and self._owns(holder)):
+            return False
+        tree = self.tree_of(holder.__module__)
+        made = [n for n in ast.walk(tree or ast.Module([], [])) if isinstance(n, ast.ClassDef)]
+        bound = [b for n in made if n.name == holder.__name__ for b in bindings(n).get(node.attr, [])]  # type: ignore[attr-defined]
+        return bool(bound) and all(map(makes_a_table, bound))
+
+    def _table_in(self, module: str, name: str) -> bool:
+        tree = self.tree_of(module) if home_of(module, self.own) == "own" else None
+        bound = bindings(tree).get(name, []) if tree is not None else []
+        if len(bound) == 1 and isinstance(bound[0], ast.ImportFrom):
+            meant = next(a.name for a in bound[0].names if (a.asname or a.name) == name)
+            package = getattr(sys.modules.get(module), "__package__", None)
+            try:
+                return self._table_in(resolve_name("." * bound[0].level + (bound[0].module or ""), package), meant)
+            except ImportError:
+                return False
+        return bool(bound) and all(map(makes_a_table, bound))
+
+    # --- what is called ---
+
+    def _call(self, callee: ast.expr, given: Sequence[ast.AST], scope: _Scope) -> None:
+        if isinstance(callee, ast.Call):
+            self._node(callee, scope)
+            self._call_of_result(callee, given, scope)
+            return
+        if isinstance(callee, ast.Name) and callee.id in scope.local:
+            self._handed(given, scope, self._local(callee.id, scope))
+            return
+        value = self._value(callee, scope)
+        if isinstance(callee, ast.Attribute):
+            self._node(callee.value, scope)
+            known = callee.attr in METHODS and not self._is_method(callee.attr)
+            if value is _UNKNOWN and (known or _is_super(callee) or _sets_entries(callee)):
+                self._handed(given, scope, _Use.KEPT if callee.attr in GIVEN else _Use.CALLED)
+                return
+            if isinstance(getattr(value, "__self__", None), _TABLES) and not self._writes_table(callee.value, scope):
+                raise _EffectError(f"it changes {ast.unparse(callee.value)}")
+        if not self._registers(value, given, scope):
+            self._handed(given, scope, self._run(value, ast.unparse(callee)))
+
+    def _call_of_result(self, made: ast.Call, given: Sequence[ast.AST], scope: _Scope) -> None:
+        """A call of what another call returns."""
+        keywords = [k.value for k in made.keywords]
+        value = self._value(made.func, scope)
+        if value is functools.partial and made.args:
+            self._call(made.args[0], [*made.args[1:], *given, *keywords], scope)
+        elif keeps(value):
+            told = [*made.args, *keywords]
+            if not (decorates(value) or all(self._is_option(a, scope) for a in told)):
+                self._handed([*told, *given], scope, _Use.ALL_CALLED)
+        elif isinstance(value, FunctionType) and self._owns(value) and returns_its_own(tree_of_code(value.__code__)):
+            self._handed([*made.args, *keywords, *given], scope, self._result_use(value))
+        else:
+            raise _EffectError(f"it calls what {ast.unparse(made.func)} returns")
+
+    def _is_option(self, node: ast.AST, scope: _Scope) -> bool:
+        """It is no function of the project, and holds none."""
+        if isinstance(node, ast.Tuple | ast.List | ast.Dict | ast.Call):
+            made_by = self._value(node.func, scope) if isinstance(node, ast.Call) else None
+            parts = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr | ast.keyword)]
+            parts = [n.value if isinstance(n, ast.keyword) else n for n in parts]
+            return (made_by is None or keeps(made_by)) and all(self._is_option(one, scope) for one in parts)
+        value = self._value(node, scope)
+        known = value is not _UNKNOWN and (not callable(value) or keeps(value) or is_pure(value))
+        return isinstance(node, ast.Constant | ast.UnaryOp) or (known and not isinstance(value, _TABLES))
+
+    def _result_use(self, value: FunctionType) -> _Use:
+        """What becomes of what is given to a function, and to the functions inside of it."""
+        node = tree_of_code(value.__code__)
+        self._function(value)
+        inside = [n for n in ast.walk(node) if isinstance(n, FUNCTIONS)] if node is not None else []
+        return _Use.ALL_CALLED if any(self.calling.get(n, True) for n in inside) else _Use.KEPT
+
+    def _is_method(self, name: str) -> bool:
+        """A class of the project has a method of this name."""
+        modules = [n for n in list(sys.modules) if n.partition(".")[0] in self.own]
+        return any(name in methods_in(tree) for n in modules if (tree := self.tree_of(n)) is not None)
+
+    def _local(self, name: str, scope: _Scope) -> _Use:
+        """A variable of a function is called: what it is given, or a function inside of it. What becomes of what that
+        is given: what a function is given may not call anything (`_handed`).
+        """
+        for bound in scope.local[name]:
+            if isinstance(bound, _Argument):
+                self.takers.add(bound.of)
+            elif not isinstance(bound, FUNCTIONS):
+                raise _EffectError(f"it calls {name}, which it computes")
+        inside = [bound for bound in scope.local[name] if isinstance(bound, FUNCTIONS)]
+        return _Use.ALL_CALLED if any(self.calling.get(one, True) for one in inside) else _Use.KEPT
+
+    def _handed(self, given: Iterable[ast.AST | None], scope: _Scope, use: _Use) -> None:
+        """What is handed on, and what becomes of it. What may be called must be known, and call nothing itself."""
+        strict = use is _Use.ALL_CALLED
+        for one in given:
+            if isinstance(one, ast.Name | ast.Attribute):
+                self._named(one, scope, use)
+            elif isinstance(one, FUNCTIONS) and use is not _Use.KEPT:
+                if self._body(one, scope) and strict:
+                    raise _EffectError("it hands on a function that calls what it is given")
+            elif strict and one is not None and not isinstance(one, FUNCTIONS):
+                self._written(one, scope)
+
+    def _named(self, node: ast.Name | ast.Attribute, scope: _Scope, use: _Use) -> None:
+        """What has a name is handed on."""
+        strict, shown = use is _Use.ALL_CALLED, ast.unparse(node)
+        if isinstance(node, ast.Name) and node.id in scope.local:
+            if strict and self._local(node.id, scope) is _Use.ALL_CALLED:
+                raise _EffectError(f"it hands on {shown}, which calls what it is given")
+            return
+        value = self._value(node, scope)
+        if isinstance(value, ModuleType) or (strict and value is _UNKNOWN):
+            raise _EffectError(f"it hands on {shown}")
+        if use is not _Use.KEPT and callable(value) and value is not _UNKNOWN and not keeps(value):
+            if self._run(value, shown) is _Use.ALL_CALLED and strict:
+                raise _EffectError(f"it hands on {shown}, which calls what it is given")
+
+    def _written(self, node: ast.AST, scope: _Scope) -> None:
+        """What may be called is written down where it is handed on."""
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            self._handed(node.elts, scope, _Use.ALL_CALLED)
+        elif isinstance(node, ast.Dict):
+            self._handed([*node.keys, *node.values], scope, _Use.ALL_CALLED)
+        elif isinstance(node, ast.IfExp):
+            self._handed([node.body, node.orelse], scope, _Use.ALL_CALLED)
+        elif isinstance(node, ast.Call):
+            made_by = self._value(node.func, scope)
+            if keeps(made_by):
+                self._handed([*node.args, *(k.value for k in node.keywords)], scope, _Use.ALL_CALLED)
+            elif not is_pure(made_by) or made_by in (getattr, next, iter, super):
+                raise _EffectError(f"it hands on what {ast.unparse(node.func)} returns")
+        elif not isinstance(node, ast.Constant | ast.JoinedStr | ast.Compare | ast.BinOp | ast.UnaryOp):
+            raise _EffectError(f"it hands on {ast.unparse(node)}")
+
+    def _run(self, value: Any, name: str) -> _Use:
+        """A call of a value; what becomes of what it is given."""
+        if keeps(value):
+            return _Use.KEPT
+        if isinstance(value, MethodType) and isinstance(value.__func__, FunctionType):
+            value = value.__func__
+        if isinstance(value, functools.partial):
+            held_on = [v for v in (value.func, *value.args, *value.keywords.values()) if callable(v)]
+            if isinstance(value.func, ModuleType) or any(self._run(v, name) is _Use.ALL_CALLED for v in held_on):
+                raise _EffectError(f"it calls {name}")
+            return _Use.ALL_CALLED
+        if isinstance(value, type) and self._owns(value):
+            maker: type = type(value)
+            used = [self._hook(kind, hook) for kind in value.__mro__ for hook in ("__new__", "__init__", "__setattr__")]
+            used += [self._hook(kind, hook) for kind in value.__mro__ if self._owns(kind) for hook in _unasked(kind)]
+            return max([*used, *(self._hook(kind, "__call__") for kind in maker.__mro__)])
+        if isinstance(value, FunctionType) and self._owns(value):
+            return self._function(value)
+        held = [] if self._owns(type(value)) else [getattr(value, name, None) for name in HELD]
+        if held := [f for f in held if isinstance(f, FunctionType) and self._owns(f)]:
+            return max([self._function(one) for one in held])
+        if isinstance(getattr(value, "__self__", None), _TABLES):
+            return _Use.KEPT
+        if value is _UNKNOWN or not is_pure(value) or any(callable(v) and self._owns(v) for v in captured(value)):
+            raise _EffectError(f"it calls {name}")
+        return _Use.ALL_CALLED if calls(value) else _Use.CALLED
+
+    def _function(self, function: FunctionType) -> _Use:
+        """All of a function of the project; what becomes of what it is given."""
+        if function.__code__.co_filename.startswith("<"):  # which dataclasses and their like write
+            return _Use.KEPT
+        node = tree_of_code(function.__code__)
+        if node is None:
+            raise _EffectError(f"it calls {function.__qualname__}, of which there is no text")
+        calling = self._body(node, _Scope({**function.__globals__, **dict(closed_over(function))}))
+        return _Use.ALL_CALLED if calling else _Use.KEPT
+
+    # --- classes ---
+
+    def _class(self, node: ast.ClassDef, scope: _Scope) -> None:
+        for decorator in node.decorator_list:
+            self._call(decorator, [node], scope)
+        self.read([*node.bases, *(k.value for k in node.keywords)], scope)
+        makers = [self._value(k.value, scope) for k in node.keywords if k.arg == "metaclass"]
+        for base in node.bases:
+            kind = self._value(base.value if isinstance(base, ast.Subscript) else base, scope)
+            if getattr(kind, "__module__", "") in ("typing", "typing_extensions"):
+                continue
+            if not isinstance(kind, type):
+                raise _EffectError(f"it makes a class of {ast.unparse(base)}")
+            makers.append(type(kind))
+            for above in kind.__mro__:
+                self._hook(above, "__init_subclass__")
+        for maker in makers:
+            if not isinstance(maker, type):
+                raise _EffectError(f"nobody knows what makes the class {node.name}")
+            for above in maker.__mro__:
+                for name in ("__new__", "__init__", "__prepare__"):
+                    self._hook(above, name)
+        inside = scope.inside(node, scope.whole)
+        self.read(node.body, inside)
+        for inner in node.body:  # members of an enumeration are made with the class
+            if isinstance(inner, FUNCTIONS) and any(issubclass(m, EnumMeta) for m in makers if isinstance(m, type)):
+                self._body(inner, inside)
+
+    def _hook(self, kind: type, name: str) -> _Use:
+        """What Python calls of a class when it makes a subclass or an object; what becomes of what that is given."""
+        found = vars(kind).get(name)
+        function = getattr(found, "__func__", getattr(found, "fget", found))
+        if isinstance(function, FunctionType) and self._owns(function):
+            return self._function(function)
+        maker = function if isinstance(function, FunctionType) else kind
+        if found is not None and not (is_pure(maker) or maker.__module__ in ("builtins", "abc") or is_keeper(maker)):
+            raise _EffectError(f"it makes a class or an object by {kind.__module__}.{kind.__qualname__}")
+        return _Use.KEPT
+
+    # --- what is known ---
+
+    def _owns(self, value: Any) -> bool:
+        module = value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", None))
+        return home_of(module, self.own) == "own"
+
+    def _names_own(self, node: ast.AST, scope: _Scope) -> bool:
+        """The project's code, which is called where what is made of it is."""
+        if isinstance(node, ast.Name) and node.id in scope.local:
+            return any(isinstance(b, FUNCTIONS) for b in scope.local[node.id])
+        value = self._value(node, scope)
+        return isinstance(node, ast.Lambda) or (callable(value) and self._owns(value))
+
+    def _registers(self, value: Any, given: Sequence[ast.AST], scope: _Scope) -> bool:
+        """It registers a class of the project with JAX, or sets JAX: both are in the key."""
+        if getattr(value, "__self__", None) is jax.config:
+            return getattr(value, "__name__", "") == "update"
+        name = getattr(value, "__name__", "")
+        if name not in REGISTERED or value is not getattr(jax.tree_util, name) or not given:
+            return False
+        return isinstance(given[0], ast.ClassDef) or self._owns(self._value(given[0], scope))
+
+    def _value(self, node: ast.AST, scope: _Scope) -> Any:
+        """What a dotted name means; unknown where that depends on when it is asked."""
+        if isinstance(node, ast.Name):
+            if node.id in scope.local or not self._is_bound_once(node.id, scope):
+                return _UNKNOWN
+            return scope.names.get(node.id, getattr(builtins, node.id, _UNKNOWN))
+        if not isinstance(node, ast.Attribute):
+            return _UNKNOWN
+        value = self._value(node.value, scope)
+        if isinstance(value, ModuleType | type) or value is jax.config or isinstance(value, _TABLES):
+            return getattr(value, node.attr, _UNKNOWN)
+        method = getattr(type(value), node.attr, None)
+        if value is _UNKNOWN or not (self._owns(type(value)) and isinstance(method, FunctionType)):
+            return _UNKNOWN
+        return MethodType(method, value)
+
+    def _is_bound_once(self, name: str, scope: _Scope) -> bool:
+        tree = self.tree_of(scope.module)
+        if tree is None:
+            return False
+        bound = bindings(tree)
+        several = name not in bound and name in scope.names and len(bound.get("*", ())) > 1
+        return len(bound.get(name, ())) <= 1 and not several
+
+
+_SHOWN = frozenset("__init__ __new__ __setattr__ __repr__ __str__ __hash__ __call__ __init_subclass__".split())
+
+
+def _unasked(kind: type) -> list[str]:
+    """What Python may call of an object that no call names: operators, properties, what follows its making."""
+    found = [name for name, held in vars(kind).items() if isinstance(held, FunctionType) and name.startswith("__")]
+    made = [name for name in ("__post_init__", "__check_init__", "__set_name__") if name in vars(kind)]
+    properties = [name for name, held in vars(kind).items() if isinstance(held, property)]
+    return [name for name in dict.fromkeys([*found, *made, *properties]) if name not in _SHOWN]
+
+
+def _is_super(node: ast.Attribute) -> bool:
+    """`super().__init__`, which is read with the class."""
+    of = node.value.func if isinstance(node.value, ast.Call) else None
+    return isinstance(of, ast.Name) and of.id == "super"
+
+
+def _sets_entries(node: ast.Attribute) -> bool:
+    """`x.at[...].set`"""
+    at = node.value.value if isinstance(node.value, ast.Subscript) else None
+    return node.attr in ("set", "add", "multiply") and isinstance(at, ast.Attribute) and at.attr == "at"

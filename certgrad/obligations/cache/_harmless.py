@@ -1,0 +1,109 @@
+"""Functions and classes of libraries that change nothing beyond what they are given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+
+_WRAPPERS = {
+    "jax": "jit custom_vjp custom_jvp custom_gradient checkpoint remat vmap pmap grad value_and_grad jacfwd jacrev "
+    "hessian named_call",
+    "functools": "partial partialmethod wraps lru_cache cache cached_property singledispatch total_ordering",
+    "dataclasses": "dataclass field",
+    "contextlib": "contextmanager",
+    "builtins": "property staticmethod classmethod",
+    "abc": "abstractmethod",
+    "enum": "unique",
+    "certgrad": "declare each real solves",
+    "typing": "cast final overload runtime_checkable no_type_check",
+}
+"""What makes an object of a function, and does not call it."""
+_DECORATORS = {"functools": "wraps", "certgrad": "declare solves"}
+"""Of these what makes a decorator, which does not call a function either."""
+_PURE = {
+    "builtins": "abs all any bool bytes callable chr complex dict divmod enumerate float format frozenset getattr "
+    "hasattr hash int isinstance issubclass iter len list map filter max min next object ord pow range repr reversed "
+    "round set slice sorted str sum super tuple zip",
+    "logging": "getLogger NullHandler",
+    "importlib.metadata": "version",
+    "warnings": "warn",
+    "contextlib": "suppress",
+    "pathlib": "Path",
+    "inspect": "signature",
+    "jax": "eval_shape jvp vjp linearize typeof tree_map",
+}
+"""What changes nothing, but for what it calls of what it is given,"""
+_PURE_MODULES = tuple(
+    "math cmath operator _operator itertools functools _functools typing typing_extensions collections _collections "
+    "dataclasses enum re string fractions "
+    "numbers types copy textwrap numpy ml_dtypes jax.numpy jax.lax jax.nn jax.scipy jax.random jax.tree jax.tree_util "
+    "jax._src.numpy jax._src.lax jax._src.nn jax._src.scipy jax._src.random jax._src.tree jax._src.tree_util "
+    "jax._src.dtypes jax.dtypes jax._src.flatten_util".split()
+)
+"""and modules of which the same is true,"""
+_SETTINGS = ("set", "regist", "save", "load", "from", "mem", "print", "defjvp", "standard_")
+"""but for names that begin so."""
+REGISTERED = frozenset("register_pytree_node register_pytree_node_class register_dataclass register_static".split())
+"""Of `jax.tree_util`: what they register for a class is read with the class."""
+_KEEPERS = frozenset("jaxtyping beartype typeguard equinox flax chex".split())
+"""Packages whose decorators and base classes keep what they are given in that alone."""
+GIVEN = frozenset("defvjp defjvp defjvps def_vmap def_fwd def_bwd setter getter deleter".split())
+"""Methods that give a function to another one, and call neither."""
+METHODS = GIVEN | frozenset(
+    "astype reshape sum mean max min tolist item copy transpose ravel flatten dot "
+    "format join split strip replace startswith endswith items keys values get addHandler".split()
+)
+"""What rules, numbers, arrays, texts and tables are asked for; it changes nothing else."""
+_CALLERS = frozenset(
+    "map filter sorted max min vectorize piecewise apply_along_axis apply_over_axes fromfunction frompyfunc reduce "
+    "reduce_window eval_shape jvp vjp linearize tree_map".split()
+)
+_CALLING_MODULES = (
+    "functools _functools itertools operator _operator jax._src.lax.control_flow jax._src.tree jax.tree".split()
+)
+"""Functions, and modules of functions, that are there to call what they are given."""
+HELD = ("__wrapped__", "fun", "fwd", "bwd", "jvp")
+"""Where JAX's functions keep those of the project."""
+
+
+def keeps(value: Any) -> bool:
+    """It makes something of a function or a class, and does not call it."""
+    return _in_table(value, _WRAPPERS) or (callable(value) and is_keeper(value))
+
+
+def decorates(value: Any) -> bool:
+    """What it makes of a function keeps another function, and calls neither."""
+    return _in_table(value, _DECORATORS)
+
+
+def _in_table(value: Any, table: Mapping[str, str]) -> bool:
+    named = [(sys.modules.get(module), name) for module, names in table.items() for name in names.split()]
+    return value is not None and any(value is getattr(module, name, None) for module, name in named)
+
+
+def is_keeper(value: Any) -> bool:
+    """Of a package that keeps what it is given."""
+    known = str(getattr(value, "__module__", "")).partition(".")[0] in _KEEPERS
+    return known and not str(getattr(value, "__name__", "")).startswith(_SETTINGS)
+
+
+def calls(value: Any) -> bool:
+    """It is there to call what it is given."""
+    module = str(getattr(value, "__module__", None) or type(value).__module__)
+    return module.startswith(tuple(_CALLING_MODULES)) or getattr(value, "__name__", "") in _CALLERS
+
+
+def is_pure(value: Any) -> bool:
+    """A function or class of a library that changes nothing, but for what it calls of what it is given."""
+    if _in_table(value, _PURE) or (isinstance(value, type) and issubclass(value, BaseException)):
+        return True
+    kind = value if hasattr(value, "__module__") and value.__module__ else type(value)
+    module, name = str(kind.__module__), str(getattr(value, "__name__", ""))
+    known = any(module == m or module.startswith(f"{m}.") for m in _PURE_MODULES)
+    written = isinstance(value, FunctionType | BuiltinFunctionType | type)  # and no object that holds a function
+    offered = written or getattr(sys.modules.get(module), name, None) is value or isinstance(value, np.ufunc)
+    return known and offered and not module.startswith("numpy.random") and not name.startswith(_SETTINGS)
