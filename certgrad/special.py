@@ -2,8 +2,8 @@
 
 A package that computes a Bessel function by series, recurrences or Chebyshev forms gives it the derivative of the exact
 function. `approximates=certgrad.special.kv` says so, and the rule is proved against the exact one. The names and the
-arguments are those of `scipy.special`. They are JAX functions and can be composed, differentiated, jitted and mapped;
-values come from scipy on the host in 64 bits, so they are references and not fast.
+arguments are those of `scipy.special`, but for `si` and `ci`. They are JAX functions and can be composed,
+differentiated, jitted and mapped; values come from scipy on the host in 64 bits, so they are references and not fast.
 
 Formulas: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov, chapters 6 to 8, 10, 13 and 15.
 """
@@ -129,9 +129,29 @@ def jv(v: Any, x: Any) -> jax.Array:
     return _of(_jv_p, v, x)
 
 
+def j0(x: Any) -> jax.Array:
+    """Bessel's J₀(x)."""
+    return jv(0, x)
+
+
+def j1(x: Any) -> jax.Array:
+    """Bessel's J₁(x)."""
+    return jv(1, x)
+
+
 def yv(v: Any, x: Any) -> jax.Array:
     """Bessel's function of the second kind Y_v(x), for x > 0. DLMF 10.2."""
     return _of(_yv_p, v, x)
+
+
+def y0(x: Any) -> jax.Array:
+    """Bessel's function of the second kind Y₀(x), for x > 0."""
+    return yv(0, x)
+
+
+def y1(x: Any) -> jax.Array:
+    """Bessel's function of the second kind Y₁(x), for x > 0."""
+    return yv(1, x)
 
 
 def iv(v: Any, x: Any) -> jax.Array:
@@ -139,9 +159,29 @@ def iv(v: Any, x: Any) -> jax.Array:
     return _of(_iv_p, v, x)
 
 
+def i0(x: Any) -> jax.Array:
+    """The modified Bessel function I₀(x)."""
+    return iv(0, x)
+
+
+def i1(x: Any) -> jax.Array:
+    """The modified Bessel function I₁(x)."""
+    return iv(1, x)
+
+
 def kv(v: Any, x: Any) -> jax.Array:
     """The modified Bessel function of the second kind K_v(x), for x > 0. DLMF 10.25."""
     return _of(_kv_p, v, x)
+
+
+def k0(x: Any) -> jax.Array:
+    """The modified Bessel function of the second kind K₀(x), for x > 0."""
+    return kv(0, x)
+
+
+def k1(x: Any) -> jax.Array:
+    """The modified Bessel function of the second kind K₁(x), for x > 0."""
+    return kv(1, x)
 
 
 def erfi(x: Any) -> jax.Array:
@@ -164,6 +204,11 @@ def expi(x: Any) -> jax.Array:
     return _of(_expi_p, x)
 
 
+def exp1(x: Any) -> jax.Array:
+    """The exponential integral E₁(x) = −Ei(−x), for x > 0. DLMF 6.2."""
+    return -expi(-x)
+
+
 def expn(n: int, x: Any) -> jax.Array:
     """The exponential integral E_n(x) for x > 0, of a whole order from 0. DLMF 8.19.
 
@@ -181,7 +226,17 @@ def expn(n: int, x: Any) -> jax.Array:
 
 def sici(x: Any) -> tuple[jax.Array, jax.Array]:
     """The sine and the cosine integral, Si(x) and Ci(|x|); Ci for x ≠ 0. DLMF 6.2."""
-    return _of(_si_p, x), _of(_ci_p, x)
+    return si(x), ci(x)
+
+
+def si(x: Any) -> jax.Array:
+    """The sine integral Si(x), the first of `sici`."""
+    return _of(_si_p, x)
+
+
+def ci(x: Any) -> jax.Array:
+    """The cosine integral Ci(|x|) for x ≠ 0, the second of `sici`."""
+    return _of(_ci_p, x)
 
 
 def fresnel(x: Any) -> tuple[jax.Array, jax.Array]:

@@ -12,7 +12,7 @@ import inspect
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from types import SimpleNamespace
@@ -28,6 +28,7 @@ from benchmarks.corpus.entries import CORPUS, Entry, Record
 from benchmarks.corpus.traps import traps_of
 from certgrad._audit import audit, audit_op
 from certgrad.hypotheses import tree as t
+from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.obligations.certificate import PROOFS, RANKS
 from certgrad.report.findings import INFERRED
 
@@ -152,17 +153,29 @@ def _inferred(result: Any) -> dict[str, str]:
 
 
 def _excluded(rule: Any, report: Any) -> bool:
-    """Whether a hypothesis is false at the arguments that the rule's module gives as an example."""
+    """Whether the claim is not about the arguments that the rule's module gives as an example: they have other shapes,
+    or a hypothesis is false there."""
     from certgrad.rules._layers import plain_function, unwrapped
-    from tests.attacks import doors
 
     plain = plain_function(unwrapped(rule))
     example = getattr(plain, "__globals__", {}).get("example")
     if example is None or not str(report.verdict).startswith("proved"):
         return False
-    point: Any = SimpleNamespace(wrong_at=example, signature=report.certificate.signature[0])
     names = {name: k for k, name in enumerate(inspect.signature(plain).parameters)}
-    return any(doors.is_false(h.tree, names, point) for claim in report.claims for h in claim.hypotheses)
+    trees = [h.tree for claim in report.claims for h in claim.hypotheses]
+    return excludes(report.certificate.signature[0], trees, names, example)
+
+
+def excludes(signature: str, trees: Iterable[Any], names: Mapping[str, int], example: Callable[[], Any]) -> bool:
+    """Whether a claim at this signature, under these hypotheses, is not about the example."""
+    from tests.attacks import doors
+
+    point: Any = SimpleNamespace(wrong_at=example, signature=signature)
+    try:
+        doors.sizes_of(point, example())
+    except UnfitError:
+        return True
+    return any(doors.is_false(tree, names, point) for tree in trees)
 
 
 def _declared(entry: Entry) -> Mapping[str, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 import msgspec
 
+from certgrad import rules
 from certgrad._audit import audit
 from certgrad._subject import is_op
 from certgrad.errors import CertgradError, UsageError
@@ -23,6 +26,7 @@ from certgrad.obligations.certificate import (
     with_cases,
     with_claims,
 )
+from certgrad.obligations.terms.budget import AUDIT
 from certgrad.report.audited import RuleResult, beyond_domain
 from certgrad.report.findings import (
     BOUNDED,
@@ -49,11 +53,15 @@ from ._marked import NOBODY
 from ._report import Report
 from ._tried import ORIGIN as INFERRED_BY
 from ._tried import SHOWN, Tried
+from ._user_rule import UserRule
 
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 DECIDED = (*PROOFS, AT_SIZES)
+SHORT, HALF = 0.25, 0.5
+"""These shares of its time have a rule of what is perhaps an approximation, and the same of what is approximated."""
+KNOWN = 'inferred from its values between −20 and 20, as nothing declares it; approximates="{}" does'
 
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
@@ -148,6 +156,12 @@ class _NotDeclaredError(UsageError):
     """Nothing says the shapes of a rule, and none was found that traces."""
 
 
+class Checked(Protocol):
+    """The report on a rule with a declaration, in so many seconds, with further functions that approximate others."""
+
+    def __call__(self, d: Declaration, seconds: float = ..., beside: Sequence[Declared] = ...) -> Report: ...
+
+
 @dataclass(frozen=True)
 class _Audit:
     """The report on a rule, and what it was audited with."""
@@ -165,8 +179,16 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
     rule: Callable = found.rule
     others = approximating(table)
 
-    def checked(d: Declaration) -> Report:
-        run = partial(check, rule, d.signature, name=found.name, conformance=conformance, elsewhere=others)
+    def checked(d: Declaration, seconds: float = AUDIT, beside: Sequence[Declared] = ()) -> Report:
+        run = partial(
+            check,
+            rule,
+            d.signature,
+            name=found.name,
+            conformance=conformance,
+            elsewhere=[*others, *beside],
+            seconds=seconds,
+        )
         if order <= d.order:
             return run(**d.options)
         try:  # asked for of all rules, whether or not it can be said of this one
@@ -182,11 +204,33 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
             report = checked(at_values)  # of every number nothing was proved
             made = replace(made, report=report, declared=at_values) if report.verdict in DECIDED else made
         return made
-    pairs = zip(map(checked, said), said, strict=True)
+    pairs = [_of_known(rule, d, checked) for d in said]
     return _Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
 
 
-def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Report]) -> _Audit:
+def _of_known(rule: Callable, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
+    """The audit, or that of a function whose values are a special function's as an approximation of that, where nothing
+    declares it and only that is proved.
+
+    A long program is no formula of the exact function: little time is lost on that.
+    """
+    if declared.surrogate or declared.approximates is not None:
+        return checked(declared), declared
+    subject = UserRule(rule, declared.signature, static=declared.static, domain=declared.domain)
+    first = rules.known(subject) if rules.is_long(subject) else ""
+    report = checked(declared, AUDIT * SHORT if first else AUDIT)
+    if report.verdict in DECIDED or report.assumed:
+        return report, declared
+    if name := first or rules.known(subject):
+        of_ideal = replace(declared, approximates=name)
+        there = checked(of_ideal, AUDIT * HALF, rules.known_beside(subject))
+        # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal.
+        if there.verdict in PROOFS or (there.verdict, report.verdict) == ("unproved", "refuted"):
+            return replace(there, approximates=f"{there.approximates}; {KNOWN.format(name)}"), of_ideal
+    return checked(declared) if first and report.verdict == "unproved" else report, declared
+
+
+def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     """The audit at a choice of ranks that the rule is called at and refuted, or else at the likeliest one, or at the
     first other one at which the rule is proved. Where calls say which ranks are meant, other choices do not count.
 
@@ -194,26 +238,32 @@ def _best_choice(found: Found, tried: Tried, checked: Callable[[Declaration], Re
     """
     looked: dict[int, Choice] = {}
     choices = tried.declarations
+    unlooked: list[Declaration] = []
+    start = time.thread_time()
     if len(choices) > 1:
         for k, choice in enumerate(choices):
             if choice in tried.lower and any(one.verdict in PROOFS for one in looked.values()):
                 continue
+            left = AUDIT - (time.thread_time() - start)
+            if left <= 0:
+                unlooked.append(choice)
+                continue
             with suppress(CertgradError):
-                looked[k] = choice_of(found.rule, choice, found.name)
+                looked[k] = choice_of(found.rule, choice, found.name, left)
     in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
     meant = in_calls or [*range(len(choices) - len(tried.below))]
     wrong = _wrong_as_called(tried, looked)
     best = wrong
     if best is None:
         best = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
-    report = checked(choices[best])
+    report, declared = _of_known(found.rule, choices[best], checked)
     if wrong is None and report.verdict not in DECIDED:
         under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
         if (other := next(under, None)) is not None:
-            best, report = other, checked(choices[other])
-    declared = choices[best]
+            best, report, declared = other, checked(choices[other]), choices[other]
     further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
     others = [_with(tried, choices[k], looked[k].verdict) for k in further]
+    others += [f'with "{one.signature}" it is not tried: the other choices took {AUDIT:g} s' for one in unlooked]
     if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
             if (lower := checked(choice)).verdict in DECIDED:

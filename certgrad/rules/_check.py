@@ -120,14 +120,15 @@ class Choice:
         return False
 
 
-def choice_of(function: Callable, declared: Declaration, name: str) -> Choice:
-    """What comes of a rule with the signature of a declaration.
+def choice_of(function: Callable, declared: Declaration, name: str, seconds: float = AUDIT) -> Choice:
+    """What comes of a rule with the signature of a declaration, in so many seconds.
 
     Raises as `check` does.
     """
     statement = Statement(function, declared.signature, name=name, conformance=False)
-    look = first_look(statement, Attempt(declared.static))
-    return Choice(look, plainly(look))
+    with auditing(seconds):
+        look = first_look(statement, Attempt(declared.static))
+        return Choice(look, plainly(look))
 
 
 def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:

@@ -7,9 +7,11 @@ where the code needs to know it, it has the values of its kind (`_defaults.py`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, is_dataclass, replace
 from dataclasses import fields as dataclass_fields
+from inspect import Parameter
 from typing import Any
 
 from certgrad.errors import CertgradError
@@ -22,35 +24,78 @@ from ._declaration import Annotated, Declaration, annotated_arguments
 from ._defaults import annotations_of, values_by_kind
 from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
-from ._ranks import Search
+from ._ranks import Search, runs_at_numbers
 from ._statics import Default, each, real
 from ._traced import untraced
 from ._tried import ORIGIN, Tried
 from ._user_rule import UserRule
 
 MAX_ARRAYS = 8
+_OPTIONAL = re.compile(r"\bOptional\[|\bNone\b")
+_ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b")
+"""What an annotation of arrays, or of numbers, has in its name."""
 REST = 2
 MOST_VALUES = 6
 """Of an argument that is no array and has no default."""
 
 
 def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
-    """Signatures at which the rule traces, the likeliest first; `calls` are evidence of which are meant."""
+    """Signatures at which the rule traces, the likeliest first; `calls` are evidence of which are meant.
+
+    An argument that may be None is an array, if its annotation names one; where nothing traces so, it is None.
+    """
+    optional = [p for p in _arguments(function) or () if _may_be_none(p)]
+    never = {p.name: None for p in optional if not _ARRAYS.search(_text(p.annotation))}
+    tried = _inferred(function, calls, never)
+    if any(p.kind == p.VAR_POSITIONAL for p in _arguments(function) or ()) and not _runs(function, tried):
+        fewer = _inferred(function, calls, never, rest=1)
+        tried = fewer if _runs(function, fewer) else tried
+    if tried.found or tried.problem or len(never) == len(optional):
+        return tried
+    there = _inferred(function, calls, {p.name: None for p in optional})
+    return there if there.found else tried
+
+
+def _arguments(function: Callable) -> list[Parameter] | None:
+    """Its arguments; None where they cannot be told."""
+    custom = unwrapped(function)
+    try:
+        return [*parameters_of(custom, plain_function(custom)).values()]
+    except (TypeError, ValueError):
+        return None
+
+
+def _may_be_none(parameter: Parameter) -> bool:
+    """Its annotation says so, and it has no default."""
+    return parameter.default is parameter.empty and bool(_OPTIONAL.search(_text(parameter.annotation)))
+
+
+def _text(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else str(annotation)
+
+
+def _runs(function: Callable, tried: Tried) -> bool:
+    """The function runs at numbers, at the likeliest shapes."""
+    return bool(tried.found) and runs_at_numbers(function, tried.found[0])
+
+
+def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any], rest: int = REST) -> Tried:
+    """The same with values of some arguments, and so many arrays where it takes `*args` alone."""
     custom = unwrapped(function)
     known = _KNOWN.get(id(function))
     if known is not None and known[0] is function and known[1].problem:
         return known[1]
     plain = plain_function(custom)
-    try:
-        found = parameters_of(custom, plain).values()
-    except (TypeError, ValueError):
+    found = _arguments(function)
+    if found is None:
         return Tried(problem="its arguments cannot be told")
     parameters = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     static: dict[str, Any] = {p.name: Default(p.default) for p in parameters if p.default is not p.empty}
+    static |= given
     unknown = [n for n in nondifferentiable(custom, [p.name for p in parameters]) if n not in static]
     arrays = [p for p in parameters if p.name not in {*static, *unknown}]
     # How many `*args` takes is anyone's guess: two are the fewest that can be mixed up.
-    arrays += [p for p in found if p.kind == p.VAR_POSITIONAL for _ in range(max(0, REST - len(arrays)))]
+    arrays += [p for p in found if p.kind == p.VAR_POSITIONAL for _ in range(max(0, rest - len(arrays)))]
     if not arrays:
         return Tried(problem="it takes no argument without a default, of which a shape could be tried")
     if len(arrays) > MAX_ARRAYS:
@@ -69,12 +114,22 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
             return known[1].each(lambda d: replace(d, static=fixed, origin=ORIGIN))
         return Search(function, [p.name for p in arrays], evidence, fixed, calls).tried()
 
-    numbers = all(any(type(v) in (int, float) for v in some) for some in used.values() if some)
-    tried = search({n: real() for n in unknown}) if numbers else Tried()
+    switches = [n for n in unknown if type(values[n][0]) is bool]
+    used = {n: some for n, some in used.items() if some and n not in switches}
+    tried = Tried()
+    if all(any(type(v) in (int, float) for v in some) for some in used.values()):
+        tried = search({n: values[n][0] if n in switches else real() for n in unknown})
     if not unknown or (tried.found and _is_open(function, tried.found[0], seen=known is None)):
-        return tried
-    tried = search({n: some[0] for n, some in values.items()})
-    return tried.each(lambda d: _at_values(function, d, values))
+        return tried.each(lambda d: _at_each(function, d, {n: values[n] for n in switches}))
+    first: Tried | None = None
+    for which in (0, -1):  # a rule may be of some numbers alone
+        there = search({n: some[which if type(some[0]) is int else 0] for n, some in values.items()})
+        first = first if first is not None and first.found else there
+        if there.found and _traces(function, there.found[0]):
+            first = there
+            break
+    assert first is not None
+    return first.each(lambda d: _at_values(function, d, values))
 
 
 def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
@@ -126,7 +181,7 @@ def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Seq
     static = dict(declared.static)
     for name, some in values.items():
         running = [v for v in some if _traces(function, replace(declared, static={**declared.static, name: v}))]
-        static[name] = each(*running) if len(running) > 1 else some[0]
+        static[name] = each(*running) if len(running) > 1 else (*running, declared.static[name])[0]
     return replace(declared, static=static)
 
 

@@ -7,6 +7,7 @@ as a forgotten sum vanishes at rank 0 and an axis that was forgotten at rank 1; 
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,6 +53,7 @@ NUMBERS = (2, 3, 5, 4)
 MOST_REFUSED = 16
 MOST_AS_CALLED = 8
 """So many choices are tried that agree with one call."""
+SAME_REFUSALS = 4
 MOST_TIED = 3
 MOST_MIXED = 4
 """So many arguments have ranks of their own above 2."""
@@ -61,6 +63,8 @@ CHOICES = 80
 """So many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
 LONGEST = 160
+_UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
+_SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ class Search:
         self.called_kinds = called.kinds(calls, names)
         self.out = Tried()
         self.seen: dict[_Choice, _Seen] = {}
+        self.asked = 0
+        """The highest rank that code said it needs."""
 
     def tried(self) -> Tried:
         """What was tried, with the consistent choices of the first rank and dtypes that have some."""
@@ -121,7 +127,10 @@ class Search:
             found = [c for c in as_called if max(c.ranks) >= RANKS[0]]
             below = [c for c in as_called if c not in found]
             found += self._beside(found[0]) if found else []
-            for highest in RANKS if not found else ():
+            left = [] if found else [*RANKS]
+            while left:
+                highest = self.asked if self.asked in left else left[0]
+                left.remove(highest)
                 found = self._consistent(kinds, highest)
                 if found or len(self.seen) >= CHOICES or self._wants_integers(kinds):
                     break
@@ -270,7 +279,8 @@ class Search:
         if not free and highest != RANKS[0]:
             return []
         if highest > RANKS[0] and (self.out.refused or len(free) > MOST_MIXED):  # the function runs at any rank
-            each = [[highest] if k in free else own for k, own in enumerate(each)]
+            lowest = highest - 2 if highest == self.asked and not self.out.refused else highest
+            each = [[r for r in own if r >= lowest] if k in free else own for k, own in enumerate(each)]
         vectors = [v for v in product(*each) if not free or max(v[k] for k in free) == highest]
         floats = [k for k, kind in enumerate(kinds) if not kind]
         choices = [_Choice(v, kinds) for v in vectors]
@@ -286,8 +296,13 @@ class Search:
                 continue
             done.add(choice)
             seen = self._at(choice)
+            if highest < (asked := _rank_asked(seen.why)) <= max(RANKS):
+                self.asked = max(self.asked, asked)
+                return []
             if seen.consistent and not seen.broadcasts:
                 return [choice, *self._beside(choice)]
+            if len(self.out.refused) == SAME_REFUSALS and len({*self.out.refused.values()}) == 1:
+                return []  # it is not for its shapes that the rule fails
             if seen.suggested is not None and max(seen.suggested.ranks, default=0) >= min(highest, max(choice.ranks)):
                 waiting.appendleft(seen.suggested)
         return []
@@ -390,6 +405,12 @@ class Search:
         return [(text or "()") + kind for text, kind in zip(texts, choice.kinds, strict=True)]
 
 
+def _rank_asked(why: str) -> int:
+    """How many axes code says that an array should have, which has another number of them; 0 if it says nothing."""
+    unpacked, subscript = _UNPACKED.search(why), _SUBSCRIPT.search(why)
+    return int(unpacked[1]) if unpacked else len(subscript[1]) if subscript else 0
+
+
 def _apart(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
     """How far a choice is from another one: first those where later arguments have lower ranks."""
     changed = [k for k, (a, b) in enumerate(zip(choice.ranks, other.ranks, strict=True)) if a != b]
@@ -432,11 +453,21 @@ def _array_of(cotangent: Any) -> Any:
     return cotangent if hasattr(cotangent, "shape") and hasattr(cotangent, "dtype") else None
 
 
-def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
-    """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
+def _at_small_sizes(function: Callable, declared: Declaration) -> UserRule:
     names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
     sizes = {name: NUMBERS[k % len(NUMBERS)] for k, name in enumerate(names)}
-    rule = UserRule(function, declared.signature, static=declared.static, at=sizes)
+    return UserRule(function, declared.signature, static=declared.static, at=sizes)
+
+
+def runs_at_numbers(function: Callable, declared: Declaration) -> bool:
+    """Whether the function runs with numbers for all sizes: what it calls out of its program is not seen to fail in a
+    trace."""
+    return runs(_at_small_sizes(function, declared))
+
+
+def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
+    """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
+    rule = _at_small_sizes(function, declared)
     return not runs(rule) or failure(rule) is not None
 
 

@@ -85,15 +85,25 @@ def exactly(array: np.ndarray) -> np.ndarray:
 
 
 def sizes_of(attack: Attack, values: tuple[Any, ...]) -> dict[str, int]:
-    """What the names of dimensions stand for at these values."""
-    found: dict[str, int] = {}
-    for text, value in zip(parts(attack.signature)[0], values, strict=True):
-        dims = text.partition(":")[0].split()
-        if "*s" not in dims:
-            for dim, size in zip(dims, np.shape(value), strict=True):
-                if known := re.fullmatch(r"(?:(\d+)\*)?([a-z]\w*)(?:\+(\d+))?", dim):
-                    found[known[2]] = (size - int(known[3] or 0)) // int(known[1] or 1)
-    return found
+    """What the names of dimensions stand for at these values. UnfitError if they have not the signature's shapes."""
+    sizes: dict[str, int] = {}
+    shapes = parts(attack.signature)[0]
+    if len(shapes) != len(values):
+        raise UnfitError(f"{len(values)} arrays for {len(shapes)} shapes")
+    for text, value in zip(shapes, values, strict=True):
+        dims = text.partition(":")[0].replace("()", "").split()
+        if "*s" in dims:
+            continue
+        if len(dims) != np.ndim(value):
+            raise UnfitError(f"shape {np.shape(value)} for {text!r}")
+        for dim, size in zip(dims, np.shape(value), strict=True):
+            if known := re.fullmatch(r"(?:(\d+)\*)?([a-z]\w*)(?:\+(\d+))?", dim):
+                number = (size - int(known[3] or 0)) // int(known[1] or 1)
+                if sizes.setdefault(known[2], number) != number:
+                    raise UnfitError(f"{known[2]} is {sizes[known[2]]} and {number}")
+            elif dim.isdecimal() and int(dim) != size:
+                raise UnfitError(f"an axis of {size} for {text!r}")
+    return sizes
 
 
 def attacks() -> Iterator[Attack]:

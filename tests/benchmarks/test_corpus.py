@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from benchmarks.corpus import __main__ as command
@@ -349,6 +350,26 @@ def test_the_page_counts_what_is_proved_for_untied_sizes() -> None:
     text = page({e.id: e for e in every}, {r.id: r for r in known})
     assert "| proved for untied sizes | 1 (50 %) |" in text
     assert "| named | 1 (50 %) |" in text
+
+
+@pytest.mark.parametrize(
+    ("signature", "excluded"),
+    [("n d, m:int -> m d", False), ("n d, :int", True), ("n d", True), ("n n, m:int", True), ("n 2, m:int", True)],
+)
+def test_a_claim_at_other_shapes_is_not_about_the_example(signature: str, excluded: bool) -> None:
+    from benchmarks.corpus.subjects import excludes
+
+    assert excludes(signature, [], {}, lambda: (np.zeros((2, 1)), np.array([0, 0]))) is excluded
+
+
+def test_a_claim_is_not_about_an_example_at_which_a_hypothesis_is_false() -> None:
+    from benchmarks.corpus.subjects import excludes
+
+    def excluded(condition: str) -> bool:
+        return excludes("n", [parse(condition, ("x",))], {"x": 0}, lambda: (np.array([0.0, 2.0]),))
+
+    assert excluded("x > 0")
+    assert not excluded("x >= 0")
 
 
 QUICK = ["library", "models", "pairs", "tests", "wrong_ops"]
