@@ -61,7 +61,7 @@ RECORDED = "recorded"
 DECIDED = (*PROOFS, AT_SIZES)
 SHORT, HALF = 0.25, 0.5
 """These shares of its time have a rule of what is perhaps an approximation, and the same of what is approximated."""
-KNOWN = 'inferred from its values between −20 and 20, as nothing declares it; approximates="{}" does'
+KNOWN = 'inferred from its values at 160 points between −200 and 200, as nothing declares it; approximates="{}" does'
 
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
@@ -204,11 +204,11 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
             report = checked(at_values)  # of every number nothing was proved
             made = replace(made, report=report, declared=at_values) if report.verdict in DECIDED else made
         return made
-    pairs = [_of_known(rule, d, checked) for d in said]
+    pairs = [_of_known(found, d, checked) for d in said]
     return _Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
 
 
-def _of_known(rule: Callable, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
+def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
     """The audit, or that of a function whose values are a special function's as an approximation of that, where nothing
     declares it and only that is proved.
 
@@ -216,7 +216,7 @@ def _of_known(rule: Callable, declared: Declaration, checked: Checked) -> tuple[
     """
     if declared.surrogate or declared.approximates is not None:
         return checked(declared), declared
-    subject = UserRule(rule, declared.signature, static=declared.static, domain=declared.domain)
+    subject = UserRule(found.rule, declared.signature, static=declared.static, domain=declared.domain, name=found.name)
     first = rules.known(subject) if rules.is_long(subject) else ""
     report = checked(declared, AUDIT * SHORT if first else AUDIT)
     if report.verdict in DECIDED or report.assumed:
@@ -256,7 +256,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     best = wrong
     if best is None:
         best = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
-    report, declared = _of_known(found.rule, choices[best], checked)
+    report, declared = _of_known(found, choices[best], checked)
     if wrong is None and report.verdict not in DECIDED:
         under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
         if (other := next(under, None)) is not None:

@@ -119,7 +119,8 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     tried = Tried()
     if all(any(type(v) in (int, float) for v in some) for some in used.values()):
         tried = search({n: values[n][0] if n in switches else real() for n in unknown})
-    if not unknown or (tried.found and _is_open(function, tried.found[0], seen=known is None)):
+    seen = known is None and bool(tried.found) and str(tried.found[0].signature) not in tried.refused
+    if not unknown or (tried.found and _is_open(function, tried.found[0], seen)):
         return tried.each(lambda d: _at_each(function, d, {n: values[n] for n in switches}))
     first: Tried | None = None
     for which in (0, -1):  # a rule may be of some numbers alone
