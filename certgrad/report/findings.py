@@ -27,8 +27,9 @@ REMARKS = {
 """What is said of a rule, or a module, beside its obligations. Only `--strict` fails on it, but for `ERRORS`."""
 ERRORS = frozenset({MISDECLARED, NOT_IMPORTED})
 """What is wrong whatever a proof would say: a declaration that does not fit, and a module that does not import."""
-REFUTED_ELSEWHERE = "it is refuted"
-"""What a remark on inferred shapes says where the rule is wrong at other ones."""
+FAILS_ELSEWHERE = "its rule fails and the function runs"
+WRONG_ELSEWHERE = ("it is refuted", FAILS_ELSEWHERE)
+"""What a remark on inferred shapes says where the rule is wrong at other ones, or fails at ones with more axes."""
 UNSEEN = frozenset({NOT_AUDITED, MISDECLARED, NOT_IMPORTED})
 """Nothing is known of the obligations then."""
 STRICT = {"assumed": BOUNDED}

@@ -152,7 +152,7 @@ def _unfailing(one: RuleResult, remark: _findings.Remark) -> Level:
     proved, and wrong at shapes that may be those that are meant.
     """
     proved = one.certificate is not None and is_discharged(one.certificate.verdict)
-    wrong = proved and remark.code == _findings.INFERRED and _findings.REFUTED_ELSEWHERE in remark.text
+    wrong = proved and remark.code == _findings.INFERRED and any(t in remark.text for t in _findings.WRONG_ELSEWHERE)
     return Level.warning if wrong or remark.code == _findings.NOT_AUDITED else Level.note
 
 

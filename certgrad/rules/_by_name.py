@@ -8,7 +8,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -30,6 +30,7 @@ from certgrad.obligations.terms.budget import AUDIT
 from certgrad.report.audited import RuleResult, beyond_domain
 from certgrad.report.findings import (
     BOUNDED,
+    FAILS_ELSEWHERE,
     INFERRED,
     LEFT_OUT,
     MISDECLARED,
@@ -39,6 +40,7 @@ from certgrad.report.findings import (
     Remark,
     unaudited,
 )
+from certgrad.signatures.signature import parse
 
 from ._approximation import Declared
 from ._calls import calls_of
@@ -271,12 +273,20 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
                 report, declared = lower, choice
     if further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
-    if refused := [(text, why) for text, why in tried.refused.items() if text != declared.signature]:
+    refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
+    more_axes = [(text, why) for text, why in refused if _rank(text) > _rank(declared.signature)]
+    others += [f'with "{text}" {FAILS_ELSEWHERE}: {why}' for text, why in more_axes[:1]]
+    if refused := [one for one in refused if one not in more_axes]:
         where = tried.where_called(refused[0][0])
         shown = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
         called = f", as {where} calls it" if where else ""
         others.append(f"the function also runs with {shown}{called}, where its rule fails: {refused[0][1]}")
     return _Audit(_of_inferred_shapes(report), declared, tuple(others))
+
+
+def _rank(signature: Any) -> int:
+    """The most axes that an argument has."""
+    return max(len(spec.dims) for spec in parse(f"{signature} ->").inputs)
 
 
 def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice]) -> int | None:

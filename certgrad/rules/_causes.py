@@ -207,7 +207,8 @@ def likely_cause(
     trial = Trial(one)
     there = Trial(twin) if twin is not None else None
     plain = replace(trial.rules, jvp=None, primal=None, both=None)
-    if trial.plausible(plain, {}, ()) and proved(mended(one, Mistake("", plain))):
+    right_there = trial.plausible(plain, {}, ())
+    if right_there and proved(mended(one, Mistake("", plain))):
         return None  # right at these shapes: it is wrong at others, which the witness shows
 
     def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False) -> Cause | None:
@@ -231,7 +232,7 @@ def likely_cause(
     found = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
     if cause := first(lambda t: (_otherwise(t, change) for change in found), tried=True):
         return cause
-    return first(lambda t: where_right(t.one, t.rules))
+    return None if right_there else first(lambda t: where_right(t.one, t.rules))
 
 
 def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:

@@ -150,7 +150,7 @@ class Search:
         self.out.calls = self._agreeing()
         self.out.count = len(self.seen)
         if found:
-            alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) == max(found[0].ranks)]
+            alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) >= max(found[0].ranks)]
             beside = dict.fromkeys(self.seen[c].signature for c in sorted(alike, key=lambda c: _apart(c, found[0])))
             in_calls = [text for _, agreeing in self.out.calls for text in agreeing]
             shown = dict.fromkeys([*in_calls, *beside])

@@ -287,6 +287,13 @@ def test_the_cause_of_a_public_report_is_named(name):
     assert causes[argument] == said
 
 
+def test_where_a_rule_is_wrong_at_one_size_alone_no_size_at_which_it_is_right_is_its_cause():
+    f = custom_vjp(lambda x: 2 * x, lambda x: (2 * x, None), lambda _, g: (g * (3.0 if g.shape[0] == 7 else 2.0),))
+    report = certgrad.check(f, "n -> n")
+    assert (report.verdict, report.cause) == ("refuted", "")
+    assert len(report.witness.inputs["x"]) == 7
+
+
 @pytest.mark.slow
 def test_a_forgotten_temperature_is_named_and_no_size_at_which_nothing_depends_on_it():
     """With one entry a softmax is 1, and any multiple of its derivative is right."""

@@ -180,6 +180,13 @@ AT_RANKS = {
         "proved",
         '"n d, d" and "n d, ()", where its rule fails: the cotangent of w has the shape n d, and not d',
     ),
+    "an axis that the rule forgets to add": (
+        lambda x: jax.nn.logsumexp(x, axis=-1),
+        lambda r, g: (g * jax.nn.softmax(r[0], axis=-1),),
+        "n",
+        "proved",
+        'with "n d" its rule fails and the function runs: ValueError: Incompatible shapes for broadcasting',
+    ),
     "halves of a cotangent": (
         lambda x, y: jnp.concatenate([x, y], 1),
         lambda r, g: tuple(jnp.split(g, 2, 1)),

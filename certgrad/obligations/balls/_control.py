@@ -15,7 +15,7 @@ from certgrad.obligations.balls._shapes import moved
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Context, Value, is_float
 
-MAX_STEPS = 10_000
+MAX_STEPS = 2_000
 """A while loop that runs longer is refused."""
 
 
