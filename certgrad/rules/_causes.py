@@ -34,7 +34,7 @@ from certgrad.signatures.cases import Case
 
 from ._missing import NOTHING, missing_term
 from ._mistakes import Mistake, mistakes, where_right
-from ._otherwise import Change, changes, own_lines
+from ._otherwise import Change, changes, in_own_lines
 from ._plausible import Trial
 from ._report import ArgumentClaim
 from ._reproduction import numbers
@@ -274,7 +274,7 @@ def _otherwise(trial: Trial, change: Change) -> Mistake:
     def vjp(args: list, seeds: list, params: list) -> list:
         count = len(args)
         run = changed(lambda *xs: rules.vjp(list(xs[:count]), list(xs[count:]), params), change.acts)
-        with own_lines(trial.one):
+        with in_own_lines(trial.one):
             return run(*args, *seeds)
 
     return Mistake(change.text, replace(rules, jvp=None, primal=None, both=None, vjp=vjp))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, cycle, islice
@@ -23,7 +23,7 @@ from certgrad.obligations.floats import Setting, applied
 from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, trace, wide_floats
+from certgrad.obligations.tracing.jax_internals import evaluate, own_lines, primal_body, trace, wide_floats
 from certgrad.signatures.sizes import whole
 
 from . import _acts
@@ -110,10 +110,12 @@ def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Ch
     yield from search.found()
 
 
-def own_lines(one: UserRule) -> AbstractContextManager[None]:
-    """What the backward of a rule computes comes from its own lines when it is traced."""
+@contextmanager
+def in_own_lines(one: UserRule) -> Iterator[None]:
+    """What a rule and its backward compute comes from their own lines when they are traced, whoever calls."""
     held = backward_of(one.custom)
-    return nullcontext() if held is None else with_own_lines(*held)
+    with own_lines(), nullcontext() if held is None else with_own_lines(*held):
+        yield
 
 
 class _Search:
@@ -130,7 +132,7 @@ class _Search:
             count = len(inputs)
             forward = trace(lambda *xs: rules.forward(list(xs), []), inputs)
             seeds = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in forward.jaxpr.outvars]
-            with own_lines(one):
+            with in_own_lines(one):
                 backward = trace(lambda *xs: rules.vjp(list(xs[:count]), list(xs[count:]), []), [*inputs, *seeds])
             right = trace(_adjoint(one, rules, count), [*inputs, *seeds])
         self.program, self.seeds = Steps.of(backward.jaxpr, backward.consts), len(seeds)

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.obligations.tracing.jax_internals import inner_program, is_literal, jaxpr_of
+from certgrad.obligations.tracing.jax_internals import from_library, inner_program, is_literal, jaxpr_of
 
 from ._words import place_in_users_code
 
@@ -38,7 +38,8 @@ class Step:
     operands: tuple[Operand, ...]
     outs: tuple[Key, ...]
     placed: Any
-    """The equation whose place in the source is this step's: a call around it, where it has none of its own."""
+    """The equation whose place in the source is this step's: a call of a library around it, if there is one. What that
+    computes has the place of whatever called it first."""
 
     @property
     def key(self) -> Key:
@@ -73,9 +74,11 @@ class Steps:
             for eqn in jaxpr.eqns:
                 name, taken = eqn.primitive.name, [ref(v) for v in eqn.invars]
                 inner = inner_program(eqn) if name not in ("custom_jvp_call", "custom_lin") else None
-                placed = eqn if call is None or place_in_users_code(eqn)[0] else call
+                placed = eqn if call is None else call
                 if inner is not None:
-                    outs = inline(inner.jaxpr, inner.consts, taken, placed)
+                    info = getattr(inner.jaxpr, "debug_info", None)
+                    own = not from_library(str(getattr(info, "func_filename", "")))
+                    outs = inline(inner.jaxpr, inner.consts, taken, None if own and call is None else placed)
                 else:
                     made = name, place_in_users_code(placed)
                     keys = tuple((*made, counts[made], j) for j in range(len(eqn.outvars)))
