@@ -276,20 +276,27 @@ class Elsewhere:
 
 
 def _elsewhere(induction: Induction) -> Elsewhere:
-    """The other programs of a graph, each certified where it can be, and refuted where a point says so."""
+    """The other programs of a graph, each certified where it can be, and refuted where a point says so.
+
+    Of a graph whose own steps are refuted no point is sought there: its own says more.
+    """
     out = Elsewhere()
+    refuted = any(s.verdict == "refuted" for s in induction.steps)
     traced = induction.traced
     alike = partial(_runs_the_same, induction) if rules_of_users(traced) else None
     queue = deque(chain(other_programs(traced, alike), asked_by_rules(induction.cases)))
+    of_function: set[Key] = set()
     of_rules: set[Key] = set()
     excluded: set[Key] = set()
     while queue:
         case = queue.popleft()
         if case.rules:
-            if case.key in of_rules or any(one <= case.key for one in excluded):
+            if case.key in of_function | of_rules or any(one <= case.key for one in excluded):
                 continue
             of_rules.add(case.key)
             case = case.traced(traced) if len(of_rules) <= CASES else case
+        elif case.fixed and not case.same:
+            of_function.add(case.key)
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue
         some_of_many = isinstance(case.fixed, Sample) and not case.same
@@ -299,7 +306,7 @@ def _elsewhere(induction: Induction) -> Elsewhere:
             queue.extend(asked_by_rules(one.within(case.fixed) for one in run.cases))
             if case.asked and not case.same:
                 out.others.append((RULE_CERTIFIED_TOO if case.rules else CERTIFIED_TOO).format(case))
-        elif run is not None and (own := _refuting(run)) is not None:
+        elif run is not None and not refuted and (own := _refuting(run)) is not None:
             out.findings.append(f"the graph is refuted where {case}: {own} ({at_witness(own.witness)})")
             out.refuted = own
             break

@@ -173,6 +173,16 @@ class TestSizes:
         assert any(text.startswith("Where ") for text in right.assumptions)
         assert wrong.verdict == "refuted"
 
+    def test_a_size_that_function_and_rule_ask_for_is_certified_once(self) -> None:
+        alike = rule(jnp.sin, lambda r, g: (g * jnp.cos(r[0]) if r[0].shape[0] != 3 else jnp.cos(r[0]) * g,))
+        found = certified(lambda x: jnp.sum(alike(x)) if x.shape[0] != 3 else jnp.sum(x), "n")
+        assert sum(text.startswith("Where n = 3, ") for text in found.assumptions) == 1
+
+    def test_a_graph_that_is_refuted_is_refuted_by_its_own_point(self) -> None:
+        found = certified(lambda x: jnp.sum(wrong(x) + (x if x.shape[0] == 7 else 0.0)), "n")
+        assert found.verdict == "refuted"
+        assert not any("is refuted where" in text for text in found.findings)
+
     def test_where_such_a_rule_asks_for_more_there_it_is_a_hypothesis(self) -> None:
         def backward(r, g):
             return (g * r[0] / r[0] if r[0].shape[0] == 3 else g,)
