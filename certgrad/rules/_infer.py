@@ -17,6 +17,7 @@ from typing import Any
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.traces import Traces
+from certgrad.signatures.signature import parse
 
 from ._called import values as values_in_calls
 from ._calls import Call
@@ -111,6 +112,8 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     def search(given: Mapping[str, Any]) -> Tried:
         fixed = {**static, **given}
         if known is not None and known[0] is function:
+            if any(len(parse(f"{d.signature} ->").inputs) != len(arrays) for d in known[1].found):
+                return Tried()  # it is known with another number of arrays: some are None, or `*args` is one
             return known[1].each(lambda d: replace(d, static=fixed, origin=ORIGIN))
         return Search(function, [p.name for p in arrays], evidence, fixed, calls).tried()
 

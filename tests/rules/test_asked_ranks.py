@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from certgrad.report.findings import INFERRED
-from certgrad.rules import _by_name
+from certgrad.rules import _by_name, _infer
 from certgrad.rules._by_name import examined
+from certgrad.rules._declaration import Declaration
 from certgrad.rules._find import Found
 from certgrad.rules._infer import inferred
 from certgrad.rules._statics import each
+from certgrad.rules._tried import Tried
 
 from .test_infer import of_jax
 
@@ -85,6 +87,27 @@ def test_an_argument_that_may_be_none(function: Any, signature: str, static: dic
     rule.defvjp(lambda *args: (function(*args), args), lambda args, g: jax.vjp(function, *args)[1](g))
     (first, *_) = inferred(rule).found
     assert (str(first.signature), first.static) == (signature, static)
+
+
+def no_segments(x: Any, segments: jax.Array | None) -> Any:
+    if segments is not None:
+        raise ValueError("not yet")
+    return jnp.sin(x)
+
+
+def test_what_is_kept_of_a_rule_is_found_with_the_same_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a second audit does, which reads the shapes from the cache."""
+    monkeypatch.setattr(_infer, "_KNOWN", {})
+    alone = jax.custom_jvp(called_back)
+    alone.defjvp(lambda p, t: (alone(*p), 3 * p[0] ** 2 * t[0]))
+    none = jax.custom_vjp(no_segments)
+    none.defvjp(lambda x, s: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x), None))
+    for rule in (none, alone):
+        first = inferred(rule).found
+        _infer.keep(rule, Tried([Declaration(str(d.signature)) for d in first]))
+        assert [(str(d.signature), d.static) for d in inferred(rule).found] == [
+            (str(d.signature), d.static) for d in first
+        ]
 
 
 def with_scale(backward: Callable[[Any, Any], Any]) -> Any:
