@@ -211,9 +211,9 @@ def likely_cause(
     if right_there and proved(mended(one, Mistake("", plain))):
         return None  # right at these shapes: it is wrong at others, which the witness shows
 
-    def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False) -> Cause | None:
+    def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False, reserved: float = 0.0) -> Cause | None:
         for mistake in family(trial):
-            if time.thread_time() > until:
+            if time.thread_time() > until - reserved:
                 return None
             if (tried or trial.agrees(mistake)) and (there is None or _said(mistake, there, family(there))):
                 subject = mended(one, mistake)
@@ -221,10 +221,8 @@ def likely_cause(
                     return Cause(mistake.text, mistake.domain, subject)
         return None
 
-    whole, until = until, until - RESERVED
-    if cause := first(lambda t: mistakes(t.one, rule, t.rules)):
+    if cause := first(lambda t: mistakes(t.one, rule, t.rules), reserved=RESERVED):
         return cause
-    until = whole
     if time.thread_time() > until:
         return None
     if nonlinear(one, trial):
