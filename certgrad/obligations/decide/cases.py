@@ -400,6 +400,8 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
     if not any(isinstance(a, Sum) for a in atoms_of(poly)) or depth >= MAX_DEPTH:
         return False
     plain, groups = by_summand(poly)
+    if not groups:  # sums as powers alone: the rest is the term itself
+        return False
     if not plain.is_zero and nonzero_part(plain, region, depth + 1) is not None:
         return False
     if all(nonzero_part(summand, region.over(dict(variables)), depth + 1) is None for summand, variables in groups):
