@@ -34,7 +34,7 @@ class Factor:
 
     text: str
     exponent: Exponent
-    arguments: list[Ix]
+    arguments: tuple[Ix, ...]
 
 
 @dataclass
@@ -73,24 +73,26 @@ class Piece:
             return out
 
         def named(a: IntegerAtom) -> Ix:
+            if a in names:
+                return of_var(names[a])
             inner = tuple(plain(ix) for ix in a.parts())
             if isinstance(a, Quotient) and whole_number(a.divisor) is not None:
                 return a.rebuilt(inner)
-            if a not in names:
-                v = names[a] = fresh()
-                self.dummies[v] = None
-                self.factors.append(_defining(a, inner, of_var(v)))
-                if isinstance(a, Chosen):
-                    known.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
-                if isinstance(a, (Entry, Rounded)):
-                    known.extend(ix for ((ix, relation), *others) in known_of(a) if relation == ">=" and not others)
-            return of_var(names[a])
+            v = names[a] = fresh()
+            self.dummies[v] = None
+            self.factors.append(_defining(a, inner, of_var(v)))
+            if isinstance(a, Chosen):
+                known.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
+            if isinstance(a, (Entry, Rounded)):
+                known.extend(ix for ((ix, relation), *others) in known_of(a) if relation == ">=" and not others)
+            return of_var(v)
 
         self.equal = [plain(ix) for ix in self.equal]
         self.at_least = [plain(ix) for ix in self.at_least]
         self.numbers = [(plain(ix), e) for ix, e in self.numbers]
         for f in list(self.factors):
-            f.arguments = [plain(ix) for ix in f.arguments]
+            if any(ix.atoms for ix in f.arguments):
+                f.arguments = tuple(plain(ix) for ix in f.arguments)
         while known:
             self.at_least.append(plain(known.pop()))
 
@@ -99,8 +101,8 @@ def _defining(a: IntegerAtom, arguments: tuple[Ix, ...], value: Ix) -> Factor:
     """That the integer has the value: σ⁻¹(i) = t says of a permutation what σ(t) = i says."""
     if isinstance(a, Chosen) and a.comparison.kind in (RANK, PIVOTED):
         index, *others = arguments
-        return Factor(f"{a.comparison.inverse().key}.{a.component}", 1, [value, *others, index])
-    return Factor(_function_text(a), 1, [*arguments, value])
+        return Factor(f"{a.comparison.inverse().key}.{a.component}", 1, (value, *others, index))
+    return Factor(_function_text(a), 1, (*arguments, value))
 
 
 def _function_text(a: IntegerAtom) -> str:
@@ -165,13 +167,29 @@ def _read(piece: Piece, a: Atom, e: Exponent) -> None:
     else:
         if isinstance(a, Matrix) and a.triangle is not None and e > 0:
             piece.at_least.append(a.triangle[0].minus(a.triangle[1]))  # elsewhere the entry is 0
-        blanks = _Blanks()
-        text = blanks.atom(a)
+        text, arguments = _with_blanks(a)
         times = e if isinstance(e, int) and e > 1 else 1
         if times > 4:
             raise UnreadableError("a high power")
         power: Exponent = 1 if times > 1 else e
-        piece.factors += [Factor(text, power, list(blanks.arguments)) for _ in range(times)]
+        piece.factors += [Factor(text, power, arguments) for _ in range(times)]
+
+
+_seen: Memo[Atom, tuple[str, tuple[Ix, ...], int]] = Memo()
+
+
+def _with_blanks(a: Atom) -> tuple[str, tuple[Ix, ...]]:
+    """The atom's text with blanks, and what stands in them. A factor of many pieces is written once, and counted for
+    each: the steps of a proof do not depend on what was asked before.
+    """
+    found = _seen.table.get(a)
+    if found is None:
+        blanks = _Blanks()
+        text = blanks.atom(a)
+        found = _seen.table[a] = text, tuple(blanks.arguments), blanks.written
+    else:
+        budget.spend(found[2])
+    return found[:2]
 
 
 _texts: Memo[Mono, str] = Memo()
