@@ -9,13 +9,12 @@ from certgrad._subject import Subject, is_op
 from certgrad.coq import File, NotPrintedError, export, not_printed
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import Certificate
-from certgrad.obligations.generality.traces import Spec, Trace, Traces
-from certgrad.obligations.verify.digest import case_digest
+from certgrad.obligations.generality.traces import Trace, Traces
 
 from ._by_name import declarations_of
 from ._configuration import nearest
 from ._find import Found
-from ._verify import as_audited, named_as_found, unlike_what_was_audited
+from ._verify import as_audited, named_as_found, traced_case, unlike_what_was_audited
 
 
 def print_rule(certificate: Certificate, found: Found) -> File:
@@ -56,21 +55,18 @@ class _Printed:
     """The programs of a rule's cases that a certificate is about."""
 
     def __init__(self, rule: Subject, certificate: Certificate) -> None:
-        self.rule, self.certificate, self.traces = rule, certificate, Traces(rule)
+        self.certificate, self.traces = certificate, Traces(rule)
         self.other = ""
         """Why the rule is not the one that the certificate is about."""
 
     def programs(self, k: int) -> Any:
         """Those of case `k`, in the floats that the certificate has. Raises NotPrintedError."""
-        case = self.rule.cases[k]
-        for wide in (True, False):
-            made = self.traces.make(Spec(k, 0, (), wide))
+        for made, digest in traced_case(self.traces, k):
             if not isinstance(made, Trace):
                 self.other = str(made)
-                continue
-            programs = {name: (p.jaxpr, p.consts) for name, p in made.programs.all().items()}
-            if case_digest(self.rule, case, programs) == self.certificate.traced[k].digest:
+            elif digest == self.certificate.traced[k].digest:
                 self.other = ""
                 return made.programs
-            self.other = "the code is another than the certificate is about"
+            else:
+                self.other = "the code is another than the certificate is about"
         raise NotPrintedError(self.other)

@@ -72,17 +72,24 @@ def _verified(
     traces = Traces(subject)
 
     def digests(k: int) -> list[str]:
-        made = [traces.make(Spec(k, 0, (), wide)) for wide in (True, False)]
-        alone = [traces.apart(one.instance, one.programs) for one in made if isinstance(one, Trace)]
-        return [
-            case_digest(subject, subject.cases[k], {n: (p.jaxpr, p.consts) for n, p in programs.all().items()})
-            for programs in alone
-        ]
+        return [digest for made, digest in traced_case(traces, k) if isinstance(made, Trace)]
 
     evaluated = verify.verify(certificate, subject, seed=seed, draws=draws, digests=digests)
     if evaluated.outcome != "verified" or not (problems := unlike_what_was_audited(certificate, parts)):
         return evaluated
     return Verification(op=certificate.op, outcome="failed", problems=tuple(problems))
+
+
+def traced_case(traces: Traces, k: int) -> Iterator[tuple[Trace | CertgradError, str]]:
+    """What case `k` is traced to in wide and in narrow floats, with its digest: empty where it does not trace."""
+    op = traces.op
+    for wide in (True, False):
+        made = traces.make(Spec(k, 0, (), wide))
+        if not isinstance(made, Trace):
+            yield made, ""
+            continue
+        alone = traces.apart(made.instance, made.programs)
+        yield made, case_digest(op, op.cases[k], {n: (p.jaxpr, p.consts) for n, p in alone.all().items()})
 
 
 def unlike_what_was_audited(certificate: Certificate, parts: Sequence[Subject]) -> list[str]:

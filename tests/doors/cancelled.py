@@ -34,7 +34,7 @@ def minus_itself(rule):
 
 
 def in_a_comparison(rule):
-    return lambda x: jnp.sum(jnp.where(rule(x) > 0, x, 2 * x))
+    return lambda x: jnp.sum(jnp.where(rule(x) > 1, x, 2 * x))
 
 
 def minus_itself_in_a_scan(rule):
