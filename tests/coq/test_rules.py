@@ -145,6 +145,13 @@ def test_code_that_asks_otherwise_than_when_it_was_proved_is_about_no_theorem(tm
     assert all(t.reason for t in print_rule(certificate, now).theorems)
 
 
+@pytest.mark.parametrize("name", ["moments", "spread", "product", "pushed"])
+def test_a_rule_that_sees_symbolic_zeros_is_known_again(name: str) -> None:
+    (found,) = find(f"tests.doors.zeros:{name}").rules
+    certificate = certificate_of(found)
+    assert [t.reason for t in print_rule(certificate, found).theorems if t.reason] == []
+
+
 def test_comparisons_with_infinities_are_not_printed(files: dict[str, File]) -> None:
     assert not any("infinite" in d.text for s in files["log_softmax"].sections for d in s.definitions)
 
