@@ -486,3 +486,66 @@ def trigamma_recurrence():
         lambda x, g: (g * (polygamma(1, x) - 1 / x**2),),
         lambda x, g: (g * (polygamma(1, x) + 1 / x**2),),
     )
+
+
+LAYERS = "activations of a matrix product"
+
+
+@pairs(LAYERS, "n k, k m, m -> n m", reals((3, 4), (4, 2), (2,)))
+def linear_relu_from_output():
+    """max(x·w + b, 0), whose mask is where the output is above 0. Wrong: the mask of the batch in reverse."""
+
+    def f(x, w, b):
+        return jnp.maximum(x @ w + b, 0)
+
+    def fwd(x, w, b):
+        y = f(x, w, b)
+        return y, (x, w, y)
+
+    def back(mask):
+        def bwd(saved, g):
+            x, w, y = saved
+            g = g * mask(y)
+            return g @ w.T, x.T @ g, g.sum(0)
+
+        return bwd
+
+    return vjps(f, fwd, back(lambda y: y > 0), back(lambda y: y[::-1] > 0))
+
+
+@pairs(LAYERS, "n k, k m -> n m", reals((3, 4), (4, 2)))
+def linear_leaky_relu():
+    """A leaky relu of a product; the backward computes the product anew. Wrong: another slope."""
+
+    def f(x, w):
+        s = x @ w
+        return jnp.where(s > 0, s, s / 8)
+
+    def back(slope):
+        def bwd(saved, g):
+            x, w = saved
+            g = g * jnp.where(x @ w > 0, 1, slope)
+            return g @ w.T, x.T @ g
+
+        return bwd
+
+    return vjps(f, lambda x, w: (f(x, w), (x, w)), back(1 / 8), back(1 / 4))
+
+
+@pairs(LAYERS, "n d, m d -> n m", reals((3, 4), (2, 4)))
+def hinge_of_scores():
+    """max(1 − q·k, 0)². Wrong: the mask keeps the scores that are above 1."""
+
+    def f(q, k):
+        return jnp.maximum(1 - q @ k.T, 0) ** 2
+
+    def back(kept):
+        def bwd(saved, g):
+            q, k = saved
+            s = q @ k.T
+            g = jnp.where(kept(s), -2 * (1 - s) * g, 0)
+            return g @ k, g.T @ q
+
+        return bwd
+
+    return vjps(f, lambda q, k: (f(q, k), (q, k)), back(lambda s: s < 1), back(lambda s: s > 1))

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from certgrad.obligations.terms.atoms import Access, Fn
 from certgrad.obligations.terms.polynomials import Poly, monomial
 from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.terms.walk import deep_atoms
 
 from .conditions import Atomic, Clause, discharged, polys
-from .fact import Fact, Question, match, unbound
+from .fact import Fact, Question, places
 from .facts import Facts
 
 
@@ -29,17 +28,8 @@ def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
 
 
 def _instances(known: Clause, targets: list[Access]) -> list[Clause]:
-    patterns = [
-        a for x in known.alternatives for a in deep_atoms(x.poly) if isinstance(a, Access) and unbound(a) == known.free
-    ]
-    level = max(p.level for p in polys(known))
-    out = []
-    for pattern in patterns:
-        for target in targets:
-            mapping = match(pattern, target, level)
-            if mapping is not None:
-                out.append(known.rewritten(Rewriter(mapping)))
-    return out
+    mappings = places((x.poly for x in known.alternatives), known.free, targets)
+    return [known.rewritten(Rewriter(mapping)) for mapping in mappings]
 
 
 def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,9 @@ from certgrad.obligations.terms.predicates import INDEX_PREDICATES
 from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
+
+MAX_TOGETHER = 64
+"""Places at which a statement is looked at, where no single entry says which."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +70,36 @@ def instances(fact: Fact, question: Question) -> Iterable[Fact]:
     if not fact.universal or not fact.poly.free:
         yield fact
         return
-    patterns = [a for a in deep_atoms(fact.poly) if isinstance(a, Access) and unbound(a) == fact.poly.free]
+    for mapping in places([fact.poly], fact.poly.free, question.targets):
+        poly = substitute(fact.poly, mapping)
+        if not fact.local or question.has([poly]):
+            yield Fact(poly, fact.signs, universal=False)
+
+
+def places(terms: Iterable[Poly], free: frozenset[Var], targets: Sequence[Access]) -> Iterator[dict[Var, Ix]]:
+    """What the free index variables of a statement's terms are where entries of these are among the targets.
+
+    An entry that has all of the variables says what they are. Where none does, several say it together: a matrix
+    product's Σ_k x[i, k]·w[k, j] is that of the row i of one entry and the column j of another.
+    """
+    terms = tuple(terms)
+    level = max(p.level for p in terms)
+    patterns = dict.fromkeys(a for p in terms for a in deep_atoms(p) if isinstance(a, Access) and unbound(a))
+    whole = [a for a in patterns if unbound(a) == free]
+    if whole:
+        yield from (m for a in whole for t in targets if (m := match(a, t, level)) is not None)
+        return
+    together: list[dict[Var, Ix]] = [{}]
+    covered: frozenset[Var] = frozenset()
     for pattern in patterns:
-        for target in question.targets:
-            mapping = match(pattern, target, fact.poly.level)
-            if mapping is not None:
-                poly = substitute(fact.poly, mapping)
-                if not fact.local or question.has([poly]):
-                    yield Fact(poly, fact.signs, universal=False)
+        if not unbound(pattern) <= covered:
+            found = [m for t in targets if (m := match(pattern, t, level)) is not None]
+            together = [m | n for m in together for n in found if all(m.get(v, ix) == ix for v, ix in n.items())]
+            covered |= unbound(pattern)
+        if len(together) > MAX_TOGETHER:
+            return
+    if covered == free:
+        yield from together
 
 
 def unbound(a: Atom) -> frozenset[Var]:

@@ -10,7 +10,7 @@ from flint import fmpq
 from certgrad.obligations import decide, laws
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.decided import decided, over_one_floor, predicates, rounded
-from certgrad.obligations.assume.fact import Fact, Question, match, unbound
+from certgrad.obligations.assume.fact import Fact, Question, places
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
@@ -256,16 +256,11 @@ def _at_entries_of(p: Poly, clause: Clause) -> list[Clause]:
     of p are.
     """
     out = {clause.key: clause}
-    level = max(q.level for q in polys(clause))
-    targets = [a for a in deep_atoms(p) if isinstance(a, Access)]
-    for pattern in (a for q in polys(clause) for a in deep_atoms(q) if isinstance(a, Access)):
-        if clause.free and unbound(pattern) == clause.free:
-            for target in sorted(targets, key=lambda a: a.key):
-                mapping = match(pattern, target, level)
-                if mapping is not None:
-                    instance = clause.substituted(mapping)
-                    out.setdefault(instance.key, instance)
     question = Question.on([p])
+    if clause.free:
+        for mapping in places(polys(clause), clause.free, question.targets):
+            instance = clause.substituted(mapping)
+            out.setdefault(instance.key, instance)
     return [one for one in out.values() if not clause.local or question.has(polys(one))]
 
 
