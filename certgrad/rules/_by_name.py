@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import msgspec
+from jax.tree_util import tree_leaves
 
 from certgrad import rules
 from certgrad._audit import audit
@@ -53,6 +54,7 @@ from ._infer import without_open_numbers
 from ._layers import plain_function, unwrapped
 from ._marked import NOBODY
 from ._report import Report
+from ._structure import read
 from ._tried import ORIGIN as INFERRED_BY
 from ._tried import SHOWN, Tried
 from ._user_rule import UserRule
@@ -286,7 +288,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
 
 def _rank(signature: Any) -> int:
     """The most axes that an argument has."""
-    return max(len(spec.dims) for spec in parse(f"{signature} ->").inputs)
+    return max(len(spec.dims) for spec in parse(f"{', '.join(tree_leaves([*read(signature).inputs]))} ->").inputs)
 
 
 def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice]) -> int | None:

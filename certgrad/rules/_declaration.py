@@ -141,12 +141,8 @@ class Annotated:
 _NUMBERS: Mapping[Any, str] = {float: "", "float": "", int: ":int", "int": ":int", bool: ":bool", "bool": ":bool"}
 
 
-def annotated_arguments(plain: Callable) -> dict[str, Annotated]:
-    """What the annotations of a function say, by the names of its arguments."""
-    return {name: _said(annotation) for name, annotation in _annotations(plain)[0].items()}
-
-
-def _said(annotation: Any) -> Annotated:
+def said_by(annotation: Any) -> Annotated:
+    """What the annotation of an array says of it."""
     if isinstance(annotation, (type, str)) and annotation in _NUMBERS:
         return Annotated(kind=_NUMBERS[annotation], scalar=True)
     text = _array(annotation)
@@ -154,6 +150,11 @@ def _said(annotation: Any) -> Annotated:
         return Annotated()
     shape, colon, dtype = text.partition(":")
     return Annotated(shape if _is_signature(f"{shape} ->") else None, colon + dtype)
+
+
+def annotations_of(plain: Callable) -> dict[str, Any]:
+    """The annotations of a function's arguments; as texts where they are no code."""
+    return _annotations(plain)[0]
 
 
 def _annotations(plain: Callable) -> tuple[dict[str, Any], Any]:

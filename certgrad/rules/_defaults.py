@@ -29,6 +29,7 @@ from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate
 from certgrad.obligations.generality.traces import Traces
 
+from ._declaration import annotations_of
 from ._layers import parameters_of
 from ._parameters import POSITIONAL
 from ._report import Report
@@ -144,14 +145,6 @@ def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]
         said = [*_of_annotation(annotations.get(name))]
         found[name] = said or list(next((values for kind, values in _KINDS if kind.fullmatch(name)), NUMBERS))
     return found
-
-
-def annotations_of(plain: Callable) -> dict[str, Any]:
-    """The annotations of a function's arguments; none where they cannot be evaluated."""
-    try:
-        return {n: p.annotation for n, p in inspect.signature(plain, eval_str=True).parameters.items()}
-    except Exception:  # an annotation that is a text can be any code
-        return {}
 
 
 def _of_annotation(annotation: Any) -> Iterator[Any]:

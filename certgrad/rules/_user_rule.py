@@ -30,6 +30,7 @@ from certgrad.process.threads import ALONE
 from certgrad.signatures.cases import Case
 from certgrad.signatures.sizes import parse_size
 
+from ._containers import classes_of
 from ._layers import (
     REVERSE,
     by_name,
@@ -43,7 +44,7 @@ from ._layers import (
 )
 from ._parameters import POSITIONAL, Parameters
 from ._statics import Default, combinations, plain, reals, text_of
-from ._structure import Argument, Declared, flat_signature, named, read, real_parts
+from ._structure import Argument, Declared, flat_signature, named, read, real_parts, with_objects
 
 REVERSE_ONLY = OF_RULES[1:]
 VALUE_ONLY = OF_RULES[2:]
@@ -112,6 +113,8 @@ class UserRule(Subject):
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
         said = dict(static or {})
         declared = read(signature)
+        if isinstance(signature, str):
+            declared = replace(declared, inputs=with_objects(declared.inputs, lambda: classes_of(self.custom)))
         self.parameters = Parameters(function, self.custom, self.plain, f"{self.name} ({self.where})")
         self.arguments = self._arguments(declared, signature, said)
         self.params: Mapping[str, str | None] = reals(said)

@@ -1,9 +1,10 @@
-"""Nested arguments as text: `{w: d m, b: m}`, `(n d, n:int)`, `[n, m]`, `None`."""
+"""Nested arguments as text: `{w: d m, b: m}`, `(n d, n:int)`, `[n, m]`, `None`, `Params(w: d m, b: m)`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from certgrad.errors import SignatureError
@@ -11,8 +12,18 @@ from certgrad.errors import SignatureError
 BRACKETS = {"{": "}", "(": ")", "[": "]"}
 _SCALAR = re.compile(r"\(\)\s*(:\s*\w+)?")
 """An array without dims, as numpy writes it, and no empty tuple."""
+_OF_CLASS = re.compile(r"([A-Za-z_]\w*)\((.*:.*)\)", re.DOTALL)
+"""An object, by its class and fields. What sizes call, as in `max(n, m)`, has no colon in its brackets."""
 Leaf = Callable[[str], Any]
 """Reads the shape of one array."""
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """An object that is named by its class and its fields; other fields stand at their defaults."""
+
+    name: str
+    fields: Mapping[str, Any]
 
 
 def nested(text: str, leaf: Leaf, whole: str) -> Any:
@@ -20,6 +31,8 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
     text = text.strip()
     if text == "None":
         return None
+    if (match := _OF_CLASS.fullmatch(text)) is not None:
+        return OfClass(match[1], dict(_entry(p, leaf, whole) for p in split(match[2], whole)))
     if text[:1] not in BRACKETS or not text or _SCALAR.fullmatch(text):
         return leaf(text)
     if text[-1] != BRACKETS[text[0]]:
