@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, is_dataclass, replace
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
-from types import FunctionType, UnionType
+from types import FunctionType, ModuleType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 import jax
@@ -148,7 +148,7 @@ def form_of(custom: Any, annotation: Any, asked: Asked) -> Any:
     if asked.keys:
         return {key: form_of(custom, each, inner) for key, inner in asked.keys.items()}
     if asked.fields:
-        several = [c for c in _named_in_code(custom) if asked.fields.keys() <= {*_field_names(c)}]
+        several = [c for c in _named_in_code(custom) if asked.fields.keys() <= {*field_names(c)}]
         return _object_of(custom, several[0], asked) if len(several) == 1 else Annotated()
     parts = [asked.places.get(k, Asked()) for k in range(max([asked.count, *(k + 1 for k in asked.places)]))]
     if asked.count or (parts and (kind in _SEQUENCES or any(p.keys or p.fields or p.count for p in parts))):
@@ -190,7 +190,8 @@ def _is_array(annotation: Any) -> bool:
     return any(word in text for word in ("array", "tensor", "float"))
 
 
-def _field_names(kind: Any) -> list[str]:
+def field_names(kind: Any) -> list[str]:
+    """The names of what a named tuple or a dataclass is made of, in order."""
     return [f.name for f in dataclass_fields(kind)] if is_dataclass(kind) else [*kind._fields]
 
 
@@ -222,15 +223,17 @@ def classes_of(rule: Any) -> dict[str, type]:
 
 
 def _named_in_code(custom: Any) -> list[type]:
-    """The classes of containers that the code of a rule names."""
-    named = [v for part in parts_of_rule(custom) for v in (*captured(part), *_globals_in(part))]
+    """The classes of containers that the code of a rule names, or that of the functions that it names."""
+    named = [v for part in parts_of_rule(custom) for v in _named_by(part)]
+    named += [v for f in named if isinstance(f, FunctionType) for v in _named_by(f)]
     return [*_with_parts(v for v in named if isinstance(v, type))]
 
 
-def _globals_in(function: FunctionType) -> Iterator[Any]:
+def _named_by(function: FunctionType) -> Iterator[Any]:
     known, names = function.__globals__, function.__code__.co_names
+    yield from captured(function)
     yield from (known[n] for n in names if n in known)
-    modules = [known[n] for n in names if type(known.get(n)).__name__ == "module"]
+    modules = [known[n] for n in names if isinstance(known.get(n), ModuleType)]
     yield from (getattr(m, n) for m in modules for n in names if hasattr(m, n))
 
 

@@ -1,0 +1,250 @@
+"""Arguments that hold several arrays, of which nobody declares the structure."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+from jaxtyping import Array, Float
+
+from certgrad.rules._by_name import examined
+from certgrad.rules._find import Found
+
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
+
+class Affine(NamedTuple):
+    w: jax.Array
+    b: jax.Array
+
+
+class Scaled(NamedTuple):
+    inner: Affine
+    scale: float
+    shift: jax.Array | None = None
+
+
+class Moments(NamedTuple):
+    mean: jax.Array
+    var: jax.Array
+
+
+class Typed(NamedTuple):
+    w: Float[Array, "d m"]
+    b: Float[Array, "m"]
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["h", "c"], meta_fields=["bias"])
+@dataclass
+class State:
+    h: jax.Array
+    c: jax.Array
+    bias: float = 1.0
+
+
+class Gate(eqx.Module):
+    w: jax.Array
+    sharpness: float = eqx.field(static=True, default=2.0)
+
+
+@dataclass
+class Plain:
+    w: jax.Array
+
+
+def custom(value, backward, forward=None):
+    made = jax.custom_vjp(value)
+    made.defvjp(forward or (lambda *xs: (value(*xs), xs)), backward)
+    return made
+
+
+def affine(params: Affine, x):
+    return x @ params.w + params.b
+
+
+def affine_of_any(params, x):
+    return x @ params.w + params.b
+
+
+def affine_typed(params: Typed, x: Float[Array, "n d"]):
+    return x @ params.w + params.b
+
+
+def affine_of_dict(params, x):
+    return x @ params["w"] + params["b"]
+
+
+def affine_of_pair(params, x):
+    w, b = params
+    return x @ w + b
+
+
+def affine_of_typed_pair(params: tuple[jax.Array, jax.Array], x):
+    return x @ params[0] + params[1]
+
+
+def _times(weights, x):
+    return x @ weights["w"]
+
+
+def through_helper(params: dict[str, jax.Array], x):
+    return _times(params, x) + params["b"]
+
+
+def of_layers(params, x):
+    return affine_of_dict(params["second"], jnp.sin(affine_of_dict(params["first"], x)))
+
+
+def scaled(params: Scaled, x):
+    y = affine(params.inner, x) * params.scale
+    return y if params.shift is None else y + params.shift
+
+
+def whitened(moments, x):
+    return (x - moments.mean) * moments.var
+
+
+def step(state: State, x):
+    c = state.c * x + state.bias
+    return State(state.h * jnp.sin(c), c)
+
+
+def gated(gate: Gate, x):
+    return jnp.tanh(gate.sharpness * x @ gate.w)
+
+
+def layers_backward(last):
+    def backward(r, g):
+        params, x = r
+        h = affine_of_dict(params["first"], x)
+        dh = g @ params["second"]["w"].T * jnp.cos(h)
+        first = {"w": x.T @ dh, "b": jnp.sum(dh, 0)}
+        return {"first": first, "second": {"w": jnp.sin(h).T @ g, "b": last(g)}}, dh @ params["first"]["w"].T
+
+    return backward
+
+
+def affine_backward(made, of=lambda p: p[0], summed=lambda g: jnp.sum(g, 0)):
+    return lambda r, g: (made(r[1].T @ g, summed(g)), g @ of(r[0]).T)
+
+
+def scaled_backward(scale):
+    def backward(r, g):
+        p, x = r
+        h = g * p.scale
+        inner = Affine(x.T @ h, jnp.sum(h, 0))
+        return Scaled(inner, scale(g, p, x), jnp.sum(g, 0)), h @ p.inner.w.T
+
+    return backward
+
+
+def whitened_backward(made):
+    def backward(r, g):
+        (mean, var), x = r
+        return made(-jnp.sum(g * var, 0), jnp.sum(g * (x - mean), 0)), g * var
+
+    return backward
+
+
+def step_backward(made):
+    def backward(r, g):
+        s, x = r
+        c = s.c * x + s.bias
+        dc = g.c + g.h * s.h * jnp.cos(c)
+        return made(g.h * jnp.sin(c), dc * x), dc * s.c
+
+    return backward
+
+
+def gated_backward(factor):
+    def backward(r, g):
+        gate, x = r
+        h = g * (1 - gated(gate, x) ** 2) * factor(gate)
+        return Gate(x.T @ h), h @ gate.w.T
+
+    return backward
+
+
+def as_dict(w, b):
+    return {"w": w, "b": b}
+
+
+def as_tuple(w, b):
+    return w, b
+
+
+def by_key(p):
+    return p["w"]
+
+
+def first_whitened(mean, var):
+    return Moments(mean, var)
+
+
+def unsummed(g):
+    return g
+
+
+RIGHT = {
+    "a named tuple": (custom(affine, affine_backward(Affine)), "Affine(w: n d, b: d), m n"),
+    "with shapes": (custom(affine_typed, affine_backward(Typed)), "Typed(w: d m, b: m), n d"),
+    "of which the code names the class": (custom(affine_of_any, affine_backward(Affine)), "Affine(w: n d, b: d), m n"),
+    "fields that are methods of arrays": (
+        custom(whitened, whitened_backward(Moments)),
+        "Moments(mean: n, var: n), d n",
+    ),
+    "a dict": (custom(affine_of_dict, affine_backward(as_dict, by_key)), "{b: n, w: d n}, m d"),
+    "through a helper": (custom(through_helper, affine_backward(as_dict, by_key)), "{b: n, w: d n}, m d"),
+    "a pair": (custom(affine_of_pair, affine_backward(as_tuple)), "(n d, d), m n"),
+    "a typed pair": (custom(affine_of_typed_pair, affine_backward(as_tuple)), "(n d, d), m n"),
+    "a list": (custom(affine_of_pair, affine_backward(lambda w, b: [w, b])), "[n d, d], m n"),
+    "layers": (
+        custom(of_layers, layers_backward(lambda g: jnp.sum(g, 0))),
+        "{first: {b: n, w: d n}, second: {b: m, w: n m}}, k d",
+    ),
+    "nested, with a number and what may be None": (
+        custom(scaled, scaled_backward(lambda g, p, x: jnp.sum(g * affine(p.inner, x)))),
+        "Scaled(inner: Affine(w: n d, b: d), scale: (), shift: d), m n",
+    ),
+    "a state": (custom(step, step_backward(State)), "State(h: n d, c: n d), n d"),
+    "a module of equinox": (custom(gated, gated_backward(lambda gate: gate.sharpness)), "Gate(w: n d), m n"),
+}
+WRONG = {
+    "a pair of one shape swapped": custom(step, step_backward(lambda h, c: State(c, h))),
+    "two of a named tuple swapped": custom(whitened, whitened_backward(lambda a, b: Moments(b, a))),
+    "a sum over the other axis, in layers": custom(of_layers, layers_backward(lambda g: jnp.sum(g, 1))),
+    "a mean for a sum, in a tuple": custom(affine_of_pair, affine_backward(as_tuple, summed=lambda g: jnp.mean(g, 0))),
+    "a sum left out": custom(affine_typed, affine_backward(Typed, summed=unsummed)),
+    "the cotangent of a number, by the output": custom(
+        scaled, scaled_backward(lambda g, p, x: jnp.sum(g * affine(p.inner, x)) * p.scale)
+    ),
+    "a factor that is static": custom(gated, gated_backward(lambda gate: 1)),
+    "a missing leaf": custom(affine_of_dict, affine_backward(lambda w, b: {"w": w}, by_key)),
+    "a leaf under another name": custom(affine_of_dict, affine_backward(lambda w, b: {"w": w, "bias": b}, by_key)),
+    "a tuple for a named tuple": custom(affine, affine_backward(as_tuple)),
+}
+
+
+def audited(made: Any):
+    return examined(Found("m:f", made), {}, conformance=False)[0]
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("case", RIGHT)
+def test_a_right_rule_is_proved(case):
+    made, signature = RIGHT[case]
+    result = audited(made)
+    assert result.certificate is not None, result.remarks
+    assert result.certificate.verdict == "proved"
+    assert result.inferred == f'"{signature}"'
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_rule_is_refuted(case):
+    result = audited(WRONG[case])
+    assert result.certificate is not None, result.remarks
+    assert result.certificate.verdict == "refuted"
