@@ -176,12 +176,11 @@ def items(value: Value) -> tuple[Value, ...]:
 
 
 def named_parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
-    """A value and what it consists of, under the names that the arrays of an argument have."""
+    """A value and what it consists of, if that is no literal, under the names that the arrays of an argument have."""
     yield name, value
-    names = value.names if isinstance(value, Row) and value.names else range(len(items(value)))
-    parts = value.items if isinstance(value, Row) else items(value)
-    for key, part in [*zip(names, parts, strict=True)][:MOST_PARTS]:
-        yield from named_parts(f"{name}_{key}", part)
+    if isinstance(value, Row):
+        for key, part in [*zip(value.names or range(len(value.items)), value.items, strict=True)][:MOST_PARTS]:
+            yield from named_parts(f"{name}_{key}", part)
 
 
 def _first(args: Sequence[Value]) -> Value:

@@ -1,7 +1,8 @@
 """Arguments that hold several arrays, of which nobody declares the structure.
 
-It is what annotations say; what the function's text takes apart (`params["w"]`, `w, b = params`, `params.w`), where a
-trace fails for that; or what the rule returns as the cotangent. A class is one that annotations or the rule's code name.
+It is what annotations say; how the function's text takes an argument apart (`params["w"]`, `w, b = params`,
+`params.w`), where a trace fails for that; or what the rule returns as the cotangent. Only classes count that annotations
+or the rule's code name.
 """
 
 from __future__ import annotations
@@ -101,8 +102,9 @@ class Forms:
         return self._unless_same(replace(self, forms=tuple(forms)))
 
     def _unless_same(self, other: Forms) -> Forms | None:
-        same = jax.tree_util.tree_structure(self.forms) == jax.tree_util.tree_structure(other.forms)
-        return None if same or None in map(written, jax.tree_util.tree_map(lambda _: "()", other.forms)) else other
+        before, after = map(jax.tree_util.tree_structure, (self.forms, other.forms))
+        said = map(written, jax.tree_util.tree_map(lambda _: "()", other.forms))
+        return None if before == after or None in said else other
 
 
 def _is_none_or_array(value: Any) -> bool:
@@ -162,8 +164,9 @@ def _object_of(custom: Any, kind: Any, asked: Asked) -> Any:
     names = array_fields(kind)
     if not names:
         raise SignatureError(
-            f"is of {kind.__name__}, which JAX does not flatten into arrays as its fields make it: "
-            "jax.tree_util.register_dataclass makes a dataclass such a container"
+            f"is of {kind.__name__}, which JAX does not flatten into arrays, or which its fields do not make: "
+            "jax.tree_util.register_dataclass makes a dataclass such a container, and else an object declares it that "
+            'holds texts for its arrays, as in @certgrad.declare((params, "n d"))'
         )
     hints, defaults = _hints(kind), _defaults(kind)
     empty = {n for n in names if n in defaults and defaults[n] is None and not _is_array(hints.get(n))}

@@ -87,8 +87,8 @@ def with_objects(inputs: Sequence[Any], classes: Callable[[], Mapping[str, type]
         kind = classes().get(structure.name)
         if kind is None:
             raise SignatureError(
-                f"'{structure.name}' is no named tuple and no dataclass that JAX can flatten and that the rule's module "
-                "or its annotations name."
+                f"'{structure.name}' is no named tuple and no dataclass that JAX flattens and that the rule's module, "
+                "its code or its annotations name."
             )
         try:
             return kind(**{name: whole(part) for name, part in structure.fields.items()})

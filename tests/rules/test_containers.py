@@ -33,8 +33,8 @@ class Moments(NamedTuple):
 
 
 class Typed(NamedTuple):
-    w: Float[Array, "d m"]
-    b: Float[Array, "m"]
+    w: Float[Array, "d m"]  # noqa: F722
+    b: Float[Array, "m"]  # noqa: F821
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["h", "c"], meta_fields=["bias"])
@@ -69,7 +69,7 @@ def affine_of_any(params, x):
     return x @ params.w + params.b
 
 
-def affine_typed(params: Typed, x: Float[Array, "n d"]):
+def affine_typed(params: Typed, x: Float[Array, "n d"]):  # noqa: F722
     return x @ params.w + params.b
 
 
@@ -248,3 +248,20 @@ def test_a_wrong_rule_is_refuted(case):
     result = audited(WRONG[case])
     assert result.certificate is not None, result.remarks
     assert result.certificate.verdict == "refuted"
+
+
+def with_state(x, p: Plain):
+    return x @ p.w
+
+
+def test_a_class_that_is_no_container_is_named():
+    (remark,) = audited(custom(with_state, lambda r, g: r)).remarks
+    assert "p is of Plain, which JAX does not flatten into arrays" in remark.text
+
+
+def test_what_is_no_container_by_any_evidence_is_not_tried():
+    def value(x, table):
+        return x * dict(table)["scale"]
+
+    (remark,) = audited(custom(value, lambda r, g: r)).remarks
+    assert "not audited" in remark.text
