@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Protocol
 
 import msgspec
-from jax.tree_util import tree_leaves
 
 from certgrad import rules
 from certgrad._audit import audit
@@ -41,6 +40,7 @@ from certgrad.report.findings import (
     Remark,
     unaudited,
 )
+from certgrad.signatures.nested import leaves
 from certgrad.signatures.signature import parse
 
 from ._approximation import Declared
@@ -54,7 +54,6 @@ from ._infer import without_open_numbers
 from ._layers import plain_function, unwrapped
 from ._marked import NOBODY
 from ._report import Report
-from ._structure import read
 from ._tried import ORIGIN as INFERRED_BY
 from ._tried import SHOWN, Tried
 from ._user_rule import UserRule
@@ -288,7 +287,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
 
 def _rank(signature: Any) -> int:
     """The most axes that an argument has."""
-    return max(len(spec.dims) for spec in parse(f"{', '.join(tree_leaves([*read(signature).inputs]))} ->").inputs)
+    return max(len(spec.dims) for spec in parse(f"{', '.join(leaves(signature))} ->").inputs)
 
 
 def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice]) -> int | None:

@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from types import ModuleType
 from typing import Any
@@ -31,7 +30,7 @@ from ._call_values import (
     items,
     method,
 )
-from ._containers import classes_of, field_names
+from ._containers import class_of, field_names
 from ._layers import bound_by, unwrapped
 
 MOST_STEPS = 100_000
@@ -108,6 +107,7 @@ class Expressions:
         self.entered: list[ast.AST] = []
         """The functions whose calls are being read."""
         self._named: set[tuple[int, str]] = set()
+        self._classes: dict[str, type | None] = {}
 
     def is_rule(self, value: Any) -> bool:
         """The rule itself, or `jit` of it."""
@@ -307,14 +307,15 @@ class Expressions:
 
     def _object(self, node: ast.Call, given: Arguments) -> Value:
         """An object of a class of containers that the rule's code or module names."""
-        kind = self._classes.get(name_of(node.func))
+        kind = self._class(name_of(node.func))
         names = field_names(kind) if kind is not None else []
         values = {**dict(zip(names, given.args, strict=False)), **given.named}
         return Row(tuple(values.values()), tuple(values)) if kind is not None else None
 
-    @cached_property
-    def _classes(self) -> Mapping[str, type]:
-        return classes_of(self.rule)
+    def _class(self, name: str) -> type | None:
+        if name not in self._classes:
+            self._classes[name] = class_of(self.rule, name)
+        return self._classes[name]
 
     def _transformed(self, path: str, given: Arguments) -> Value:
         inner = given.args[0] if given.args else None

@@ -1,8 +1,8 @@
 """Arguments that hold several arrays, of which nobody declares the structure.
 
 It is what annotations say; how the function's text takes an argument apart (`params["w"]`, `w, b = params`,
-`params.w`), where a trace fails for that; or what the rule returns as the cotangent. Only classes count that annotations
-or the rule's code name.
+`params.w`), where a trace fails for that; or what the rule returns as the cotangent. Of classes only those count that
+annotations or the rule's code name.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Forms:
         return self._unless_same(replace(self, forms=tuple(forms)))
 
     def _unless_same(self, other: Forms) -> Forms | None:
-        before, after = map(jax.tree_util.tree_structure, (self.forms, other.forms))
+        before, after = (str(jax.tree_util.tree_structure(one)) for one in (self.forms, other.forms))
         said = map(written, jax.tree_util.tree_map(lambda _: "()", other.forms))
         return None if before == after or None in said else other
 
@@ -150,7 +150,7 @@ def form_of(custom: Any, annotation: Any, asked: Asked) -> Any:
     if asked.keys:
         return {key: form_of(custom, each, inner) for key, inner in asked.keys.items()}
     if asked.fields:
-        several = [c for c in _named_in_code(custom) if asked.fields.keys() <= {*field_names(c)}]
+        several = [c for c in _named_in_code(custom) if asked.fields.keys() <= {*field_names(c)} and array_fields(c)]
         return _object_of(custom, several[0], asked) if len(several) == 1 else Annotated()
     parts = [asked.places.get(k, Asked()) for k in range(max([asked.count, *(k + 1 for k in asked.places)]))]
     if asked.count or (parts and (kind in _SEQUENCES or any(p.keys or p.fields or p.count for p in parts))):
@@ -214,19 +214,16 @@ def _defaults(kind: Any) -> Mapping[str, Any]:
 # --- classes by name ---
 
 
-def classes_of(rule: Any) -> dict[str, type]:
-    """The classes of containers that a rule's annotations, its code and its module name, in this order, by name."""
+def class_of(rule: Any, name: str) -> type | None:
+    """The class of containers of this name in a rule's annotations, its code or its module, in this order."""
     custom = unwrapped(rule)
-    waiting = [*annotations_of(plain_function(custom)).values(), *_named_in_code(custom)]
-    waiting += [v for part in parts_of_rule(custom) for v in [*part.__globals__.values()]]
-    found: dict[str, type] = {}
-    for one in _with_parts(waiting):
-        found.setdefault(one.__name__, one)
-    return found
+    named = [v for part in parts_of_rule(custom) for v in part.__globals__.values()]
+    several = _with_parts([*annotations_of(plain_function(custom)).values(), *_named_in_code(custom), *named])
+    return next((one for one in several if one.__name__ == name and array_fields(one)), None)
 
 
 def _named_in_code(custom: Any) -> list[type]:
-    """The classes of containers that the code of a rule names, or that of the functions that it names."""
+    """The named tuples and dataclasses that the code of a rule names, or that of the functions that it names."""
     named = [v for part in parts_of_rule(custom) for v in _named_by(part)]
     named += [v for f in named if isinstance(f, FunctionType) for v in _named_by(f)]
     return [*_with_parts(v for v in named if isinstance(v, type))]
@@ -241,7 +238,7 @@ def _named_by(function: FunctionType) -> Iterator[Any]:
 
 
 def _with_parts(waiting: Iterable[Any]) -> Iterator[Any]:
-    """The classes of containers among annotations, with those of their fields, each once."""
+    """The named tuples and dataclasses among annotations, with those of their fields, each once."""
     done: set[int] = set()
     stack = [*waiting][::-1]
     while stack:
@@ -250,7 +247,7 @@ def _with_parts(waiting: Iterable[Any]) -> Iterator[Any]:
             continue
         done.add(id(one))
         stack += get_args(one)[::-1]
-        if _is_class(one) and array_fields(one):
+        if _is_class(one):
             yield one
             stack += [*_hints(one).values()][::-1]
 

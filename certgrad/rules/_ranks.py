@@ -15,10 +15,8 @@ from itertools import combinations, product
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from certgrad.errors import CertgradError
-from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import equations_of
 from certgrad.signatures.signature import parse
 from certgrad.signatures.sizes import Size, Star, whole
@@ -30,8 +28,8 @@ from ._containers import NO_ARRAY, Forms, OtherFormsError
 from ._declaration import Declaration
 from ._fails import failure, runs
 from ._layers import backward_of, unwrapped
-from ._returned import recorded
-from ._traced import forward_of, untraced
+from ._returned import array_of, of_leaves, other_shape, why_untraced
+from ._traced import forward_of
 from ._tried import ORIGIN, Tried
 from ._unify import Sizes, Unifier
 from ._user_rule import UserRule
@@ -358,19 +356,19 @@ class Search:
                 return _Seen(why=f"{type(error).__name__}: {error}")
             signature = self.forms.signature(self._written(choice, unified.sizes))
             rule = UserRule(self.function, signature, static=self.static)
-            why, returned = _untraced(rule)
+            why, returned = why_untraced(rule)
         except CertgradError as error:
             return _Seen(why=str(error))
         if not why:
             return _Seen(signature)
         self._take(lambda: self.forms.as_returned(returned))
-        arrays = [_array_of(one) for one in _of_leaves(rule, returned)]
+        arrays = [array_of(one) for one in of_leaves(rule, returned)]
         if numbers is None and not whole_rule and (more := self._of_numbers(choice, specs, arrays)):
             seen = self._looked_at(choice, more)
             if seen.consistent:
                 return seen
         shapes = [[d.spaced if isinstance(d, Size) else "" for d in spec.dims] for spec in rule.signature.inputs]
-        return _Seen(signature, why, _other_shape(rule.arg_names, shapes, arrays), self._suggested(choice, arrays))
+        return _Seen(signature, why, other_shape(rule.arg_names, shapes, arrays), self._suggested(choice, arrays))
 
     def _of_numbers(self, choice: _Choice, specs: Sequence[str], arrays: Sequence[Any]) -> Sizes:
         """Axes that have a number of entries in the cotangents: a rule for x, y and z stacks three."""
@@ -453,25 +451,6 @@ def _names(shape: str) -> list[str]:
     return [n for d in _dims(shape) for n in ((d.name,) if isinstance(d, Star) else d.names)]
 
 
-def _other_shape(names: Sequence[str], shapes: Sequence[Sequence[str]], cotangents: Sequence[Any]) -> str:
-    """Which cotangent has another shape than its argument, in words."""
-    for name, shape, cotangent in zip(names, shapes, cotangents, strict=False):
-        if cotangent is not None and [*map(str, cotangent.shape)] != list(shape):
-            found, wanted = (" ".join(map(str, one)) or "()" for one in (cotangent.shape, shape))
-            return f"the cotangent of {name} has the shape {found}, and not {wanted}"
-    return ""
-
-
-def _of_leaves(rule: UserRule, cotangents: Mapping[str, Any]) -> list[Any]:
-    """Of each array of the arguments what the rule returns as its cotangent, or None."""
-    return [one for a in rule.arguments for one in a.cotangents(cotangents.get(a.name))]
-
-
-def _array_of(cotangent: Any) -> Any:
-    """A cotangent that is one array."""
-    return cotangent if hasattr(cotangent, "shape") and hasattr(cotangent, "dtype") else None
-
-
 def _at_small_sizes(function: Callable, declared: Declaration) -> UserRule:
     names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
     sizes = {name: NUMBERS[k % len(NUMBERS)] for k, name in enumerate(names)}
@@ -488,27 +467,6 @@ def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
     """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
     rule = _at_small_sizes(function, declared)
     return not runs(rule) or failure(rule) is not None
-
-
-def _untraced(rule: UserRule) -> tuple[str, dict[str, Any]]:
-    """Why the rule does not trace, and by argument what its backward returned; an empty text where it traces.
-
-    An argument of which the rule returns the gradient is not of integers: JAX drops that one unseen, and a verdict
-    would say nothing of it.
-    """
-    backward = backward_of(rule.custom)
-    if backward is None:
-        return untraced(Traces(rule)), {}
-    with recorded(*backward) as returned:
-        why = untraced(Traces(rule))
-    listed = next((list(c) for c in returned if isinstance(c, (tuple, list))), [])
-    returned.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
-    cotangents = dict(zip(rule.dynamic, listed, strict=True)) if len(listed) == len(rule.dynamic) else {}
-    whole = [s.dtype in ("int", "bool") for s in rule.signature.inputs]
-    for name, is_whole, one in zip(rule.arg_names, whole, _of_leaves(rule, cotangents), strict=True):
-        if not why and is_whole and any(jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in jax.tree.leaves(one)):
-            why = f"it returns a gradient for {name}, which is not of integers then"
-    return why, cotangents
 
 
 def _brief(why: str) -> str:

@@ -11,7 +11,7 @@ An array of complex numbers is two of real ones, the real and the imaginary part
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -23,7 +23,6 @@ from jax import lax
 from certgrad.errors import SignatureError
 from certgrad.signatures.nested import OfClass, nested, split
 from certgrad.signatures.signature import PARTS, ArraySpec, Signature, parse
-
 
 jax.tree_util.register_dataclass(OfClass, ["fields"], ["name"])
 
@@ -78,13 +77,13 @@ def read(signature: str | Sequence[Any]) -> Declared:
     return Declared(inputs, None if outputs is None else stated if outputs else ())
 
 
-def with_objects(inputs: Sequence[Any], classes: Callable[[], Mapping[str, type]]) -> tuple[Any, ...]:
+def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) -> tuple[Any, ...]:
     """The arguments with objects of the classes that a text names. Raises SignatureError where one cannot be made."""
 
     def made(structure: Any) -> Any:
         if not isinstance(structure, OfClass):
             return structure
-        kind = classes().get(structure.name)
+        kind = class_of(structure.name)
         if kind is None:
             raise SignatureError(
                 f"'{structure.name}' is no named tuple and no dataclass that JAX flattens and that the rule's module, "
@@ -102,7 +101,7 @@ def with_objects(inputs: Sequence[Any], classes: Callable[[], Mapping[str, type]
 
 
 @lru_cache(maxsize=256)
-def array_fields(kind: Any) -> tuple[str, ...]:
+def array_fields(kind: Hashable) -> tuple[str, ...]:
     """The fields of a named tuple or a dataclass in which JAX looks for arrays, in its order; none where JAX does not
     flatten the class, or its fields alone do not make an object.
     """
@@ -123,7 +122,7 @@ def written(structure: Any) -> str | None:
     """A structure of texts as one text; None where it is of a class that no text names."""
     if structure is None or type(structure) is str:
         return "None" if structure is None else structure
-    kind = type(structure)
+    kind: Any = type(structure)
     names = array_fields(kind)
     if names or kind is dict:
         items = {n: getattr(structure, n) for n in names} if names else structure

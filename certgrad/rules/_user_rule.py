@@ -30,7 +30,7 @@ from certgrad.process.threads import ALONE
 from certgrad.signatures.cases import Case
 from certgrad.signatures.sizes import parse_size
 
-from ._containers import classes_of
+from ._containers import class_of
 from ._layers import (
     REVERSE,
     by_name,
@@ -114,7 +114,7 @@ class UserRule(Subject):
         said = dict(static or {})
         declared = read(signature)
         if isinstance(signature, str):
-            declared = replace(declared, inputs=with_objects(declared.inputs, lambda: classes_of(self.custom)))
+            declared = replace(declared, inputs=with_objects(declared.inputs, lambda name: class_of(self.custom, name)))
         self.parameters = Parameters(function, self.custom, self.plain, f"{self.name} ({self.where})")
         self.arguments = self._arguments(declared, signature, said)
         self.params: Mapping[str, str | None] = reals(said)

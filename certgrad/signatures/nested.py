@@ -45,6 +45,14 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
     return tuple(items) if text[0] == "(" else items
 
 
+def leaves(text: str) -> list[str]:
+    """The shapes in the arguments of a signature, in order. Raises SignatureError."""
+    found: list[str] = []
+    for part in split(text, text):
+        nested(part, found.append, text)
+    return [one.strip() for one in found]
+
+
 def _entry(text: str, leaf: Leaf, whole: str) -> tuple[str, Any]:
     key, colon, value = text.partition(":")
     if not colon or not key.strip().isidentifier():
