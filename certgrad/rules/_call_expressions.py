@@ -30,8 +30,9 @@ from ._call_values import (
     items,
     method,
 )
-from ._containers import class_of, field_names
+from ._containers import class_of
 from ._layers import bound_by, unwrapped
+from ._structure import field_names
 
 MOST_STEPS = 100_000
 """So many expressions are evaluated for one rule."""

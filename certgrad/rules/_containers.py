@@ -23,11 +23,12 @@ import jax
 from certgrad.errors import SignatureError
 from certgrad.jaxpr.closures import captured
 from certgrad.obligations.generality.syntax import given_to, source_tree
+from certgrad.signatures.nested import has_fields
 
 from ._call_scopes import Parameter, Part, bindings, parameters_of
 from ._declaration import Annotated, annotations_of, said_by
 from ._layers import parts_of_rule, plain_function, unwrapped
-from ._structure import array_fields, named_leaves, written
+from ._structure import array_fields, field_names, named_leaves, written
 
 DEEPEST = 3
 """So many functions hand on an argument that they do not take apart."""
@@ -130,7 +131,7 @@ def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
             forms.append(form_of(custom, annotation, asked.get(name, Asked())))
         except SignatureError as error:
             raise SignatureError(f"{name} {error}") from None
-    closed = (_is_class(a) or said_by(a) != Annotated() or (_is_array(a) and "tree" not in str(a).lower()) for a in of)
+    closed = (has_fields(a) or said_by(a) != Annotated() or (_is_array(a) and "tree" not in str(a).lower()) for a in of)
     left_open = frozenset(k for k, one in enumerate(closed) if not one)
     return Forms(custom, tuple(names), tuple(forms), left_open, bool(asked) or by_text)
 
@@ -141,7 +142,7 @@ def form_of(custom: Any, annotation: Any, asked: Asked) -> Any:
     if origin in (Union, UnionType):
         several = [a for a in args if a is not type(None)]
         return form_of(custom, several[0] if len(several) == 1 else None, asked)
-    if _is_class(annotation):
+    if has_fields(annotation):
         return _object_of(custom, annotation, asked)
     kind = origin or annotation
     if kind is tuple and args and Ellipsis not in args:
@@ -177,25 +178,14 @@ def _object_of(custom: Any, kind: Any, asked: Asked) -> Any:
         raise SignatureError(f"is of {kind.__name__}, which its arrays alone do not make: {error}") from None
 
 
-def _is_class(annotation: Any) -> bool:
-    """A named tuple or a dataclass."""
-    named_tuple = isinstance(annotation, type) and issubclass(annotation, tuple) and hasattr(annotation, "_fields")
-    return named_tuple or (isinstance(annotation, type) and is_dataclass(annotation))
-
-
 def _is_container(annotation: Any) -> bool:
     kind = get_origin(annotation) or annotation
-    return kind in (*_MAPPINGS, *_SEQUENCES) or _is_class(annotation)
+    return kind in (*_MAPPINGS, *_SEQUENCES) or has_fields(annotation)
 
 
 def _is_array(annotation: Any) -> bool:
     text = str(annotation).lower()
     return any(word in text for word in ("array", "tensor", "float"))
-
-
-def field_names(kind: Any) -> list[str]:
-    """The names of what a named tuple or a dataclass is made of, in order."""
-    return [f.name for f in dataclass_fields(kind)] if is_dataclass(kind) else [*kind._fields]
 
 
 def _hints(kind: Any) -> dict[str, Any]:
@@ -247,7 +237,7 @@ def _with_parts(waiting: Iterable[Any]) -> Iterator[Any]:
             continue
         done.add(id(one))
         stack += get_args(one)[::-1]
-        if _is_class(one):
+        if has_fields(one):
             yield one
             stack += [*_hints(one).values()][::-1]
 

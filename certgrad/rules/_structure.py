@@ -11,7 +11,7 @@ An array of complex numbers is two of real ones, the real and the imaginary part
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.errors import SignatureError
-from certgrad.signatures.nested import OfClass, nested, split
+from certgrad.signatures.nested import OfClass, has_fields, nested, split
 from certgrad.signatures.signature import PARTS, ArraySpec, Signature, parse
 
 jax.tree_util.register_dataclass(OfClass, ["fields"], ["name"])
@@ -100,19 +100,21 @@ def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) 
     return tuple(map(whole, inputs))
 
 
+def field_names(kind: Any) -> list[str]:
+    """The names of what a named tuple or a dataclass is made of, in order; none of any other class."""
+    if not has_fields(kind):
+        return []
+    return [f.name for f in fields(kind) if f.init] if is_dataclass(kind) else [*kind._fields]
+
+
 @lru_cache(maxsize=256)
-def array_fields(kind: Hashable) -> tuple[str, ...]:
+def array_fields(kind: Any) -> tuple[str, ...]:
     """The fields of a named tuple or a dataclass in which JAX looks for arrays, in its order; none where JAX does not
     flatten the class, or its fields alone do not make an object.
     """
-    if not isinstance(kind, type):
-        return ()
-    names = getattr(kind, "_fields", ()) if issubclass(kind, tuple) else ()
-    if is_dataclass(kind):
-        names = tuple(f.name for f in fields(kind) if f.init)
-    values = {name: object() for name in names}
+    values = {name: object() for name in field_names(kind)}
     try:
-        leaves = jax.tree_util.tree_leaves(kind(**values)) if names else []
+        leaves = jax.tree_util.tree_leaves(kind(**values)) if values else []
     except Exception:  # its constructor is a user's, and meant for arrays
         return ()
     return tuple(name for leaf in leaves for name, value in values.items() if value is leaf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 from certgrad.errors import SignatureError
@@ -24,6 +24,11 @@ class OfClass:
 
     name: str
     fields: Mapping[str, Any]
+
+
+def has_fields(kind: Any) -> bool:
+    """A named tuple or a dataclass."""
+    return isinstance(kind, type) and (is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")))
 
 
 def nested(text: str, leaf: Leaf, whole: str) -> Any:

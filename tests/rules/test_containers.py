@@ -1,5 +1,6 @@
 """Arguments that hold several arrays, of which nobody declares the structure."""
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,6 +11,9 @@ import jax.numpy as jnp
 import pytest
 from jaxtyping import Array, Float
 
+from certgrad.errors import SignatureError
+from certgrad.obligations.cache._identity import Identity
+from certgrad.rules import check
 from certgrad.rules._by_name import examined
 from certgrad.rules._find import Found
 
@@ -265,3 +269,39 @@ def test_what_is_no_container_by_any_evidence_is_not_tried():
 
     (remark,) = audited(custom(value, lambda r, g: r)).remarks
     assert "not audited" in remark.text
+
+
+def test_a_class_that_an_annotation_names_is_in_the_key():
+    def of(default):
+        class Params(NamedTuple):
+            w: jax.Array
+            b: float = default
+
+        class Outer(NamedTuple):
+            inner: Params
+
+        def value(params: Outer):
+            return params
+
+        return Identity([value], ["tests"]).digest
+
+    assert of(1.0) == of(1.0) != of(2.0)
+
+
+@pytest.mark.parametrize(
+    ("signature", "said"),
+    [
+        ("Affine(w: n d, b: d), m n", ""),
+        ("Affine(w: n d, b: d), m n -> m d", ""),
+        ("Nowhere(w: n d), m n", "'Nowhere' is no named tuple and no dataclass"),
+        ("Affine(w: n d), m n", "Affine cannot hold texts in place of its arrays"),
+        ("Affine(w: n d, b), m n", "'b' is no entry such as 'w: n d'"),
+        ("Affine(w: n d, b: d, m n", "its brackets do not match"),
+    ],
+)
+def test_a_signature_names_a_class(signature, said):
+    if said:
+        with pytest.raises(SignatureError, match=re.escape(said)):
+            check(RIGHT["a named tuple"][0], signature)
+    else:
+        assert check(RIGHT["a named tuple"][0], signature, conformance=False).verdict == "proved"
