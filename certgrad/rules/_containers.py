@@ -151,7 +151,7 @@ def form_of(custom: Any, annotation: Any, asked: Asked) -> Any:
     if asked.keys:
         return {key: form_of(custom, each, inner) for key, inner in asked.keys.items()}
     if asked.fields:
-        several = [c for c in _named_in_code(custom) if asked.fields.keys() <= {*field_names(c)} and array_fields(c)]
+        several = [c for c in _named_in_code(custom) if _has(c, asked.fields) and array_fields(c)]
         return _object_of(custom, several[0], asked) if len(several) == 1 else Annotated()
     parts = [asked.places.get(k, Asked()) for k in range(max([asked.count, *(k + 1 for k in asked.places)]))]
     if asked.count or (parts and (kind in _SEQUENCES or any(p.keys or p.fields or p.count for p in parts))):
@@ -176,6 +176,12 @@ def _object_of(custom: Any, kind: Any, asked: Asked) -> Any:
         return kind(**given)
     except Exception as error:  # a user's constructor
         raise SignatureError(f"is of {kind.__name__}, which its arrays alone do not make: {error}") from None
+
+
+def _has(kind: Any, names: Iterable[str]) -> bool:
+    """An object of a class has these fields and properties."""
+    own = field_names(kind)
+    return any(n in own for n in names) and all(n in own or hasattr(kind, n) for n in names)
 
 
 def _is_container(annotation: Any) -> bool:

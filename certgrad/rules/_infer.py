@@ -22,7 +22,7 @@ from ._calls import Call
 from ._containers import Forms, OtherFormsError, forms_of
 from ._declaration import Declaration
 from ._defaults import values_by_kind
-from ._layers import parameters_of, plain_function, unwrapped
+from ._layers import backward_of, parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._ranks import Search, runs_at_numbers
 from ._statics import Default, each, real
@@ -37,6 +37,8 @@ _ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b
 """What an annotation of arrays, or of numbers, has in its name."""
 MOST_FORMS = 4
 """So many structures of the arguments are tried."""
+_COUNTED = re.compile(r"(?<![\w*+-])\d+ ")
+"""An axis of a number of entries."""
 REST = 2
 MOST_VALUES = 6
 """Of an argument that is no array and has no default."""
@@ -145,12 +147,17 @@ def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
 
 
 def _searched(function: Callable, forms: Forms, static: Mapping[str, Any], calls: Sequence[Call]) -> Tried:
-    """The search with the structures that failures ask for; where nothing runs with these, with those before."""
+    """The search with the structures that failures ask for; where nothing runs with these, with those before.
+
+    An array that a rule without a backward unpacks may be a tuple: both are tried.
+    """
     of_calls = {k for k, name in enumerate(forms.names) if any(call.of(name).rank is not None for call in calls)}
     steps = [replace(forms, open=forms.open - of_calls)]
     tried = _search(function, steps, static, calls)
-    if not (tried.found or tried.problem) and (by_text := steps[-1].by_text()) is not None:
-        tried = _search(function, [*steps, by_text], static, calls)
+    unpacks = backward_of(forms.custom) is None and any(_COUNTED.search(str(d.signature)) for d in tried.found)
+    if (unpacks or not tried.found) and not tried.problem and (by_text := steps[-1].by_text()) is not None:
+        array, tried = tried, _search(function, [*steps, by_text], static, calls)
+        tried = replace(tried, found=[*tried.found, *array.found])
     for before in reversed(steps[:-1]):
         if tried.found or tried.problem:
             break

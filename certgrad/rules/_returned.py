@@ -84,9 +84,12 @@ def why_untraced(rule: UserRule) -> tuple[str, dict[str, Any]]:
         return untraced(Traces(rule)), {}
     with recorded(*backward) as returned:
         why = untraced(Traces(rule))
-    listed = next((list(c) for c in returned if isinstance(c, (tuple, list))), [])
+    if rule.kind == "equinox.filter_custom_vjp":  # that of its first argument
+        listed, names = returned[:1], rule.dynamic[:1]
+    else:
+        listed, names = next((list(c) for c in returned if isinstance(c, (tuple, list))), []), rule.dynamic
     returned.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
-    cotangents = dict(zip(rule.dynamic, listed, strict=True)) if len(listed) == len(rule.dynamic) else {}
+    cotangents = dict(zip(names, listed, strict=True)) if len(listed) == len(names) else {}
     whole = [s.dtype in ("int", "bool") for s in rule.signature.inputs]
     for name, is_whole, one in zip(rule.arg_names, whole, of_leaves(rule, cotangents), strict=True):
         if not why and is_whole and any(jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in jax.tree.leaves(one)):
