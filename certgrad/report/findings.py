@@ -27,9 +27,6 @@ REMARKS = {
 """What is said of a rule, or a module, beside its obligations. Only `--strict` fails on it, but for `ERRORS`."""
 ERRORS = frozenset({MISDECLARED, NOT_IMPORTED})
 """What is wrong whatever a proof would say: a declaration that does not fit, and a module that does not import."""
-FAILS_ELSEWHERE = "its rule fails and the function runs"
-WRONG_ELSEWHERE = ("it is refuted", FAILS_ELSEWHERE)
-"""What a remark on inferred shapes says where the rule is wrong at other ones, or fails at ones with more axes."""
 UNSEEN = frozenset({NOT_AUDITED, MISDECLARED, NOT_IMPORTED})
 """Nothing is known of the obligations then."""
 STRICT = {"assumed": BOUNDED}
@@ -57,6 +54,8 @@ class Remark(msgspec.Struct, frozen=True):
 
     code: str
     text: str
+    wrong_at_other_shapes: bool = False
+    """Of inferred shapes: the rule is refuted at other ones, or fails at ones with more axes."""
 
 
 class Finding(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):

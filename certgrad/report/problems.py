@@ -152,8 +152,11 @@ def _unfailing(one: RuleResult, remark: _findings.Remark) -> Level:
     proved, and wrong at shapes that may be those that are meant.
     """
     proved = one.certificate is not None and is_discharged(one.certificate.verdict)
-    wrong = proved and remark.code == _findings.INFERRED and any(t in remark.text for t in _findings.WRONG_ELSEWHERE)
-    return Level.warning if wrong or remark.code == _findings.NOT_AUDITED else Level.note
+    return (
+        Level.warning
+        if (proved and remark.wrong_at_other_shapes) or remark.code == _findings.NOT_AUDITED
+        else Level.note
+    )
 
 
 def _level(claim: Claim, failing: frozenset) -> Level:

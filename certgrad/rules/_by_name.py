@@ -30,7 +30,6 @@ from certgrad.obligations.terms.budget import AUDIT
 from certgrad.report.audited import RuleResult, beyond_domain
 from certgrad.report.findings import (
     BOUNDED,
-    FAILS_ELSEWHERE,
     INFERRED,
     LEFT_OUT,
     MISDECLARED,
@@ -173,6 +172,8 @@ class _Audit:
     declared: Declaration
     others: tuple[str, ...] = ()
     """What came of other choices of ranks, where its shapes are inferred, in words."""
+    wrong_at_others: bool = False
+    """It is refuted at one of these, or fails at one with more axes, where the function runs."""
 
 
 def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> _Audit:
@@ -265,6 +266,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
         if (other := next(under, None)) is not None:
             best, report, declared = other, checked(choices[other]), choices[other]
     further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
+    refuted = any(looked[k].verdict == "refuted" for k in further)
     others = [_with(tried, choices[k], looked[k].verdict) for k in further]
     others += [f'with "{one.signature}" it is not tried: the other choices took {AUDIT:g} s' for one in unlooked]
     if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
@@ -276,13 +278,13 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
         others.insert(0, f"{where} calls it so")
     refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
     more_axes = [(text, why) for text, why in refused if _rank(text) > _rank(declared.signature)]
-    others += [f'with "{text}" {FAILS_ELSEWHERE}: {why}' for text, why in more_axes[:1]]
+    others += [f'with "{text}" its rule fails and the function runs: {why}' for text, why in more_axes[:1]]
     if refused := [one for one in refused if one not in more_axes]:
         where = tried.where_called(refused[0][0])
         shown = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
         called = f", as {where} calls it" if where else ""
         others.append(f"the function also runs with {shown}{called}, where its rule fails: {refused[0][1]}")
-    return _Audit(_of_inferred_shapes(report), declared, tuple(others))
+    return _Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(more_axes))
 
 
 def _rank(signature: Any) -> int:
@@ -367,7 +369,7 @@ def _remarks(made: _Audit) -> Iterator[Remark]:
     report = made.report
     if made.declared.origin == INFERRED_BY:
         text = f'its shapes are inferred ("{made.declared.signature}"), {NOBODY}'
-        yield Remark(INFERRED, "; ".join([text, *made.others]))
+        yield Remark(INFERRED, "; ".join([text, *made.others]), made.wrong_at_others)
     if report.undifferentiated:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
     for text in report.left_out:

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from certgrad.hypotheses.tree import ZERO, Apply, Axis, Compare, Number, Statement, Term
-from certgrad.obligations.certificate import Certificate
+from certgrad.hypotheses.tree import ZERO, Apply, Axis, Compare, Number, Term
+from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.generality.traces import Traces
@@ -95,7 +95,7 @@ def no_multiples(rule: UserRule, chosen: Multiples) -> dict[str, int]:
     return {**sizes, **{name: 1 + (int(by) if by.isdigit() else sizes[by]) for name, by in chosen.items()}}
 
 
-def asked(rule: UserRule, chosen: Multiples) -> list[Statement]:
+def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
     """That the sizes which the signature of the rule names are these multiples."""
     axes = _axes(rule.signature)
 
@@ -103,13 +103,14 @@ def asked(rule: UserRule, chosen: Multiples) -> list[Statement]:
         array, position = axes[name]
         return Axis(rule.arg_names[array], position)
 
-    return [
+    trees = (
         Compare("=", Apply("remainder", (length(name), Number(by) if by.isdigit() else length(by))), ZERO)
         for name, by in chosen.items()
-    ]
+    )
+    return [hypothesis(tree, rule.arg_names, "sizes that divide") for tree in trees]
 
 
 def listed(certificate: Certificate, rule: UserRule, chosen: Multiples) -> Certificate:
     """The certificate of the rule whose sizes are these multiples, as one whose claims list that they are."""
-    added = [hypothesis(tree, rule.arg_names, "sizes that divide") for tree in asked(rule, chosen)]
+    added = hypotheses(rule, chosen)
     return listing(certificate, rule, lambda _, own: [*own, *added])

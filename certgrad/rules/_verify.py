@@ -26,7 +26,7 @@ from ._declaration import Declaration
 from ._defaults import choices
 from ._examine import examine, settled
 from ._find import Found
-from ._multiples import asked, multiples
+from ._multiples import hypotheses, multiples
 from ._user_rule import UserRule
 
 
@@ -165,9 +165,9 @@ def as_audited(found: Found, declared: Declaration, certificate: Certificate) ->
     rule = made(declared.signature)
     dividing = multiples(rule, lambda chosen: made(declared.signature, multiples=chosen))
     if dividing:
-        needed = set(asked(rule, dividing))
-        if any(needed - {h.tree for h in claim.hypotheses} for claim in certificate.claims):
-            return "it does not list that sizes divide, where alone the rule traces"
+        for needed in hypotheses(rule, dividing):
+            if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
+                return f"the rule traces only where {needed.text}, which the certificate does not list"
         rule = made(declared.signature, multiples=dividing)
     traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
     inputs = declared.signature

@@ -89,7 +89,7 @@ def test_what_the_baseline_lists_is_not_printed() -> None:
 
 
 def test_a_proved_rule_that_is_refuted_at_other_shapes_is_listed_and_does_not_fail() -> None:
-    remark = Remark("CG202", 'its shapes are inferred ("n d, ():int"); with "n d, m:int" it is refuted')
+    remark = Remark("CG202", 'its shapes are inferred ("n d, ():int"); with "n d, m:int" it is refuted', True)
     proved = fabricated.certificate("pkg:f", fabricated.claim("pkg:f", "vjp_is_adjoint", "proved"))
     lines = concise.render(Audit([result(proved, **at(3), remarks=[remark])]), BASE).splitlines()
     assert lines[0] == f"pkg/losses.py:3: CG202 pkg:f: {remark.text}"

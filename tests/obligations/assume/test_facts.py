@@ -12,9 +12,11 @@ from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY, NEG, POS, ZERO, negated, plus, times
 from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, number
 from certgrad.obligations.terms.power import fn
 from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.sums import sum_over
 from tests.obligations.terms_strategy import pairs, tables
 
 quick = settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
@@ -74,6 +76,27 @@ def test_a_fact_says_nothing_of_an_unrelated_factor():
     assert Facts([Fact(x * y, ZERO, universal=False)]).signs(y) == ANY
     assert Facts([Fact(x * y, POS, universal=False)]).signs(x * x * x * y) == POS
     assert Facts([Fact(x, ZERO, universal=False)]).signs(x * y) == ZERO
+
+
+def test_a_fact_about_a_matrix_product_is_one_at_a_row_and_a_column():
+    """For all i and j: Σ_k x[i, k]·w[k, j] > 0. No entry has both indices."""
+    clear_caches()
+    i, j, k, l, m = (("t", 0, 0), ("t", 1, 0), ("f", 1, 1), ("u", 2, 0), ("u", 3, 0))
+
+    def product(row, column, inner="w"):
+        summand = access("x", (of_var(row), of_var(k))) * access(inner, (of_var(k), of_var(column)))
+        return sum_over(summand, [(k, number(3))])
+
+    known = Facts([Fact(product(i, j), POS)])
+    assert known.signs(product(l, m)) == POS
+    assert known.signs(product(m, m)) == POS
+    assert known.signs(product(l, m, "v")) == ANY, "another matrix"
+    transposed = sum_over(access("x", (of_var(k), of_var(l))) * access("w", (of_var(k), of_var(m))), [(k, number(3))])
+    assert known.signs(transposed) == ANY, "the rows of the transposed matrix"
+    diagonal = Facts([Fact(product(i, i), POS)])
+    assert diagonal.signs(product(l, l)) == POS
+    assert diagonal.signs(product(l, m)) == ANY, "it is about entries on the diagonal alone"
+    clear_caches()
 
 
 def test_tables_of_signs():
