@@ -1,6 +1,7 @@
 """Arguments that hold several arrays, of which nobody declares the structure."""
 
 import re
+import textwrap
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from certgrad.obligations.cache._identity import Identity
 from certgrad.rules import check
 from certgrad.rules._by_name import examined
 from certgrad.rules._find import Found
+from tests.rules.test_called import project  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")
 
@@ -305,3 +307,53 @@ def test_a_signature_names_a_class(signature, said):
             check(RIGHT["a named tuple"][0], signature)
     else:
         assert check(RIGHT["a named tuple"][0], signature, conformance=False).verdict == "proved"
+
+
+MODULE = """
+from typing import NamedTuple
+
+
+class Params(NamedTuple):
+    w: jax.Array
+    b: jax.Array
+
+
+def value(params: Params, x):
+    return x @ params.w + params.b
+
+
+def of_pair(params, x):
+    w, b = params
+    return x @ w + b
+
+
+rule = jax.custom_vjp(value)
+rule.defvjp(lambda p, x: (value(p, x), (p, x)), lambda r, g: (Params(r[1].T @ g, g), g @ r[0].w.T))
+pair = jax.custom_vjp(of_pair)
+pair.defvjp(lambda p, x: (of_pair(p, x), (p, x)), lambda r, g: ((r[1].T @ g, g), g @ r[0][0].T))
+
+
+def of_dict(params, x):
+    return x @ params["w"] + params["b"]
+
+
+by_key = jax.custom_vjp(of_dict)
+by_key.defvjp(lambda p, x: (of_dict(p, x), (p, x)), lambda r, g: ({"w": r[1].T @ g, "b": g}, g @ r[0]["w"].T))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "called"),
+    [
+        ("rule", "rule(Params(jnp.ones((3, 2)), jnp.ones(2)), x)", "Params(w: n d, b: d), m n"),
+        ("rule", "p = Params(b=jnp.ones(2), w=jnp.ones((3, 2)))\nrule(p._replace(w=p.w), x)", ""),
+        ("rule", "p = Params(b=jnp.ones(2), w=jnp.ones((3, 2)))\nrule(p, x)", "Params(w: n d, b: d), m n"),
+        ("pair", "w, b = jnp.ones((3, 2)), jnp.ones(2)\npair((w, b), x)", "(n d, d), m n"),
+        ("by_key", "p = {'b': jnp.ones(2), 'w': jnp.ones((3, 2))}\nby_key(p, x)", "{b: n, w: d n}, m d"),
+    ],
+)
+def test_calls_say_the_ranks_of_arrays_in_containers(project, name, call, called):  # noqa: F811
+    module = MODULE + "def use(x=jnp.ones((5, 3))):\n" + textwrap.indent(call, "    ")
+    result, _ = examined(project(module)[name], {}, conformance=False)
+    text = f'runs with "{called}", as use in' if called else "the function also runs with"
+    assert text in result.remarks[0].text
