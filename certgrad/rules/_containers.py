@@ -26,8 +26,9 @@ from certgrad.obligations.generality.syntax import given_to, source_tree
 from certgrad.signatures.nested import has_fields
 
 from ._call_scopes import Parameter, Part, bindings, parameters_of
-from ._declaration import Annotated, annotations_of, said_by
+from ._declaration import Annotated, said_by
 from ._layers import parts_of_rule, plain_function, unwrapped
+from ._statics import annotations_of
 from ._structure import array_fields, field_names, named_leaves, written
 
 DEEPEST = 3
@@ -120,7 +121,7 @@ def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
     """
     custom = unwrapped(rule)
     plain = plain_function(custom)
-    annotations = annotations_of(plain)
+    annotations, _ = annotations_of(plain)
     of = [annotations.get(name) for name in names]
     asked: Mapping[str, Asked] = {}
     if by_text or any(_is_container(a) for a in of):
@@ -214,7 +215,7 @@ def class_of(rule: Any, name: str) -> type | None:
     """The class of containers of this name in a rule's annotations, its code or its module, in this order."""
     custom = unwrapped(rule)
     named = [v for part in parts_of_rule(custom) for v in part.__globals__.values()]
-    several = _with_parts([*annotations_of(plain_function(custom)).values(), *_named_in_code(custom), *named])
+    several = _with_parts([*annotations_of(plain_function(custom))[0].values(), *_named_in_code(custom), *named])
     return next((one for one in several if one.__name__ == name and array_fields(one)), None)
 
 

@@ -29,11 +29,10 @@ from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate
 from certgrad.obligations.generality.traces import Traces
 
-from ._declaration import annotations_of
 from ._layers import parameters_of
 from ._parameters import POSITIONAL
 from ._report import Report
-from ._statics import text_of
+from ._statics import annotations_of, text_of
 from ._user_rule import UserRule
 
 LEFT_OUT = "calls under jax.jit: JAX traces {} there, of which the default stands, and the function fails"
@@ -127,7 +126,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
 
 def choices(rule: UserRule) -> list[tuple[str, Any]]:
     """The other values of arguments that have their default, by what annotations and defaults say."""
-    annotations = annotations_of(rule.plain)
+    annotations, _ = annotations_of(rule.plain)
     found = []
     for name, default in rule.unsaid.items():
         values = [*_of_annotation(annotations.get(name)), *_of_default(name, default)]
@@ -139,7 +138,7 @@ def choices(rule: UserRule) -> list[tuple[str, Any]]:
 
 def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]]:
     """Values of arguments that are no arrays and have no default, by what annotations and names say, some of each."""
-    annotations = annotations_of(plain)
+    annotations, _ = annotations_of(plain)
     found = {}
     for name in names:
         said = [*_of_annotation(annotations.get(name))]

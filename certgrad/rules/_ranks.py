@@ -28,8 +28,7 @@ from ._containers import NO_ARRAY, Forms, OtherFormsError
 from ._declaration import Declaration
 from ._fails import failure, runs
 from ._layers import backward_of, unwrapped
-from ._returned import array_of, of_leaves, other_shape, why_untraced
-from ._traced import forward_of
+from ._traced import array_of, forward_of, of_leaves, other_shape, why_untraced
 from ._tried import ORIGIN, Tried
 from ._unify import Sizes, Unifier
 from ._user_rule import UserRule

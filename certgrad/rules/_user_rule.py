@@ -30,7 +30,6 @@ from certgrad.process.threads import ALONE
 from certgrad.signatures.cases import Case
 from certgrad.signatures.sizes import parse_size
 
-from ._containers import class_of
 from ._layers import (
     REVERSE,
     by_name,
@@ -259,6 +258,8 @@ class UserRule(Subject):
         return named([*(n for n in taken if n not in last), *self.rest, *last], declared.inputs)
 
     def _class(self, name: str) -> type | None:
+        from ._containers import class_of  # few signatures name a class
+
         if name not in self.classes:
             self.classes[name] = class_of(self.custom, name)
         return self.classes[name]
