@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from types import ModuleType
 from typing import Any
@@ -30,7 +31,7 @@ from ._call_values import (
     items,
     method,
 )
-from ._containers import class_of
+from ._containers import classes_of
 from ._layers import bound_by, unwrapped
 from ._structure import field_names
 
@@ -108,7 +109,6 @@ class Expressions:
         self.entered: list[ast.AST] = []
         """The functions whose calls are being read."""
         self._named: set[tuple[int, str]] = set()
-        self._classes: dict[str, type | None] = {}
 
     def is_rule(self, value: Any) -> bool:
         """The rule itself, or `jit` of it."""
@@ -307,16 +307,14 @@ class Expressions:
         return self._object(node, given) if target is None and given.whole else None
 
     def _object(self, node: ast.Call, given: Arguments) -> Value:
-        """An object of a class of containers that the rule's code or module names."""
-        kind = self._class(name_of(node.func))
-        names = field_names(kind) if kind is not None else []
-        values = {**dict(zip(names, given.args, strict=False)), **given.named}
+        """An object of a named tuple or a dataclass that the rule's code or module names."""
+        kind = self._classes.get(name_of(node.func))
+        values = {**dict(zip(field_names(kind), given.args, strict=False)), **given.named}
         return Row(tuple(values.values()), tuple(values)) if kind is not None else None
 
-    def _class(self, name: str) -> type | None:
-        if name not in self._classes:
-            self._classes[name] = class_of(self.rule, name)
-        return self._classes[name]
+    @cached_property
+    def _classes(self) -> Mapping[str, type]:
+        return classes_of(self.rule)
 
     def _transformed(self, path: str, given: Arguments) -> Value:
         inner = given.args[0] if given.args else None

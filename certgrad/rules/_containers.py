@@ -211,12 +211,14 @@ def _defaults(kind: Any) -> Mapping[str, Any]:
 # --- classes by name ---
 
 
-def class_of(rule: Any, name: str) -> type | None:
-    """The class of containers of this name in a rule's annotations, its code or its module, in this order."""
+def classes_of(rule: Any) -> dict[str, type]:
+    """The named tuples and dataclasses in a rule's annotations, its code or its module, in this order, by name."""
     custom = unwrapped(rule)
-    named = [v for part in parts_of_rule(custom) for v in part.__globals__.values()]
-    several = _with_parts([*annotations_of(plain_function(custom))[0].values(), *_named_in_code(custom), *named])
-    return next((one for one in several if one.__name__ == name and array_fields(one)), None)
+    named = [v for part in parts_of_rule(custom) for v in part.__globals__.values() if has_fields(v)]
+    found: dict[str, type] = {}
+    for one in _with_parts([*annotations_of(plain_function(custom))[0].values(), *_named_in_code(custom), *named]):
+        found.setdefault(one.__name__, one)
+    return found
 
 
 def _named_in_code(custom: Any) -> list[type]:

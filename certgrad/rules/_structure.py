@@ -84,11 +84,12 @@ def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) 
         if not isinstance(structure, OfClass):
             return structure
         kind = class_of(structure.name)
-        if kind is None:
+        if not array_fields(kind):
             raise SignatureError(
                 f"'{structure.name}' is no named tuple and no dataclass that JAX flattens and that the rule's module, "
                 "its code or its annotations name."
             )
+        assert kind is not None
         try:
             return kind(**{name: whole(part) for name, part in structure.fields.items()})
         except (TypeError, ValueError) as error:

@@ -112,7 +112,7 @@ class UserRule(Subject):
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
         said = dict(static or {})
         declared = read(signature)
-        self.classes: dict[str, type | None] = {}
+        self.classes: dict[str, type] = {}
         """Those of containers of arrays that the signature names."""
         if isinstance(signature, str):
             declared = replace(declared, inputs=with_objects(declared.inputs, self._class))
@@ -258,11 +258,10 @@ class UserRule(Subject):
         return named([*(n for n in taken if n not in last), *self.rest, *last], declared.inputs)
 
     def _class(self, name: str) -> type | None:
-        from ._containers import class_of  # few signatures name a class
+        from ._containers import classes_of  # few signatures name a class
 
-        if name not in self.classes:
-            self.classes[name] = class_of(self.custom, name)
-        return self.classes[name]
+        self.classes |= {n: kind for n, kind in classes_of(self.custom).items() if n == name}
+        return self.classes.get(name)
 
     def _places(self, rest: str, arrays: int, given: set[int]) -> list[str]:
         """The names of what `*args` get, in order: so many arrays, and between them what is taken as it is."""
