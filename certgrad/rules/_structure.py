@@ -1,9 +1,9 @@
 """Signatures of functions of nested arguments: `"{w: d m, b: m}, (n d, n:int) -> n m"`.
 
 Where an argument is a dict, tuple, list or `None`, its shapes are written as one; an object of a named tuple or of a
-dataclass that JAX can flatten as `Params(w: d m, b: m)`, where the rule's module or its annotations name the class. For
-other classes that JAX can flatten, and with values of fields that are no arrays, the arguments are given as a tuple of
-objects with texts for arrays: `(Params(w="d m", b="m"), "n d")`.
+dataclass that JAX can flatten is written as `Params(w: d m, b: m, bias=True)`, where the rule's module, its code or its
+annotations name the class. For other classes that JAX can flatten, the arguments are given as a tuple of objects with
+texts for arrays: `(Params(w="d m", b="m"), "n d")`.
 
 An array of complex numbers is two of real ones, the real and the imaginary parts: `n:complex` for z is `z_re`, `z_im`.
 """
@@ -24,7 +24,9 @@ from certgrad.errors import SignatureError
 from certgrad.signatures.nested import OfClass, has_fields, nested, split
 from certgrad.signatures.signature import PARTS, ArraySpec, Signature, parse
 
-jax.tree_util.register_dataclass(OfClass, ["fields"], ["name"])
+_LITERAL = re.compile(r"[\w.+-]+|'[\w .+-]*'")
+"""Values of fields that a signature says: numbers, words and short texts."""
+jax.tree_util.register_dataclass(OfClass, ["fields"], ["name", "values"])
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) 
             )
         assert kind is not None
         try:
-            return kind(**{name: whole(part) for name, part in structure.fields.items()})
+            return kind(**{name: whole(part) for name, part in structure.fields.items()}, **dict(structure.values))
         except (TypeError, ValueError) as error:
             raise SignatureError(f"{structure.name} cannot hold texts in place of its arrays: {error}") from None
 
@@ -131,7 +133,9 @@ def written(structure: Any) -> str | None:
         items = {n: getattr(structure, n) for n in names} if names else structure
         inner = {k: written(v) for k, v in items.items()}
         if all(isinstance(k, str) and v is not None for k, v in inner.items()):
-            text = ", ".join(f"{k}: {v}" for k, v in inner.items())
+            values = ((n, repr(getattr(structure, n))) for n in field_names(kind) if n not in names)
+            shown = [f"{k}: {v}" for k, v in inner.items()] + [f"{n}={v}" for n, v in values if _LITERAL.fullmatch(v)]
+            text = ", ".join(shown)
             return f"{kind.__name__}({text})" if names else f"{{{text}}}"
     if kind in (tuple, list):
         parts = [written(x) for x in structure]

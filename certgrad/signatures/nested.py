@@ -1,7 +1,8 @@
-"""Nested arguments as text: `{w: d m, b: m}`, `(n d, n:int)`, `[n, m]`, `None`, `Params(w: d m, b: m)`."""
+"""Nested arguments as text: `{w: d m, b: m}`, `(n d, n:int)`, `[n, m]`, `None`, `Params(w: d m, bias=True)`."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
@@ -20,10 +21,13 @@ Leaf = Callable[[str], Any]
 
 @dataclass(frozen=True)
 class OfClass:
-    """An object that is named by its class and its fields; other fields stand at their defaults."""
+    """An object by its class, the structures of its fields of arrays, and literals for others: the rest stand at their
+    defaults.
+    """
 
     name: str
     fields: Mapping[str, Any]
+    values: tuple[tuple[str, Any], ...] = ()
 
 
 def has_fields(kind: Any) -> bool:
@@ -37,7 +41,9 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
     if text == "None":
         return None
     if (match := _OF_CLASS.fullmatch(text)) is not None:
-        return OfClass(match[1], dict(_entry(p, leaf, whole) for p in split(match[2], whole)))
+        parts = split(match[2], whole)
+        fields = dict(_entry(p, leaf, whole) for p in parts if "=" not in p)
+        return OfClass(match[1], fields, tuple(_value(p, whole) for p in parts if "=" in p))
     if text[:1] not in BRACKETS or not text or _SCALAR.fullmatch(text):
         return leaf(text)
     if text[-1] != BRACKETS[text[0]]:
@@ -63,6 +69,14 @@ def _entry(text: str, leaf: Leaf, whole: str) -> tuple[str, Any]:
     if not colon or not key.strip().isidentifier():
         raise SignatureError(f"The signature '{whole}' does not parse: '{text.strip()}' is no entry such as 'w: n d'.")
     return key.strip(), nested(value, leaf, whole)
+
+
+def _value(text: str, whole: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError):
+        raise SignatureError(f"The signature '{whole}' does not parse: '{value.strip()}' is no literal.") from None
 
 
 def split(text: str, whole: str) -> list[str]:

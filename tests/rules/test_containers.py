@@ -169,7 +169,7 @@ def gated_backward(factor):
     def backward(r, g):
         gate, x = r
         h = g * (1 - gated(gate, x) ** 2) * factor(gate)
-        return Gate(x.T @ h), h @ gate.w.T
+        return Gate(x.T @ h, gate.sharpness), h @ gate.w.T
 
     return backward
 
@@ -215,8 +215,11 @@ RIGHT = {
         custom(scaled, scaled_backward(lambda g, p, x: jnp.sum(g * affine(p.inner, x)))),
         "Scaled(inner: Affine(w: n d, b: d), scale: (), shift: d), m n",
     ),
-    "a state": (custom(step, step_backward(State)), "State(h: n d, c: n d), n d"),
-    "a module of equinox": (custom(gated, gated_backward(lambda gate: gate.sharpness)), "Gate(w: n d), m n"),
+    "a state": (custom(step, step_backward(State)), "State(h: n d, c: n d, bias=1.0), n d"),
+    "a module of equinox": (
+        custom(gated, gated_backward(lambda gate: gate.sharpness)),
+        "Gate(w: n d, sharpness=2.0), m n",
+    ),
 }
 WRONG = {
     "a pair of one shape swapped": custom(step, step_backward(lambda h, c: State(c, h))),
@@ -299,6 +302,8 @@ def test_a_class_that_an_annotation_names_is_in_the_key():
         ("Affine(w: n d), m n", "Affine cannot hold texts in place of its arrays"),
         ("Affine(w: n d, b), m n", "'b' is no entry such as 'w: n d'"),
         ("Affine(w: n d, b: d, m n", "its brackets do not match"),
+        ("Affine(w: n d, b: d, c=1), m n", "Affine cannot hold texts in place of its arrays"),
+        ("Affine(w: n d, b=f(x)), m n", "'f(x)' is no literal"),
     ],
 )
 def test_a_signature_names_a_class(signature, said):
@@ -357,3 +362,11 @@ def test_calls_say_the_ranks_of_arrays_in_containers(project, name, call, called
     result, _ = examined(project(module)[name], {}, conformance=False)
     text = f'runs with "{called}", as use in' if called else "the function also runs with"
     assert text in result.remarks[0].text
+
+
+def test_fields_that_are_no_arrays_are_said_and_stand_at_their_values():
+    right = RIGHT["a module of equinox"][0]
+    assert check(right, "Gate(w: n d, sharpness=3.0), m n", conformance=False).verdict == "proved"
+    wrong = custom(gated, gated_backward(lambda gate: 2.0))
+    verdicts = [check(wrong, f"Gate(w: n d, sharpness={v}), m n", conformance=False).verdict for v in (2.0, 3.0)]
+    assert verdicts == ["proved", "refuted"]
