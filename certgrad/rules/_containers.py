@@ -21,7 +21,7 @@ from typing import Any, Union, get_args, get_origin
 import jax
 
 from certgrad.errors import SignatureError
-from certgrad.jaxpr.closures import captured
+from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.obligations.generality.syntax import given_to, source_tree
 from certgrad.signatures.nested import has_fields
 
@@ -90,9 +90,11 @@ class Forms:
         if self.text_read:
             return None
         try:
-            return self._unless_same(replace(forms_of(self.custom, self.names, by_text=True), open=self.open))
+            found = forms_of(self.custom, self.names, by_text=True)
         except SignatureError:
             return None
+        pairs = enumerate(zip(self.forms, found.forms, strict=True))
+        return self._unless_same(replace(found, forms=tuple(pair[k in self.open] for k, pair in pairs), open=self.open))
 
     def as_returned(self, cotangents: Mapping[str, Any]) -> Forms | None:
         """The structures of the cotangents, where these are others and nobody says the argument's."""
@@ -315,7 +317,8 @@ class _Reader:
     def _handed_on(self, call: ast.Call) -> None:
         """What a function of the module that is called with a part asks of it."""
         name = call.func.id if isinstance(call.func, ast.Name) else ""
-        callee = plain_function(unwrapped(self.plain.__globals__[name])) if name in self.plain.__globals__ else None
+        value = self.plain.__globals__.get(name)
+        callee = plain_function(unwrapped(value)) if isinstance(value, FunctionType) or kind_of_rule(value) else None
         if self.deep < DEEPEST and isinstance(callee, FunctionType) and (tree := source_tree(callee)) is not None:
             pairs = ((parameter, self._of(given)) for parameter, given in given_to(tree, call))
             if given := {parameter: asked for parameter, asked in pairs if parameter and asked is not None}:

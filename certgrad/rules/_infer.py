@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter
-from typing import Any
+from typing import Any, get_args
 
 from certgrad.errors import CertgradError, SignatureError
 from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.traces import Traces
+from certgrad.signatures.nested import has_fields
 
 from ._called import values as values_in_calls
 from ._calls import Call
@@ -37,7 +38,7 @@ _ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b
 """What an annotation of arrays, or of numbers, has in its name."""
 MOST_FORMS = 4
 """So many structures of the arguments are tried."""
-_COUNTED = re.compile(r"(?<![\w*+-])\d+ ")
+_COUNTED = re.compile(r"(?<![\w*+-])\d+(?![\w*+-])")
 """An axis of a number of entries."""
 REST = 2
 MOST_VALUES = 6
@@ -50,7 +51,7 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
     An argument that may be None is an array, if its annotation names one; where nothing traces so, it is None.
     """
     optional = [p for p in _arguments(function) or () if _may_be_none(p)]
-    never = {p.name: None for p in optional if not _ARRAYS.search(_text(p.annotation))}
+    never = {p.name: None for p in optional if not _of_arrays(p.annotation)}
     tried = _inferred(function, calls, never)
     if any(p.kind == p.VAR_POSITIONAL for p in _arguments(function) or ()) and not _runs(function, tried):
         fewer = _inferred(function, calls, never, rest=1)
@@ -73,6 +74,10 @@ def _arguments(function: Callable) -> list[Parameter] | None:
 def _may_be_none(parameter: Parameter) -> bool:
     """Its annotation says so, and it has no default."""
     return parameter.default is parameter.empty and bool(_OPTIONAL.search(_text(parameter.annotation)))
+
+
+def _of_arrays(annotation: Any) -> bool:
+    return bool(_ARRAYS.search(_text(annotation))) or any(map(has_fields, get_args(annotation)))
 
 
 def _text(annotation: Any) -> str:

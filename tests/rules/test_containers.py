@@ -241,6 +241,37 @@ def audited(made: Any):
     return examined(Found("m:f", made), {}, conformance=False)[0]
 
 
+def perhaps_affine(params: Affine | None, x):
+    return x if params is None else affine(params, x)
+
+
+@jax.custom_jvp
+def forward_mode(params, x):
+    w, b = params
+    return x @ w + b
+
+
+@forward_mode.defjvp
+def _(primals, tangents):
+    ((w, b), x), ((dw, db), dx) = primals, tangents
+    return x @ w + b, dx @ w + x @ dw + db
+
+
+def pair_of_equinox(slope):
+    made = eqx.filter_custom_vjp(lambda params, y: params[0] @ params[1] + y)
+    made.def_fwd(lambda perturbed, params, y: (made(params, y), None))
+    made.def_bwd(lambda r, g, perturbed, params, y: (slope * g @ params[1].T, params[0].T @ g))
+    return made
+
+
+RIGHT |= {
+    "a named tuple that may be None": (custom(perhaps_affine, affine_backward(Affine)), "Affine(w: n d, b: d), m n"),
+    "a pair in forward mode": (forward_mode, "(n d, m d), m n"),
+    "a pair of equinox": (pair_of_equinox(1), "(n d, d m), n m"),
+}
+WRONG |= {"a pair of equinox": pair_of_equinox(2)}
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", RIGHT)
 def test_a_right_rule_is_proved(case):
