@@ -70,6 +70,8 @@ class Subject(Protocol):
     """That one side has a value where the other has none is a difference."""
     conformance: bool | None = None
     """Compare what was traced with what happens at numbers and in calls; None where that is no part of the audit."""
+    tentative: bool = False
+    """One of several readings, of which one is audited in full: what is proved is not compared with what runs."""
     ideals: Sequence[Ideal] = ()
     """What its rules call and the proof reads as what that approximates."""
     under_jit: bool = False

@@ -256,18 +256,22 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
                 looked[k] = choice_of(found.rule, choice, found.name, left)
     in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
     meant = in_calls or [*range(len(choices) - len(tried.below))]
-    wrong = _wrong_as_called(tried, looked)
-    best = wrong
-    if best is None:
-        best = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
+    likely = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
+    wrong = _wrong_as_called(tried, looked, likely)
+    best = likely if wrong is None else wrong
     report, declared = _of_known(found, choices[best], checked)
     if wrong is None and report.verdict not in DECIDED:
         under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
         if (other := next(under, None)) is not None:
             best, report, declared = other, checked(choices[other]), choices[other]
+
+    def verdict_at(k: int) -> str:
+        """Its verdict: what is said to be proved is audited in full."""
+        return looked[k].verdict if looked[k].verdict not in PROOFS else checked(choices[k]).verdict
+
     further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
     refuted = any(looked[k].verdict == "refuted" for k in further)
-    others = [_with(tried, choices[k], looked[k].verdict) for k in further]
+    others = [_with(tried, choices[k], verdict_at(k)) for k in further]
     others += [f'with "{one.signature}" it is not tried: the other choices took {AUDIT:g} s' for one in unlooked]
     if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
@@ -292,14 +296,17 @@ def _rank(signature: Any) -> int:
     return max(len(spec.dims) for spec in parse(f"{', '.join(leaves(signature))} ->").inputs)
 
 
-def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice]) -> int | None:
-    """A choice that a call agrees with and at which the rule is refuted, where it is proved at none that agrees."""
+def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) -> int | None:
+    """A choice that a call agrees with and at which the rule is refuted, where it is proved at none that agrees.
+
+    Whether bounds of arguments can be assumed at the likely one, its audit in full says.
+    """
     for _, signatures in tried.calls:
         own = {k: one for k, one in looked.items() if tried.declarations[k].signature in signatures}
         if any(one.verdict in PROOFS for one in own.values()):
             continue
         refuted = [k for k, one in own.items() if one.verdict == "refuted"]
-        if refuted and not any(own[k].under_assumed() for k in refuted):
+        if refuted and (refuted[0] == likely or not any(own[k].under_assumed() for k in refuted)):
             return refuted[0]
     return None
 

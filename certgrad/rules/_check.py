@@ -126,7 +126,7 @@ def choice_of(function: Callable, declared: Declaration, name: str, seconds: flo
 
     Raises as `check` does.
     """
-    statement = Statement(function, declared.signature, name=name, conformance=False)
+    statement = Statement(function, declared.signature, name=name, tentative=True)
     with auditing(seconds):
         look = first_look(statement, Attempt(declared.static))
         return Choice(look, plainly(look))

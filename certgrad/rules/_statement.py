@@ -56,6 +56,8 @@ class Statement:
     name: str = ""
     conformance: bool = True
     elsewhere: Sequence[Declared] = ()
+    tentative: bool = False
+    """Its signature is one of several that are looked at."""
 
     def rule(self, attempt: Attempt) -> UserRule:
         """The rule as an audit sees it.
@@ -78,6 +80,7 @@ class Statement:
             multiples=attempt.multiples,
             assumed=attempt.assumed,
         )
+        found.tentative = self.tentative
         if found.ideal is not None:
             found.ideals = rules.ideals_of(found, self.elsewhere)
         if attempt.sizes is not None:

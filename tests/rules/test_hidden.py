@@ -352,3 +352,31 @@ def test_a_question_is_heard_inside_another_block():
     assert inner.told == {asking.__code__}
     assert outer.told == set()
     assert "isinstance" not in globals()
+
+
+def _caught(n):
+    try:
+        return n.bit_length() == 3
+    except AttributeError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        lambda n: hasattr(n, "bit_length") and n.bit_length() == 3,
+        lambda n: hasattr(n, "to_bytes") and n == 5,
+        lambda n: not hasattr(n, "scope") and n == 5,
+        _caught,
+    ],
+)
+def test_a_size_has_the_attributes_of_a_number(asks):
+    def fwd(x):
+        return x * x, (2 * x if asks(x.shape[0]) else x)
+
+    rule = jax.custom_vjp(lambda x: x * x)
+    rule.defvjp(fwd, lambda x, g: (2 * x * g,))
+    report = certgrad.check(rule, "n -> n")
+    assert report.verdict in ("refuted", "unproved", "proved at sizes")
+    rule.defvjp(lambda x: (x * x, (x if hasattr(x.shape[0], "bit_length") else 2 * x)), lambda x, g: (2 * x * g,))
+    assert certgrad.check(rule, "n -> n").verdict == "proved"

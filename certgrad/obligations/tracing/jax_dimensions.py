@@ -114,10 +114,10 @@ class Answers:
 def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
     """Let the functions' modules find that a dimension is an int, as it is where their code runs.
 
-    What the code goes on to ask is then asked of the dimension, and recorded. `isinstance` has another meaning in these
-    modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep theirs. Where it is said of
-    a traced value that it is one, that is noted; and where it or `hasattr` says what is not so of a number of Python's
-    or an array of numpy's: `as_handed_on` has that answered otherwise.
+    What the code goes on to ask is then asked of the dimension, and recorded. `isinstance` and `hasattr` have another
+    meaning in these modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep theirs.
+    Where `isinstance` says of a traced value that it is one, that is noted; and where either says what is not so of a
+    number of Python's or an array of numpy's: `as_handed_on` has that answered otherwise.
     """
     thread, told, handed_on = get_ident(), set[CodeType](), set[CodeType]()
 
@@ -141,7 +141,7 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
         return builtins.isinstance(0 if type(value) is _DimExpr else value, kind)
 
     def has_attribute(value: Any, name: str, /) -> bool:
-        answer = builtins.hasattr(value, name)
+        answer = builtins.hasattr(0 if type(value) is _DimExpr else value, name)
         return otherwise(value, answer, lambda one: builtins.hasattr(one, name)) if heard(value) else answer
 
     # Not `getattr`: who reads an attribute, of JAX's settings say, is seen by the frame around.
