@@ -14,7 +14,7 @@ from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.rules._by_name import RECORDED
 from certgrad.rules._declaration import Declaration
 from certgrad.rules._statics import Each, each, real
-from certgrad.rules._structure import read
+from certgrad.rules._structure import read, written
 from certgrad.signatures.signature import parse
 
 from ._likeness import Likeness
@@ -201,7 +201,7 @@ def _signature(arguments: list[Given], texts: Iterable[str]) -> str | tuple[Any,
         )
     except (TypeError, ValueError, AttributeError) as error:  # a class may refuse texts in place of its arrays
         raise _NotSaidError(f"an argument cannot hold texts in place of its arrays: {error}") from None
-    shown = [_written(one) for one in made]
+    shown = [written(one) for one in made]
     text = ", ".join(one for one in shown if one is not None)
     if all(one is not None for one in shown) and _same(text, made):
         return text
@@ -214,21 +214,6 @@ def _same(text: str, structure: tuple[Any, ...]) -> bool:
         return read(text).inputs == structure
     except CertgradError:
         return False
-
-
-def _written(structure: Any) -> str | None:
-    if structure is None or type(structure) is str:
-        return "None" if structure is None else structure
-    if type(structure) is dict:
-        inner = {k: _written(v) for k, v in structure.items()}
-        if all(isinstance(k, str) and v is not None for k, v in inner.items()):
-            return "{" + ", ".join(f"{k}: {v}" for k, v in inner.items()) + "}"
-    if type(structure) in (tuple, list):
-        parts = [_written(x) for x in structure]
-        if all(p is not None for p in parts):
-            text = ", ".join(p for p in parts if p is not None)
-            return f"({text})" if type(structure) is tuple else f"[{text}]"
-    return None
 
 
 def _suffix(leaf: Leaf) -> str:

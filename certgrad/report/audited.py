@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.report import findings as _findings
 from certgrad.report.wording import number, symbols
+from certgrad.signatures.nested import leaves
 
 SHORT_NAMES = {
     "jvp_is_derivative": "jvp",
@@ -334,17 +336,21 @@ def conventions(certificate: Certificate) -> list[str]:
     return [f"{number(convention.rule)} at {convention.point}" for convention in certificate.conventions]
 
 
-def signatures(certificate: Certificate, limit: int = 4) -> list[str]:
+def signatures(certificate: Certificate, limit: int = 4, inferred: str = "") -> list[str]:
     """The op's cases, each once; of many, the first ones and how many more there are."""
-    lines = list(dict.fromkeys(map(as_written, certificate.signature)))
+    lines = list(dict.fromkeys(as_written(one, inferred) for one in certificate.signature))
     return lines if len(lines) <= limit else [*lines[: limit - 1], f"and {len(lines) - limit + 1} more cases"]
 
 
-def as_written(signature: str) -> str:
+def as_written(signature: str, inferred: str = "") -> str:
     """A signature that says nothing of the outputs ends in no arrow, which would say that they are scalars; and of an
-    array of floats that the claim does not move it says no dtype.
+    array of floats that the claim does not move it says no dtype. Where it is that of an `inferred` declaration, it has
+    the containers of that.
     """
-    return re.sub(r" ->(?= *$|  )", "", signature).replace(":held", "").rstrip()
+    flat = re.sub(r" ->(?= *$|  )", "", signature).replace(":held", "").rstrip()
+    said = tomllib.loads(f"said = {inferred}")["said"] if inferred else ""
+    text = said if isinstance(said, str) else said["signature"]
+    return text if ", ".join(leaves(text)).replace("()", "") == flat else flat
 
 
 def options_of(certificate: Certificate) -> str:
@@ -356,8 +362,8 @@ def _options(case: CaseClaim) -> str:
     return ", ".join(f"{name}={value}" for name, value in case.statics.items())
 
 
-def case_name(case: CaseClaim) -> str:
-    """The case as the op declares it: `*a n *c -> *a *c (axis=-1)`."""
+def case_name(case: CaseClaim, inferred: str = "") -> str:
+    """The case as the op declares it, or as it was inferred: `*a n *c -> *a *c (axis=-1)`."""
     statics = _options(case)
-    signature = as_written(case.signature)
+    signature = as_written(case.signature, inferred)
     return f"{signature} ({statics})" if statics else signature

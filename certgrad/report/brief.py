@@ -28,7 +28,11 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim]) -> str:
     case = max(cases, key=lambda c: (c.verdict == claim.verdict, CAUSE in c.reason))
     lines = case.reason.splitlines()
     parts = _refuted(claim, case, lines) if claim.verdict == "refuted" else [_open(claim, lines)]
-    beside = [f"shapes inferred: {case_name(case)}"] if one.inferred else [case_name(case)] * (len(claim.cases) > 1)
+    beside = (
+        [f"shapes inferred: {case_name(case, one.inferred)}"]
+        if one.inferred
+        else [case_name(case)] * (len(claim.cases) > 1)
+    )
     more = len(cases) - 1
     beside += [f"{more} more case{'' if more == 1 else 's'}"] * (more > 0)
     beside += [_line(line.removeprefix(SEE), one) for line in lines if line.startswith(SEE)]

@@ -58,7 +58,7 @@ def _hover(one: RuleResult) -> str:
         return "\n\n".join([f"**{one.name}**", *(remark.text for remark in one.remarks)])
     inferred = " (inferred)" if one.inferred else ""
     lines = [f"**{one.name}**: {stated(certificate)}"]
-    lines += [f"for {' and '.join(f'`{s}`' for s in signatures(certificate))}{inferred}"]
+    lines += [f"for {' and '.join(f'`{s}`' for s in signatures(certificate, inferred=one.inferred))}{inferred}"]
     if under := conditions(certificate):
         lines.append("\n".join(f"- `{text}`" for text in under))
     return "\n\n".join(lines)

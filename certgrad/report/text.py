@@ -109,7 +109,7 @@ def _in_short(one: RuleResult, certificate: Certificate) -> tuple[tuple[str, str
     options; an op of the library declares all.
     """
     shapes = dict.fromkeys(case.signature for claim in certificate.claims for case in claim.cases if one.inferred)
-    found = [("shapes", "; ".join(f"{as_written(signature)} (inferred)" for signature in shapes))]
+    found = [("shapes", "; ".join(f"{as_written(signature, one.inferred)} (inferred)" for signature in shapes))]
     found += [("with", options_of(certificate) if one.place.shown else "")]
     return tuple((label, text) for label, text in found if text)
 

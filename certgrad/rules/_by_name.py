@@ -39,6 +39,7 @@ from certgrad.report.findings import (
     Remark,
     unaudited,
 )
+from certgrad.signatures.nested import leaves
 from certgrad.signatures.signature import parse
 
 from ._approximation import Declared
@@ -292,7 +293,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
 
 def _rank(signature: Any) -> int:
     """The most axes that an argument has."""
-    return max(len(spec.dims) for spec in parse(f"{signature} ->").inputs)
+    return max(len(spec.dims) for spec in parse(f"{', '.join(leaves(signature))} ->").inputs)
 
 
 def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) -> int | None:

@@ -8,9 +8,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from types import ModuleType
 from typing import Any
+
+from certgrad.obligations.generality.syntax import name_of
 
 from ._call_files import File, conftests
 from ._call_scopes import Defined, Parameter, Part, Scope, defaults_of, full_path, parameters_of, returned_by
@@ -28,7 +31,9 @@ from ._call_values import (
     items,
     method,
 )
+from ._containers import classes_of
 from ._layers import bound_by, unwrapped
+from ._structure import field_names
 
 MOST_STEPS = 100_000
 """So many expressions are evaluated for one rule."""
@@ -159,6 +164,9 @@ class Expressions:
             return self._attribute(self.value(node.value, scope), node.attr)
         if isinstance(node, (ast.Tuple, ast.List)):
             return self._row(node, scope)
+        if isinstance(node, ast.Dict):
+            keys = tuple(k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str))
+            return Row(tuple(self.value(v, scope) for v in node.values), keys) if len(keys) == len(node.keys) else None
         if isinstance(node, ast.Lambda):
             return Function(node, scope)
         if isinstance(node, ast.UnaryOp):
@@ -228,6 +236,8 @@ class Expressions:
     def _attribute(self, value: Value, name: str) -> Value:
         if isinstance(value, Path):
             return self._offered(Path(f"{value.name}.{name}"))
+        if isinstance(value, Row):
+            return _named_part(value, name)
         return attribute(value, name) if isinstance(value, Array) else None
 
     def _row(self, node: ast.Tuple | ast.List, scope: Scope) -> Value:
@@ -253,6 +263,8 @@ class Expressions:
                 return None
             rank = value.rank + sum(s for s in steps if s is not None)
             return Array(rank, value.kind) if rank >= 0 else None
+        if isinstance(value, Row) and isinstance(index, ast.Constant) and isinstance(index.value, str):
+            return _named_part(value, index.value)
         row = items(value)
         if isinstance(index, ast.Slice):
             ends = [None if e is None else self._integer(e, scope) for e in (index.lower, index.upper, index.step)]
@@ -292,7 +304,17 @@ class Expressions:
                     return self.value(result, inner)
                 finally:
                     self.entered.pop()
-        return None
+        return self._object(node, given) if target is None and given.whole else None
+
+    def _object(self, node: ast.Call, given: Arguments) -> Value:
+        """An object of a named tuple or a dataclass that the rule's code or module names."""
+        kind = self._classes.get(name_of(node.func))
+        values = {**dict(zip(field_names(kind), given.args, strict=False)), **given.named}
+        return Row(tuple(values.values()), tuple(values)) if kind is not None else None
+
+    @cached_property
+    def _classes(self) -> Mapping[str, type]:
+        return classes_of(self.rule)
 
     def _transformed(self, path: str, given: Arguments) -> Value:
         inner = given.args[0] if given.args else None
@@ -371,6 +393,10 @@ class Expressions:
     def _is_fixture(self, decorator: ast.expr, scope: Scope) -> bool:
         node = decorator.func if isinstance(decorator, ast.Call) else decorator
         return self.value(node, scope) == Path("pytest.fixture")
+
+
+def _named_part(value: Row, name: str) -> Value:
+    return dict(zip(value.names, value.items, strict=False)).get(name)
 
 
 def _negated(operator: ast.unaryop, value: Value) -> Value:

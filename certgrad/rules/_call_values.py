@@ -6,10 +6,12 @@ Nothing is executed. What the text does not say is None. Sizes are not read at a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+MOST_PARTS = 16
+"""So many parts of one value are read."""
 FLOAT, INT, BOOL = "", ":int", ":bool"
 """The dtypes as a signature writes them."""
 
@@ -31,9 +33,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Row:
-    """A tuple or a list of values, some of which may be None."""
+    """A tuple or a list of values, some of which may be None; with names, a dict or an object of them."""
 
     items: tuple[Any, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,8 +171,16 @@ def compared(left: Value, right: Value) -> Value:
 def items(value: Value) -> tuple[Value, ...]:
     """The entries of a tuple or a list; none of any other value."""
     if isinstance(value, Row):
-        return value.items
+        return () if value.names else value.items
     return tuple(map(Plain, value.value)) if isinstance(value, Plain) and isinstance(value.value, tuple) else ()
+
+
+def named_parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
+    """A value and what it consists of, if that is no literal, under the names that the arrays of an argument have."""
+    yield name, value
+    if isinstance(value, Row):
+        for key, part in [*zip(value.names or range(len(value.items)), value.items, strict=True)][:MOST_PARTS]:
+            yield from named_parts(f"{name}_{key}", part)
 
 
 def _first(args: Sequence[Value]) -> Value:

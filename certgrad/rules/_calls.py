@@ -20,7 +20,7 @@ from certgrad.obligations.generality.syntax import names_in
 from ._call_expressions import DEEPEST, MOST_ROWS, MOST_STEPS, Arguments, Expressions, Function, Rule, Under, inside
 from ._call_files import File, files_beside
 from ._call_scopes import COMPREHENSIONS, Defined, Scope, parameters_of
-from ._call_values import Path, Plain, Value, given_kind, items, rank_of
+from ._call_values import Path, Plain, Value, given_kind, items, named_parts, rank_of
 from ._find import Found
 from ._layers import bound_by, plain_function, unwrapped
 from ._layers import parameters_of as parameters_of_rule
@@ -187,7 +187,7 @@ class _Reader:
 
     def _note(self, given: Arguments, scope: Scope) -> None:
         values = {**dict(zip(self.parameters, given.args, strict=False)), **given.named}
-        read = {name: _given(value) for name, value in values.items()}
+        read = {part: _given(v) for name, value in values.items() for part, v in named_parts(name, value)}
         known = tuple((name, one) for name, one in read.items() if one != Given())
         if known:
             self.read.setdefault(Call(self.where or scope.file.path.name, known))

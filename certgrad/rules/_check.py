@@ -54,8 +54,9 @@ def check(
     Args:
         function: the function, also under `jit` or `partial`.
         signature: the shapes of its array arguments and outputs: `"n d, d -> n d"`; `*s` is any number of axes,
-            `:int` and `:bool` mark arrays that have no tangent; `{w: d m, b: m}`, `(n, m)` and `None` are arguments
-            that hold several arrays or none. Or a tuple of the arguments, each any structure of such texts.
+            `:int` and `:bool` mark arrays that have no tangent; `{w: d m, b: m}`, `(n, m)`, `Params(w: d m, b: m)` and
+            `None` are arguments that hold several arrays or none. Or a tuple of the arguments, each any structure of
+            such texts.
         static: its other arguments, by name: a value, `certgrad.each(…)` of several, of which each is proved and every
             combination where several arguments have several, or `certgrad.real("c > 0")` for every such number.
         differentiable: the arguments that the claim is about; all float arrays if None. The array `w` in the argument

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from certgrad.errors import SignatureError, UsageError
 
-from ._statics import Default
+from ._statics import Default, annotations_of
 
 F = TypeVar("F", bound=Callable)
 _ATTRIBUTE = "__certgrad__"
@@ -141,12 +141,8 @@ class Annotated:
 _NUMBERS: Mapping[Any, str] = {float: "", "float": "", int: ":int", "int": ":int", bool: ":bool", "bool": ":bool"}
 
 
-def annotated_arguments(plain: Callable) -> dict[str, Annotated]:
-    """What the annotations of a function say, by the names of its arguments."""
-    return {name: _said(annotation) for name, annotation in _annotations(plain)[0].items()}
-
-
-def _said(annotation: Any) -> Annotated:
+def said_by(annotation: Any) -> Annotated:
+    """What the annotation of an array says of it."""
     if isinstance(annotation, (type, str)) and annotation in _NUMBERS:
         return Annotated(kind=_NUMBERS[annotation], scalar=True)
     text = _array(annotation)
@@ -156,24 +152,12 @@ def _said(annotation: Any) -> Annotated:
     return Annotated(shape if _is_signature(f"{shape} ->") else None, colon + dtype)
 
 
-def _annotations(plain: Callable) -> tuple[dict[str, Any], Any]:
-    """The annotations of the arguments and of the result; of arguments alone as texts, where these are no code."""
-    for as_code in (True, False):
-        try:
-            found = inspect.signature(plain, eval_str=as_code)
-        except Exception:  # an annotation that is a text can be any code, or none: `x: "n d"`
-            continue
-        result = found.return_annotation if as_code else inspect.Signature.empty
-        return {n: p.annotation for n, p in found.parameters.items()}, result
-    return {}, inspect.Signature.empty
-
-
 def _annotated(plain: Callable) -> Declaration | None:
     """The signature that jaxtyping annotations spell: `Float[Array, "n d"]`. Arguments with a default are static.
 
     None where they do not spell the shapes of all others: `"..."` says nothing of shapes.
     """
-    annotations, result = _annotations(plain)
+    annotations, result = annotations_of(plain)
     inputs: list[str] = []
     static: dict[str, Any] = {}
     for name, annotation in annotations.items():

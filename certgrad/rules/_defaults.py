@@ -32,7 +32,7 @@ from certgrad.obligations.generality.traces import Traces
 from ._layers import parameters_of
 from ._parameters import POSITIONAL
 from ._report import Report
-from ._statics import text_of
+from ._statics import annotations_of, text_of
 from ._user_rule import UserRule
 
 LEFT_OUT = "calls under jax.jit: JAX traces {} there, of which the default stands, and the function fails"
@@ -126,7 +126,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
 
 def choices(rule: UserRule) -> list[tuple[str, Any]]:
     """The other values of arguments that have their default, by what annotations and defaults say."""
-    annotations = annotations_of(rule.plain)
+    annotations, _ = annotations_of(rule.plain)
     found = []
     for name, default in rule.unsaid.items():
         values = [*_of_annotation(annotations.get(name)), *_of_default(name, default)]
@@ -138,20 +138,12 @@ def choices(rule: UserRule) -> list[tuple[str, Any]]:
 
 def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]]:
     """Values of arguments that are no arrays and have no default, by what annotations and names say, some of each."""
-    annotations = annotations_of(plain)
+    annotations, _ = annotations_of(plain)
     found = {}
     for name in names:
         said = [*_of_annotation(annotations.get(name))]
         found[name] = said or list(next((values for kind, values in _KINDS if kind.fullmatch(name)), NUMBERS))
     return found
-
-
-def annotations_of(plain: Callable) -> dict[str, Any]:
-    """The annotations of a function's arguments; none where they cannot be evaluated."""
-    try:
-        return {n: p.annotation for n, p in inspect.signature(plain, eval_str=True).parameters.items()}
-    except Exception:  # an annotation that is a text can be any code
-        return {}
 
 
 def _of_annotation(annotation: Any) -> Iterator[Any]:

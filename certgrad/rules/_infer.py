@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, is_dataclass, replace
-from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from inspect import Parameter
-from typing import Any
+from typing import Any, get_args
 
-from certgrad.errors import CertgradError
+from certgrad.errors import CertgradError, SignatureError
 from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.traces import Traces
-from certgrad.signatures.signature import parse
+from certgrad.signatures.nested import has_fields
 
 from ._called import values as values_in_calls
 from ._calls import Call
-from ._declaration import Annotated, Declaration, annotated_arguments
-from ._defaults import annotations_of, values_by_kind
-from ._layers import parameters_of, plain_function, unwrapped
+from ._containers import Forms, OtherFormsError, forms_of
+from ._declaration import Declaration
+from ._defaults import values_by_kind
+from ._layers import backward_of, parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._ranks import Search, runs_at_numbers
 from ._statics import Default, each, real
+from ._structure import read
 from ._traced import untraced
 from ._tried import ORIGIN, Tried
 from ._user_rule import UserRule
@@ -35,6 +36,10 @@ MAX_ARRAYS = 8
 _OPTIONAL = re.compile(r"\bOptional\[|\bNone\b")
 _ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b")
 """What an annotation of arrays, or of numbers, has in its name."""
+MOST_FORMS = 4
+"""So many structures of the arguments are tried."""
+_COUNTED = re.compile(r"(?<![\w*+-])\d+(?![\w*+-])")
+"""An axis of a number of entries."""
 REST = 2
 MOST_VALUES = 6
 """Of an argument that is no array and has no default."""
@@ -46,7 +51,7 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
     An argument that may be None is an array, if its annotation names one; where nothing traces so, it is None.
     """
     optional = [p for p in _arguments(function) or () if _may_be_none(p)]
-    never = {p.name: None for p in optional if not _ARRAYS.search(_text(p.annotation))}
+    never = {p.name: None for p in optional if not _of_arrays(p.annotation)}
     tried = _inferred(function, calls, never)
     if any(p.kind == p.VAR_POSITIONAL for p in _arguments(function) or ()) and not _runs(function, tried):
         fewer = _inferred(function, calls, never, rest=1)
@@ -69,6 +74,10 @@ def _arguments(function: Callable) -> list[Parameter] | None:
 def _may_be_none(parameter: Parameter) -> bool:
     """Its annotation says so, and it has no default."""
     return parameter.default is parameter.empty and bool(_OPTIONAL.search(_text(parameter.annotation)))
+
+
+def _of_arrays(annotation: Any) -> bool:
+    return bool(_ARRAYS.search(_text(annotation))) or any(map(has_fields, get_args(annotation)))
 
 
 def _text(annotation: Any) -> str:
@@ -97,25 +106,22 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     arrays = [p for p in parameters if p.name not in {*static, *unknown}]
     # How many `*args` takes is anyone's guess: two are the fewest that can be mixed up.
     arrays += [p for p in found if p.kind == p.VAR_POSITIONAL for _ in range(max(0, rest - len(arrays)))]
-    if not arrays:
+    try:
+        forms = forms_of(custom, [p.name for p in arrays])
+    except SignatureError as error:
+        return Tried(problem=str(error))
+    if not forms.leaves:
         return Tried(problem="it takes no argument without a default, of which a shape could be tried")
-    if len(arrays) > MAX_ARRAYS:
-        names = ", ".join(p.name for p in arrays)
-        return Tried(problem=f"shapes are tried for at most {MAX_ARRAYS} arguments, and it takes {names}")
-    if (shown := _containers(plain, [p.name for p in arrays])) is not None:
-        return Tried(problem=shown)
-    said = annotated_arguments(plain)
-    evidence = [said.get(p.name, Annotated()) for p in arrays]
     used = {n: values_in_calls(calls, n) for n in unknown}
     values = {n: _first(used[n], some) for n, some in values_by_kind(plain, unknown).items()}
 
     def search(given: Mapping[str, Any]) -> Tried:
         fixed = {**static, **given}
         if known is not None and known[0] is function:
-            if any(len(parse(f"{d.signature} ->").inputs) != len(arrays) for d in known[1].found):
+            if any(len(read(d.signature).inputs) != len(arrays) for d in known[1].found):
                 return Tried()  # it is known with another number of arrays: some are None, or `*args` is one
             return known[1].each(lambda d: replace(d, static=fixed, origin=ORIGIN))
-        return Search(function, [p.name for p in arrays], evidence, fixed, calls).tried()
+        return _searched(function, forms, fixed, calls)
 
     switches = [n for n in unknown if type(values[n][0]) is bool]
     used = {n: some for n, some in used.items() if some and n not in switches}
@@ -145,29 +151,36 @@ def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
     return [*used, *(v for v in alike if not any(type(v) is type(u) and v == u for u in used))][:MOST_VALUES]
 
 
-def _containers(plain: Callable, names: Sequence[str]) -> str | None:
-    """That an argument is an object of arrays by its annotation, with a declaration to fill in; None if none is."""
-    annotations = annotations_of(plain)
-    kinds = {n: a for n in names if isinstance(a := annotations.get(n), type) and (is_dataclass(a) or _is_named(a))}
-    if not kinds:
-        return None
-    name, kind = next(iter(kinds.items()))
-    shown = ", ".join(_written(kinds[n]) if n in kinds else '"n d"' for n in names)
-    return f"{name} is of {kind.__name__}, of whose arrays nothing says the shapes: @certgrad.declare(({shown})) does"
+def _searched(function: Callable, forms: Forms, static: Mapping[str, Any], calls: Sequence[Call]) -> Tried:
+    """The search with the structures that failures ask for; where nothing runs with these, with those before.
+
+    An array that a rule without a backward unpacks may be a tuple: both are tried.
+    """
+    of_calls = {k for k, name in enumerate(forms.names) if any(call.of(name).rank is not None for call in calls)}
+    steps = [replace(forms, open=forms.open - of_calls)]
+    tried = _search(function, steps, static, calls)
+    unpacks = backward_of(forms.custom) is None and any(_COUNTED.search(str(d.signature)) for d in tried.found)
+    if (unpacks or not tried.found) and not tried.problem and (by_text := steps[-1].by_text()) is not None:
+        array, tried = tried, _search(function, [*steps, by_text], static, calls)
+        tried = replace(tried, found=[*tried.found, *array.found])
+    for before in reversed(steps[:-1]):
+        if tried.found or tried.problem:
+            break
+        tried = Search(function, before, static, calls, settled=True).tried()
+    return tried
 
 
-def _is_named(kind: type) -> bool:
-    return issubclass(kind, tuple) and hasattr(kind, "_fields")
-
-
-def _written(kind: Any) -> str:
-    """An object that holds texts in place of its arrays; what has a default stands at it."""
-    if _is_named(kind):
-        fields = [n for n in kind._fields if n not in kind._field_defaults]
-    else:
-        fields = [f.name for f in dataclass_fields(kind) if f.default is f.default_factory is MISSING and f.init]
-    given = ", ".join(f'{n}="d m"' for n in fields)
-    return f"{kind.__name__}({given})"
+def _search(function: Callable, steps: list[Forms], static: Mapping[str, Any], calls: Sequence[Call]) -> Tried:
+    """The search with the last of the structures; those that its failures ask for are added, and tried."""
+    while True:
+        names = [name for name, _ in steps[-1].leaves]
+        if len(names) > MAX_ARRAYS:
+            shown = ", ".join(names)
+            return Tried(problem=f"shapes are tried for at most {MAX_ARRAYS} arrays, and it takes {shown}")
+        try:
+            return Search(function, steps[-1], static, calls, settled=len(steps) > MOST_FORMS).tried()
+        except OtherFormsError as other:
+            steps.append(other.forms)
 
 
 def _at_values(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:

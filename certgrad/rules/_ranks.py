@@ -15,10 +15,8 @@ from itertools import combinations, product
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from certgrad.errors import CertgradError
-from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import equations_of
 from certgrad.signatures.signature import parse
 from certgrad.signatures.sizes import Size, Star, whole
@@ -26,11 +24,11 @@ from certgrad.signatures.sizes import Size, Star, whole
 from . import _called as called
 from ._called import Pattern
 from ._calls import Call
-from ._declaration import Annotated, Declaration
+from ._containers import NO_ARRAY, Forms, OtherFormsError
+from ._declaration import Declaration
 from ._fails import failure, runs
 from ._layers import backward_of, unwrapped
-from ._returned import recorded
-from ._traced import forward_of, untraced
+from ._traced import array_of, forward_of, of_leaves, other_shape, why_untraced
 from ._tried import ORIGIN, Tried
 from ._unify import Sizes, Unifier
 from ._user_rule import UserRule
@@ -96,21 +94,26 @@ class _Seen:
     @property
     def broadcasts(self) -> bool:
         """An array has an axis of one entry, as its rank asks for: another rank may ask for none."""
-        return "1" in self.signature.replace(",", " ").split()
+        return "1" in re.sub(r"[{}()\[\],]", " ", self.signature).split()
 
 
 class Search:
-    """The search for the choices of ranks and dtypes at which a function and its rule run."""
+    """The search for the choices of ranks and dtypes at which a function and its rule run.
+
+    Raises OtherFormsError where the arguments are of other structures, if these are not `settled`.
+    """
 
     def __init__(
         self,
         function: Callable,
-        names: Sequence[str],
-        evidence: Sequence[Annotated],
+        forms: Forms,
         static: Mapping[str, Any],
         calls: Sequence[Call] = (),
+        settled: bool = False,
     ) -> None:
-        self.function, self.names, self.evidence, self.static = function, names, evidence, static
+        self.function, self.forms, self.static, self.settled = function, forms, static, settled
+        self.names = names = [name for name, _ in forms.leaves]
+        self.evidence = [said for _, said in forms.leaves]
         self.patterns = called.patterns(calls, names)
         self.called_kinds = called.kinds(calls, names)
         self.out = Tried()
@@ -326,37 +329,45 @@ class Search:
     def _at(self, choice: _Choice) -> _Seen:
         if choice not in self.seen:
             seen = self.seen[choice] = self._looked_at(choice)
-            text = seen.signature or ", ".join(self._written(choice, None))
+            if NO_ARRAY.search(seen.why):
+                self._take(self.forms.by_text)
+            text = seen.signature or self.forms.signature(self._written(choice, None))
             if seen.why:
                 self.out.failures.setdefault(_brief(seen.why), text)
             if seen.why and seen.signature:
                 self.out.refused[text] = seen.refusal or _brief(seen.why)
         return self.seen[choice]
 
+    def _take(self, forms: Callable[[], Forms | None]) -> None:
+        """Raise OtherFormsError where a failure says that an argument is of another structure."""
+        other = None if self.settled else forms()
+        if other is not None:
+            raise OtherFormsError(other)
+
     def _looked_at(self, choice: _Choice, numbers: Sizes | None = None, whole_rule: bool = False) -> _Seen:
         specs = self._specs(choice)
         rigid = frozenset(n for e in self.evidence if e.shape is not None for n in _names(e.shape))
         try:
-            rule = UserRule(self.function, ", ".join(specs), static=self.static)
+            rule = UserRule(self.function, self.forms.signature(specs), static=self.static)
             unified = Unifier(rule, rigid, whole_rule).unified(numbers or {})
             if unified.sizes is None:
                 error = unified.error
                 return _Seen(why=f"{type(error).__name__}: {error}")
-            signature = ", ".join(self._written(choice, unified.sizes))
+            signature = self.forms.signature(self._written(choice, unified.sizes))
             rule = UserRule(self.function, signature, static=self.static)
-            why, returned = _untraced(rule)
+            why, returned = why_untraced(rule)
         except CertgradError as error:
             return _Seen(why=str(error))
         if not why:
             return _Seen(signature)
-        cotangents = dict(zip(rule.dynamic, returned, strict=True)) if len(returned) == len(rule.dynamic) else {}
-        arrays = [_array_of(cotangents.get(n)) for n in rule.arg_names]
+        self._take(lambda: self.forms.as_returned(returned))
+        arrays = [array_of(one) for one in of_leaves(rule, returned)]
         if numbers is None and not whole_rule and (more := self._of_numbers(choice, specs, arrays)):
             seen = self._looked_at(choice, more)
             if seen.consistent:
                 return seen
         shapes = [[d.spaced if isinstance(d, Size) else "" for d in spec.dims] for spec in rule.signature.inputs]
-        return _Seen(signature, why, _other_shape(rule.arg_names, shapes, arrays), self._suggested(choice, arrays))
+        return _Seen(signature, why, other_shape(rule.arg_names, shapes, arrays), self._suggested(choice, arrays))
 
     def _of_numbers(self, choice: _Choice, specs: Sequence[str], arrays: Sequence[Any]) -> Sizes:
         """Axes that have a number of entries in the cotangents: a rule for x, y and z stacks three."""
@@ -439,20 +450,6 @@ def _names(shape: str) -> list[str]:
     return [n for d in _dims(shape) for n in ((d.name,) if isinstance(d, Star) else d.names)]
 
 
-def _other_shape(names: Sequence[str], shapes: Sequence[Sequence[str]], cotangents: Sequence[Any]) -> str:
-    """Which cotangent has another shape than its argument, in words."""
-    for name, shape, cotangent in zip(names, shapes, cotangents, strict=False):
-        if cotangent is not None and [*map(str, cotangent.shape)] != list(shape):
-            found, wanted = (" ".join(map(str, one)) or "()" for one in (cotangent.shape, shape))
-            return f"the cotangent of {name} has the shape {found}, and not {wanted}"
-    return ""
-
-
-def _array_of(cotangent: Any) -> Any:
-    """A cotangent that is one array."""
-    return cotangent if hasattr(cotangent, "shape") and hasattr(cotangent, "dtype") else None
-
-
 def _at_small_sizes(function: Callable, declared: Declaration) -> UserRule:
     names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
     sizes = {name: NUMBERS[k % len(NUMBERS)] for k, name in enumerate(names)}
@@ -469,28 +466,6 @@ def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
     """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
     rule = _at_small_sizes(function, declared)
     return not runs(rule) or failure(rule) is not None
-
-
-def _untraced(rule: UserRule) -> tuple[str, list[Any]]:
-    """Why the rule does not trace, and what its backward returned; an empty text where it traces.
-
-    An argument of which the rule returns the gradient is not of integers: JAX drops that one unseen, and a verdict
-    would say nothing of it.
-    """
-    backward = backward_of(rule.custom)
-    if backward is None:
-        return untraced(Traces(rule)), []
-    with recorded(*backward) as returned:
-        why = untraced(Traces(rule))
-    cotangents = next((list(c) for c in returned if isinstance(c, (tuple, list))), [])
-    returned.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
-    if why or len(cotangents) != len(rule.dynamic):
-        return why, cotangents
-    whole = [n for n, s in zip(rule.arg_names, rule.signature.inputs, strict=True) if s.dtype in ("int", "bool")]
-    for name, one in zip(rule.dynamic, cotangents, strict=True):
-        if name in whole and any(jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in jax.tree.leaves(one)):
-            return f"it returns a gradient for {name}, which is not of integers then", cotangents
-    return "", cotangents
 
 
 def _brief(why: str) -> str:

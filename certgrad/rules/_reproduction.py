@@ -18,6 +18,7 @@ from certgrad.obligations.tracing.jax_internals import kind_of
 
 from ._layers import REVERSE, keywords_of
 from ._statics import path_of
+from ._structure import array_fields, field_names
 from ._user_rule import UserRule
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def of_failure(rule: UserRule, found: Failure) -> str:
     moving = list(rule.moving)
     points = ", ".join(moving)
     statics, needed = _pasted(statics)
-    lines = ["import jax, jax.numpy as jnp, numpy as np", *_import("«function»", *_place(rule)), *needed, ""]
+    lines = ["import jax, jax.numpy as jnp, numpy as np", *_import("«function»", *_place(rule))]
+    lines += [*_imports_of_classes(rule), *needed, ""]
     lines += [f"{name} = {_floats(value)}" for name, value in found.arrays.items()]
     lines += ["", *_of_floats("«f»", points, f"«function»({_call(rule, statics)})", rule.complex_outputs)]
     lines.append(f"«outs» = jax.jit(«f»)({points})" if found.jitted else f"«outs» = «f»({points})")
@@ -116,6 +118,7 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
         "import jax, jax.numpy as jnp, numpy as np",
         'jax.config.update("jax_enable_x64", True)',
         *_import("«function»", *_place(rule)),
+        *_imports_of_classes(rule),
         *needed,
     ]
     expected = "«f»"
@@ -174,6 +177,11 @@ def _import(variable: str, module: str, name: str) -> list[str]:
     return [f"from {module} import {root}", f"{variable} = {'.'.join([root, *rest])}"]
 
 
+def _imports_of_classes(rule: UserRule) -> list[str]:
+    paths = [path_of(kind) for kind in rule.classes.values()]
+    return [*dict.fromkeys(f"import {path[0]}" for path in paths if path is not None)]
+
+
 def _pasted(statics: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     """Static values as the script writes them, and the lines that this needs: imports, and a comment on each value
     that no text gives.
@@ -219,6 +227,11 @@ def _call(rule: UserRule, statics: Mapping[str, str]) -> str:
 
 
 def _structure(value: Any) -> str:
+    kind: Any = type(value)
+    if arrays := array_fields(kind):
+        parts = ((n, getattr(value, n)) for n in field_names(kind))
+        inner = ", ".join(f"{n}={_structure(v) if n in arrays else repr(v)}" for n, v in parts)
+        return f"{'.'.join(path_of(kind) or (kind.__qualname__,))}({inner})"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{k!r}: {_structure(v)}" for k, v in value.items()) + "}"
     if type(value) in (tuple, list):

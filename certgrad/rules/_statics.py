@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -178,3 +179,15 @@ def _code(code: Any) -> Iterator[Any]:
                 yield from _code(constant)
             else:
                 yield constant
+
+
+def annotations_of(plain: Callable) -> tuple[dict[str, Any], Any]:
+    """The annotations of the arguments and of the result; of arguments alone as texts, where these are no code."""
+    for as_code in (True, False):
+        try:
+            found = inspect.signature(plain, eval_str=as_code)
+        except Exception:  # an annotation that is a text can be any code, or none: `x: "n d"`
+            continue
+        result = found.return_annotation if as_code else inspect.Signature.empty
+        return {n: p.annotation for n, p in found.parameters.items()}, result
+    return {}, inspect.Signature.empty

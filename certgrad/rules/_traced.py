@@ -1,6 +1,12 @@
-"""Whether a rule traces, and the program of its function, in 64 bits or in 32."""
+"""Whether a rule traces, what its backward returns then, and the program of its function, in 64 bits or in 32."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.instances import family
@@ -8,6 +14,8 @@ from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.prove.problem import trace_forward
 from certgrad.obligations.tracing.jax_internals import Program
 
+from ._layers import backward_of
+from ._returned import recorded
 from ._user_rule import UserRule
 
 
@@ -39,3 +47,46 @@ def forward_of(rule: UserRule) -> Program | None:
             if "float" not in str(error):
                 return None
     return None
+
+
+def why_untraced(rule: UserRule) -> tuple[str, dict[str, Any]]:
+    """Why the rule does not trace, and by argument what its backward returned; an empty text where it traces.
+
+    An argument of which the rule returns the gradient is not of integers: JAX drops that one unseen, and a verdict
+    would say nothing of it.
+    """
+    backward = backward_of(rule.custom)
+    if backward is None:
+        return untraced(Traces(rule)), {}
+    with recorded(*backward) as returned:
+        why = untraced(Traces(rule))
+    if rule.kind == "equinox.filter_custom_vjp":  # that of its first argument
+        listed, names = returned[:1], rule.dynamic[:1]
+    else:
+        listed, names = next((list(c) for c in returned if isinstance(c, (tuple, list))), []), rule.dynamic
+    returned.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
+    cotangents = dict(zip(names, listed, strict=True)) if len(listed) == len(names) else {}
+    whole = [s.dtype in ("int", "bool") for s in rule.signature.inputs]
+    for name, is_whole, one in zip(rule.arg_names, whole, of_leaves(rule, cotangents), strict=True):
+        if not why and is_whole and any(jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in jax.tree.leaves(one)):
+            why = f"it returns a gradient for {name}, which is not of integers then"
+    return why, cotangents
+
+
+def of_leaves(rule: UserRule, cotangents: Mapping[str, Any]) -> list[Any]:
+    """Of each array of the arguments what the rule returns as its cotangent, or None."""
+    return [one for a in rule.arguments for one in a.cotangents(cotangents.get(a.name))]
+
+
+def array_of(cotangent: Any) -> Any:
+    """A cotangent that is one array."""
+    return cotangent if hasattr(cotangent, "shape") and hasattr(cotangent, "dtype") else None
+
+
+def other_shape(names: Sequence[str], shapes: Sequence[Sequence[str]], cotangents: Sequence[Any]) -> str:
+    """Which cotangent has another shape than its argument, in words."""
+    for name, shape, cotangent in zip(names, shapes, cotangents, strict=False):
+        if cotangent is not None and [*map(str, cotangent.shape)] != list(shape):
+            found, wanted = (" ".join(map(str, one)) or "()" for one in (cotangent.shape, shape))
+            return f"the cotangent of {name} has the shape {found}, and not {wanted}"
+    return ""

@@ -43,7 +43,7 @@ from ._layers import (
 )
 from ._parameters import POSITIONAL, Parameters
 from ._statics import Default, combinations, plain, reals, text_of
-from ._structure import Argument, Declared, flat_signature, named, read, real_parts
+from ._structure import Argument, Declared, flat_signature, named, read, real_parts, with_objects
 
 REVERSE_ONLY = OF_RULES[1:]
 VALUE_ONLY = OF_RULES[2:]
@@ -112,6 +112,10 @@ class UserRule(Subject):
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
         said = dict(static or {})
         declared = read(signature)
+        self.classes: dict[str, type] = {}
+        """Those of containers of arrays that the signature names."""
+        if isinstance(signature, str):
+            declared = replace(declared, inputs=with_objects(declared.inputs, self._class))
         self.parameters = Parameters(function, self.custom, self.plain, f"{self.name} ({self.where})")
         self.arguments = self._arguments(declared, signature, said)
         self.params: Mapping[str, str | None] = reals(said)
@@ -186,7 +190,7 @@ class UserRule(Subject):
         """The function with all that it is made of, the parts of its rule, and the objects that it is given."""
         own = (self.function, self.forward, self.fwd_rule, self.jvp_rule, self.vjp_rule, *self.further)
         given = (v for choice in self.choices for v in plain(choice).values() if not isinstance(v, (int, float, str)))
-        return [part for part in (*own, *given) if part is not None]
+        return [part for part in (*own, *given, *self.classes.values()) if part is not None]
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -252,6 +256,12 @@ class UserRule(Subject):
             )
         last = [n for n in taken if parameters[n].kind not in POSITIONAL]
         return named([*(n for n in taken if n not in last), *self.rest, *last], declared.inputs)
+
+    def _class(self, name: str) -> type | None:
+        from ._containers import classes_of  # few signatures name a class
+
+        self.classes |= {n: kind for n, kind in classes_of(self.custom).items() if n == name}
+        return self.classes.get(name)
 
     def _places(self, rest: str, arrays: int, given: set[int]) -> list[str]:
         """The names of what `*args` get, in order: so many arrays, and between them what is taken as it is."""

@@ -1,9 +1,11 @@
-"""Nested arguments as text: `{w: d m, b: m}`, `(n d, n:int)`, `[n, m]`, `None`."""
+"""Nested arguments as text: `{w: d m, b: m}`, `(n d, n:int)`, `[n, m]`, `None`, `Params(w: d m, bias=True)`."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 from certgrad.errors import SignatureError
@@ -11,8 +13,26 @@ from certgrad.errors import SignatureError
 BRACKETS = {"{": "}", "(": ")", "[": "]"}
 _SCALAR = re.compile(r"\(\)\s*(:\s*\w+)?")
 """An array without dims, as numpy writes it, and no empty tuple."""
+_OF_CLASS = re.compile(r"([A-Za-z_]\w*)\((.*:.*)\)", re.DOTALL)
+"""An object, by its class and fields. What sizes call, as in `max(n, m)`, has no colon in its brackets."""
 Leaf = Callable[[str], Any]
 """Reads the shape of one array."""
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """An object by its class, the structures of its fields of arrays, and literals for others: the rest stand at their
+    defaults.
+    """
+
+    name: str
+    fields: Mapping[str, Any]
+    values: tuple[tuple[str, Any], ...] = ()
+
+
+def has_fields(kind: Any) -> bool:
+    """A named tuple or a dataclass."""
+    return isinstance(kind, type) and (is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")))
 
 
 def nested(text: str, leaf: Leaf, whole: str) -> Any:
@@ -20,6 +40,10 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
     text = text.strip()
     if text == "None":
         return None
+    if (match := _OF_CLASS.fullmatch(text)) is not None:
+        parts = split(match[2], whole)
+        fields = dict(_entry(p, leaf, whole) for p in parts if "=" not in p)
+        return OfClass(match[1], fields, tuple(_value(p, whole) for p in parts if "=" in p))
     if text[:1] not in BRACKETS or not text or _SCALAR.fullmatch(text):
         return leaf(text)
     if text[-1] != BRACKETS[text[0]]:
@@ -32,11 +56,27 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
     return tuple(items) if text[0] == "(" else items
 
 
+def leaves(text: str) -> list[str]:
+    """The shapes in the arguments of a signature, in order. Raises SignatureError."""
+    found: list[str] = []
+    for part in split(text, text):
+        nested(part, found.append, text)
+    return [one.strip() for one in found]
+
+
 def _entry(text: str, leaf: Leaf, whole: str) -> tuple[str, Any]:
     key, colon, value = text.partition(":")
     if not colon or not key.strip().isidentifier():
         raise SignatureError(f"The signature '{whole}' does not parse: '{text.strip()}' is no entry such as 'w: n d'.")
     return key.strip(), nested(value, leaf, whole)
+
+
+def _value(text: str, whole: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError):
+        raise SignatureError(f"The signature '{whole}' does not parse: '{value.strip()}' is no literal.") from None
 
 
 def split(text: str, whole: str) -> list[str]:

@@ -17,6 +17,7 @@ import hashlib
 import inspect
 import linecache
 import logging
+import sys
 import types
 import typing
 from collections import OrderedDict, defaultdict, deque
@@ -34,6 +35,7 @@ import numpy as np
 from jax._src import tree_util
 
 from certgrad.obligations.generality.syntax import tree_of_code
+from certgrad.signatures.nested import has_fields
 
 from ._homes import UnknownError, home_of, library_name, package_state
 from ._names import Named
@@ -255,8 +257,8 @@ class Identity:
                 continue
             self._say(name)
             self._value(held)
-        for name, annotation in vars(kind).get("__annotations__", {}).items():
-            self._say(str(name), annotation if isinstance(annotation, str) else repr(annotation).partition(" at 0x")[0])
+        with suppress(NameError):
+            self._annotations(vars(kind).get("__annotations__", {}), vars(sys.modules.get(kind.__module__, ast)))
 
     # --- code ---
 
@@ -321,7 +323,7 @@ class Identity:
             return
         if isinstance(annotation, types.FunctionType):
             self._value(annotation)
-        if isinstance(annotation, type) and issubclass(annotation, Enum):
+        if has_fields(annotation) or (isinstance(annotation, type) and issubclass(annotation, Enum)):
             self._value(annotation)
         shown = repr(annotation).partition(" at 0x")[0]
         self._say(shown, str(getattr(annotation, "dim_str", "")), str(getattr(annotation, "dtypes", "")))
