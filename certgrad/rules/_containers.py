@@ -106,9 +106,9 @@ class Forms:
         return self._unless_same(replace(self, forms=tuple(forms)))
 
     def _unless_same(self, other: Forms) -> Forms | None:
-        before, after = (str(jax.tree_util.tree_structure(one)) for one in (self.forms, other.forms))
-        said = map(written, jax.tree_util.tree_map(lambda _: "()", other.forms))
-        return None if before == after or None in said else other
+        same = jax.tree_util.tree_structure(self.forms) == jax.tree_util.tree_structure(other.forms)  # type: ignore[operator]
+        unwritten = None in map(written, jax.tree_util.tree_map(lambda _: "()", other.forms))
+        return None if same or unwritten else other
 
 
 def _is_none_or_array(value: Any) -> bool:
