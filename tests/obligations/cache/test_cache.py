@@ -302,10 +302,10 @@ def test_a_verdict_of_another_key_is_never_used(folder: Folder, proofs: list[str
         with_specs(entry, fixed=(("s", "__"),)),
     ]
     for poison in poisons:
-        folder.write(_key.entry_name("trap", _key.subject(wrong)), msgspec.msgpack.encode(poison))
+        folder.write(entry_name("trap", _key.subject(wrong)), msgspec.msgpack.encode(poison))
         assert audit(wrong, Cache(folder)).verdict == "refuted"
     other = declare("n -> n", lambda x: x + 1.0, lambda x, dx: dx)
-    folder.write(_key.entry_name("trap", _key.subject(other)), msgspec.msgpack.encode(entry))
+    folder.write(entry_name("trap", _key.subject(other)), msgspec.msgpack.encode(entry))
     assert audit(other, Cache(folder)).signature == ["n -> n"]
     assert len(proofs) == 2 + len(poisons)
 
