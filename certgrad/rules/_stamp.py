@@ -209,7 +209,7 @@ def _moved(result: RuleResult, texts: Mapping[str, Text], edited: Mapping[str, T
     are not known, and where a text may quote what is another now.
     """
 
-    def line_in(name: str, line: str, quoted: bool = False) -> str:
+    def line_in(name: str, line: str, quotes: bool = False) -> str:
         named = [file for file in texts if name in (file, Path(file).name)]
         files = [file for file in named if file in edited]
         if named and not files:
@@ -218,16 +218,18 @@ def _moved(result: RuleResult, texts: Mapping[str, Text], edited: Mapping[str, T
             raise _ChangedError
         before, after = texts[named[0]].lines, edited[named[0]].lines
         place = next((k for k, (row, _) in enumerate(before) if row == int(line)), None)
-        if place is None or (quoted and before[place][1] != after[place][1]):
+        if place is None or (quotes and before[place][1] != after[place][1]):
+            raise _ChangedError
+        if quotes and len(line) != len(str(after[place][0])):  # a longer text may be wrapped otherwise
             raise _ChangedError
         return str(after[place][0])
 
     def renamed(found: re.Match[str]) -> str:
-        name, line, group = found[2] or found[3], found[1] or found[4], 1 if found[1] else 4
-        now = line_in(name, line, quoted=group == 1) if name else ""
-        if len(now) != len(line or "") or not now:
-            raise _ChangedError  # a longer text would be wrapped otherwise
+        if not (found[2] or found[3]):
+            raise _ChangedError
+        group = 1 if found[2] else 4
         start, end = (k - found.start() for k in found.span(group))
+        now = line_in(found[2] or found[3], found[group], quotes=group == 1)
         return found[0][:start] + now + found[0][end:]
 
     where = result.where

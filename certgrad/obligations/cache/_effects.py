@@ -128,9 +128,8 @@ class _Reader:
 
     def _node(self, node: ast.AST, scope: _Scope) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            once = frozenset(name for name in scope.names if self._is_bound_once(name, scope))
-            self.reads = self.reads or import_reads(node, bool(scope.local) or scope.whole, once)
-        elif isinstance(node, ast.Name | ast.Attribute):
+            self.reads = self.reads or import_reads(node, lambda name: self._is_known(name, scope))
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             self._reads(node, scope)
         if isinstance(node, FUNCTIONS):
             a = node.args
@@ -164,6 +163,12 @@ class _Reader:
             value = scope.names.get(node.id)  # bound again, perhaps to the same
         if told := tells(value):
             self.reads = self.reads or f"it reads {told}"
+
+    def _is_known(self, name: str, scope: _Scope) -> bool | None:
+        """What a name means is known; None where it means nothing after the import."""
+        if scope.local or scope.whole or not self._is_bound_once(name, scope):
+            return False
+        return True if name in scope.names or name == "*" else None
 
     def _body(self, node: ast.AST, scope: _Scope) -> bool:
         """All of a function, once; whether it calls, or hands on, what it is given."""

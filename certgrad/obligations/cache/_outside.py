@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -17,9 +18,9 @@ from ._homes import home_of
 _KINDS = (type, BuiltinFunctionType, FunctionType)
 
 
-def import_reads(node: ast.Import | ast.ImportFrom, local: bool, bound_once: frozenset[str]) -> str:
+def import_reads(node: ast.Import | ast.ImportFrom, known: Callable[[str], bool | None]) -> str:
     """What an import brings that tells of the outside and is not seen where its name is used: values, and whatever
-    stands under a name of a function, or one that is bound again.
+    stands under a name of which nobody knows what it means there. That is `known` of a name; None: it means nothing.
     """
     if isinstance(node, ast.ImportFrom) and node.level:
         return ""
@@ -32,7 +33,7 @@ def import_reads(node: ast.Import | ast.ImportFrom, local: bool, bound_once: fro
         if is_listed(value):
             continue
         kept = isinstance(node, ast.Import) or isinstance(value, (ModuleType, *_KINDS))
-        if local or not kept or bound not in bound_once:
+        if known(bound) is False or (known(bound) and not kept):
             return f"it reads {module}"
     return ""
 
