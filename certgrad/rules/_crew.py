@@ -62,13 +62,15 @@ def audit_targets(
         exhibits=exhibits,
         seconds=limits.auditing,
     )
-    left_over = [*dict.fromkeys(targets)]
     stamps = Stamps(Folder(cache)) if cache is not None and not exhibits else None
-    for target in [*left_over] if stamps is not None else []:
-        if (whole := stamps.recall(msgspec.structs.replace(request, target=target))) is not None:
-            left_over.remove(target)
-            yield msgspec.json.decode(whole.seen, type=Seen)
-            yield from whole.results
+    left_over: list[str] = []
+    for target in dict.fromkeys(targets):
+        stamp = stamps.recall(msgspec.structs.replace(request, target=target)) if stamps is not None else None
+        if stamp is None:
+            left_over.append(target)
+        else:
+            yield msgspec.json.decode(stamp.seen, type=Seen)
+            yield from stamp.results
     crew = _Crew(request, left_over, limits, jobs, stamps)
     threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available()) if left_over]
     try:
@@ -276,8 +278,8 @@ class _Crew:
                 return bool(target.waiting)
         if target.key and not self._stopped:
             worker.ask(Task())
-            if isinstance(event := worker.next(self._budget.waiting), Grounds):
-                target.grounds.append(event)
+            if isinstance(told := worker.next(self._budget.waiting), Grounds):
+                target.grounds.append(told)
         return False
 
     def _asked(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:

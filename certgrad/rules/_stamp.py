@@ -1,9 +1,10 @@
 """Whole audits of a target, served without an import of the user's code, and without JAX, while nothing has changed.
 
-A stamp holds what came of an audit with what it rests on (`Grounds`, which the processes of the audit tell): the text of
-every file that was imported, or searched for calls, what stands beside them, and the installed packages. It is written
-only where each verdict could be served one by one as well (`_remembered.py`), and where the imports do nothing, and read
-nothing, beyond the project. Comments and blank lines may differ: the lines that results name are then those of today.
+A stamp holds what came of an audit with what it rests on (`Grounds`, which the processes of the audit tell): the text
+of every file that was imported, or searched for calls, what stands beside them, and the installed packages. It is
+written only where each verdict could be served by itself as well (`_remembered.py`), and where the imports do nothing,
+and read nothing, beyond the project. Comments and blank lines may differ: the lines that results name are then those of
+today.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from certgrad.obligations.cache import Folder, digest, entry_name, package_is_as_it_was, package_source, state_below
+from certgrad.obligations.certificate import sealed
 from certgrad.report.audited import RuleResult
 
 from ._call_files import file_at, files_beside, files_in
@@ -238,7 +240,8 @@ def _moved(result: RuleResult, texts: Mapping[str, Text], edited: Mapping[str, T
         where = base + mark + line_in(result.file, line)
     plain = msgspec.to_builtins(msgspec.structs.replace(result, where="", file=""))
     moved = msgspec.convert(_each_text(plain, lambda text: _NAMED.sub(renamed, text)), RuleResult)
-    return msgspec.structs.replace(moved, where=where, file=result.file)
+    certificate, second = (sealed(one) if one is not None else None for one in (moved.certificate, moved.second))
+    return msgspec.structs.replace(moved, where=where, file=result.file, certificate=certificate, second=second)
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -20,7 +19,7 @@ from certgrad.rules._configuration import nearest
 from certgrad.rules._find import find
 from certgrad.rules._grounds import grounds
 from certgrad.rules._remembered import Memory
-from certgrad.rules._stamp import Stamps, text_of
+from certgrad.rules._stamp import Stamps
 from certgrad.rules._worker import Request, audited
 from tests.rules.cached_project import HEAD, Project
 
@@ -122,7 +121,9 @@ COMMENTS: dict[str, Callable[[Whole], None]] = {
     "above": lambda w: w.write("cachedpkg/rules.py", "# Above.\n" + RULES),
     "in the middle": lambda w: w.replace("cachedpkg/rules.py", "# A comment.\n", "# A longer\n\n# comment.\n\n"),
     "taken away": lambda w: w.replace("cachedpkg/rules.py", "# A comment.\n", ""),
-    "at the end of lines": lambda w: w.write("cachedpkg/rules.py", re.sub(r"(\* x\))$", r"\1  # so", RULES, flags=re.M)),
+    "at the end of lines": lambda w: w.write(
+        "cachedpkg/rules.py", re.sub(r"(\* x\))$", r"\1  # so", RULES, flags=re.M)
+    ),
     "in what it calls": lambda w: w.replace("cachedpkg/help.py", "twice", "two times"),
     "in a test": lambda w: w.replace("tests/test_rules.py", "rule(1.0)", "rule(1.0)  # at 1"),
     "beside other files": lambda w: w.write("notes.txt", "of no interest"),
@@ -147,11 +148,13 @@ def configured(w: Whole, text: str) -> None:
     w.write("pyproject.toml", text)
 
 
-EDITS: dict[str, Callable[[Whole], None]] = {
+EDITS: dict[str, Callable[[Whole], object]] = {
     "the rule": lambda w: w.replace("cachedpkg/rules.py", "3 * x", "2 * x"),
     "its layout": lambda w: w.replace("cachedpkg/rules.py", "3 * x", "3*x"),
     "its indentation": lambda w: w.replace("cachedpkg/help.py", "    ", "        "),
-    "a line that becomes two": lambda w: w.replace("cachedpkg/rules.py", "(lambda x: x * x, s", "(lambda x: x * x,\n s"),
+    "a line that becomes two": lambda w: w.replace(
+        "cachedpkg/rules.py", "(lambda x: x * x, s", "(lambda x: x * x,\n s"
+    ),
     "what it calls": lambda w: w.replace("cachedpkg/help.py", "2 *", "3 *"),
     "a docstring": lambda w: w.replace("cachedpkg/help.py", "square", "square x"),
     "what it does not call": lambda w: w.replace("cachedpkg/other.py", "TWO\n", "TWO as T\n"),
@@ -167,7 +170,9 @@ EDITS: dict[str, Callable[[Whole], None]] = {
     "a module of a package's name": lambda w: w.write("beside/stampedlib.py", "TWO = 3.0"),
     "a module beside the project": lambda w: w.write("beside/stampedbeside.py", "ONE = 2.0\n"),
     "an installed package": lambda w: w.write("lib/site-packages/stampedlib/__init__.py", "TWO = 2\n"),
-    "another version": lambda w: (w.installed / "stampedlib-1.0.dist-info").rename(w.installed / "stampedlib-2.dist-info"),
+    "another version": lambda w: (w.installed / "stampedlib-1.0.dist-info").rename(
+        w.installed / "stampedlib-2.dist-info"
+    ),
     "a further package": lambda w: installed(w, "more"),
     "a declaration": lambda w: configured(w, '[tool.certgrad.signatures]\n"cachedpkg.rules:rule" = "n d -> n d"\n'),
     "what was recorded": lambda w: w.write("certgrad-recorded.toml", '"cachedpkg.rules:bare" = ["n -> n"]\n'),
@@ -204,7 +209,7 @@ IGNORE = "  # certgrad: ignore[CG102] so"
 def test_comments_for_certgrad_count(whole: Whole, after: tuple[str, str]) -> None:
     whole.write("cachedpkg/rules.py", HEAD + IGNORED.format(IGNORE, ""))
     whole.audit()
-    assert (text_of((whole.root / "cachedpkg/rules.py").read_bytes()).tokens) != ""
+    assert whole.served() is not None
     whole.write("cachedpkg/rules.py", HEAD + IGNORED.format(*after))
     assert whole.served() is None
 
@@ -283,11 +288,8 @@ def test_a_warm_audit_imports_neither_the_code_nor_jax(whole: Whole) -> None:
         second, loaded = run(*options)
         assert first == second == unremembered
         assert loaded.isdisjoint({"jax", "numpy", "sympy", "cachedpkg", "stampedlib"})
-    text, _ = run("--format", "concise")
+    text, _ = run("--format", "json")
     whole.write("cachedpkg/rules.py", "# Above.\n" + RULES)
-    moved, loaded = run("--format", "concise")
+    moved, loaded = run("--format", "json")
     assert loaded.isdisjoint({"jax", "cachedpkg"})
-    line = 1 + RULES.splitlines().index("wrong = made(lambda x: x * x, lambda x: 3 * x)")
-    assert json.dumps(text) != json.dumps(moved)
-    assert moved == run("--format", "concise", "--no-cache")[0]
-    assert line
+    assert text != moved == run("--format", "json", "--no-cache")[0]

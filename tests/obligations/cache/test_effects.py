@@ -250,7 +250,8 @@ READS = {
     "by an import in it": "def f():\n    import os\n    return os.environ.get('HOME')\nX = f()",
     "by an import in a class": "class A:\n    import os\n    x = os.environ.get('HOME')",
     "by a name that is taken back": "import os\nX = os.environ.get('HOME')\nos = None",
-    "by a name that may be another": "try:\n    import os\nexcept ImportError:\n    os = None\nX = os.environ.get('HOME')",
+    "by a name that may be another": "try:\n    import os\nexcept ImportError:\n    os = None\n"
+    "X = os.environ.get('HOME')",
     "by way of another module": "from .outer import os as o\nX = o.environ.get('HOME')",
     "by a function handed on": "import os\nF = os.getenv",
     "a value": "from sys import platform",
