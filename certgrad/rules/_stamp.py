@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from certgrad.errors import UsageError
 from certgrad.obligations.cache import Folder, digest, entry_name, package_is_as_it_was, package_source, state_below
 from certgrad.obligations.certificate import sealed
 from certgrad.report.audited import RuleResult
@@ -107,7 +108,7 @@ class Stamps:
             if stamp.key != key:
                 return None
             stamp = msgspec.structs.replace(stamp, results=_as_now(stamp))
-        except (msgspec.MsgspecError, ValueError, RecursionError, OSError, _ChangedError):
+        except (msgspec.MsgspecError, ValueError, LookupError, RecursionError, OSError, _ChangedError):
             return None
         self.folder.used(name)
         return stamp
@@ -119,10 +120,10 @@ class Stamps:
         certain = {name for one in told for name in one.certain}
         if not told or request.skip or not certain.issuperset(one.name for one in results):
             return
-        if self.key(request) != key or not package_is_as_it_was():
-            return
-        with suppress(_ChangedError):
+        with suppress(_ChangedError, UsageError, OSError):
             first = told[0]
+            if self.key(request) != key or not package_is_as_it_was():
+                return
             grounds = Grounds(
                 certain=[],
                 modules=first.modules,
