@@ -35,8 +35,10 @@ from ._ignores import COMMENT
 if TYPE_CHECKING:
     from ._worker import Request
 
-_ELSEWHERE = frozenset("_ OLDPWD PWD SHLVL COLUMNS LINES".split())
-"""Variables of the environment that say where and how a shell was started. All others count."""
+_ELSEWHERE = frozenset("_ OLDPWD PWD SHLVL COLUMNS LINES JAX_PLATFORMS".split())
+"""Variables of the environment that say where a shell stands, and the one that is the same in every audit of code. All
+others count.
+"""
 _NAMED = re.compile(r"\bline\s+(\d+)\s+of\s+([\w.-]+\.py)\b|(?<![\w/.\\-])([\w.-]+\.py):(\d+)|\bline\s+\d|\.py:\d")
 """A line that a text names, with its file, or in a way that does not say of which file it is."""
 _SILENT = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
