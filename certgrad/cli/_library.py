@@ -35,9 +35,14 @@ def names() -> list[str]:
 
 def has(name: str) -> bool:
     """There is an op of this name or alias. What no text of the ops has as a word is none: JAX need not be imported."""
-    word = re.compile(rf"\b{re.escape(name)}\b")
-    texts = (file.read_text(encoding="utf-8") for file in (Path(__file__).parents[1] / "ops").glob("*.py"))
-    return any(map(word.search, texts)) and (name in names() or name in aliases())
+    text = _text_of_ops()  # empty where it is not to be had
+    return (not text or bool(re.search(rf"\b{re.escape(name)}\b", text))) and (name in names() or name in aliases())
+
+
+@lru_cache(maxsize=1)
+def _text_of_ops() -> str:
+    files = (Path(__file__).parents[1] / "ops").glob("*.py")
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def get(name: str) -> "Op":

@@ -39,7 +39,9 @@ def import_reads(node: ast.Import | ast.ImportFrom, known: Callable[[str], bool 
 
 
 def tells(value: Any) -> str:
-    """The module of the outside that a value is, or is of; empty for all others."""
+    """The module of the outside that a value is, or is of; empty for all others, and for kinds of errors."""
+    if isinstance(value, type) and issubclass(value, BaseException):
+        return ""
     kind = value if isinstance(value, _KINDS) else type(value)
     module = value.__name__ if isinstance(value, ModuleType) else getattr(kind, "__module__", None)
     if not isinstance(module, str) or home_of(module) != "outside" or is_listed(value):

@@ -281,6 +281,8 @@ KEPT = {
     "types": "from pathlib import Path\nfrom os import PathLike\ndef f(p: Path) -> Path:\n    return p",
     "versions": "from importlib.metadata import version\nimport importlib.metadata\n__version__ = version('jax')\n"
     "X = importlib.metadata.version('jax')",
+    "a version that may be missing": "from importlib.metadata import PackageNotFoundError, version\n"
+    "try:\n    __version__ = version('effects')\nexcept PackageNotFoundError:\n    __version__ = '0'",
     "where it stands": "from pathlib import Path\nHERE = Path(__file__).parent",
     "names for type checkers": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from os import environ",
 }
