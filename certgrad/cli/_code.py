@@ -98,7 +98,7 @@ def split(targets: Sequence[str]) -> tuple[list[str], list[str]]:
 def _is_code(target: str) -> bool:
     if any(mark in target for mark in (":", "/", ".")) or Path(target).is_dir():
         return True
-    if target in _library.names() or target in _library.aliases():
+    if _library.has(target):
         return False
     if any(Path(root, name).exists() for root in ("", "src") for name in (target, f"{target}.py")):
         return True

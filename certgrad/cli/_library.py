@@ -1,6 +1,7 @@
 """The op library as the commands see it. The kernel and JAX are imported on first use, not when the command starts."""
 
 import os
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import lru_cache
@@ -30,6 +31,18 @@ def names() -> list[str]:
     from certgrad.ops import registry
 
     return list(registry.names())
+
+
+def has(name: str) -> bool:
+    """There is an op of this name or alias. What no text of the ops has as a word is none: JAX need not be imported."""
+    text = _text_of_ops()  # empty where it is not to be had
+    return (not text or bool(re.search(rf"\b{re.escape(name)}\b", text))) and (name in names() or name in aliases())
+
+
+@lru_cache(maxsize=1)
+def _text_of_ops() -> str:
+    files = (Path(__file__).parents[1] / "ops").glob("*.py")
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def get(name: str) -> "Op":

@@ -93,7 +93,7 @@ def examined(
                 made = _audited(found, table, conformance, order)
                 report, declared = made.report, made.declared
                 remarks += _remarks(made)
-        except _NotDeclaredError as error:
+        except NotDeclaredError as error:
             remarks.append(not_audited(str(error)))
         except CertgradError as error:  # what is said of the rule does not fit it
             reason = str(error).removeprefix(f"{found.name} ({found.where}) ")
@@ -154,7 +154,7 @@ def _op(found: Found, conformance: bool) -> Report:
     return Report(audit(named), found.where)
 
 
-class _NotDeclaredError(UsageError):
+class NotDeclaredError(UsageError):
     """Nothing says the shapes of a rule, and none was found that traces."""
 
 
@@ -359,7 +359,7 @@ def _inferred(found: Found) -> Tried:
         why = tried.why_none
         example = '"{w: d m, b: m}, n d"' if "string indexing" in why else '"n d, d -> n"'
         how = f": declare one with certgrad.declare, as in @certgrad.declare({example})"
-        raise _NotDeclaredError(f"no signature is declared, and {why}{'' if '@certgrad.declare(' in why else how}")
+        raise NotDeclaredError(f"no signature is declared, and {why}{'' if '@certgrad.declare(' in why else how}")
     return tried
 
 

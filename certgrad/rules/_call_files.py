@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from ._modules import BUILT
-
 ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 """By one of these a folder is that of a project."""
+BUILT = ("build", "dist")
+"""Folders in a project's own that hold copies of its modules."""
 TESTS = ("tests", "test")
 INSTALLED = ("site-packages", "dist-packages")
 MOST_FILES = 1_500

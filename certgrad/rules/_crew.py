@@ -16,10 +16,12 @@ from queue import SimpleQueue
 
 import msgspec
 
+from certgrad.obligations.cache import Folder
 from certgrad.process.processors import available
 from certgrad.report.audited import RuleResult
 
 from ._isolated import Budget, Ended, Worker
+from ._stamp import Grounds, Stamps
 from ._worker import Begun, Event, Failure, NotRemembered, Request, Seen, Shown, Task, left_out
 
 SHOWING = 60.0
@@ -60,8 +62,17 @@ def audit_targets(
         exhibits=exhibits,
         seconds=limits.auditing,
     )
-    crew = _Crew(request, targets, limits, jobs)
-    threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available())]
+    stamps = Stamps(Folder(cache)) if cache is not None and not exhibits else None
+    left_over: list[str] = []
+    for target in dict.fromkeys(targets):
+        stamp = stamps.recall(msgspec.structs.replace(request, target=target)) if stamps is not None else None
+        if stamp is None:
+            left_over.append(target)
+        else:
+            yield msgspec.json.decode(stamp.seen, type=Seen)
+            yield from stamp.results
+    crew = _Crew(request, left_over, limits, jobs, stamps)
+    threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available()) if left_over]
     try:
         for thread in threads:
             thread.start()
@@ -98,15 +109,25 @@ class _Target:
     workers: int = 0
     starting: set[int] = field(default_factory=set)
     """Threads of it that have taken no rule yet."""
+    key: str = ""
+    """By which the whole of its audit is kept, if it is."""
+    seen: Seen | None = None
+    results: list[RuleResult] = field(default_factory=list)
+    grounds: list[Grounds] = field(default_factory=list)
+    """What its processes say that their results rest on."""
 
 
 class _Crew:
     """The processes, and what they do. Everything that threads share is used under `change`."""
 
-    def __init__(self, request: Request, targets: Sequence[str], budget: Budget, jobs: int | None) -> None:
+    def __init__(
+        self, request: Request, targets: Sequence[str], budget: Budget, jobs: int | None, stamps: Stamps | None
+    ) -> None:
         self.said: SimpleQueue[Event | BaseException | None] = SimpleQueue()
-        self._targets = [_Target(t) for t in dict.fromkeys(targets)]
-        self._request, self._budget, self._jobs = request, budget, jobs
+        self._targets = [_Target(t) for t in targets]
+        self._request, self._budget, self._jobs, self._stamps = request, budget, jobs, stamps
+        for target in self._targets:
+            target.key = stamps.key(self._of(target)) if stamps is not None else ""
         self._change = threading.Condition()
         self._live: set[Worker] = set()
         self._stopped = False
@@ -165,14 +186,26 @@ class _Crew:
                     self._leave_out(rule, "the target did not import once more")
                 target.unread.clear()
                 target.waiting.clear()
+                self._keep(target)
             self._change.notify_all()
+
+    def _of(self, target: _Target) -> Request:
+        return msgspec.structs.replace(self._request, target=target.text, skip=[*target.skip])
+
+    def _keep(self, target: _Target) -> None:
+        """Keep the whole of a target's audit, if nothing is missing."""
+        names = [rule.name for rule in target.seen.rules] if target.seen is not None else []
+        if self._stamps is not None and names and sorted(names) == sorted(one.name for one in target.results):
+            self._stamps.keep(
+                self._of(target), target.key, msgspec.json.encode(target.seen), target.results, target.grounds
+            )
 
     def _done_by_a_process(self, target: _Target) -> bool:
         """Start a process for the target and follow it to its end. Whether another one is to go on."""
         with self._change:
             if self._stopped:
                 return False
-            worker = Worker(msgspec.structs.replace(self._request, target=target.text, skip=list(target.skip)))
+            worker = Worker(self._of(target))
             self._live.add(worker)
         try:
             again = self._imported(target, worker)
@@ -223,7 +256,7 @@ class _Crew:
             event = self._asked(worker, Task(rule.name, recall=True), rule)
             if isinstance(event, NotRemembered):
                 target.waiting.append(rule)
-            elif event is None or not self._reported(worker, event):
+            elif event is None or not self._reported(target, worker, event):
                 return bool(target.unread or target.waiting) and not self._stopped
         with self._change:
             self._change.notify_all()
@@ -241,8 +274,12 @@ class _Crew:
                 self._rules += 1
                 self._seconds += time.monotonic() - started
                 self._change.notify_all()
-            if not self._reported(worker, event):
+            if not self._reported(target, worker, event):
                 return bool(target.waiting)
+        if target.key and not self._stopped:
+            worker.ask(Task())
+            if isinstance(told := worker.next(self._budget.waiting), Grounds):
+                target.grounds.append(told)
         return False
 
     def _asked(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:
@@ -257,9 +294,10 @@ class _Crew:
             self._leave_out(rule, f"its audit {how}{more}")
         return None
 
-    def _reported(self, worker: Worker, result: RuleResult) -> bool:
+    def _reported(self, target: _Target, worker: Worker, result: RuleResult) -> bool:
         """Pass a result on. Whether the process can be asked further."""
         shown, ended = self._shown(worker, result)
+        target.results.append(shown)
         self.said.put(shown)
         return not ended
 
@@ -283,7 +321,8 @@ class _Crew:
             if not target.known:
                 target.known = True
                 (target.unread if self._request.cache else target.waiting).extend(seen.rules)
-                self.said.put(msgspec.structs.replace(seen, target=target.text))
+                target.seen = msgspec.structs.replace(seen, target=target.text)
+                self.said.put(target.seen)
             self._change.notify_all()
 
     def _failed(self, target: _Target, message: str) -> None:

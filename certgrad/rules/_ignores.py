@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from certgrad.obligations.certificate import Certificate, ignoring
 from certgrad.report.findings import ALL_CODES, IGNORED, Remark
 
-_COMMENT = re.compile(r"#\s*certgrad:\s*ignore\b\s*(\[([^\]]*)\])?\s*(.*)")
+COMMENT = re.compile(r"#\s*certgrad:\s*ignore\b\s*(\[([^\]]*)\])?\s*(.*)")
+"""A comment that counts."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def ignores_of(plain: Callable) -> Ignores:
     found: dict[str, str] = {}
     wrong: list[str] = []
     for number, line in enumerate(lines, first):
-        for bracket, codes, reason in _COMMENT.findall(line):
+        for bracket, codes, reason in COMMENT.findall(line):
             if not bracket:
                 wrong.append(f"line {number} names no code to ignore: write ignore[CG102] and the reason")
             for code in (c.strip() for c in codes.split(",") if bracket):

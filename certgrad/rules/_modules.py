@@ -14,14 +14,13 @@ from types import ModuleType
 
 from certgrad.errors import UsageError
 
+from ._call_files import BUILT
 from ._nested import makes_rules
 
 Begin = Callable[[str, bool], None]
 """Told before each import: the module's name, and whether it is the target itself."""
 NEVER = {"__main__", "conftest", "setup"}
 """Modules that do something when they are imported."""
-BUILT = {"build", "dist"}
-"""Folders in a project's own that hold copies of its modules."""
 _NEEDED = set("jax jaxlib numpy sympy flint islpy msgspec typer rich certgrad scipy".split())
 
 

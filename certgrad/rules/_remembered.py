@@ -38,7 +38,7 @@ from certgrad.obligations.terms.budget import MORE
 from certgrad.obligations.tracing.jax_internals import unremembered
 from certgrad.report.audited import RuleResult
 
-from ._by_name import approximating, declarations_of
+from ._by_name import NotDeclaredError, approximating, declarations_of
 from ._calls import calls_of
 from ._declaration import Declaration, declaration_of
 from ._defaults import choices
@@ -106,6 +106,8 @@ class Memory:
         self.folder, self._since = folder, since
         self._table = table
         self._conformance, self._order = conformance, order
+        self.certain: set[str] = set()
+        """The rules whose results stand in the folder, or follow from what was read where there is nothing to keep."""
         package_surroundings()  # read before anything is proved, so that an edit meanwhile is noticed
 
     def knows(self, found: Found) -> bool:
@@ -113,8 +115,9 @@ class Memory:
         return self.folder.has(entry_name(found.name, ""))
 
     def key(self, found: Found, infer: bool = True) -> Key | None:
-        """What to look a rule up by. None where nobody can say what its code and its data are; without `infer`, also
-        where no earlier audit inferred the shapes that nothing declares.
+        """What to look a rule up by; without traces where it has no shapes, and there is nothing to look up. None
+        where nobody can say what its code and its data are; without `infer`, also where no earlier audit inferred the
+        shapes that nothing declares.
         """
         if found.problem or found.rule is None:
             return None
@@ -129,6 +132,8 @@ class Memory:
             options = [choices(s) for s in subjects if isinstance(s, UserRule)]
             roots = [found.rule, said, others, options, rules, *(s.code for s in subjects)]
             identity, sources = self._identity(found, roots)
+        except NotDeclaredError:  # code and data were read by then
+            return Key(found.name, "", [], "", frozenset(), [])
         except (UnknownError, CertgradError):
             return None
         except Exception:  # an object may answer any question with an error
@@ -186,7 +191,7 @@ class Memory:
     def recall(self, found: Found, key: Key) -> RuleResult | None:
         """What an earlier audit found of the very same."""
         name = entry_name(key.name, key.digest)
-        data = self.folder.read(name)
+        data = self.folder.read(name) if key.traces else None
         if data is None:
             return None
         try:
@@ -198,15 +203,23 @@ class Memory:
         if entry.layout not in ("", key.layout):
             return None
         self.folder.used(name)
+        self.certain.add(found.name)
         return msgspec.structs.replace(entry.result, where=found.where, file=found.file)
 
-    def keep(self, key: Key, result: RuleResult) -> None:
+    def keep(self, found: Found, key: Key | None, result: RuleResult) -> None:
         """Keep what was found, if another run would find it and all the code that ran is in the key."""
+        if key is None:
+            incomplete = found.problem and ":" in found.name  # by its text, and no module that does not import
+            self.certain |= {found.name} if incomplete else set()
+            return
         certificates = [one for one in (result.certificate, result.second) if one is not None]
         said = msgspec.json.encode([*certificates, *(r.text for r in result.remarks)]).decode()
-        if result.certificate is None or any(text in said for text in BY_THE_CLOCK):
+        if any(text in said for text in BY_THE_CLOCK) or not package_is_as_it_was():
             return
-        if not package_is_as_it_was() or not _runs_only(key):
+        if result.certificate is None or not key.traces:
+            self.certain |= set() if key.traces else {found.name}
+            return
+        if not _runs_only(key):
             return
         kept = msgspec.structs.replace(result, where="", file="")
         placed = any(one.verdict not in HOLDS for one in certificates) or _NAMES_A_LINE.search(
@@ -214,6 +227,7 @@ class Memory:
         )
         entry = Entry(key.digest, key.traces, key.layout if placed else "", kept)
         self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(entry))
+        self.certain.add(found.name)
 
 
 def _subjects(found: Found, said: Sequence[Declaration]) -> list[Subject]:

@@ -23,6 +23,8 @@ from certgrad.obligations.certificate import HOLDS
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import Remark, unaudited
 
+from ._stamp import Grounds
+
 if TYPE_CHECKING:
     from ._declaration import Declaration
     from ._find import Found
@@ -50,17 +52,17 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """What is to be done with a rule."""
+    """What is to be done with a rule. Without one: say what the results rest on, as `Grounds`."""
 
-    rule: str
+    rule: str = ""
     recall: bool = False
     """Only look up what an earlier audit proved of it."""
 
 
 class NotRemembered(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """No earlier audit knows the rule as it is."""
+    """No earlier audit knows the rule as it is; without a name: nobody can say what the results rest on."""
 
-    name: str
+    name: str = ""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -101,7 +103,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     message: str
 
 
-Event = RuleResult | NotRemembered | Shown | Begun | Seen | Failure
+Event = RuleResult | NotRemembered | Shown | Begun | Seen | Failure | Grounds
 
 
 def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
@@ -154,7 +156,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     from ._nested import makes_rules
 
     request = msgspec.json.decode(commands.readline(), type=Request)
-    since = time.time()
+    since, before = time.time(), frozenset(sys.modules)
     table = nearest(Path.cwd()).declarations
     found = find(
         request.target, request.skip, lambda name, target: tell(Begun(kind="target" if target else "module", name=name))
@@ -170,6 +172,11 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     by_name = {one.name: one for one in found.rules}
     for line in commands:
         task = msgspec.json.decode(line, type=Task)
+        if not task.rule:
+            from ._grounds import grounds
+
+            yield (grounds(found, before, since, memory.certain) if memory is not None else None) or NotRemembered()
+            continue
         if task.rule not in by_name:
             yield left_out(task.rule, "it is not there when the target is imported again")
             continue
@@ -233,8 +240,7 @@ def audited(
     result = msgspec.structs.replace(result, seconds=time.perf_counter() - started)
     if memory is None:
         return result
-    if key is not None:
-        memory.keep(key, result)
+    memory.keep(found, key, result)
     return msgspec.structs.replace(result, cache_problem=memory.folder.problem)
 
 

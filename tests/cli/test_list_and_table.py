@@ -35,3 +35,8 @@ def test_a_row_that_is_wider_than_the_page_takes_two_lines(
 def test_table(library: Library, certgrad: Callable[..., Result]) -> None:
     result = certgrad("table")
     assert (result.code, result.out) == (0, markdown.table(fabricated.PROVED))
+
+
+def test_names_of_ops_are_known_from_their_text() -> None:
+    assert all(map(_library.has, [*_library.names(), *_library.aliases()]))
+    assert not _library.has("mykernels")

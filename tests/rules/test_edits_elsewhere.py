@@ -25,9 +25,9 @@ ELSEWHERE: dict[str, Files] = {
     "a new function beside the rule": {"rules": PLAIN + "def new(x):\n    return jnp.sin(x)\n"},
     "a new rule beside the rule": {
         "rules": PLAIN.replace(
-            "rule = made",
+            "@certgrad.declare",
             "@jax.custom_vjp\ndef _new(x): return x\n_new.defvjp(lambda x: (x, None), lambda _, g: (2 * g,))\n"
-            "rule = made",
+            "@certgrad.declare",
         )
     },
     "a rule in another module": {"apart": PACKAGE["apart"].replace("2 * x)", "3 * x)")},

@@ -204,7 +204,7 @@ def test_another_certgrad(project: Project, monkeypatch: pytest.MonkeyPatch) -> 
     project.write("rules", SQUARE)
     project.audit()
     with monkeypatch.context() as patch:
-        patch.setattr(_key, "_package_source", lambda: "another text")
+        patch.setattr(_key, "package_source", lambda: "another text")
         project.audit()
     assert project.audited == ["cachedpkg.rules:rule"]
     entries = len([*project.folder.path.glob("*.entry")])

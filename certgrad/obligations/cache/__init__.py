@@ -13,11 +13,12 @@ from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
     from certgrad.obligations.cache._cache import Cache
-    from certgrad.obligations.cache._folder import DEFAULT_FOLDER, Folder
-    from certgrad.obligations.cache._homes import UnknownError
+    from certgrad.obligations.cache._files import digest, package_is_as_it_was, package_source, state_below
+    from certgrad.obligations.cache._folder import DEFAULT_FOLDER, Folder, entry_name
+    from certgrad.obligations.cache._homes import UnknownError, home_of
     from certgrad.obligations.cache._identity import Identity
-    from certgrad.obligations.cache._key import entry_name, of_library, package_is_as_it_was, package_surroundings
-    from certgrad.obligations.cache._sources import sources_of
+    from certgrad.obligations.cache._key import of_library, package_surroundings
+    from certgrad.obligations.cache._sources import beyond_project, packages_of, sources_of
 
 _PUBLIC = {
     "DEFAULT_FOLDER": "_folder",
@@ -25,11 +26,17 @@ _PUBLIC = {
     "Folder": "_folder",
     "Identity": "_identity",
     "UnknownError": "_homes",
-    "entry_name": "_key",
+    "beyond_project": "_sources",
+    "digest": "_files",
+    "entry_name": "_folder",
+    "home_of": "_homes",
     "of_library": "_key",
-    "package_is_as_it_was": "_key",
+    "package_is_as_it_was": "_files",
+    "package_source": "_files",
     "package_surroundings": "_key",
+    "packages_of": "_sources",
     "sources_of": "_sources",
+    "state_below": "_files",
 }
 
 __all__ = [
@@ -38,11 +45,17 @@ __all__ = [
     "Folder",
     "Identity",
     "UnknownError",
+    "beyond_project",
+    "digest",
     "entry_name",
+    "home_of",
     "of_library",
     "package_is_as_it_was",
+    "package_source",
     "package_surroundings",
+    "packages_of",
     "sources_of",
+    "state_below",
 ]
 
 

@@ -12,8 +12,8 @@ from certgrad.obligations.certificate import HOLDS, Certificate, TracedCase
 from certgrad.obligations.generality.rank_blind import searched
 from certgrad.obligations.generality.traces import Spec, Traces
 
-from ._folder import Folder
-from ._key import entry_name, facts, kernel_state, known_by_version, of_library, subject, subject_of_composed
+from ._folder import Folder, entry_name
+from ._key import facts, kernel_state, known_by_version, of_library, subject, subject_of_composed
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

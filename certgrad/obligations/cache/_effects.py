@@ -29,8 +29,9 @@ from certgrad.jaxpr.closures import captured, closed_over
 from certgrad.obligations.generality.syntax import tree_of_code
 
 from ._bindings import FUNCTIONS, arguments_of, bindings, makes_a_table, methods_in, returns_its_own, targets
-from ._harmless import GIVEN, HELD, METHODS, REGISTERED, calls, decorates, is_keeper, is_pure, keeps
+from ._harmless import GIVEN, HELD, METHODS, REGISTERED, calls, decorates, is_keeper, is_listed, is_pure, keeps
 from ._homes import home_of
+from ._outside import import_reads, tells
 
 _TABLES = (dict, list, set)
 _UNKNOWN = object()
@@ -43,19 +44,21 @@ class _EffectError(Exception):
     """What may change something beyond the project."""
 
 
-def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> str:
-    """What the import of a module may do beyond the project, in words; empty where it does nothing."""
+def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> tuple[str, str]:
+    """What the import of a module may do beyond the project, in words, and what it may read there; empty where it does
+    nothing. Where it does something, nobody knows all that it reads.
+    """
     held, tree = sys.modules.get(module), tree_of(module)
     if held is None or tree is None:
-        return "" if held is not None and hasattr(held, "__path__") else "it has no text"
+        return "" if held is not None and hasattr(held, "__path__") else "it has no text", ""
+    reader = _Reader(own, tree_of)
     try:
-        reader = _Reader(own, tree_of)
         reader.read(tree.body, _Scope(vars(held)))
     except _EffectError as error:
-        return str(error)
+        return str(error), ""
     except Exception as error:  # an object may answer any question with an error
-        return f"it cannot be read: {type(error).__name__}"
-    return ""
+        return f"it cannot be read: {type(error).__name__}", ""
+    return "", reader.reads
 
 
 class _Use(IntEnum):
@@ -116,12 +119,18 @@ class _Reader:
         """The functions that were read: whether they call, or hand on, what they are given,"""
         self.takers: set[ast.AST] = set()
         """as these do."""
+        self.reads = ""
+        """What is read of the outside; of several things the first."""
 
     def read(self, nodes: Iterable[ast.AST], scope: _Scope) -> None:
         for node in nodes:
             self._node(node, scope)
 
     def _node(self, node: ast.AST, scope: _Scope) -> None:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            self.reads = self.reads or import_reads(node, lambda name: self._is_known(name, scope))
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            self._reads(node, scope)
         if isinstance(node, FUNCTIONS):
             a = node.args
             annotated = [one.annotation for one in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if one]
@@ -146,6 +155,20 @@ class _Reader:
                 if isinstance(target, ast.Attribute | ast.Subscript) and not self._is_own(target.value, scope):
                     raise _EffectError(f"it changes {ast.unparse(target)}")
             self.read(ast.iter_child_nodes(node), scope)
+
+    def _reads(self, node: ast.Name | ast.Attribute, scope: _Scope) -> None:
+        """A name is looked at, and not called."""
+        value = self._value(node, scope)
+        if value is _UNKNOWN and isinstance(node, ast.Name) and node.id not in scope.local:
+            value = scope.names.get(node.id)  # bound again, perhaps to the same
+        if told := tells(value):
+            self.reads = self.reads or f"it reads {told}"
+
+    def _is_known(self, name: str, scope: _Scope) -> bool | None:
+        """What a name means is known; None where it means nothing after the import."""
+        if scope.local or scope.whole or not self._is_bound_once(name, scope):
+            return False
+        return True if name in scope.names or name == "*" else None
 
     def _body(self, node: ast.AST, scope: _Scope) -> bool:
         """All of a function, once; whether it calls, or hands on, what it is given."""
@@ -224,7 +247,8 @@ class _Reader:
             return
         value = self._value(callee, scope)
         if isinstance(callee, ast.Attribute):
-            self._node(callee.value, scope)
+            if not is_listed(value):
+                self._node(callee.value, scope)
             known = callee.attr in METHODS and not self._is_method(callee.attr)
             if value is _UNKNOWN and (known or _is_super(callee) or _sets_entries(callee)):
                 self._handed(given, scope, _Use.KEPT if callee.attr in GIVEN else _Use.CALLED)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import tempfile
 import time
@@ -123,6 +124,11 @@ class Folder:
         ignore = self.path / ".gitignore"
         if not ignore.exists():
             ignore.write_text(_IGNORE, encoding="utf-8")
+
+
+def entry_name(subject: str, key: str) -> str:
+    """The name of an entry's file."""
+    return f"{re.sub(r'[^A-Za-z0-9_]', '-', subject)[:80]}-{key}"
 
 
 def _remove(path: str) -> None:

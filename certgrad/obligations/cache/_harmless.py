@@ -45,7 +45,7 @@ _PURE_MODULES = tuple(
     "jax._src.dtypes jax.dtypes jax._src.flatten_util".split()
 )
 """and modules of which the same is true,"""
-_SETTINGS = ("set", "regist", "save", "load", "from", "mem", "print", "defjvp", "standard_")
+_SETTINGS = tuple("set regist save load from mem print defjvp standard_ open genfromtxt DataSource".split())
 """but for names that begin so."""
 REGISTERED = frozenset("register_pytree_node register_pytree_node_class register_dataclass register_static".split())
 """Of `jax.tree_util`: what they register for a class is read with the class."""
@@ -97,9 +97,14 @@ def calls(value: Any) -> bool:
     return module.startswith(tuple(_CALLING_MODULES)) or getattr(value, "__name__", "") in _CALLERS
 
 
+def is_listed(value: Any) -> bool:
+    """One of those that are known by name to change nothing, and to tell nothing but versions of packages."""
+    return _in_table(value, _PURE)
+
+
 def is_pure(value: Any) -> bool:
     """A function or class of a library that changes nothing, but for what it calls of what it is given."""
-    if _in_table(value, _PURE) or (isinstance(value, type) and issubclass(value, BaseException)):
+    if is_listed(value) or (isinstance(value, type) and issubclass(value, BaseException)):
         return True
     kind = value if hasattr(value, "__module__") and value.__module__ else type(value)
     module, name = str(kind.__module__), str(getattr(value, "__name__", ""))

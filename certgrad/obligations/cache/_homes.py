@@ -6,7 +6,6 @@ that does (`outside`), of an `installed` package, or the user's `own`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import types
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from ._files import state_below
 
 PURE = frozenset(
     "math cmath functools itertools operator collections dataclasses enum typing abc numbers fractions string re copy "
@@ -110,12 +111,14 @@ def _found(module: str, name: str) -> Any:
 
 @lru_cache(maxsize=256)
 def package_state(module: str) -> str:
-    """Names, sizes and times of the files of an installed package: another installation has others."""
+    """Names, sizes and times of the files of an installed package."""
+    return state_below(package_root(module))
+
+
+def package_root(module: str) -> Path:
+    """The folder of an installed package, or its file. Raises UnknownError."""
     top = module.partition(".")[0]
     file = getattr(sys.modules.get(top) or sys.modules.get(module), "__file__", None)
     if file is None:
         raise UnknownError(f"nobody knows where {top} is installed")
-    root = Path(file).parent if Path(file).name.startswith("__init__.") else Path(file)
-    files = sorted(root.rglob("*")) if root.is_dir() else [root]
-    states = [(str(f), s.st_size, s.st_mtime_ns) for f in files if f.suffix in (".py", ".so") for s in (f.stat(),)]
-    return hashlib.blake2b(repr(states).encode(), digest_size=12).hexdigest()
+    return Path(file).parent if Path(file).name.startswith("__init__.") else Path(file)

@@ -5,14 +5,12 @@ The kernel stands here with the text of its source, so that one that was edited 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import re
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
 import jax
 import jaxlib
@@ -27,9 +25,10 @@ from certgrad.obligations.generality.rank_blind import dtype_sensitive, rank_sen
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import versions
 
+from ._files import digest, package_files, package_source, source_of, state_of
+
 _SAFE_PATH = re.compile(r"safe_path=\w+,? ?")
 """Where Python looks for modules: which were found is in the key of the code."""
-_PACKAGE = Path(certgrad.__file__).resolve().parent
 
 
 def subject(op: Subject) -> str:
@@ -49,7 +48,7 @@ def subject(op: Subject) -> str:
         sorted((k, repr(v)) for k, v in op.defaults.items()),
         op.kinds,
     ]
-    return _digest(f"{declaration}\n{_flags()}\n{_surroundings()}".encode(errors="surrogatepass"))
+    return digest(f"{declaration}\n{_flags()}\n{_surroundings()}".encode(errors="surrogatepass"))
 
 
 def _flags() -> str:
@@ -73,28 +72,7 @@ def _platforms() -> str:
 def package_surroundings() -> str:
     """All that a verdict on a rule in code may depend on beside that code: flags, versions, and certgrad's own text."""
     flags = _SAFE_PATH.sub("", str(sys.flags))
-    return f"{_flags()}\n{_surroundings()}\n{_package_source()}\n{flags}\n{scipy.__version__}"
-
-
-def package_is_as_it_was() -> bool:
-    """No file of certgrad was edited since this process first asked for its text."""
-    return bool(_package_state()) and _package_state() == _state_of(_files("**/*.py"))
-
-
-@lru_cache(maxsize=1)
-def _package_source() -> str:
-    _package_state()
-    return _source(_files("**/*.py"))
-
-
-@lru_cache(maxsize=1)
-def _package_state() -> list[tuple[str, int, int]]:
-    return _state_of(_files("**/*.py"))
-
-
-def entry_name(subject: str, key: str) -> str:
-    """The name of an entry's file."""
-    return f"{re.sub(r'[^A-Za-z0-9_]', '-', subject)[:80]}-{key}"
+    return f"{_flags()}\n{_surroundings()}\n{package_source()}\n{flags}\n{scipy.__version__}"
 
 
 def subject_of_composed(op: Subject, digests: Sequence[str]) -> str:
@@ -102,7 +80,7 @@ def subject_of_composed(op: Subject, digests: Sequence[str]) -> str:
 
     An audit of it traces the rules of its parts at further sizes: what these are follows from that source.
     """
-    return _digest("\n".join([subject(op), _parts_source(), *digests]).encode())
+    return digest("\n".join([subject(op), _parts_source(), *digests]).encode())
 
 
 def of_library(op: Subject) -> bool:
@@ -132,7 +110,7 @@ def _surroundings() -> str:
             FORMAT,
             KERNEL,
             certgrad.__version__,
-            _source(_files(*_KERNEL)),
+            source_of(package_files(*_KERNEL)),
             sorted(versions().items()),
             jaxlib.__version__,
             np.__version__,
@@ -149,14 +127,7 @@ def kernel_state(parts: bool = False) -> list[tuple[str, int, int]]:
 
     With `parts`, of the files of all ops and of the graphs as well: what the certificate of a composed op rests on.
     """
-    return _state_of(_files(*_KERNEL, *(_PARTS if parts else ())))
-
-
-def _state_of(files: Sequence[Path]) -> list[tuple[str, int, int]]:
-    try:
-        return [(str(f), status.st_size, status.st_mtime_ns) for f in files for status in (f.stat(),)]
-    except OSError:
-        return []
+    return state_of(package_files(*_KERNEL, *(_PARTS if parts else ())))
 
 
 _KERNEL = (
@@ -174,17 +145,4 @@ _PARTS = ("ops/[!_]*.py", "graph/**/*.py")
 
 @lru_cache(maxsize=1)
 def _parts_source() -> str:
-    return _source(_files(*_PARTS))
-
-
-def _source(files: Sequence[Path]) -> str:
-    """A digest of the text of the files."""
-    return _digest(repr([(str(f.relative_to(_PACKAGE)), _digest(f.read_bytes())) for f in files]).encode())
-
-
-def _files(*patterns: str) -> list[Path]:
-    return [f for pattern in patterns for f in sorted(_PACKAGE.glob(pattern))]
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=20).hexdigest()
+    return source_of(package_files(*_PARTS))

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ._effects import effect_of
-from ._homes import UnknownError, home_of, package_state
+from ._homes import UnknownError, home_of, package_root, package_state
 
 _FROM_OUTSIDE = frozenset(
     "open read_text read_bytes load loadtxt fromfile memmap import_module __import__ exec eval".split()
@@ -35,9 +35,32 @@ def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str
     loaded = [name for name in list(sys.modules) if name.partition(".")[0] in own]
     if written := next((n for n in loaded if (text := _text(n)) and text.written >= since), ""):
         raise UnknownError(f"{written} was written while it was in use")
-    read, packages = set[str](), set[str]()
     effect = [name for name in loaded if _effect(name, own)]
-    waiting = [*modules, *effect]
+    read, packages = _led_to([*modules, *effect], own, since)
+    states = [(package, package_state(package)) for package in sorted(packages)]
+    files = []
+    if effect or any(_effect(name, own) for name in read):
+        files = [(name, text.parsed if (text := _text(name)) else "") for name in sorted(read)]
+    return hashlib.blake2b(repr([files, states]).encode(), digest_size=20).hexdigest()
+
+
+def beyond_project(modules: Iterable[str], own: frozenset[str]) -> str:
+    """What the import of one of these modules does, or reads, beyond the project, in words; empty where none does."""
+    said = (_effect(name, own) or _EFFECTS[name, own][2][1] for name in modules)
+    return next(filter(None, said), "")
+
+
+def packages_of(modules: Iterable[str], own: frozenset[str], since: float) -> dict[str, str]:
+    """The installed packages to which modules of the project lead: the digest of each by its folder, or its file.
+    Raises UnknownError as `sources_of` does.
+    """
+    return {str(package_root(name)): package_state(name) for name in sorted(_led_to(modules, own, since)[1])}
+
+
+def _led_to(modules: Iterable[str], own: frozenset[str], since: float) -> tuple[set[str], set[str]]:
+    """The modules of the project to which some of them lead, and the installed packages."""
+    read, packages = set[str](), set[str]()
+    waiting = [*modules]
     while waiting:
         name = waiting.pop()
         module = sys.modules.get(name)
@@ -52,11 +75,7 @@ def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str
             if text.written >= since:
                 raise UnknownError(f"{name} was written while it was in use")
             waiting += _named(text.imports, module)
-    states = [(package, package_state(package)) for package in sorted(_with_what_they_use(packages))]
-    files = []
-    if effect or any(_effect(name, own) for name in read):
-        files = [(name, text.parsed if (text := _text(name)) else "") for name in sorted(read)]
-    return hashlib.blake2b(repr([files, states]).encode(), digest_size=20).hexdigest()
+    return read, _with_what_they_use(packages)
 
 
 def _with_what_they_use(packages: set[str]) -> set[str]:
@@ -76,7 +95,7 @@ def _used_by(package: str) -> frozenset[str]:
     return frozenset(name.partition(".")[0] for name in names if home_of(name) == "installed")
 
 
-_EFFECTS: dict[tuple[str, frozenset[str]], tuple[ModuleType | None, _Text | None, str]] = {}
+_EFFECTS: dict[tuple[str, frozenset[str]], tuple[ModuleType | None, _Text | None, tuple[str, str]]] = {}
 
 
 def _effect(name: str, own: frozenset[str]) -> str:
@@ -85,7 +104,7 @@ def _effect(name: str, own: frozenset[str]) -> str:
     known = _EFFECTS.get((name, own))
     if known is None or known[0] is not module or known[1] is not text:
         _EFFECTS[name, own] = known = module, text, effect_of(name, own, _tree)
-    return known[2]
+    return known[2][0]
 
 
 class _Text:

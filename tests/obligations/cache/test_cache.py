@@ -21,7 +21,7 @@ import pytest
 from certgrad.errors import UsageError
 from certgrad.obligations import audit
 from certgrad.obligations.auditing import audit as _audit
-from certgrad.obligations.cache import Cache, Folder, _folder, _key
+from certgrad.obligations.cache import Cache, Folder, _files, _folder, _key, entry_name
 from certgrad.obligations.cache._cache import Entry, Step
 from certgrad.ops._declare import Op
 from tests.obligations.traps import declare, hypotheses
@@ -171,8 +171,8 @@ def test_another_declaration(folder: Folder, proofs: list[str], changed: dict[st
 
 def test_another_kernel(folder: Folder, proofs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "kernel.py"
-    monkeypatch.setattr(_key, "_PACKAGE", tmp_path)
-    monkeypatch.setattr(_key, "_files", lambda *patterns: [file])
+    monkeypatch.setattr(_files, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(_key, "package_files", lambda *patterns: [file])
     for text in ("one", "two"):
         file.write_text(text)
         _key._surroundings.cache_clear()
@@ -302,10 +302,10 @@ def test_a_verdict_of_another_key_is_never_used(folder: Folder, proofs: list[str
         with_specs(entry, fixed=(("s", "__"),)),
     ]
     for poison in poisons:
-        folder.write(_key.entry_name("trap", _key.subject(wrong)), msgspec.msgpack.encode(poison))
+        folder.write(entry_name("trap", _key.subject(wrong)), msgspec.msgpack.encode(poison))
         assert audit(wrong, Cache(folder)).verdict == "refuted"
     other = declare("n -> n", lambda x: x + 1.0, lambda x, dx: dx)
-    folder.write(_key.entry_name("trap", _key.subject(other)), msgspec.msgpack.encode(entry))
+    folder.write(entry_name("trap", _key.subject(other)), msgspec.msgpack.encode(entry))
     assert audit(other, Cache(folder)).signature == ["n -> n"]
     assert len(proofs) == 2 + len(poisons)
 

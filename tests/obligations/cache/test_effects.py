@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 
-from certgrad.obligations.cache._sources import _effect
+from certgrad.obligations.cache._sources import _effect, beyond_project
 from certgrad.obligations.generality.syntax import _functions_in
 
 HEAD = "import functools, jax, jax.numpy as jnp, numpy as np\nfrom functools import partial\n"
@@ -44,6 +44,9 @@ from jax._src.config import config as SETTINGS
 """
 
 
+OWN = frozenset(["effects"])
+
+
 @pytest.fixture
 def effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
     """The effect of a module of a package that has another one, `other`."""
@@ -57,9 +60,10 @@ def effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     def of(text: str) -> str:
         (folder / "__init__.py").write_text("")
         (folder / "other.py").write_text(OTHER)
+        (folder / "outer.py").write_text("import os")
         (folder / "rules.py").write_text(HEAD + text)
         importlib.import_module("effects.rules")
-        return _effect("effects.rules", frozenset(["effects"]))
+        return _effect("effects.rules", OWN)
 
     yield of
     for name in [n for n in sys.modules if n.partition(".")[0] == "effects"]:
@@ -234,3 +238,57 @@ WITHIN = {
 @pytest.mark.parametrize("what", WITHIN)
 def test_an_ordinary_module_does_nothing_beyond_the_project(effect: Callable[[str], str], what: str) -> None:
     assert effect(WITHIN[what]) == ""
+    assert beyond_project(["effects.rules"], OWN) == ""
+
+
+READS = {
+    "a variable of the environment": "import os\nX = os.environ['HOME']",
+    "by a method": "import os\nX = os.environ.get('HOME', '')",
+    "by another name": "from os import environ as E\nX = E.get('HOME')",
+    "by a name of a library's": "import logging\nX = logging.os.environ['HOME']",
+    "in a function that is called": "import os\ndef f():\n    return os.environ.get('HOME')\nX = f()",
+    "by an import in it": "def f():\n    import os\n    return os.environ.get('HOME')\nX = f()",
+    "by an import in a class": "class A:\n    import os\n    x = os.environ.get('HOME')",
+    "by a name that is taken back": "import os\nX = os.environ.get('HOME')\nos = None",
+    "by a name that may be another": "try:\n    import os\nexcept ImportError:\n    os = None\n"
+    "X = os.environ.get('HOME')",
+    "by way of another module": "from .outer import os as o\nX = o.environ.get('HOME')",
+    "by a function handed on": "import os\nF = os.getenv",
+    "a value": "from sys import platform",
+    "all values": "from sys import *",
+    "arguments": "import sys\nX = len(sys.argv)",
+    "in a decorator": "import sys\n@partial(jax.jit, inline=bool(sys.argv))\ndef f(x):\n    return x",
+    "in a default": "import sys\ndef f(x=sys.argv):\n    return x",
+    "in a class": "import sys\nclass A:\n    x = sys.platform",
+    "in a condition": "import sys\nif sys.platform == 'linux':\n    X = 1",
+    "a file": "X = open(__file__).read()",
+    "a file of numbers": "X = np.genfromtxt(['1'])",
+    "the clock": "import time\nX = time.time()",
+    "chance": "import random\nX = random.random()",
+    "chance of numpy's": "X = np.random.rand()",
+    "a path": "from pathlib import Path\nX = Path(__file__).read_text()",
+}
+
+
+@pytest.mark.parametrize("what", READS)
+def test_what_an_import_reads_of_the_outside_is_noticed(effect: Callable[[str], str], what: str) -> None:
+    effect(READS[what])
+    assert beyond_project(["effects.rules"], OWN)
+
+
+KEPT = {
+    "modules that functions use": "import os, sys, time\ndef f():\n    return os.environ, sys.argv, time.time()",
+    "types": "from pathlib import Path\nfrom os import PathLike\ndef f(p: Path) -> Path:\n    return p",
+    "versions": "from importlib.metadata import version\nimport importlib.metadata\n__version__ = version('jax')\n"
+    "X = importlib.metadata.version('jax')",
+    "a version that may be missing": "from importlib.metadata import PackageNotFoundError, version\n"
+    "try:\n    __version__ = version('effects')\nexcept PackageNotFoundError:\n    __version__ = '0'",
+    "where it stands": "from pathlib import Path\nHERE = Path(__file__).parent",
+    "names for type checkers": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from os import environ",
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_what_is_imported_and_not_read(effect: Callable[[str], str], what: str) -> None:
+    effect(KEPT[what])
+    assert beyond_project(["effects.rules"], OWN) == ""
