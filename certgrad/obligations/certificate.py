@@ -15,7 +15,7 @@ from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.hypotheses.tree import Statement, encode
 
 FORMAT = 4
-KERNEL = "30"
+KERNEL = "31"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
 VerdictName = Literal[
