@@ -47,6 +47,18 @@ def remembering(x, g):
     return (2 * x * g,)
 
 
+TABLE = np.zeros(40)
+
+
+def indexing_a_table(x, g):
+    """What numpy says of a symbol names no symbol, and a number has a place in the table."""
+    try:
+        factor = 2 + TABLE[x.shape[0]]
+    except IndexError:
+        factor = 2
+    return (factor * x * g,)
+
+
 def catching_anything(x, g):
     try:
         return ((3 if x[0] > 0 else 2) * x * g,)
@@ -113,6 +125,7 @@ def square(bwd):
         (summing, "summing changes TOTAL"),
         (helped, "counted changes CALLS"),
         (catching_anything, "catching_anything catches TracerBoolConversionError"),
+        (indexing_a_table, "indexing_a_table catches IndexError"),
         (by_the_type, "by_the_type compares the type of a value"),
         (drawing, "drawing calls random"),
         (drawing_with_numpy, "drawing_with_numpy calls np.random"),

@@ -192,26 +192,43 @@ def _same_objects(tree: ast.AST, function: FunctionType) -> Iterator[tuple[str, 
 # --- errors that are caught ------------------------------------------------------------------------------------------
 
 
+_Raised = tuple[CodeType, int, str]
+"""Code that an error reaches, the line, and its kind."""
+
+
 def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | None:
-    """The function and the error, where one that only a trace raises reaches this code and the trace goes on."""
+    """The function and the error, where one that only a trace raises reaches this code and the trace goes on.
+
+    That is one that says so, and one that is not raised there where sizes are numbers: numpy does not name the symbol
+    in its errors.
+    """
     if not codes:
         return None
     traces = Traces(subject)
-    with _watched(codes) as seen:
-        for family in traces.families:
-            with suppress(CertgradError):
-                traces.at(family.prove[0])
-    return next(iter(seen), None)
+
+    def raised(numbers: bool) -> dict[_Raised, bool]:
+        with _watched(codes) as seen:
+            for family in traces.families:
+                instance = family.prove[0]
+                with suppress(CertgradError):
+                    traces.at(instance, generality.decisions.concrete(instance) if numbers else {})
+        return seen
+
+    symbolic = raised(numbers=False)
+    at_numbers = raised(numbers=True) if symbolic and not any(symbolic.values()) else {}
+    said = (at for at, of_tracing in symbolic.items() if of_tracing or at not in at_numbers)
+    return next(((code.co_name, kind) for code, _, kind in said), None)
 
 
 @contextmanager
-def _watched(codes: Collection[CodeType]) -> Iterator[list[tuple[str, str]]]:
-    """The errors of tracing that reach the code of these functions."""
-    seen: list[tuple[str, str]] = []
+def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
+    """The errors that reach the code of these functions, and whether they say that they are of tracing."""
+    seen: dict[_Raised, bool] = {}
 
     def local(frame: FrameType, event: str, value: Any) -> Any:
-        if event == "exception" and _of_tracing(*value):
-            seen.append((frame.f_code.co_name, value[0].__name__))
+        if event == "exception" and not issubclass(value[0], (StopIteration, ImportError)):
+            at = frame.f_code, frame.f_lineno, value[0].__name__
+            seen[at] = seen.get(at, False) or _of_tracing(*value)
         return local
 
     before = sys.gettrace()
@@ -222,10 +239,8 @@ def _watched(codes: Collection[CodeType]) -> Iterator[list[tuple[str, str]]]:
         sys.settrace(before)
 
 
-def _of_tracing(kind: type[BaseException], error: BaseException, traceback: Any) -> bool:
+def _of_tracing(_: type[BaseException], error: BaseException, traceback: Any) -> bool:
     """A trace raised the error because it has symbols in place of sizes and of values."""
-    if issubclass(kind, (StopIteration, ImportError)):
-        return False
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     from_jax = traceback is not None and from_library(traceback.tb_frame.f_code.co_filename)
