@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zlib
 from collections.abc import Collection
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from certgrad.obligations.cache import UnknownError, beyond_project, digest, hom
 
 from ._call_files import files_beside
 from ._find import Findings
-from ._stamp import MOST_TOKENS, Grounds, Text, importable_in, text_of
+from ._stamp import MOST_BYTES, Grounds, Text, importable_in
 
 
 def grounds(found: Findings, before: Collection[str], since: float, certain: Collection[str]) -> Grounds | None:
@@ -37,13 +38,13 @@ def grounds(found: Findings, before: Collection[str], since: float, certain: Col
         beside = {f.name: f.text for module in modules for f in files_beside(Path(module))}
         read = {file: Path(file).read_bytes() for file in (*files.values(), *found.files, *found.passed_over)}
         texts: dict[str, Text] = {}
-        left = MOST_TOKENS
+        left = MOST_BYTES
         for file, data in {**read, **beside}.items():
             status = Path(file).stat()
             if max(status.st_mtime, status.st_ctime) >= since:
                 return None
             left -= len(data)
-            texts[file] = text_of(data) if left >= 0 else Text(digest(data))
+            texts[file] = Text(digest(data), zlib.compress(data, 1) if left >= 0 else b"")
     except (UnknownError, OSError):
         return None
     here = Path.cwd()

@@ -16,11 +16,11 @@ import re
 import sys
 import tokenize
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.machinery import all_suffixes
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -42,17 +42,24 @@ others count.
 _NAMED = re.compile(r"\bline\s+(\d+)\s+of\s+([\w.-]+\.py)\b|(?<![\w/.\\-])([\w.-]+\.py):(\d+)|\bline\s+\d|\.py:\d")
 """A line that a text names, with its file, or in a way that does not say of which file it is."""
 _SILENT = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
-MOST_TOKENS = 2**21
-"""So many bytes of files are taken apart, so that comments in them may differ."""
+MOST_BYTES = 2**20
+"""So many bytes of files are kept, so that comments in them may differ."""
 
 
 class Text(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A file: its bytes and its tokens, both as a digest, and its lines with code, each with a checksum."""
+    """A file: a digest of its bytes, and these, compressed; empty where there are too many."""
 
     whole: str
-    tokens: str = ""
-    """Of all but comments and blank lines. Empty where that is not known."""
-    lines: list[tuple[int, int]] = []
+    packed: bytes = b""
+
+
+class _Code(NamedTuple):
+    """What a file says beside comments and blank lines."""
+
+    tokens: str
+    """A digest; empty where the file cannot be taken apart."""
+    lines: list[tuple[int, int]]
+    """Its lines with code, each with a checksum."""
 
 
 class Grounds(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -110,7 +117,7 @@ class Stamps:
             if stamp.key != key:
                 return None
             stamp = msgspec.structs.replace(stamp, results=_as_now(stamp))
-        except (msgspec.MsgspecError, ValueError, LookupError, RecursionError, OSError, _ChangedError):
+        except (msgspec.MsgspecError, ValueError, LookupError, RecursionError, OSError, zlib.error, _ChangedError):
             return None
         self.folder.used(name)
         return stamp
@@ -158,7 +165,7 @@ def _configuration() -> list[tuple[str, bytes]]:
     return [(str(file), file.read_bytes() if file.is_file() else b"") for file in files]
 
 
-def text_of(data: bytes) -> Text:
+def _code_of(data: bytes) -> _Code:
     """A file, taken apart."""
     rows: dict[int, int] = {}
     kept: list[Any] = []
@@ -172,10 +179,10 @@ def text_of(data: bytes) -> Text:
             places = [(rows.setdefault(row, len(rows)), column) for row, column in (token.start, token.end)]
             kept.append((token.type, token.string, places))
     except (tokenize.TokenError, SyntaxError, ValueError):
-        return Text(digest(data))
+        return _Code("", [])
     lines = data.splitlines()
     checked = [(row, zlib.crc32(lines[row - 1].strip())) for row in rows if row <= len(lines)]
-    return Text(digest(data), digest(repr(kept).encode(errors="surrogatepass")), checked)
+    return _Code(digest(repr(kept).encode(errors="surrogatepass")), checked)
 
 
 def importable_in(folder: str) -> str:
@@ -194,13 +201,14 @@ def _as_now(stamp: Stamp) -> list[RuleResult]:
     grounds = stamp.grounds
     if any(importable_in(folder) != names for folder, names in grounds.folders.items()):
         raise _ChangedError
-    edited: dict[str, Text] = {}
+    edited: dict[str, tuple[_Code, _Code]] = {}
     for file, text in grounds.texts.items():
         data = Path(file).read_bytes()
         if digest(data) != text.whole:
-            edited[file] = now = text_of(data)
-            if not text.tokens or now.tokens != text.tokens:
+            before, now = _code_of(zlib.decompress(text.packed) if text.packed else b""), _code_of(data)
+            if not text.packed or not now.tokens or before.tokens != now.tokens:
                 raise _ChangedError
+            edited[file] = before, now
     files_in.cache_clear()
     file_at.cache_clear()
     beside = dict.fromkeys(f.name for module in grounds.modules for f in files_beside(Path(module)))
@@ -209,7 +217,7 @@ def _as_now(stamp: Stamp) -> list[RuleResult]:
     return [_moved(one, grounds.texts, edited) for one in stamp.results] if edited else stamp.results
 
 
-def _moved(result: RuleResult, texts: Mapping[str, Text], edited: Mapping[str, Text]) -> RuleResult:
+def _moved(result: RuleResult, texts: Collection[str], edited: Mapping[str, tuple[_Code, _Code]]) -> RuleResult:
     """A result with the lines that code has in files of which comments were edited. Raises _ChangedError where these
     are not known, and where a text may quote what is another now.
     """
@@ -221,7 +229,7 @@ def _moved(result: RuleResult, texts: Mapping[str, Text], edited: Mapping[str, T
             return line
         if len(named) != 1 or not line.isdigit():
             raise _ChangedError
-        before, after = texts[named[0]].lines, edited[named[0]].lines
+        before, after = (code.lines for code in edited[named[0]])
         place = next((k for k, (row, _) in enumerate(before) if row == int(line)), None)
         if place is None or (quotes and before[place][1] != after[place][1]):
             raise _ChangedError
