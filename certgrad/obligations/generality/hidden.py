@@ -228,7 +228,7 @@ def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
     def local(frame: FrameType, event: str, value: Any) -> Any:
         if event == "exception" and not issubclass(value[0], (StopIteration, ImportError)):
             at = frame.f_code, frame.f_lineno, value[0].__name__
-            seen[at] = seen.get(at, False) or _of_tracing(*value)
+            seen[at] = seen.get(at, False) or _of_tracing(value[1], value[2])
         return local
 
     before = sys.gettrace()
@@ -239,7 +239,7 @@ def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
         sys.settrace(before)
 
 
-def _of_tracing(_: type[BaseException], error: BaseException, traceback: Any) -> bool:
+def _of_tracing(error: BaseException, traceback: Any) -> bool:
     """A trace raised the error because it has symbols in place of sizes and of values."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
