@@ -40,7 +40,7 @@ bare.defvjp(lambda x: (bare(x), None), lambda _, g: (g,))
 """
 )
 HELP = 'def slope(x):\n    """Of a square."""\n    return 2 * x  # twice\n'
-TEST = "from cachedpkg.rules import rule\n\ndef test_rule():\n    rule(1.0)\n"
+TEST = "from cachedpkg.stamped import rule\n\ndef test_rule():\n    rule(1.0)\n"
 
 
 class Whole:
@@ -66,7 +66,7 @@ class Whole:
         self.write("tests/test_rules.py", TEST)
         self.write("cachedpkg/help.py", HELP)
         self.write("cachedpkg/other.py", "from stampedlib import TWO\nfrom stampedbeside import ONE\n")
-        self.write("cachedpkg/rules.py", RULES)
+        self.write("cachedpkg/stamped.py", RULES)
 
     def write(self, name: str, text: str) -> None:
         (self.root / name).write_text(text)
@@ -116,16 +116,16 @@ def test_what_did_not_change_is_served(whole: Whole) -> None:
     first = whole.audit()
     assert [one.certificate.verdict if one.certificate else "" for one in first] == ["", "proved", "refuted"]
     assert whole.served() == first
-    assert whole.served(whole.request("cachedpkg.rules")) is None
+    assert whole.served(whole.request("cachedpkg.stamped")) is None
     assert whole.served(msgspec.structs.replace(whole.request(), order=2)) is None
 
 
 COMMENTS: dict[str, Callable[[Whole], None]] = {
-    "above": lambda w: w.write("cachedpkg/rules.py", "# Above.\n" + RULES),
-    "in the middle": lambda w: w.replace("cachedpkg/rules.py", "# A comment.\n", "# A longer\n\n# comment.\n\n"),
-    "taken away": lambda w: w.replace("cachedpkg/rules.py", "# A comment.\n", ""),
+    "above": lambda w: w.write("cachedpkg/stamped.py", "# Above.\n" + RULES),
+    "in the middle": lambda w: w.replace("cachedpkg/stamped.py", "# A comment.\n", "# A longer\n\n# comment.\n\n"),
+    "taken away": lambda w: w.replace("cachedpkg/stamped.py", "# A comment.\n", ""),
     "at the end of lines": lambda w: w.write(
-        "cachedpkg/rules.py", re.sub(r"(\* x\))$", r"\1  # so", RULES, flags=re.M)
+        "cachedpkg/stamped.py", re.sub(r"(\* x\))$", r"\1  # so", RULES, flags=re.M)
     ),
     "in what it calls": lambda w: w.replace("cachedpkg/help.py", "twice", "two times"),
     "in a test": lambda w: w.replace("tests/test_rules.py", "rule(1.0)", "rule(1.0)  # at 1"),
@@ -152,11 +152,11 @@ def configured(w: Whole, text: str) -> None:
 
 
 EDITS: dict[str, Callable[[Whole], object]] = {
-    "the rule": lambda w: w.replace("cachedpkg/rules.py", "3 * x", "2 * x"),
-    "its layout": lambda w: w.replace("cachedpkg/rules.py", "3 * x", "3*x"),
+    "the rule": lambda w: w.replace("cachedpkg/stamped.py", "3 * x", "2 * x"),
+    "its layout": lambda w: w.replace("cachedpkg/stamped.py", "3 * x", "3*x"),
     "its indentation": lambda w: w.replace("cachedpkg/help.py", "    ", "        "),
     "a line that becomes two": lambda w: w.replace(
-        "cachedpkg/rules.py", "(lambda x: x * x, s", "(lambda x: x * x,\n s"
+        "cachedpkg/stamped.py", "(lambda x: x * x, s", "(lambda x: x * x,\n s"
     ),
     "what it calls": lambda w: w.replace("cachedpkg/help.py", "2 *", "3 *"),
     "a docstring": lambda w: w.replace("cachedpkg/help.py", "square", "square x"),
@@ -177,9 +177,11 @@ EDITS: dict[str, Callable[[Whole], object]] = {
         w.installed / "stampedlib-2.dist-info"
     ),
     "a further package": lambda w: installed(w, "more"),
-    "a declaration": lambda w: configured(w, '[tool.certgrad.signatures]\n"cachedpkg.rules:rule" = "n d -> n d"\n'),
-    "what was recorded": lambda w: w.write("certgrad-recorded.toml", '"cachedpkg.rules:bare" = ["n -> n"]\n'),
-    "a comment that ignores": lambda w: w.replace("cachedpkg/rules.py", "x):\n", "x):  # certgrad: ignore[CG102] so\n"),
+    "a declaration": lambda w: configured(w, '[tool.certgrad.signatures]\n"cachedpkg.stamped:rule" = "n d -> n d"\n'),
+    "what was recorded": lambda w: w.write("certgrad-recorded.toml", '"cachedpkg.stamped:bare" = ["n -> n"]\n'),
+    "a comment that ignores": lambda w: w.replace(
+        "cachedpkg/stamped.py", "x):\n", "x):  # certgrad: ignore[CG102] so\n"
+    ),
     "a project within": lambda w: w.write("cachedpkg/setup.py", ""),
     "a variable of JAX's": lambda w: os.environ.__setitem__("JAX_ENABLE_X64", "1"),
     "some variable": lambda w: os.environ.__setitem__("CONFIGURES_SOMETHING", "1"),
@@ -210,10 +212,10 @@ IGNORE = "  # certgrad: ignore[CG102] so"
 
 @pytest.mark.parametrize("after", [("", ""), ("", IGNORE), (IGNORE + " it is", "")])
 def test_comments_for_certgrad_count(whole: Whole, after: tuple[str, str]) -> None:
-    whole.write("cachedpkg/rules.py", HEAD + IGNORED.format(IGNORE, ""))
+    whole.write("cachedpkg/stamped.py", HEAD + IGNORED.format(IGNORE, ""))
     whole.audit()
     assert whole.served() is not None
-    whole.write("cachedpkg/rules.py", HEAD + IGNORED.format(*after))
+    whole.write("cachedpkg/stamped.py", HEAD + IGNORED.format(*after))
     assert whole.served() is None
 
 
@@ -253,12 +255,22 @@ rule.defvjp(lambda v: (rule(v), None), bwd)
 
 
 def test_a_comment_that_a_finding_quotes(whole: Whole) -> None:
-    whole.write("cachedpkg/rules.py", HEAD + QUOTED)
+    whole.write("cachedpkg/stamped.py", HEAD + QUOTED)
     first = whole.audit()
     assert whole.served() == first
-    whole.write("cachedpkg/rules.py", HEAD + QUOTED.replace("sum(\n", "sum(  # of all\n"))
+    whole.write("cachedpkg/stamped.py", HEAD + QUOTED.replace("sum(\n", "sum(  # of all\n"))
     served = whole.served()
     assert served is None or served == whole.audit(remember=False)
+
+
+def test_a_name_that_two_files_have_says_no_line(whole: Whole) -> None:
+    (whole.root / "cachedpkg" / "deep").mkdir()
+    whole.write("cachedpkg/deep/stamped.py", "ONE = 1.0\n")
+    whole.write("cachedpkg/other.py", "from .deep.stamped import ONE\n")
+    first = whole.audit()
+    assert whole.served() == first
+    COMMENTS["above"](whole)
+    assert whole.served() is None
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign"])
@@ -292,7 +304,7 @@ def test_a_warm_audit_imports_neither_the_code_nor_jax(whole: Whole) -> None:
         assert first == second == unremembered
         assert loaded.isdisjoint({"jax", "numpy", "sympy", "cachedpkg", "stampedlib"})
     text, _ = run("--format", "json")
-    whole.write("cachedpkg/rules.py", "# Above.\n" + RULES)
+    whole.write("cachedpkg/stamped.py", "# Above.\n" + RULES)
     moved, loaded = run("--format", "json")
     assert loaded.isdisjoint({"jax", "cachedpkg"})
     assert text != moved == run("--format", "json", "--no-cache")[0]
