@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.verify._points import Point, Space
 
-VALUES = (fmpq(0), *(sign * fmpq(2) ** k for k in (3, 6, 9, 12, -3, -8) for sign in (1, -1)))
-"""What entries are moved to."""
+NEAR = (fmpq(0), fmpq(8), fmpq(-8))
+"""What entries are moved to first: where no distance changes by it, none depends on the argument."""
+FAR = tuple(sign * fmpq(2) ** k for k in (6, 9, 12, -3, -8) for sign in (1, -1))
+"""What entries are moved to then. Of the points that are given only the first is moved so far."""
 MOST = 12
 """How many points are taken, those included from which others are made."""
 
@@ -38,19 +40,37 @@ def on_other_sides(
     reals = [k for k, kind in enumerate(space.kinds) if kind in ("float", "held")]
     seen = {side for distances in known for side in _sides(distances)}
     both = {(k, sign) for distances in known for k in range(len(distances)) for sign in (1, -1)}
-    starts = list(points)
+    starts = list(zip(points, known, strict=True))
     tried: set[tuple[Any, ...]] = set()
-    for start in starts:  # those that are found are starts as well: one condition can stand behind another
-        for moved in (m for which in reals for value in VALUES for m in _moved(start, which, value)):
-            if len(starts) == MOST or both <= seen:
-                return
-            if (key := _key(moved)) in tried:  # what was moved is moved again, and nothing is left of the first time
-                continue
-            tried.add(key)
-            if fits(moved) and not (sides := set(_sides(decided(moved)))) <= seen:
-                seen |= sides
-                starts.append(moved)
-                yield moved
+    for k, (start, before) in enumerate(starts):  # what is found is a start too: a condition can stand behind another
+        for which in reals:
+            depends = False
+            for value in NEAR if 0 < k < len(points) else NEAR + FAR:
+                if value in FAR and not depends:
+                    break
+                for moved in _moved(start, which, value):
+                    if len(starts) == MOST or both <= seen:
+                        return
+                    if (key := _key(moved)) in tried:  # moved again, with nothing left of the first time
+                        continue
+                    tried.add(key)
+                    distances = decided(moved) if fits(moved) else None
+                    depends = depends or distances is None or not _same(distances, before)
+                    if distances is not None and not (sides := set(_sides(distances))) <= seen:
+                        seen |= sides
+                        starts.append((moved, distances))
+                        yield moved
+
+
+def _same(distances: Sequence[Any], before: Sequence[Any]) -> bool:
+    """They are equal, and known as exactly."""
+
+    def same(d: Any, e: Any) -> bool:
+        if type(d) is type(e) is arb:
+            return bool(d.mid() == e.mid() and d.rad() == e.rad())
+        return type(d) is type(e) and bool(d == e)
+
+    return len(distances) == len(before) and all(map(same, distances, before))
 
 
 def _key(point: Point) -> tuple[Any, ...]:
