@@ -55,7 +55,9 @@ class Remark(msgspec.Struct, frozen=True):
     code: str
     text: str
     wrong_at_other_shapes: bool = False
-    """Of inferred shapes: the rule is refuted at other ones, or fails at ones with more axes."""
+    """Of inferred shapes: the rule is refuted at other ones, or fails at ones with more axes, or with fewer of what the
+    names say is a parameter.
+    """
 
 
 class Finding(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):

@@ -57,6 +57,8 @@ from ._tried import ORIGIN as INFERRED_BY
 from ._tried import SHOWN, Tried
 from ._user_rule import UserRule
 
+PARAMETERS = frozenset("b bias beta g gain gamma offset scale shift w weight".split())
+"""Names of arguments, or their last words, which are the same in all rows more often than not."""
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
@@ -281,14 +283,28 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     if further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
     refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
-    more_axes = [(text, why) for text, why in refused if _rank(text) > _rank(declared.signature)]
-    others += [f'with "{text}" its rule fails and the function runs: {why}' for text, why in more_axes[:1]]
-    if refused := [one for one in refused if one not in more_axes]:
+    names = UserRule(found.rule, declared.signature, static=declared.static, name=found.name).arg_names
+    likely_too = [
+        (text, why)
+        for text, why in refused
+        if _rank(text) > _rank(declared.signature) or _shares_parameters(text, declared.signature, names)
+    ]
+    others += [f'with "{text}" its rule fails and the function runs: {why}' for text, why in likely_too[:1]]
+    if refused and not likely_too:
         where = tried.where_called(refused[0][0])
         shown = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
         called = f", as {where} calls it" if where else ""
         others.append(f"the function also runs with {shown}{called}, where its rule fails: {refused[0][1]}")
-    return _Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(more_axes))
+    return _Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
+
+
+def _shares_parameters(text: str, signature: str, names: Sequence[str]) -> bool:
+    """The signature, but that arguments with names of parameters lack leading axes: the function broadcasts them, and
+    what the rule returns for them lacks a sum.
+    """
+    fewer, all_axes = (parse(f"{', '.join(leaves(one))} ->").inputs for one in (text, signature))
+    pairs = [(n, a.dims, b.dims) for n, a, b in zip(names, fewer, all_axes, strict=True) if a.dims != b.dims]
+    return all(a and a == b[-len(a) :] and n.rpartition("_")[2] in PARAMETERS for n, a, b in pairs)
 
 
 def _rank(signature: Any) -> int:
@@ -376,7 +392,8 @@ def _remarks(made: _Audit) -> Iterator[Remark]:
     report = made.report
     if made.declared.origin == INFERRED_BY:
         text = f'its shapes are inferred ("{made.declared.signature}"), {NOBODY}'
-        yield Remark(INFERRED, "; ".join([text, *made.others]), made.wrong_at_others)
+        texts = [*made.others, text] if made.wrong_at_others else [text, *made.others]  # what is wrong comes first
+        yield Remark(INFERRED, "; ".join(texts), made.wrong_at_others)
     if report.undifferentiated:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
     for text in report.left_out:

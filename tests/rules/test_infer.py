@@ -170,12 +170,26 @@ AT_RANKS = {
         'with "n d, d, n d" it is refuted',
     ),
     "another size of the same name at tied sizes": (attend, wrong_scale, "n d, m d, m l", "refuted", ""),
-    "a sum is missing": (
+    "broadcasting that the rule does not undo": (
+        lambda x, y: x * y,
+        lambda r, g: (g * r[1], g * r[0]),
+        "n d, n d",
+        "proved",
+        '"n d, d" and "n d, ()", where its rule fails: the cotangent of y has the shape n d, and not d',
+    ),
+    "a sum is missing for what is named as a parameter": (
         lambda x, w: x * w,
         lambda r, g: (g * r[1], g * r[0]),
         "n d, n d",
         "proved",
-        '"n d, d" and "n d, ()", where its rule fails: the cotangent of w has the shape n d, and not d',
+        'with "n d, d" its rule fails and the function runs: the cotangent of w has the shape n d, and not d; its shapes',
+    ),
+    "a sum is missing for a bias": (
+        lambda x, w, b: x @ w + b,
+        lambda r, g: (g @ r[1].T, r[0].T @ g, g),
+        "n d, d m, n m",
+        "proved",
+        'with "n d, d m, m" its rule fails and the function runs: the cotangent of b has the shape n m, and not m; its',
     ),
     "an axis that the rule forgets to add": (
         lambda x: jax.nn.logsumexp(x, axis=-1),
