@@ -56,8 +56,8 @@ ORIGIN = "inferred from its values"
 def known(rule: UserRule) -> str:
     """The name, as `certgrad.check` takes it, of the special function whose values the rule's function has; or an
     empty text."""
-    arrays = _points(rule)
-    if arrays is None:
+    arrays, program = _points(rule), forward_of(rule)
+    if arrays is None or program is None or not _is_of_entries(program):
         return ""
     run = rule.call
     if not np.ndim(arrays[0]) or not rule.signature.inputs[0].dims:
@@ -78,10 +78,29 @@ def is_long(rule: UserRule) -> bool:
     if _points(rule) is None:
         return False
     program = forward_of(rule)
-    if program is None or _calls_what_is_read(program):
+    if program is None or not _is_of_entries(program) or _calls_what_is_read(program):
         return False
     names = [e.primitive.name for e in equations_of(program.jaxpr)]
     return len(names) >= LONG or any(n in CALLS_OUT for n in names)
+
+
+def _is_of_entries(program: Program) -> bool:
+    """Its outputs have the shape of its inputs, and no sum is taken over an axis of open size: of a loop it may be the
+    test that sees all entries.
+    """
+    inputs = {v.aval.shape for v in program.jaxpr.invars}
+    if not {v.aval.shape for v in program.jaxpr.outvars} <= inputs:
+        return False
+    every = list(equations_of(program.jaxpr))
+    return any(e.primitive.name in CALLS_OUT for e in every) or not any(map(_loses_an_axis, every))
+
+
+def _loses_an_axis(eqn: Any) -> bool:
+    """Fewer entries come out than go in, by an axis of open size."""
+    kept = {d for v in eqn.outvars for d in v.aval.shape}
+    entries = {prod(v.aval.shape) for v in eqn.outvars}
+    lost = (v for v in eqn.invars if any(not isinstance(d, int) and d not in kept for d in v.aval.shape))
+    return any(prod(v.aval.shape) not in entries for v in lost)
 
 
 def _calls_what_is_read(program: Program) -> bool:
