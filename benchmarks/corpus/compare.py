@@ -140,7 +140,8 @@ def _definite(*records: Record) -> bool:
 
 def _rank(entry: Entry, record: Record) -> int:
     """How far the verdict is from the best for what the entry is known to be; the order of a certificate's verdicts,
-    in which that of a wrong rule is best where it is refuted, and no proof is any good.
+    in which that of a wrong rule is best where it is refuted, and no proof is any good but one that leaves out where it is
+    wrong.
 
     A rule without a certificate, whatever the reason, is as one more step from `unproved`. Of a rule of which nothing
     is known, `refuted` is as good as any proof.
@@ -149,8 +150,9 @@ def _rank(entry: Entry, record: Record) -> int:
     if verdict not in ORDER:
         return len(ORDER)
     if entry.expected == "wrong":
-        best = ("refuted", "surrogate", "unproved")
-        return best.index(verdict) if verdict in best else 0 if record.excluded else len(ORDER) + 1
+        best = ("refuted", "excluded", "surrogate", "unproved")
+        name = "excluded" if record.excluded else verdict
+        return best.index(name) if name in best else len(ORDER) + 1
     if verdict == "refuted":
         return len(ORDER) + 1 if entry.expected == "right" else 0
     return ORDER.index(verdict)

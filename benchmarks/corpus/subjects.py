@@ -35,7 +35,7 @@ from certgrad.report.findings import INFERRED
 REASON = 300
 """Characters of a reason that are kept."""
 _OF_SHAPES = re.compile(
-    r'its shapes are inferred \("(.*?)"\), as nothing declares them; certgrad.declare does(?:; (.*))?', re.S
+    r'(?:(.*); )?its shapes are inferred \("(.*?)"\), as nothing declares them; certgrad.declare does(?:; (.*))?', re.S
 )
 
 
@@ -149,7 +149,7 @@ def _inferred(result: Any) -> dict[str, str]:
     """The shapes that were inferred, and what is said of other choices of ranks."""
     texts = (remark.text for remark in result.remarks if remark.code == INFERRED)
     match = next(filter(None, map(_OF_SHAPES.match, texts)), None)
-    return {"inferred": match[1], "choices": match[2] or ""} if match else {}
+    return {"inferred": match[2], "choices": match[1] or match[3] or ""} if match else {}
 
 
 def _excluded(rule: Any, report: Any) -> bool:

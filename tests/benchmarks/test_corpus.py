@@ -59,7 +59,7 @@ CHANGES = {
     "refuted as ever": ("right", record("refuted"), record("refuted"), ["right and refuted"], True),
     "a wrong rule is proved": ("wrong", record("refuted"), record(), ["wrong and proved", "weaker"], True),
     "at sizes as well": ("wrong", record("unproved"), record(SIZES), ["wrong and proved", "weaker"], True),
-    "where it is right": ("wrong", record("refuted"), record(excluded=True), [], False),
+    "where it is right alone": ("wrong", record("refuted"), record(excluded=True), ["weaker"], True),
     "a wrong rule is not refuted any more": ("wrong", record("refuted"), record("unproved"), ["weaker"], True),
     "a wrong rule is refuted": ("wrong", record("unproved"), record("refuted"), ["stronger"], False),
     "a right rule is proved": ("right", record("out of time"), record(), ["stronger"], False),

@@ -209,7 +209,7 @@ class AtShape:
         arrays = dict(zip(self.asked.names, inputs, strict=True))
         try:
             return all(
-                self._off_boundaries(inputs) if isinstance(f, OffBoundaries) else self.one(f, arrays)
+                self.off_boundaries(inputs) if isinstance(f, OffBoundaries) else self.one(f, arrays)
                 for f in (*self.asked.constraints, *formulas)
             )
         except Undecided:
@@ -219,7 +219,8 @@ class AtShape:
         """Whether some claim is about the point."""
         return any(self.holds(self.asked.hypotheses[kind], point.inputs) for kind in self.asked.open)
 
-    def _off_boundaries(self, inputs: Sequence[Array]) -> bool:
+    def off_boundaries(self, inputs: Sequence[Array]) -> bool:
+        """Nothing that the forward compares or divides by vanishes at the point."""
         with s.watched() as seen:
             evaluate(self.programs.forward, inputs)
         return all(s.compare(distance, s.ZERO) for distance in seen)

@@ -29,7 +29,6 @@ from certgrad.hypotheses.tree import (
     ForAll,
     OffBoundaries,
     Statement,
-    Term,
     Truth,
     Where,
     arrays,
@@ -57,7 +56,7 @@ _TRIES = 40
 """How often a point is drawn again until a hypothesis excludes it."""
 _KINKS = 3
 """After so many points without a derivative of the forward, the next shape is looked at."""
-_NEAR_ENTRIES = 5
+_NEAR_ENTRIES = 12
 """The zeros of what a hypothesis compares are met exactly at shapes with at most so many entries."""
 _SIMPLER = 24
 """So many entries of a witness are tried as 1."""
@@ -153,7 +152,12 @@ class Look:
             with suppress(Undecided):
                 if not at.one(asked, named):
                     found.append(statement)
-        return found if found and at.holds(self.domain, inputs) else []
+        if not found or not at.holds(self.domain, inputs):
+            return []
+        kinds = dict(zip(at.asked.names, at.asked.kinds, strict=True))
+        if all(_bounds_a_count(statement, kinds) for statement in found) and not at.off_boundaries(inputs):
+            return []  # the forward divides by the count as well: its author leaves the point out
+        return found
 
 
 Asked = Sequence[tuple[Look, list[Statement]]]
@@ -302,17 +306,25 @@ def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> Look:
 
 
 def bounds_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> bool:
-    """The statement only bounds arguments without a gradient: `labels >= 0`, `ids < v`, a count of booleans that is
-    not 0. `kinds` are those of the arguments by name."""
+    """The statement only bounds arguments without a gradient: `labels >= 0`, `ids < v`. `kinds` are those of the
+    arguments by name."""
+    bound = _of_no_gradient(statement, kinds)
+    return bound is not None and bound.relation not in ("!=", "=")
+
+
+def _bounds_a_count(statement: Statement, kinds: Mapping[str, str]) -> bool:
+    """The statement says that a number of booleans that are true is not 0."""
+    bound = _of_no_gradient(statement, kinds)
+    if bound is None or bound.right != ZERO or not isinstance(bound.left, Fold) or bound.left.kind != "sum":
+        return False
+    body = bound.left.body
+    return isinstance(body, Truth) or (isinstance(body, Entry) and kinds.get(body.name) == "bool")
+
+
+def _of_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> Compare | None:
+    """What the statement compares, if all of its arguments are without a gradient."""
     while isinstance(statement, ForAll | Where):
         statement = statement.holds if isinstance(statement, ForAll) else statement.then
     if not isinstance(statement, Compare) or any(kinds.get(name) == "float" for name in arrays(statement)):
-        return False
-    return statement.relation not in ("!=", "=") or (statement.right == ZERO and _counts(statement.left, kinds))
-
-
-def _counts(term: Term, kinds: Mapping[str, str]) -> bool:
-    """The term is a number of booleans that are true, so that not 0 is the half-line above it."""
-    if not isinstance(term, Fold) or term.kind != "sum":
-        return False
-    return isinstance(term.body, Truth) or (isinstance(term.body, Entry) and kinds.get(term.body.name) == "bool")
+        return None
+    return statement

@@ -37,6 +37,14 @@ def kept(x):
     return jnp.where(x > 0, jnp.sqrt(x), 0.0)
 
 
+def mean_of_kept(x, m):
+    return jnp.sum(jnp.where(m, x, 0.0)) / jnp.maximum(jnp.sum(m), 1)
+
+
+def log_of_mixture(x, w):
+    return jnp.log(jnp.sum(w * jnp.exp(x), -1))
+
+
 CASES = {
     "a product divided by its factor": (
         "*s, *s -> *s", lambda x, y: x * y,
@@ -56,6 +64,9 @@ CASES = {
         "*s -> *s", kept,
         lambda g, x: (jnp.where(x > 0, g, 0.0) * 0.5 / jnp.sqrt(x),),
         lambda g, x: (jnp.where(x > 0, g * 0.5 / jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0),), "x > 0"),
+    "a mean of what is kept, where nothing is": (
+        "n, n:bool -> ", mean_of_kept,
+        lambda g, x, m: (g * m / jnp.sum(m), None), lambda g, x, m: (g * m / jnp.maximum(jnp.sum(m), 1), None), None),
 }  # fmt: skip
 
 LOOKS_OUTSIDE = True
@@ -80,6 +91,28 @@ def test_another_value_than_the_derivative_is_wrong_as_well():
     report = certgrad.check(rule(lambda x: x * x, slope_at_zero(1.0)), "*s -> *s")
     assert report.verdict == "refuted"
     assert certgrad.check(rule(lambda x: x * x, slope_at_zero(0.0)), "*s -> *s").verdict.startswith("proved")
+
+
+@pytest.mark.parametrize("name", ["mixture", "log_density", "f"])
+def test_where_a_rule_is_wrong_is_found_whatever_its_name(name):
+    """Which points are drawn depends on it: an entry of a vector that must not vanish is met without luck."""
+
+    def backward(g, x, w):
+        share = w * jnp.exp(x - log_of_mixture(x, w)[:, None])
+        return g[:, None] * share, jnp.sum(g[:, None] * share / w, 0)
+
+    report = certgrad.check(rule(log_of_mixture, backward), "n k, k -> n", domain="w >= 0", name=name)
+    assert report.verdict == "refuted"
+
+
+def test_what_the_forward_divides_by_as_well_is_left_out():
+    """A mean whose author has no value for nothing, though a selection takes none of it."""
+
+    def forward(x, m):
+        return jnp.sum(jnp.where(m, x / jnp.sum(m), 0.0))
+
+    report = certgrad.check(rule(forward, lambda g, x, m: (g * m / jnp.sum(m), None)), "n, n:bool -> ")
+    assert report.verdict == "proved under hypotheses"
 
 
 @pytest.mark.parametrize(
