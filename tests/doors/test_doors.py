@@ -22,6 +22,8 @@ def named(example: Example, door: str) -> str:
         for cell in sorted(CELLS, key=lambda cell: list(DOORS).index(cell[1]))
     ],
 )
+@pytest.mark.usefixtures("verdicts_alone")
+@pytest.mark.one_in(23)
 def test_cell(example: Example, door: str) -> None:
     assert verdict_through(door, example) in may_say(example, door)
 

@@ -204,6 +204,7 @@ def test_what_bends_at_0_asks_nothing_of_what_rests_there(function: Callable[...
         (lambda x: jnp.sum(jnp.floor(jax.nn.relu(x)) * x), "floor"),
     ],
 )
+@pytest.mark.one_in(4)
 def test_what_jumps_or_is_steep_at_0_asks_as_before(function: Callable[..., Any], asked: str) -> None:
     assert asked in {text.split(" at ")[0] for text in texts_of(certify(trace(function, X)))}
 
@@ -344,10 +345,10 @@ def test_what_is_asked_at_some_places_is_not_known_of_the_others(name: str) -> N
 
 
 READS_OTHERS = {
+    "a neighbour": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[:, ::-1] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
     "whether any is 0": with_tangent(jnp.abs, lambda y, dy: jnp.where(jnp.any(y == 0), 0.0, jnp.sign(y)) * dy),
     "their product": with_tangent(jnp.abs, lambda y, dy: jnp.sign(y) * dy * jnp.sign(jnp.prod(y)) ** 2),
     "the first": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[0, 0] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
-    "a neighbour": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[:, ::-1] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
     "whether any is 0, by a loop": with_tangent(
         jnp.abs,
         lambda y, dy: (

@@ -62,6 +62,7 @@ def check(op: Op) -> None:
         lambda x: x.ndim == 3,
     ],
 )
+@pytest.mark.one_in(6)
 def test_elementwise(condition: Condition) -> None:
     check(exp_wrong_where(condition))
 
