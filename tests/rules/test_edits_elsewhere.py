@@ -6,6 +6,8 @@ import pytest
 
 from tests.rules.cached_project import HEAD, TWO, Files, Project, at_9
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 DOC = '"""What it is."""\n'
 PLAIN = at_9("from .help import slope", "slope()")
 PACKAGE = {

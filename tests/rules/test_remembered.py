@@ -482,6 +482,8 @@ CALLED = """
 import jax.numpy as jnp
 from cachedpkg.rules import rule
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 def test_rule():
     rule(jnp.ones(SHAPE))
 """
