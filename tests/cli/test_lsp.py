@@ -50,7 +50,7 @@ async def spoken(folder: Path) -> dict[str, Any]:
     def _(params: types.ShowMessageParams) -> None:
         said.append(params.message)
 
-    environment: dict[str, Any] = {**os.environ, "JAX_PLATFORMS": "cpu", "CERTGRAD_JOBS": "1"}
+    environment: dict[str, Any] = {**os.environ, "JAX_PLATFORMS": "cpu"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     await client.start_io(sys.executable, "-P", "-m", "certgrad", "lsp", "losses.py", cwd=folder, env=environment)
     await client.initialize_async(

@@ -290,6 +290,15 @@ def test_a_wrong_rule_is_refuted(case):
     assert result.certificate.verdict == "refuted"
 
 
+@pytest.mark.parametrize(
+    ("case", "signature"),
+    [("a missing leaf", "{b: n, w: d n}, m d"), ("a tuple for a named tuple", "Affine(w: n d, b: d), m n")],
+)
+def test_a_cotangent_of_another_structure_is_refuted(case, signature):
+    """Where nothing is declared, all ranks are tried before: seconds."""
+    assert check(WRONG[case], signature, conformance=False).verdict == "refuted"
+
+
 def with_state(x, p: Plain):
     return x @ p.w
 

@@ -381,7 +381,7 @@ def test_of_two_numbers_only_that_has_values_which_the_code_needs():
 
 
 def test_an_argument_that_is_a_random_key_and_a_number_of_which_nothing_is_proved_while_it_is_open():
-    def value(key, x, rate):
+    def value(key, x: Float[Array, "n d"], rate):  # noqa: F722
         return jnp.where(jax.random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0)
 
     def kept(key, x, rate):
