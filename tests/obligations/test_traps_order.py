@@ -195,7 +195,7 @@ MASKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("signature", "forward", "expected"),
     [
@@ -214,7 +214,6 @@ MASKS = [
         ("n -> n", lambda x: jnp.where(x < jnp.max(x), x, 5 * x), {"argmax of x[i] over i is unique"}),
     ],
 )  # fmt: skip
-@pytest.mark.one_in(4)
 def test_the_rules_of_jax(signature, forward, expected):
     certificate = audit(by_jax(signature, forward))
     assert certificate.verdict.startswith("proved")

@@ -397,6 +397,7 @@ by_key.defvjp(lambda p, x: (of_dict(p, x), (p, x)), lambda r, g: ({"w": r[1].T @
         ("by_key", "p = {'b': jnp.ones(2), 'w': jnp.ones((3, 2))}\nby_key(p, x)", "{b: n, w: d n}, m d"),
     ],
 )
+@pytest.mark.one_in(2)
 def test_calls_say_the_ranks_of_arrays_in_containers(project, name, call, called):  # noqa: F811
     module = MODULE + "def use(x=jnp.ones((5, 3))):\n" + textwrap.indent(call, "    ")
     result, _ = examined(project(module)[name], {}, conformance=False)
