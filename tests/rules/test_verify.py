@@ -161,7 +161,7 @@ def of_text(folder: Path, text: str) -> Found:
     return found
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("factor", "outcome", "said"),
     [
