@@ -179,6 +179,7 @@ def test_a_flag_that_is_set_back_before_the_end(folder: Path) -> None:
     assert "Net.train (True, later False)" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_functions_of_jax_alone_are_nothing_to_certify(folder: Path) -> None:
     (folder / "sine.py").write_text("import jax, jax.numpy as jnp\njax.grad(jnp.sin)(1.0)\n")
     assert certgrad(folder, "run", "--graphs", "sine.py").stderr.endswith("certgrad: nothing was differentiated\n")
