@@ -75,6 +75,8 @@ def pytest_sessionfinish() -> None:
 _GROWTH = 300_000_000
 """Bytes that a process may grow by before what JAX keeps is forgotten; each time costs a second or two, of compiling
 small programs anew."""
+_ENOUGH = 1_100_000_000
+"""Nor is it where a process has less than that."""
 _held = 0
 """Resident bytes after that was done last."""
 
@@ -86,7 +88,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         return
     if not _held:
         _held = _resident()
-    elif _resident() > _held + _GROWTH:
+    elif _resident() > max(_held + _GROWTH, _ENOUGH):
         jax.clear_caches()
         gc.collect()
         _return_memory()
