@@ -179,8 +179,8 @@ def test_a_thousand_rows_are_quick(browser: b.Browser, tmp_path: Path, count: in
         f"{file.stat().st_size / 1e6:.1f} MB, {elements} elements, {opening:.2f} s to open, {filtering:.2f} s to filter"
     )
     assert elements < 40 * count, "details are made when they are opened"
-    assert opening < count / 200, "of a thousand a second or so of its processor, whatever else the machine does"
-    assert filtering < count / 1000
+    assert opening < 1 + count / 250, "a second or so of its processor for a thousand, whatever else the machine does"
+    assert filtering < 0.2 + count / 1250
 
 
 def _busy(browser: b.Browser) -> float:
