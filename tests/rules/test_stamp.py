@@ -29,7 +29,6 @@ RULES = (
     + """
 from .help import slope
 
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
 rule = made(lambda x: x * x, slope)
 # A comment.
 wrong = made(lambda x: x * x, lambda x: 3 * x)
