@@ -21,6 +21,8 @@ from certgrad.rules import _remembered
 from certgrad.rules._remembered import Entry
 from tests.rules.cached_project import HEAD, Project
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 ROOT = Path(__file__).parents[2]
 SQUARE = HEAD + "rule = made(lambda x: x * x, lambda x: 2 * x)\n"
 
@@ -481,8 +483,6 @@ def test_shapes_are_inferred_once(project: Project, monkeypatch: pytest.MonkeyPa
 CALLED = """
 import jax.numpy as jnp
 from cachedpkg.rules import rule
-
-pytestmark = pytest.mark.usefixtures("verdicts_alone")
 
 def test_rule():
     rule(jnp.ones(SHAPE))

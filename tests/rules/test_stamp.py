@@ -23,6 +23,8 @@ from certgrad.rules._stamp import Stamps
 from certgrad.rules._worker import Request, audited
 from tests.rules.cached_project import HEAD, Project
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 ROOT = Path(__file__).parents[2]
 RULES = (
     HEAD
