@@ -173,4 +173,10 @@ BOTH_IN_REVERSE = {
     "rows not in their order": factors_back(-1, False, 0),
     "no diagonal of U": factors_back(-1, True, 1),
 }
-"""Rows of the corpus."""
+"""Those with a mistake are rows of the corpus. The right one has no value at a matrix of one row that is 0, where the
+factors are smooth: the whole of an audit refutes it, the calculus alone proves it where there are pivots."""
+
+
+@pytest.mark.slow
+def test_both_factors_in_reverse():
+    assert check(own(BOTH_IN_REVERSE["right"]), "n n -> n n").verdict == "proved under hypotheses"
