@@ -8,7 +8,6 @@ import os
 import resource
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -76,6 +75,8 @@ def pytest_sessionfinish() -> None:
 _GROWTH = 300_000_000
 """Bytes that a process may grow by before what JAX keeps is forgotten; each time costs a second or two, of compiling
 small programs anew."""
+_ENOUGH = 1_100_000_000
+"""Nor is it where a process has less than that."""
 _held = 0
 """Resident bytes after that was done last."""
 
@@ -87,7 +88,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         return
     if not _held:
         _held = _resident()
-    elif _resident() > _held + _GROWTH:
+    elif _resident() > max(_held + _GROWTH, _ENOUGH):
         jax.clear_caches()
         gc.collect()
         _return_memory()
@@ -119,17 +120,24 @@ def _width_is_left_alone() -> Iterator[None]:
     assert after == before, "64-bit numbers were left on or off"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`one_in(n)`: of a test's cases every n-th runs by default, and the others with `-m slow`."""
-    seen: Counter[str] = Counter()
-    for item in items:
-        marker = item.get_closest_marker("one_in")
-        if marker is not None and item.get_closest_marker("slow") is None:
-            name = item.nodeid.partition("[")[0]
-            if seen[name] % marker.args[0]:
-                item.add_marker(pytest.mark.slow)
-            seen[name] += 1
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`one_in(n)`: of a test's cases every n-th runs by default, and the others with `-m slow`.
+
+    Where tests marked `slow` are left out, none is made of a case that would be: five in six would be made in vain.
+    """
+    if metafunc.definition.get_closest_marker("slow") is not None:
+        return
+    marker = metafunc.definition.get_closest_marker("one_in")
+    quick = [case for case in metafunc._calls if not any(mark.name == "slow" for mark in case.marks)]
+    chosen = quick[:: marker.args[0]] if marker is not None else quick
+    if chosen and "not slow" in metafunc.config.option.markexpr:
+        metafunc._calls[:] = chosen
+        return
+    run = {id(case) for case in chosen}
+    for case in quick:
+        if id(case) not in run:
+            case.marks.append(pytest.mark.slow.mark)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ UNARY = {
 }
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("name", UNARY)
 @pytest.mark.parametrize("regime", REGIMES)
 def test_functions_of_one(name: str, regime: str) -> None:

@@ -34,10 +34,11 @@ def pytest_configure(config):
 
 def test_what_a_test_and_its_programs_take(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # certgrad's own imports JAX
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(test_it=TESTS)
     Path("durations.json").write_text('{"test_other.py::test": 3.0}')
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "1")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "xdist.plugin", "-n", "1")
     done.assert_outcomes(passed=3)
     seconds = json.loads(Path("durations.json").read_text())
     assert seconds.pop("test_other.py::test") == 3.0

@@ -81,6 +81,7 @@ def test_folders_of_certificates_are_audits_too(audits: Library, certgrad: Run) 
         ('{"certificates": ' + "[" * 100_000, "this is no JSON, or not the whole of it"),
     ],
 )
+@pytest.mark.one_in(2)
 def test_what_is_no_audit_is_named(audits: Library, certgrad: Run, content: str, said: str) -> None:
     Path("bad.json").write_text(content)
     done = certgrad("diff", "old.json", "bad.json")

@@ -124,6 +124,7 @@ def test_a_configured_format_may_be_that_of_a_plugin(
         ("def csv(document): return b''", "(broken:csv) returned a bytes, and not a text. Mend it"),
     ],
 )
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("option", [["--format", "csv"], ["--output", "csv=audit.csv"]])
 def test_a_broken_format_is_named(
     source: str,

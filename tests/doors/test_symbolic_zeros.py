@@ -41,10 +41,12 @@ def test_a_pattern_that_nothing_of_the_graph_is_in_is_one_of_its_functions() -> 
         (lambda x, w: zeros.wrong_pushed(x, w), zeros.PRODUCT),
     ],
 )
+@pytest.mark.usefixtures("verdicts_alone")
 def test_check_of_a_function_that_calls_such_a_rule(function: Function, signature: str) -> None:
     assert certgrad.check(function, signature).verdict == "refuted"
 
 
+@pytest.mark.usefixtures("verdicts_alone")
 @pytest.mark.parametrize(("count", "verdict"), [(2, "proved"), (5, "unproved")])
 def test_patterns_beyond_those_that_are_looked_at(count: int, verdict: str) -> None:
     """Of a function that calls a rule which sees zeros; a rule of its own says that it is asked for too many."""

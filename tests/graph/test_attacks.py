@@ -145,6 +145,7 @@ class TestSizes:
         found = certified(lambda x: jnp.sum(hidden(x) if x.shape[0] == 7 else x), "n d")
         assert is_refuted(found, "d = 4 and n = 7")
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize(
         "asks",
         [

@@ -21,6 +21,7 @@ from tests.obligations.verify.forging import with_hypothesis, without_hypothesis
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 
+CERTIFICATES = Path(__file__).parents[2] / "reports" / "certificates"
 PERCEPTRON = "n d, h d, h, k h, k -> n k"
 
 
@@ -96,7 +97,8 @@ def test_a_hypothesis_in_words_alone_is_not_checked(mlp: Certificate) -> None:
 
 def test_what_fails_on_an_open_set_is_marked() -> None:
     """The maxima of a window tie wherever a relu before them is 0; the relu of a polynomial is 0 next to nowhere."""
-    marks = {h.text.partition(" ")[0]: h.negligible for h in audit(ops.conv_norm_relu_pool).claims[0].hypotheses}
+    committed = json.decode((CERTIFICATES / "conv_norm_relu_pool.json").read_bytes())  # current, as CI checks
+    marks = {h.text.partition(" ")[0]: h.negligible for h in committed.claims[0].hypotheses}
     assert marks == {"max_pool2d": False, "relu": True}
 
 

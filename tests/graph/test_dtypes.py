@@ -49,6 +49,7 @@ def halved(x, w):
         (lambda x, s: jnp.sum(x) * s, (np.ones(3, np.float32), np.float32(2))),
     ],
 )
+@pytest.mark.one_in(2)
 def test_what_names_a_dtype_is_certified(function, specs) -> None:
     assert verdict(function, *specs) == "proved"
 

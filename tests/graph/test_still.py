@@ -191,7 +191,7 @@ def test_what_bends_at_0_asks_nothing_of_what_rests_there(function: Callable[...
     assert found.points > 0
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("function", "asked"),
     [
@@ -344,10 +344,10 @@ def test_what_is_asked_at_some_places_is_not_known_of_the_others(name: str) -> N
 
 
 READS_OTHERS = {
+    "a neighbour": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[:, ::-1] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
     "whether any is 0": with_tangent(jnp.abs, lambda y, dy: jnp.where(jnp.any(y == 0), 0.0, jnp.sign(y)) * dy),
     "their product": with_tangent(jnp.abs, lambda y, dy: jnp.sign(y) * dy * jnp.sign(jnp.prod(y)) ** 2),
     "the first": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[0, 0] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
-    "a neighbour": with_tangent(jnp.abs, lambda y, dy: jnp.where(y[:, ::-1] == 0, 0.0, 1.0) * jnp.sign(y) * dy),
     "whether any is 0, by a loop": with_tangent(
         jnp.abs,
         lambda y, dy: (

@@ -24,7 +24,7 @@ SOME = [
 ]
 
 
-@pytest.mark.one_in(24)
+@pytest.mark.one_in(48)
 @pytest.mark.parametrize("op", SOME)
 def test_two_broken_rules_of_each_op(op: Op) -> None:
     assert wrongly_proved(list(run(op, 2, refute=False))) == []

@@ -47,6 +47,7 @@ def value(program, x):
         (by_branch, ("cond", 0), "sign flipped", lambda x: -np.sin(x).sum()),
     ],
 )
+@pytest.mark.one_in(2)
 def test_the_change_is_made_where_it_is_said(function, key, change, expected):
     x = np.array([0.3, -1.2, 2.0], "float32")
     program = jax.make_jaxpr(function)(x)

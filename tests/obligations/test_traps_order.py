@@ -195,7 +195,7 @@ MASKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("signature", "forward", "expected"),
     [

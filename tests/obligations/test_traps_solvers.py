@@ -83,6 +83,7 @@ def test_a_solver_of_another_equation_proves_nothing(name):
     assert NO_SOLUTION in reasons or "no point was found" in reasons  # z² = −a has no solution at all
 
 
+@pytest.mark.slow  # of linear ones that do not solve, quicker ones are below
 def test_a_linear_solver_of_the_transposed_equation_proves_nothing():
     """Though it is right at n = 1 and for symmetric matrices."""
     wrong = solver(lambda x, a, b: a.T @ x - b, lambda a, b: jacobi(a, b))

@@ -42,7 +42,7 @@ def same(ours, theirs, *args):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("equation", EQUATIONS)
 def test_einsum(equation):
     same(lambda *xs: ops.einsum(equation, *xs), lambda *xs: jnp.einsum(equation, *xs), *arrays(equation))
@@ -72,6 +72,7 @@ def test_einsum_of_sizes_that_differ():
         ops.einsum(jnp.ones(2), "i,i->", jnp.ones(2))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("axes", [0, 1, 2, ((0,), (-1,)), (1, 0), ((2, 0), (0, 2))])
 def test_tensordot(axes):
     a, b = (jnp.asarray(RNG.normal(size=(3, 3, 3)), jnp.float32) for _ in range(2))
@@ -82,5 +83,6 @@ def test_tensordot(axes):
     "a, b",
     [((5, 2, 3), (1, 3, 4)), ((2, 1, 2, 3), (5, 3, 4)), ((2, 1, 2, 3), (1, 5, 3, 4)), ((1, 2, 3), (1, 5, 3, 4))],
 )
+@pytest.mark.one_in(2)
 def test_matmul_broadcasts_batch_axes(a, b):
     same(ops.matmul, jnp.matmul, *(jnp.asarray(RNG.normal(size=shape), jnp.float32) for shape in (a, b)))

@@ -103,7 +103,7 @@ def test_dtype_is_kept_by_value_tangent_and_cotangent(op, case, dtype):
     assert {y.dtype for y in jax.tree.leaves((value, tangent, cotangents))} == {jnp.dtype(dtype)}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("op", [op for op in registry if op.like], ids=label)
 def test_integers_are_promoted_as_in_jax(op):
     call = draw(op, op.cases[0], 5, jnp.float32)

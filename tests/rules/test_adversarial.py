@@ -75,6 +75,7 @@ def scaled_rule(factor=1):
         (partial(scaled_rule(2), 3.0), "n, n", "refuted"),
     ],
 )
+@pytest.mark.one_in(2)
 def test_arguments_that_a_partial_gives(function, signature, verdict):
     assert certgrad.check(function, signature).verdict == verdict
 

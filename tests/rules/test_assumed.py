@@ -113,6 +113,8 @@ RIGHT = {
 """Rule, signature, and what is assumed."""
 
 
+@pytest.mark.usefixtures("verdicts_alone")
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", RIGHT)
 def test_bounds_are_assumed(name):
     function, signature, assumed = RIGHT[name]
@@ -122,6 +124,7 @@ def test_bounds_are_assumed(name):
     assert "(assumed: not declared)" in str(report)
 
 
+@pytest.mark.usefixtures("verdicts_alone")
 def test_nothing_is_assumed_of_an_argument_that_a_declared_domain_speaks_of():
     report = certgrad.check(rule(_huber, _clipped), "n, ", domain="delta > -1")
     assert (report.verdict, report.assumed) == ("refuted", [])
@@ -193,6 +196,8 @@ WRONG = {
 """Rule and signature."""
 
 
+@pytest.mark.usefixtures("verdicts_alone")
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", WRONG)
 def test_bounds_hide_no_mistake(name):
     function, signature = WRONG[name]
@@ -233,6 +238,7 @@ huber.defvjp(lambda x, d: (huber(x, d), (x, d)), lambda r, g: (g * jnp.clip(r[0]
 """
 
 
+@pytest.mark.usefixtures("verdicts_alone")
 def test_every_door_lists_what_is_assumed(tmp_path, monkeypatch):
     (tmp_path / "bounded.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)

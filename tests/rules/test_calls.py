@@ -104,7 +104,7 @@ def _counting() -> Iterator[Counter[str]]:
         _waiting[0] = False
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", [f"{module}.{rule}" for module, rules in RULES.items() for rule in rules])
 def test_an_audit_calls_a_rule_a_dozen_times(name: str) -> None:
     module, _, rule = name.rpartition(".")
@@ -142,6 +142,7 @@ def _counting_in_the_module(backward: Callable[..., Any]) -> tuple[Callable[...,
     return counting, lambda: _COUNT
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("counted", [_counting_in_a_closure, _counting_in_the_module])
 @pytest.mark.parametrize("name", RULES[LAYERS])
 def test_a_refusal_for_state_ends_the_audit(name: str, counted: Callable[..., Any]) -> None:

@@ -272,7 +272,7 @@ RIGHT |= {
 WRONG |= {"a pair of equinox": pair_of_equinox(2)}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", RIGHT)
 def test_a_right_rule_is_proved(case):
     made, signature = RIGHT[case]
@@ -282,12 +282,21 @@ def test_a_right_rule_is_proved(case):
     assert result.inferred == f'"{signature}"'
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_rule_is_refuted(case):
     result = audited(WRONG[case])
     assert result.certificate is not None, result.remarks
     assert result.certificate.verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("case", "signature"),
+    [("a missing leaf", "{b: n, w: d n}, m d"), ("a tuple for a named tuple", "Affine(w: n d, b: d), m n")],
+)
+def test_a_cotangent_of_another_structure_is_refuted(case, signature):
+    """Where nothing is declared, all ranks are tried before: seconds."""
+    assert check(WRONG[case], signature, conformance=False).verdict == "refuted"
 
 
 def with_state(x, p: Plain):
@@ -388,6 +397,7 @@ by_key.defvjp(lambda p, x: (of_dict(p, x), (p, x)), lambda r, g: ({"w": r[1].T @
         ("by_key", "p = {'b': jnp.ones(2), 'w': jnp.ones((3, 2))}\nby_key(p, x)", "{b: n, w: d n}, m d"),
     ],
 )
+@pytest.mark.one_in(2)
 def test_calls_say_the_ranks_of_arrays_in_containers(project, name, call, called):  # noqa: F811
     module = MODULE + "def use(x=jnp.ones((5, 3))):\n" + textwrap.indent(call, "    ")
     result, _ = examined(project(module)[name], {}, conformance=False)

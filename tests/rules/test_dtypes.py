@@ -73,6 +73,7 @@ def test_a_rule_of_every_dtype_says_nothing_of_dtypes():
     ],
     ids=["cast", "wrapped to 1", "wrapped to 2", "a sum that wraps", "filled in"],
 )
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [jnp.int4, jnp.uint2], ids=str)
 def test_integers_of_two_and_four_bits(factor, verdict, dtype):
     sine = jax.custom_vjp(jnp.sin)

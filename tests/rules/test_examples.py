@@ -55,7 +55,7 @@ FORMULAS = {
 }
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(15)
 @pytest.mark.parametrize("name", WRONG)
 def test_every_wrong_rule_has_a_witness_and_a_cause(name):
     """And what is missing is said where it is short."""

@@ -105,17 +105,18 @@ def rule_of(function: Callable[[Any], Any], slope: Callable[[Any, Any], Any]) ->
 BESSEL_1 = rule_of(J1, lambda x, y: y)
 
 RIGHT = {
+    "lambertw": rule_of(newton, lambda x, y: jnp.exp(-y) / (1 + y)),
     "j0": rule_of(J0, lambda x, y: -BESSEL_1(x)),
     "si": rule_of(SI, lambda x, y: jnp.where(x == 0, 1, jnp.sin(x) / jnp.where(x == 0, 1, x))),
     "ci": rule_of(lambda x: jnp.log(jnp.abs(x)) + CI(x), lambda x, y: jnp.cos(x) / x),
-    "lambertw": rule_of(newton, lambda x, y: jnp.exp(-y) / (1 + y)),
 }
+"""Of series of sixty terms an audit takes ten to twenty seconds: those are slow."""
 WRONG = {
+    "lambertw without a term": rule_of(newton, lambda x, y: jnp.exp(-y) / y),
     "j0 of the other sign": rule_of(J0, lambda x, y: BESSEL_1(x)),
     "j0 with another function": rule_of(J0, lambda x, y: -y),
     "si without a sign": rule_of(SI, lambda x, y: jnp.abs(jnp.sin(x)) / jnp.where(x == 0, 1, x)),
     "ci of the other sign": rule_of(lambda x: jnp.log(jnp.abs(x)) + CI(x), lambda x, y: -jnp.cos(x) / x),
-    "lambertw without a term": rule_of(newton, lambda x, y: jnp.exp(-y) / y),
     "lambertw of the other sign": rule_of(newton, lambda x, y: jnp.exp(y) / (1 + y)),
 }
 
@@ -124,7 +125,7 @@ def audit(rule: Any) -> Any:
     return examined(Found(name="m:f", where="m.py:1", rule=rule), {})
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_rule_is_proved_for_the_function_that_is_meant(name: str) -> None:
     result, report = audit(RIGHT[name])
@@ -136,7 +137,7 @@ def test_a_right_rule_is_proved_for_the_function_that_is_meant(name: str) -> Non
     assert f'approximates="certgrad.special:{name}" does' in remark
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_rule_of_one_is_refuted(name: str) -> None:
     assert audit(WRONG[name])[1].verdict == "refuted"

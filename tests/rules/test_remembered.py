@@ -21,6 +21,8 @@ from certgrad.rules import _remembered
 from certgrad.rules._remembered import Entry
 from tests.rules.cached_project import HEAD, Project
 
+pytestmark = pytest.mark.usefixtures("verdicts_alone")
+
 ROOT = Path(__file__).parents[2]
 SQUARE = HEAD + "rule = made(lambda x: x * x, lambda x: 2 * x)\n"
 

@@ -123,12 +123,12 @@ def gated(of_bias):
     return rule
 
 
+BIAS = {"right": lambda dn, dh: dn, "wrong": lambda dn, dh: dh}
+"""The cotangent of the bias. The wrong one is a row of the corpus."""
+
+
 def test_gates():
-    assert certgrad.check(gated(lambda dn, dh: dn), "t h, h, h, h -> t h", sizes=None).verdict == "proved"
-
-
-def test_wrong_gates():
-    assert certgrad.check(gated(lambda dn, dh: dh), "t h, h, h, h -> t h", sizes=None).verdict == "refuted"
+    assert certgrad.check(gated(BIAS["right"]), "t h, h, h, h -> t h", sizes=None).verdict == "proved"
 
 
 def filtered(y, a, q, r):

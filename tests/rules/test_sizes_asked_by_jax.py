@@ -68,6 +68,7 @@ def _five_times(holds: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
+@pytest.mark.usefixtures("verdicts_alone")
 @pytest.mark.one_in(24)
 @pytest.mark.parametrize(("holds", "signature"), HELD.values(), ids=HELD)
 def test_nothing_is_proved_for_all_sizes(holds: Callable[..., Any], signature: str) -> None:
@@ -164,6 +165,7 @@ def _wrong_together(holds: Callable[..., Any]) -> Any:
     return rule
 
 
+@pytest.mark.usefixtures("verdicts_alone")
 @pytest.mark.parametrize("holds", TOGETHER.values(), ids=TOGETHER)
 def test_what_broadcasts_ask_may_matter_together_alone(holds: Callable[..., Any]) -> None:
     assert certgrad.check(_wrong_together(holds), "a, b, c -> ", sizes=None).verdict in ("refuted", "unproved")

@@ -326,7 +326,7 @@ def converts(x, c):
     return x * round(c)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize(
     ("function", "said"),
     [

@@ -195,6 +195,7 @@ def test_a_limit_of_time_leaves_the_clock_of_others_alone():
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.slow  # as each run of these tests shows, in which the plugin is installed
 def test_without_the_option_nothing_is_collected(project):
     assert pytest_with_plugin(project).returncode == 5
 

@@ -11,7 +11,7 @@ from tests.specification.corners import CORNERS, Corner
 from tests.specification.numerics import at_arrays, check_sorts, compared, run
 
 
-@pytest.mark.one_in(22)
+@pytest.mark.one_in(44)
 @pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CORNERS])
 def test_a_corner(case: Corner) -> None:
     with jax.enable_x64(True):

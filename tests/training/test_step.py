@@ -107,7 +107,7 @@ def test_the_certificate_says_what_holds_and_why(graph: Any) -> None:
     assert "unchanged: b2\n" in text
 
 
-@pytest.mark.parametrize("update", [SGD, ADAM], ids=lambda u: u.name)
+@pytest.mark.parametrize("update", [SGD, pytest.param(ADAM, marks=pytest.mark.slow)], ids=lambda u: u.name)
 def test_an_update_runs_in_dtypes_in_which_it_is_the_program_that_was_proved(update: Update, graph: Any, arrays: dict):
     def run(params: Any, grads: Any, state: Any, hyper: Any) -> Any:
         twice = {n: p * (2 if p.dtype == jnp.bfloat16 else 1) for n, p in params.items()}

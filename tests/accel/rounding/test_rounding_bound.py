@@ -179,7 +179,7 @@ def _points(name: str, count: int, dtype: Any) -> list:
     return [np.asarray(jnp.asarray(v, dtype)) for v in given]
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(14)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("name", ACCURACY)
 def test_the_assumed_accuracy_is_that_of_this_machine(name: str, dtype: str) -> None:

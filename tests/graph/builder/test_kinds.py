@@ -199,7 +199,7 @@ def values(variables: tuple[b.Term, ...]) -> list[np.ndarray]:
     return [rng.normal(size=[d.evaluate(SIZES) for d in v.argument.spec.dims]) for v in variables]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_kind(kind: Kind) -> None:
     """One graph from the term and from the function; one value from numpy, from JAX, and by definition."""
@@ -214,7 +214,7 @@ def test_a_kind(kind: Kind) -> None:
         np.testing.assert_allclose(found, kind.numpy(*arrays), rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.one_in(13)
+@pytest.mark.one_in(26)
 @pytest.mark.parametrize("kind", [k for k in KINDS if k.name not in ("conv2d", "detach")], ids=str)
 def test_a_kind_is_certified(kind: Kind) -> None:
     variables = b.variables(*kind.specs)

@@ -19,7 +19,7 @@ from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.sums import sum_over
 from tests.obligations.terms_strategy import pairs, tables
 
-quick = settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=75, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def sign_of_value(value: arb | None) -> int | None:

@@ -16,7 +16,7 @@ from certgrad.obligations.terms.polynomials import ONE
 from certgrad.obligations.terms.predicates import IxEq
 from tests.obligations.index_strategy import FREE, FREE_RANGES, SHAPES, Values, all_points, evaluated, sums
 
-quick = settings(max_examples=100, derandomize=True, deadline=None)
+quick = settings(max_examples=50, derandomize=True, deadline=None)
 U, W = FREE["u"], FREE["w"]
 N, M = dimension("n"), dimension("m")
 HERE = Indices(FREE_RANGES)

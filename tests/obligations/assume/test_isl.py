@@ -9,7 +9,7 @@ from certgrad.obligations.terms.index import of_atom, of_const, of_var
 from certgrad.obligations.terms.integers import Entry, quotient
 from certgrad.obligations.terms.polynomials import ONE, number
 
-quick = settings(max_examples=200, derandomize=True, deadline=None)
+quick = settings(max_examples=100, derandomize=True, deadline=None)
 I, J = ("u", 0, 0), ("u", 1, 0)
 N, M = dimension("n"), dimension("m")
 RANGES = {I: N, J: M}

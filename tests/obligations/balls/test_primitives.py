@@ -162,7 +162,7 @@ BINARY: dict[str, tuple[Function, float, float]] = {
 }
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name: str, shape: tuple[int, ...]) -> None:
@@ -366,7 +366,7 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
 }
 
 
-@pytest.mark.one_in(45)
+@pytest.mark.one_in(90)
 @pytest.mark.parametrize("name", STRUCTURE)
 def test_structure(name: str) -> None:
     function, inputs = STRUCTURE[name]

@@ -263,7 +263,7 @@ def whole(entry: bytes) -> bytes:
     return _folder._digest(entry) + entry
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_entry_is_none_and_is_replaced(folder: Folder, proofs: list[str], damage: str) -> None:
     audit(linear(), Cache(folder))

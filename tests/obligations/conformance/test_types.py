@@ -111,6 +111,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("function", "signature", "reason"), CASES.values(), ids=CASES)
 def test_what_another_type_makes_of_it(function, signature, reason):
     report = certgrad.check(function, signature, domain="x > 0")

@@ -30,7 +30,7 @@ from tests.obligations.index_strategy import (
     sums,
 )
 
-quick = settings(max_examples=30, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=15, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 PLAIN = ("a", "a", "b", "number", ">=", "=", "=")
 
 

@@ -29,7 +29,7 @@ def x(v):
     return access("x", (of_var(v),))
 
 
-@settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=75, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pairs(), pairs(size=4))
 def test_what_is_shown_to_vanish_does_at_every_point(p: Pair, q: Pair) -> None:
     everywhere = Region(Facts(), indices=Indices(ranges={v: dimension(n) for v, n in RANGES.items()}))

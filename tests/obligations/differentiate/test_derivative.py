@@ -21,7 +21,7 @@ from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import shape_polys, symbols, trace, wide_floats
 
-quick = settings(max_examples=50, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 N = 3
 where = jnp.where
 

@@ -39,6 +39,7 @@ QUOTIENTS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("formula", "value", "slope", "value_of_slope"), QUOTIENTS.values(), ids=QUOTIENTS)
 def test_a_quotient_of_taylor_series(formula, value, slope, value_of_slope):
     def check(there):
@@ -109,6 +110,7 @@ STAYS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("forward", "slope"), STAYS.values(), ids=STAYS)
 def test_what_has_no_derivative_there_stays_excluded(forward, slope):
     report = certgrad.check(rule(forward, lambda g, x: (g * slope(x),)), "*s -> *s")

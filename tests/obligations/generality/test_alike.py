@@ -47,6 +47,7 @@ def test_a_value_and_a_transpose_are_compared_without_meaning():
     "primal",
     [lambda x: hard(x) + 1, lambda x: hard(1 * x), lambda x: 2 * hard(x), lambda x: hard(jnp.flip(x))],
 )
+@pytest.mark.one_in(2)
 def test_another_value_is_not_proved(primal):
     found = claims(rule_of(lambda x, dx: hard(x) * dx, primal))
     assert found["rule_runs_forward"].verdict not in HOLDS
@@ -62,7 +63,7 @@ def hand_written(vjp):
     return rule_of(transposed)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("vjp", "holds"),
     [

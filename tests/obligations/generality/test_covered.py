@@ -75,6 +75,7 @@ def test_axes_go_by_their_dimensions_not_by_their_places():
     ],
     ids=["a factor", "two sums", "a factor of one", "a mean", "a running sum", "too large a sum"],
 )
+@pytest.mark.one_in(2)
 def test_a_cotangent_that_is_no_plain_sum_is_not_covered(back):
     pointwise = Pointwise()
     right = scalars(product(), *FORMS[0], pointwise=pointwise)
@@ -130,6 +131,7 @@ def test_an_elementwise_op_is_proved_once(monkeypatch):
     ],
     ids=["an absent axis", "scalars", "a mean over an absent axis", "two axes", "zeros for an absent axis"],
 )
+@pytest.mark.one_in(2)
 def test_a_rule_that_is_wrong_at_one_form_is_not_covered(wrong, monkeypatch):
     certificate, _ = proofs(monkeypatch, product(wrong))
     assert certificate.verdict == "refuted"

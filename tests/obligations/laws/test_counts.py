@@ -181,7 +181,7 @@ def test_a_count_of_which_a_place_is_known_is_not_0(other, verdict):
 monomials = st.tuples(st.sampled_from([1, 1, -1, -1, 2]), st.lists(st.sampled_from(list(PIECES)), max_size=3))
 
 
-@settings(max_examples=16, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from([*VANISH.values(), *STAND.values()]), st.sampled_from(list(PIECES)), monomials, st.booleans())
 def test_what_is_shown_to_vanish_does(combination, times, further, more):
     combination = [(c, (*names, times)) for c, names in combination] + [further] * more

@@ -96,6 +96,7 @@ def sign(poly, x, y):
     return 1 if found > 0 else -1 if found < 0 else 0  # a ball around 0 is 0 here: the points make no near misses
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("comparison", COMPARISONS)
 def test_the_sign_stays(comparison) -> None:
     form, wanted = COMPARISONS[comparison]

@@ -167,12 +167,16 @@ def factors_back(strict, permute, half=0.0):
     return bwd
 
 
+BOTH_IN_REVERSE = {
+    "right": factors_back(-1, True, 0),
+    "the diagonal of L": factors_back(0, True, 0),
+    "rows not in their order": factors_back(-1, False, 0),
+    "no diagonal of U": factors_back(-1, True, 1),
+}
+"""Those with a mistake are rows of the corpus. The right one has no value at a matrix of one row that is 0, where the
+factors are smooth: the whole of an audit refutes it, the calculus alone proves it where there are pivots."""
+
+
 @pytest.mark.slow
 def test_both_factors_in_reverse():
-    assert check(own(factors_back(-1, True, 0)), "n n -> n n").verdict == "proved under hypotheses"
-
-
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("mistake", [(0, True, 0), (-1, False, 0), (-1, True, 1)])
-def test_both_factors_in_reverse_with_mistakes(mistake):
-    assert check(own(factors_back(*mistake)), "n n -> n n").verdict == "refuted"
+    assert check(own(BOTH_IN_REVERSE["right"]), "n n -> n n").verdict == "proved under hypotheses"

@@ -29,7 +29,7 @@ from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.wording.present import show
 
-quick = settings(max_examples=30, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=15, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(autouse=True)

@@ -59,6 +59,7 @@ exp = jnp.exp
         (lambda x, m: if_(m[::-1], exp(if_(m, x, 0.0)), 0.0), lambda x, m: if_(m[::-1], exp(x), 0.0), False),
     ],
 )
+@pytest.mark.one_in(2)
 def test_each_choice_is_read_where_it_is_taken(one, other, equal):
     in_divisor = [lambda x, m, f=f: 1 / (1 + jnp.sum(f(x @ x.T, m), axis=-1)) for f in (one, other)]
     found = certgrad.equal(*in_divisor, "n n, n:bool -> n").verdict

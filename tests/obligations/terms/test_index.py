@@ -9,7 +9,7 @@ from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.integers import quotient, remainder, row_major
 from certgrad.obligations.terms.polynomials import ONE, ZERO, number
 
-quick = settings(max_examples=200, derandomize=True, deadline=None)
+quick = settings(max_examples=100, derandomize=True, deadline=None)
 I, J = ("u", 0, 0), ("u", 1, 0)
 N = dimension("n")
 small = st.integers(-4, 4)

@@ -17,7 +17,7 @@ from certgrad.obligations.terms.index_terms import (
 )
 from certgrad.obligations.terms.polynomials import ONE, ZERO, number
 
-quick = settings(max_examples=100, derandomize=True, deadline=None)
+quick = settings(max_examples=50, derandomize=True, deadline=None)
 I, J = ("u", 0, 0), ("u", 1, 0)
 N, M = dimension("n"), dimension("m")
 RANGES = {I: N, J: M.scale(2)}

@@ -19,7 +19,7 @@ from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import fresh
 from tests.obligations.terms_strategy import SIZES, I, J, K, L, Table, computed, pairs, tables
 
-quick = settings(max_examples=120, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 ENV = {I: 2, J: 1, K: 1, L: 0}
 ENTRY = Table({name: tuple(Fraction(7 * k + len(name) + ord(name) % 5 - 20, 8) for k in range(9)) for name in "abxy"})
 

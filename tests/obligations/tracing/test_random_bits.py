@@ -19,6 +19,7 @@ def of_each(function, keys, *others):
     return function(keys, *others)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("shape", [(), (3,), (2, 5), (0,)], ids=str)
 @pytest.mark.parametrize("width", [8, 16, 32, 64])
 @pytest.mark.parametrize("name", KEYS)

@@ -158,9 +158,10 @@ def test_it_prints(browser: b.Browser, page: Path) -> None:
     browser.devtools("Emulation.setEmulatedMedia", media="")
 
 
-def test_a_thousand_rows_are_quick(browser: b.Browser, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("count", "part"), [(200, "rule_7"), pytest.param(1000, "rule_77", marks=pytest.mark.slow)])
+def test_a_thousand_rows_are_quick(browser: b.Browser, tmp_path: Path, count: int, part: str) -> None:
     file = tmp_path / "many.html"
-    file.write_text(render(many(1000), "1.2.3"), encoding="utf-8")
+    file.write_text(render(many(count), "1.2.3"), encoding="utf-8")
     browser.devtools("Performance.enable", timeDomain="threadTicks")
     before = _busy(browser)
     browser.open(file)
@@ -168,18 +169,18 @@ def test_a_thousand_rows_are_quick(browser: b.Browser, tmp_path: Path) -> None:
     elements = browser.run("return document.getElementsByTagName('*').length")
     before = _busy(browser)
     browser.run(
-        "document.getElementById('find').value = 'rule_77';"
+        f"document.getElementById('find').value = '{part}';"
         "document.querySelector('.tools').dispatchEvent(new Event('change')); document.body.offsetHeight"
     )
     filtering = _busy(browser) - before
     browser.devtools("Performance.disable")
-    assert browser.run("return document.getElementById('shown').textContent") == "11 of 1000 shown"
+    assert browser.run("return document.getElementById('shown').textContent") == f"11 of {count} shown"
     print(
         f"{file.stat().st_size / 1e6:.1f} MB, {elements} elements, {opening:.2f} s to open, {filtering:.2f} s to filter"
     )
-    assert elements < 40_000, "details are made when they are opened"
-    assert opening < 5, "a second or so of its processor, whatever else the machine does"
-    assert filtering < 1
+    assert elements < 40 * count, "details are made when they are opened"
+    assert opening < 1 + count / 250, "a second or so of its processor for a thousand, whatever else the machine does"
+    assert filtering < 0.2 + count / 1250
 
 
 def _busy(browser: b.Browser) -> float:

@@ -30,7 +30,7 @@ def needs(x: Tensor) -> bool:
     return any(isinstance(a, Access) and a.tensor == "needed" for a in atoms)
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("example", [pytest.param(e, id=e.id) for e in EXAMPLES if e.primitive not in SEVERAL])
 def test_what_an_operand_needs(example: Example) -> None:
     check(example)

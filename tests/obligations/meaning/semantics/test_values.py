@@ -50,7 +50,7 @@ def named(examples: list[Example]) -> list:
     return [pytest.param(e, id=e.id) for e in examples]
 
 
-@pytest.mark.one_in(70)
+@pytest.mark.one_in(140)
 @pytest.mark.parametrize("example", named(EXAMPLES))
 def test_values(example: Example) -> None:
     compared = 0
@@ -73,7 +73,7 @@ def test_values(example: Example) -> None:
     assert compared or example.refused, "no entry was compared"
 
 
-@pytest.mark.one_in(100)
+@pytest.mark.one_in(200)
 @pytest.mark.parametrize("example", named([e for e in EXAMPLES if e.derivative]))
 def test_derivatives(example: Example) -> None:
     @BY_DRAWING
