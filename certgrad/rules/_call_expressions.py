@@ -171,15 +171,14 @@ class Expressions:
             case ast.Name(id=name):
                 return self._name(name, scope)
             case ast.Attribute(value=of, attr=name):
-                value = self.value(of, scope)
-                return (
-                    self._offered(Path(f"{value.name}.{name}")) if isinstance(value, Path) else attribute(value, name)
-                )
+                whole = self.value(of, scope)
+                path = Path(f"{whole.name}.{name}") if isinstance(whole, Path) else None
+                return attribute(whole, name) if path is None else self._offered(path)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                values, whole = self._each(parts, scope)
-                if isinstance(node, ast.Tuple) and all(isinstance(v, Plain) for v in values) and whole:
-                    return Plain(tuple(v.value for v in values))
-                return Row(values) if whole else None
+                values, all_read = self._each(parts, scope)
+                literal = isinstance(node, ast.Tuple) and all(isinstance(v, Plain) for v in values)
+                made = Plain(tuple(v.value for v in values)) if literal else Row(values)
+                return made if all_read else None
             case ast.Dict(keys=keys, values=parts):
                 names = tuple(k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str))
                 return Row(tuple(self.value(v, scope) for v in parts), names) if len(names) == len(keys) else None
@@ -235,8 +234,7 @@ class Expressions:
         """What is decorated takes the arguments of its definition."""
         node = decorator
         if isinstance(node, ast.Call):
-            partial = self.value(node.func, scope) == Path(_PARTIAL) and node.args
-            node = node.args[0] if partial else node.func
+            node = node.args[0] if node.args and self.value(node.func, scope) == Path(_PARTIAL) else node.func
         path = self.value(node, scope)
         return isinstance(path, Path) and path.name in _AS_IT_IS
 
@@ -329,18 +327,17 @@ class Expressions:
             module = Scope(file.tree, None, file)
             place = module.bound(name)
             node = place[1] if place is not None else None
-            if not isinstance(node, ast.FunctionDef) or not any(
-                self._is_fixture(d, module) for d in node.decorator_list
-            ):
+            if not isinstance(node, ast.FunctionDef):
                 continue
+            marks = (self.value(getattr(d, "func", d), module) for d in node.decorator_list)
+            if Path("pytest.fixture") not in marks:
+                continue
+            if node in self.entered:  # it takes, and replaces, one of its own name further up
+                return None
             with self.entering(node):
                 given = {n: self._fixture(n, module) for n in parameters_of(node)}
             return self._returned(node, Scope(node, module, file, given), by_yield=True)
         return None
-
-    def _is_fixture(self, decorator: ast.expr, scope: Scope) -> bool:
-        node = decorator.func if isinstance(decorator, ast.Call) else decorator
-        return self.value(node, scope) == Path("pytest.fixture")
 
 
 def _joined(first: Arguments, given: Arguments) -> Arguments:

@@ -72,7 +72,7 @@ class _Returns(NamedTuple):
 
 _ENTRYWISE = (
     "abs absolute exp expm1 log log1p log2 log10 sqrt sin cos tan tanh square sign negative clip copy real floor ceil "
-    "round nan_to_num ones_like zeros_like full_like empty_like tril triu"
+    "round nan_to_num block_until_ready ones_like zeros_like full_like empty_like tril triu"
 )
 _ACTIVATIONS = "softmax log_softmax relu sigmoid log_sigmoid softplus gelu silu tanh elu"
 _BY_KEY = "normal uniform truncated_normal gumbel exponential laplace cauchy logistic"
@@ -84,7 +84,7 @@ _RETURNS = {
         ("numpy", "reshape broadcast_to", _Returns("a shape", "a")),
         ("numpy", "linspace logspace geomspace", _Returns("start stop num", FLOAT, 1)),
         ("numpy", "eye identity tri", _Returns("N M k", FLOAT, 2)),
-        ("numpy", "array asarray ascontiguousarray", _Returns("a dtype")),
+        ("numpy", "array asarray ascontiguousarray astype", _Returns("a dtype")),
         ("numpy", _ENTRYWISE, _Returns("a")),
         ("jax", "device_put", _Returns("x")),
         ("jax.nn", _ACTIVATIONS, _Returns("x", FLOAT)),
@@ -167,13 +167,10 @@ def _returned(returns: _Returns, module: str, args: Sequence[Value], named: Mapp
 
 def method(value: Array, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """What a method of an array returns."""
-    if name == "astype":
-        return _with_dtype(Array(value.rank), {"dtype": args[0]} if args else named)
-    if name == "reshape":
-        return Array(_rank_of_shape(args[0] if len(args) == 1 else Row(tuple(args)) if args else None), value.kind)
     if name in ("ravel", "flatten"):
         return Array(1, value.kind)
-    return value if name in ("copy", "block_until_ready", "clip", "round") else None
+    own = (Row(tuple(args)),) if name == "reshape" and len(args) > 1 else args
+    return called(f"numpy.{name}", (value, *own), named)
 
 
 def attribute(value: Value, name: str) -> Value:
