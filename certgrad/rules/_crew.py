@@ -65,9 +65,9 @@ def audit_targets(
     stamps = Stamps(Folder(cache)) if cache is not None and not exhibits else None
     left_over: list[_Target] = []
     for target in dict.fromkeys(targets):
-        asked = msgspec.structs.replace(request, target=target)
-        key = stamps.key(asked) if stamps is not None else ""
-        stamp = stamps.recall(asked, key) if stamps is not None else None
+        of_target = msgspec.structs.replace(request, target=target)
+        key = stamps.key(of_target) if stamps is not None else ""
+        stamp = stamps.recall(of_target, key) if stamps is not None else None
         if stamp is None:
             left_over.append(_Target(target, key))
         else:

@@ -153,23 +153,23 @@ def as_audited(found: Found, declared: Declaration, certificate: Certificate) ->
     """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
     looked at, at the sizes at which it traces; or what the certificate ought to list and does not.
     """
-    said = Statement(found.rule, declared.signature, declared.differentiable, declared.domain, name=found.name)
+    statement = Statement(found.rule, declared.signature, declared.differentiable, declared.domain, name=found.name)
 
-    def made(statement: Statement, **more: Any) -> UserRule:
-        return first_look(statement, Attempt(**{"static": declared.static, **more})).rule
+    def made(part: Statement, **more: Any) -> UserRule:
+        return first_look(part, Attempt(**{"static": declared.static, **more})).rule
 
-    rule = made(said)
-    dividing = multiples(rule, lambda chosen: made(said, multiples=chosen))
+    rule = made(statement)
+    dividing = multiples(rule, lambda chosen: made(statement, multiples=chosen))
     if dividing:
         for needed in hypotheses(rule, dividing):
             if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
                 return f"the rule traces only where {needed.text}, which the certificate does not list"
-        rule = made(said, multiples=dividing)
+        rule = made(statement, multiples=dividing)
     traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
     whole, parts = copy(rule), [rule]
     for name, value in choices(rule) if len(traced) > len(whole.cases) else ():
         with suppress(CertgradError):
-            other = made(said.of_inputs, static={**declared.static, name: value})
+            other = made(statement.of_inputs, static={**declared.static, name: value})
             if all((str(c.signature), {k: str(v) for k, v in c.statics.items()}) in traced for c in other.cases):
                 whole.cases = (*whole.cases, *other.cases)
                 parts.append(other)

@@ -20,7 +20,7 @@ def entries(declared: Declaration) -> list[str]:
 
     Raises UnwritableError.
     """
-    signature, static = _said(declared)
+    signature, static = _text_parts(declared)
     lines = [f"signature = {text(signature)}"]
     if static:
         inner = ", ".join(f"{name} = {_value(name, v)}" for name, v in static.items())
@@ -46,8 +46,8 @@ def entries(declared: Declaration) -> list[str]:
     return lines
 
 
-def _said(declared: Declaration) -> tuple[str, dict[str, Any]]:
-    """Its shapes and its static values but for defaults, which need no text."""
+def _text_parts(declared: Declaration) -> tuple[str, dict[str, Any]]:
+    """The shapes that it declares, and its static values but for defaults, which need no text."""
     if not isinstance(declared.signature, str):
         raise UnwritableError("an argument is an object of a class, which text cannot say")
     return declared.signature, {n: value for n, value in declared.static.items() if not isinstance(value, Default)}
@@ -64,7 +64,7 @@ def call(declared: Declaration, module: str = "certgrad") -> str:
 
     `module` is what certgrad is called where the decorator stands. Raises UnwritableError.
     """
-    signature, static = _said(declared)
+    signature, static = _text_parts(declared)
     parts = [python(signature)]
     if static:
         inner = ", ".join(f"{python(name)}: {_python_value(name, v, module)}" for name, v in static.items())
