@@ -5,7 +5,7 @@ order, no timestamps, no paths, no floats.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -252,6 +252,12 @@ def with_claims(certificate: Certificate, claims: Iterable[Claim], **fields: Any
     changed = list(claims)
     verdict = worst([c.verdict for c in changed])
     return sealed(msgspec.structs.replace(certificate, claims=changed, verdict=verdict, **fields))
+
+
+def with_each_case(certificate: Certificate, change: Callable[[Claim, CaseClaim], CaseClaim]) -> Certificate:
+    """The certificate with each case of each claim changed."""
+    changed = (with_cases(c, [change(c, case) for case in c.cases]) for c in certificate.claims)
+    return with_claims(certificate, changed)
 
 
 def ignoring(certificate: Certificate, codes: Collection[str]) -> Certificate:

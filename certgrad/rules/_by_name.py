@@ -23,8 +23,8 @@ from certgrad.obligations.certificate import (
     ORDER,
     PROOFS,
     CaseClaim,
-    with_cases,
-    with_claims,
+    Claim,
+    with_each_case,
 )
 from certgrad.obligations.terms.budget import AUDIT
 from certgrad.report.audited import RuleResult, beyond_domain
@@ -224,7 +224,9 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
         return checked(declared), declared
     subject = UserRule(found.rule, declared.signature, static=declared.static, domain=declared.domain, name=found.name)
     first = rules.known(subject) if rules.is_long(subject) else ""
+    started = time.thread_time()
     report = checked(declared, AUDIT * SHORT if first else AUDIT)
+    cut_short = bool(first) and time.thread_time() - started > AUDIT * SHORT / 2
     if report.verdict in DECIDED or report.assumed:
         return report, declared
     if name := first or rules.known(subject):
@@ -233,7 +235,7 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
         # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal.
         if there.verdict in PROOFS or (there.verdict, report.verdict) == ("unproved", "refuted"):
             return replace(there, approximates=f"{there.approximates}; {KNOWN.format(name)}"), of_ideal
-    return checked(declared) if first and report.verdict == "unproved" else report, declared
+    return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
 
 
 def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
@@ -344,13 +346,12 @@ def _with(tried: Tried, declared: Declaration, verdict: str, report: Report | No
 def _of_inferred_shapes(report: Report) -> Report:
     """The report; what is wrong at shapes that nobody meant says so."""
 
-    def said(case: CaseClaim) -> CaseClaim:
+    def said(_: Claim, case: CaseClaim) -> CaseClaim:
         if case.verdict not in ("refuted", "unproved"):
             return case
         return msgspec.structs.replace(case, reason=f"{case.reason}\n{AT_INFERRED}")
 
-    claims = (with_cases(c, map(said, c.cases)) for c in report.certificate.claims)
-    return replace(report, certificate=with_claims(report.certificate, claims))
+    return replace(report, certificate=with_each_case(report.certificate, said))
 
 
 def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:

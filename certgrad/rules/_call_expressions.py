@@ -6,17 +6,17 @@ import ast
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
-from types import ModuleType
 from typing import Any
 
 from certgrad.obligations.generality.syntax import name_of
 
 from ._call_files import File, conftests
-from ._call_scopes import Defined, Parameter, Part, Scope, defaults_of, full_path, parameters_of, returned_by
+from ._call_scopes import Bound, Defined, Parameter, Part, Scope, defaults_of, full_path, parameters_of, returned_by
 from ._call_values import (
     RNG,
     Array,
@@ -28,8 +28,10 @@ from ._call_values import (
     attribute,
     called,
     compared,
+    entry,
     items,
     method,
+    negated,
 )
 from ._containers import classes_of
 from ._layers import bound_by, unwrapped
@@ -67,23 +69,20 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Under:
-    """A function under a transformation: of `vmap` the axes, of `partial` what it gives."""
-
-    inner: Any
-    axes: Value = None
-    mapped: bool = False
-    args: tuple[Value, ...] = ()
-    named: tuple[tuple[str, Value], ...] = ()
-
-
-@dataclass(frozen=True)
 class Arguments:
     """Those of a call. `whole` says that no others are given in a way that cannot be read."""
 
     args: tuple[Value, ...]
     named: Mapping[str, Value]
     whole: bool = True
+
+
+@dataclass(frozen=True)
+class Under:
+    """A function under `vmap` or `partial`: the function inside, and with what it is called."""
+
+    inner: Any
+    arguments: Callable[[Arguments], Arguments]
 
 
 class Expressions:
@@ -95,11 +94,9 @@ class Expressions:
         self._partly_given = bound_by(rule) != (0, frozenset())
         self.files = {file.name: file for file in files}
         parts = home.split(".")
-        names = [".".join(parts[:k]) for k in range(len(parts), 0, -1)]
-        homes = {getattr(sys.modules.get(name), "__file__", None) or "": name for name in names}
-        self.modules: dict[str, ModuleType] = {
-            place: sys.modules[name] for file, name in homes.items() if (place := os.path.realpath(file)) in self.files
-        }
+        modules = (sys.modules.get(".".join(parts[:k])) for k in range(len(parts), 0, -1))
+        places = {os.path.realpath(getattr(one, "__file__", None) or ""): one for one in modules if one is not None}
+        self.modules = {place: module for place, module in places.items() if place in self.files}
         """The module of the rule and its packages, by the full paths of their files."""
         several = Counter(file.module for file in files)
         self.named = {file.module: file for file in files if several[file.module] == 1}
@@ -109,6 +106,7 @@ class Expressions:
         self.entered: list[ast.AST] = []
         """The functions whose calls are being read."""
         self._named: set[tuple[int, str]] = set()
+        """The names that are being followed: they may stand for each other."""
 
     def is_rule(self, value: Any) -> bool:
         """The rule itself, or `jit` of it."""
@@ -120,19 +118,30 @@ class Expressions:
             value = getattr(value, "__wrapped__", None)
         return False
 
+    @contextmanager
+    def entering(self, node: ast.AST) -> Iterator[None]:
+        """The calls in a function are read."""
+        self.entered.append(node)
+        try:
+            yield
+        finally:
+            self.entered.pop()
+
     def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
         """What a call gives, up to the first that cannot be counted."""
-        args: list[Value] = []
-        for one in node.args:
-            if isinstance(one, ast.Starred):
-                row = items(self.value(one.value, scope))
-                if not row:
-                    return Arguments(tuple(args), {}, whole=False)
-                args += row
-            else:
-                args.append(self.value(one, scope))
-        named = {k.arg: self.value(k.value, scope) for k in node.keywords if k.arg is not None}
-        return Arguments(tuple(args), named, all(k.arg is not None for k in node.keywords))
+        args, whole = self._each(node.args, scope)
+        named = {k.arg: self.value(k.value, scope) for k in node.keywords if k.arg is not None} if whole else {}
+        return Arguments(args, named, whole and all(k.arg is not None for k in node.keywords))
+
+    def _each(self, nodes: Sequence[ast.expr], scope: Scope) -> tuple[tuple[Value, ...], bool]:
+        """What expressions are, with the entries of starred ones; whether these are all."""
+        values: list[Value] = []
+        for one in nodes:
+            row = items(self.value(one.value, scope)) if isinstance(one, ast.Starred) else (self.value(one, scope),)
+            if not row:
+                return tuple(values), False
+            values += row
+        return tuple(values), True
 
     # --- what names and expressions are ---
 
@@ -156,35 +165,55 @@ class Expressions:
         self.steps += 1
         if self.steps > MOST_STEPS:
             return None
-        if isinstance(node, ast.Constant):
-            return Plain(node.value) if type(node.value) in (int, float, bool, str, type(None)) else None
-        if isinstance(node, ast.Name):
-            return self._name(node.id, scope)
-        if isinstance(node, ast.Attribute):
-            return self._attribute(self.value(node.value, scope), node.attr)
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return self._row(node, scope)
-        if isinstance(node, ast.Dict):
-            keys = tuple(k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str))
-            return Row(tuple(self.value(v, scope) for v in node.values), keys) if len(keys) == len(node.keys) else None
-        if isinstance(node, ast.Lambda):
-            return Function(node, scope)
-        if isinstance(node, ast.UnaryOp):
-            return _negated(node.op, self.value(node.operand, scope))
-        if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
-            left, right = self.value(node.left, scope), self.value(node.right, scope)
-            return arithmetic(left, right, isinstance(node.op, ast.Div), isinstance(node.op, ast.Add))
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            return compared(self.value(node.left, scope), self.value(node.comparators[0], scope))
-        if isinstance(node, ast.Subscript):
-            return self._entry(self.value(node.value, scope), node.slice, scope)
-        return self._result(node, scope) if isinstance(node, ast.Call) else None
+        match node:
+            case ast.Constant(value=literal):
+                return Plain(literal) if isinstance(literal, (int, float, str, type(None), type(...))) else None
+            case ast.Name(id=name):
+                return self._name(name, scope)
+            case ast.Attribute(value=of, attr=name):
+                whole = self.value(of, scope)
+                path = Path(f"{whole.name}.{name}") if isinstance(whole, Path) else None
+                return attribute(whole, name) if path is None else self._offered(path)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                values, all_read = self._each(parts, scope)
+                literal = isinstance(node, ast.Tuple) and all(isinstance(v, Plain) for v in values)
+                made = Plain(tuple(v.value for v in values)) if literal else Row(values)
+                return made if all_read else None
+            case ast.Dict(keys=keys, values=parts):
+                names = tuple(k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str))
+                return Row(tuple(self.value(v, scope) for v in parts), names) if len(names) == len(keys) else None
+            case ast.Lambda():
+                return Function(node, scope)
+            case ast.UnaryOp(op=operator, operand=of):
+                return negated(self.value(of, scope), operator)
+            case ast.BinOp(left=left, op=operator, right=right):
+                return arithmetic(self.value(left, scope), operator, self.value(right, scope))
+            case ast.Compare(left=left, ops=[_], comparators=[right]):
+                return compared(self.value(left, scope), self.value(right, scope))
+            case ast.Subscript(value=of, slice=index):
+                return entry(self.value(of, scope), self.value(index, scope))
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                ends = (Plain(None) if e is None else self.value(e, scope) for e in (lower, upper, step))
+                return slice(*(e.value if isinstance(e, Plain) else ... for e in ends))
+            case ast.Call():
+                return self._result(node, scope)
+        return None
 
     def _name(self, name: str, scope: Scope) -> Value:
         place = scope.bound(name)
         if place is None:
             return Path(name) if name in ("float", "int", "len", "bool") else None
-        home, bound = place
+        key = id(place[0].node), name
+        if key in self._named:
+            return None
+        self._named.add(key)
+        try:
+            return self._bound(name, *place)
+        finally:
+            self._named.discard(key)
+
+    def _bound(self, name: str, home: Scope, bound: Bound) -> Value:
+        """What a name is, by what it is bound to in a scope."""
         if isinstance(bound, Parameter):
             value = home.given.get(name)
             return Path(RNG) if value is None and name == RNG else value
@@ -196,25 +225,16 @@ class Expressions:
         if isinstance(bound, Path):
             path = full_path(bound, home.file)
             return self._offered(path) if path is not None else None
-        key = id(home), name
-        expression = bound.of if isinstance(bound, Part) else bound
-        if expression is None or key in self._named:
-            return None
-        self._named.add(key)
-        try:
-            value = self.value(expression, home)
-        finally:
-            self._named.discard(key)
         if isinstance(bound, Part):
-            return items(value)[bound.place] if len(items(value)) == bound.count else None
-        return value
+            row = items(self.value(bound.of, home))
+            return row[bound.place] if len(row) == bound.count else None
+        return self.value(bound, home) if bound is not None else None
 
     def _keeps_arguments(self, decorator: ast.expr, scope: Scope) -> bool:
         """What is decorated takes the arguments of its definition."""
         node = decorator
         if isinstance(node, ast.Call):
-            partial = self.value(node.func, scope) == Path(_PARTIAL) and node.args
-            node = node.args[0] if partial else node.func
+            node = node.args[0] if node.args and self.value(node.func, scope) == Path(_PARTIAL) else node.func
         path = self.value(node, scope)
         return isinstance(path, Path) and path.name in _AS_IT_IS
 
@@ -222,68 +242,7 @@ class Expressions:
         """What a path leads to: the rule, a function of the project, or what a library offers under it."""
         module, _, name = path.name.rpartition(".")
         file = self.named.get(module)
-        if file is None or path.name in self.named:
-            return path
-        scope, key = Scope(file.tree, None, file), (id(file), name)
-        if scope.bound(name) is None or key in self._named:
-            return None
-        self._named.add(key)
-        try:
-            return self._name(name, scope)
-        finally:
-            self._named.discard(key)
-
-    def _attribute(self, value: Value, name: str) -> Value:
-        if isinstance(value, Path):
-            return self._offered(Path(f"{value.name}.{name}"))
-        if isinstance(value, Row):
-            return _named_part(value, name)
-        return attribute(value, name) if isinstance(value, Array) else None
-
-    def _row(self, node: ast.Tuple | ast.List, scope: Scope) -> Value:
-        values: list[Value] = []
-        for one in node.elts:
-            if isinstance(one, ast.Starred):
-                value = self.value(one.value, scope)
-                if not items(value):
-                    return None
-                values += items(value)
-            else:
-                values.append(self.value(one, scope))
-        if isinstance(node, ast.Tuple) and all(isinstance(v, Plain) for v in values):
-            return Plain(tuple(v.value for v in values))
-        return Row(tuple(values))
-
-    def _entry(self, value: Value, index: ast.expr, scope: Scope) -> Value:
-        """What an index picks: of a tuple an entry or several, of an array one with fewer or more axes."""
-        if isinstance(value, Array):
-            parts = index.elts if isinstance(index, ast.Tuple) else [index]
-            steps = [self._axes_added(part, scope) for part in parts]
-            if value.rank is None or None in steps:
-                return None
-            rank = value.rank + sum(s for s in steps if s is not None)
-            return Array(rank, value.kind) if rank >= 0 else None
-        if isinstance(value, Row) and isinstance(index, ast.Constant) and isinstance(index.value, str):
-            return _named_part(value, index.value)
-        row = items(value)
-        if isinstance(index, ast.Slice):
-            ends = [None if e is None else self._integer(e, scope) for e in (index.lower, index.upper, index.step)]
-            given = [e is not None for e in (index.lower, index.upper, index.step)]
-            return Row(row[slice(*ends)]) if row and given == [k is not None for k in ends] else None
-        place = self._integer(index, scope)
-        return row[place] if place is not None and -len(row) <= place < len(row) else None
-
-    def _axes_added(self, index: ast.expr, scope: Scope) -> int | None:
-        if isinstance(index, ast.Slice) or (isinstance(index, ast.Constant) and index.value is Ellipsis):
-            return 0
-        value = self.value(index, scope)
-        if value == Plain(None):
-            return 1
-        return -1 if self._integer(index, scope) is not None else None
-
-    def _integer(self, node: ast.expr, scope: Scope) -> int | None:
-        value = self.value(node, scope)
-        return value.value if isinstance(value, Plain) and type(value.value) is int else None
+        return path if file is None or path.name in self.named else self._name(name, Scope(file.tree, None, file))
 
     def _result(self, node: ast.Call, scope: Scope) -> Value:
         """What a call returns; of a transformation, the function under it."""
@@ -295,16 +254,18 @@ class Expressions:
         target = self.value(node.func, scope)
         if isinstance(target, Path):
             made = self._transformed(target.name, given)
-            return made if made is not None else called(target.name, given.args, given.named) if given.whole else None
-        if isinstance(target, Function) and target.node not in self.entered and len(self.entered) < DEEPEST:
-            inner, result = self.scope_in_call(target, given), returned_by(target.node)
-            if inner is not None and result is not None:
-                self.entered.append(target.node)
-                try:
-                    return self.value(result, inner)
-                finally:
-                    self.entered.pop()
+            return called(target.name, given.args, given.named) if made is None and given.whole else made
+        if isinstance(target, Function):
+            return self._returned(target.node, self.scope_in_call(target, given))
         return self._object(node, given) if target is None and given.whole else None
+
+    def _returned(self, node: Defined, scope: Scope | None, by_yield: bool = False) -> Value:
+        """What a function returns, or a fixture yields, in the scope of a call."""
+        result = returned_by(node, by_yield)
+        if scope is None or result is None or node in self.entered or len(self.entered) >= DEEPEST:
+            return None
+        with self.entering(node):
+            return self.value(result, scope)
 
     def _object(self, node: ast.Call, given: Arguments) -> Value:
         """An object of a named tuple or a dataclass that the rule's code or module names."""
@@ -317,16 +278,18 @@ class Expressions:
         return classes_of(self.rule)
 
     def _transformed(self, path: str, given: Arguments) -> Value:
-        inner = given.args[0] if given.args else None
+        """What a transformation makes of a function, or `pytest.param` of a row of values."""
+        inner, rest = (given.args[0], given.args[1:]) if given.args else (None, ())
+        if path == "pytest.param":
+            return inner if len(given.args) == 1 else Row(given.args)
         if not isinstance(inner, (Rule, Function, Under)):
             return None
         if path in _MAPS:
-            if not given.whole or {*given.named} - {"in_axes", "out_axes"} or len(given.args) > 3:
-                return None
-            axes = given.named.get("in_axes", given.args[1] if len(given.args) > 1 else Plain(0))
-            return Under(inner, axes, mapped=True)
+            known = given.whole and not {*given.named} - {"in_axes", "out_axes"} and len(rest) < 3
+            axes = given.named.get("in_axes", rest[0] if rest else Plain(0))
+            return Under(inner, partial(_along, axes)) if known else None
         if path == _PARTIAL:
-            return Under(inner, args=given.args[1:], named=(*given.named.items(),)) if given.whole else None
+            return Under(inner, partial(_joined, Arguments(rest, given.named))) if given.whole else None
         return inner if path in _AS_IT_IS else None
 
     # --- what pytest gives ---
@@ -351,23 +314,12 @@ class Expressions:
             return None
         names = self.value(mark.args[0], scope)
         text = names.value if isinstance(names, Plain) else None
-        named = (
-            [n.strip() for n in text.split(",")]
-            if isinstance(text, str)
-            else [one.value for one in items(names) if isinstance(one, Plain)]
-        )
-        listed = mark.args[1].elts if isinstance(mark.args[1], (ast.List, ast.Tuple)) else None
-        values = items(self.value(mark.args[1], scope)) if listed is None else [self._row_of(e, scope) for e in listed]
+        parts = text.split(",") if isinstance(text, str) else [n.value for n in items(names) if isinstance(n, Plain)]
+        named = [str(n).strip() for n in parts]
+        values = items(self.value(mark.args[1], scope))
         rows = [(v,) if len(named) == 1 else items(v) for v in values][:MOST_ROWS]
         unknown: dict[str, Value] = dict.fromkeys(named)
         return [dict(zip(named, row, strict=True)) if len(row) == len(named) else unknown for row in rows] or [unknown]
-
-    def _row_of(self, node: ast.expr, scope: Scope) -> Value:
-        """A row of values, also as `pytest.param` says it."""
-        if isinstance(node, ast.Call) and self.value(node.func, scope) == Path("pytest.param"):
-            values = tuple(self.value(one, scope) for one in node.args)
-            return values[0] if len(values) == 1 else Row(values)
-        return self.value(node, scope)
 
     def _fixture(self, name: str, scope: Scope) -> Value:
         """What a fixture returns, in the file or in a `conftest.py` above it."""
@@ -375,41 +327,27 @@ class Expressions:
             module = Scope(file.tree, None, file)
             place = module.bound(name)
             node = place[1] if place is not None else None
-            if not isinstance(node, ast.FunctionDef) or not any(
-                self._is_fixture(d, module) for d in node.decorator_list
-            ):
+            if not isinstance(node, ast.FunctionDef):
                 continue
-            result = returned_by(node, by_yield=True)
-            if result is None or node in self.entered:
+            marks = (self.value(getattr(d, "func", d), module) for d in node.decorator_list)
+            if Path("pytest.fixture") not in marks:
+                continue
+            if node in self.entered:  # it takes, and replaces, one of its own name further up
                 return None
-            self.entered.append(node)
-            given = {n: self._fixture(n, module) for n in parameters_of(node)}
-            try:
-                return self.value(result, Scope(node, module, file, given))
-            finally:
-                self.entered.pop()
+            with self.entering(node):
+                given = {n: self._fixture(n, module) for n in parameters_of(node)}
+            return self._returned(node, Scope(node, module, file, given), by_yield=True)
         return None
 
-    def _is_fixture(self, decorator: ast.expr, scope: Scope) -> bool:
-        node = decorator.func if isinstance(decorator, ast.Call) else decorator
-        return self.value(node, scope) == Path("pytest.fixture")
+
+def _joined(first: Arguments, given: Arguments) -> Arguments:
+    """What a partial gives, and then a call of it."""
+    return Arguments((*first.args, *given.args), {**first.named, **given.named}, given.whole)
 
 
-def _named_part(value: Row, name: str) -> Value:
-    return dict(zip(value.names, value.items, strict=False)).get(name)
-
-
-def _negated(operator: ast.unaryop, value: Value) -> Value:
-    if isinstance(value, Plain) and isinstance(operator, ast.USub) and type(value.value) in (int, float):
-        return Plain(-value.value)
-    return value if isinstance(value, Array) and isinstance(operator, (ast.USub, ast.Invert)) else None
-
-
-def inside(under: Under, given: Arguments) -> Arguments:
-    """The arguments that a function under a transformation is called with."""
-    if not under.mapped:
-        return Arguments((*under.args, *given.args), {**dict(under.named), **given.named}, given.whole)
-    each = items(under.axes) or (under.axes,) * len(given.args)
+def _along(axes: Value, given: Arguments) -> Arguments:
+    """What `vmap` hands on of arguments, along these axes of theirs."""
+    each = items(axes) or (axes,) * len(given.args)
     if len(each) != len(given.args):
         each = (None,) * len(given.args)
     args = tuple(_mapped(value, axis) for value, axis in zip(given.args, each, strict=True))

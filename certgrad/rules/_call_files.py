@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import islice, takewhile
 from pathlib import Path
 
 ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
@@ -63,12 +64,21 @@ class File:
     @cached_property
     def package(self) -> str:
         """The package that the file is a module of; empty for a file in none."""
-        names: list[str] = []
-        folder = self.path.parent
-        while (folder / "__init__.py").is_file():
-            names.insert(0, folder.name)
-            folder = folder.parent
-        return ".".join(names)
+        return ".".join(folder.name for folder in reversed(packages_around(self.path)))
+
+
+def packages_around(place: Path) -> list[Path]:
+    """The folders of the packages that a file or a folder is in, the innermost first."""
+    return [*takewhile(lambda folder: (folder / "__init__.py").is_file(), place.parents)]
+
+
+def python_files(root: Path, left_out: Callable[[Path], bool]) -> Iterator[Path]:
+    """The Python files below a folder, but for those in environments and in folders that are left out."""
+    for place, folders, files in os.walk(root):
+        here = Path(place)
+        kept = (f for f in folders if not (left_out(here / f) or (here / f / "pyvenv.cfg").is_file()))
+        folders[:] = sorted(kept)
+        yield from (here / name for name in sorted(files) if name.endswith(".py"))
 
 
 def files_beside(module: Path) -> list[File]:
@@ -102,9 +112,7 @@ def file_at(path: Path) -> File | None:
 
 def _project_of(module: Path) -> tuple[Path, Path, bool]:
     """The package, or file, at the top; the folder of the project, and whether all folders in it belong to it."""
-    top = module
-    while (top.parent / "__init__.py").is_file():
-        top = top.parent
+    top = [module, *packages_around(module)][-1]
     if any(part in INSTALLED for part in module.parts):
         return top, top, True
     for folder in top.parents:
@@ -114,19 +122,13 @@ def _project_of(module: Path) -> tuple[Path, Path, bool]:
 
 
 def _python_files(root: Path, whole: bool) -> tuple[Path, ...]:
-    if root.is_file():
-        return (root,)
-    out: list[Path] = []
-    for place, folders, files in os.walk(root):
-        here = Path(place)
-        inside = [f for f in folders if not f.startswith(".") and f not in _PASSED_OVER]
-        if not whole and here == root:
-            inside = [f for f in inside if f in TESTS or (root / f / "__init__.py").is_file()]
-        folders[:] = sorted(f for f in inside if not (here / f / "pyvenv.cfg").is_file())
-        out += (here / name for name in sorted(files) if name.endswith(".py"))
-        if len(out) > MOST_FILES:
-            break
-    return tuple(out)
+    """Those of a project, as many as count; unless all folders belong to it, of its packages and tests alone."""
+
+    def left_out(folder: Path) -> bool:
+        foreign = folder.parent == root and not (folder.name in TESTS or (folder / "__init__.py").is_file())
+        return folder.name.startswith(".") or folder.name in _PASSED_OVER or (foreign and not whole)
+
+    return (root,) if root.is_file() else tuple(islice(python_files(root, left_out), MOST_FILES))
 
 
 def conftests(test: File, files: Mapping[str, File]) -> Iterator[File]:

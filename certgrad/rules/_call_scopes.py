@@ -56,69 +56,56 @@ class Scope:
             scope = scope.outer
         return None
 
-    @property
-    def module(self) -> Scope:
-        """The outermost scope."""
-        return self if self.outer is None else self.outer.module
-
 
 @lru_cache(maxsize=4096)
 def bindings(scope: ast.AST) -> Mapping[str, Bound]:
     """The names that a scope binds; to no expression where one is bound twice, or otherwise than by `name = …`."""
-    out: dict[str, Bound] = {}
+    out: dict[str, Bound] = dict.fromkeys(parameters_of(scope), Parameter()) if isinstance(scope, Defined) else {}
     for name, bound in _bindings(scope):
         out[name] = None if name in out else bound
-    return out
+    inner = (node for node in ast.walk(scope) if isinstance(node, (ast.Global, ast.Nonlocal)))
+    return {**out, **dict.fromkeys(name for node in inner for name in node.names)}
 
 
 def _bindings(scope: ast.AST) -> Iterator[tuple[str, Bound]]:
-    if isinstance(scope, Defined):
-        yield from ((name, Parameter()) for name in parameters_of(scope))
-    body = getattr(scope, "body", None)
-    waiting: list[ast.AST] = [*body] if isinstance(body, list) else _inner(scope)
-    yield from _rebound_inside(scope)
+    body = getattr(scope, "body", None)  # of a lambda it is an expression, and comprehensions have none
+    waiting: list[ast.AST] = [*body] if isinstance(body, list) else [body] if isinstance(body, ast.expr) else []
+    waiting += [generator.target for generator in getattr(scope, "generators", ())]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            yield from _assigned(node.targets[0], node.value)
-            waiting.append(node.value)
-            waiting += [t for t in node.targets if not isinstance(t, (ast.Name, ast.Tuple, ast.List))]
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            if node.value is not None:
-                yield node.target.id, node.value
-                waiting.append(node.value)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.name, node
-        elif isinstance(node, ast.ClassDef):
-            yield node.name, None
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from _imported(node)
-        else:
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                yield node.id, None
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
-                if isinstance(node.func.value, ast.Name):
-                    yield from ((node.func.value.id, None),) * 2
-            elif (name := getattr(node, "name", None)) and isinstance(name, str):  # except … as name, case … as name
-                yield name, None
-            if isinstance(node, COMPREHENSIONS):
+        match node:
+            case (
+                ast.Assign(targets=[target], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value)
+            ):
+                yield from _assigned(target, value)
+                waiting += [value, target] if isinstance(target, (ast.Attribute, ast.Subscript)) else [value]
+            case ast.AnnAssign(target=ast.Name(), value=None):
+                pass
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield node.name, node
+            case ast.ClassDef():
+                yield node.name, None
+            case ast.Import() | ast.ImportFrom():
+                yield from _imported(node)
+            case ast.Lambda():
+                pass
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 waiting += [inner.target for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)]
-            elif not isinstance(node, ast.Lambda):
+            case _:
+                yield from _bound_otherwise(node)
                 waiting += ast.iter_child_nodes(node)
 
 
-def _inner(scope: ast.AST) -> list[ast.AST]:
-    """The parts of a lambda or a comprehension that bind names of its own."""
-    if isinstance(scope, COMPREHENSIONS):
-        return [generator.target for generator in scope.generators]
-    return [scope.body] if isinstance(scope, ast.Lambda) else []
-
-
-@lru_cache(maxsize=4096)
-def _rebound_inside(scope: ast.AST) -> tuple[tuple[str, None], ...]:
-    """Names that a function further in binds anew, by `global` or `nonlocal`: twice, as they have no expression."""
-    names = (name for node in ast.walk(scope) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names)
-    return tuple((name, None) for name in names for _ in range(2))
+def _bound_otherwise(node: ast.AST) -> Iterator[tuple[str, None]]:
+    """What a statement binds, or an expression changes, that is not worth following."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.ExceptHandler(name=str(name)):
+            yield name, None
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield name, None
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _CHANGES:
+            yield from ((name, None),) * 2
 
 
 def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, Bound]]:

@@ -5,10 +5,11 @@ Nothing is executed. What the text does not say is None. Sizes are not read at a
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 MOST_PARTS = 16
 """So many parts of one value are read."""
@@ -47,44 +48,59 @@ class Path:
 
 
 Value = Any
-"""Plain, Array, Row, Path, what can be called (`_calls.py`), or None."""
+"""Plain, Array, Row, Path, a slice, what can be called (`_call_expressions.py`), or None."""
 
 RNG = "rng"
-_MAKES_RNG = re.compile(r"numpy\.random\.(default_rng|RandomState|Generator)")
-_NUMPY = re.compile(r"(?:jax\.numpy|numpy)\.(\w+)")
-_DRAWN = re.compile(rf"(?:jax\.random|numpy\.random|{RNG})\.(\w+)")
-_SAME = frozenset(
-    "abs absolute exp expm1 log log1p log2 log10 sqrt sin cos tan tanh square sign negative clip "
-    "array asarray ascontiguousarray copy real floor ceil round nan_to_num ones_like zeros_like full_like empty_like "
-    "tril triu".split()
+_SIMPLE = {
+    **dict.fromkeys(("float", "math.sqrt"), Array(0, FLOAT)),
+    **dict.fromkeys(("int", "len"), Array(0, INT)),
+    **{f"numpy.random.{name}": Path(RNG) for name in ("default_rng", "RandomState", "Generator")},
+}
+"""What functions return whatever they are given."""
+
+
+class _Returns(NamedTuple):
+    """The array that a function returns, by what it is given for `shape` or `size`, and for `dtype`."""
+
+    parameters: str
+    """In order, up to the last that counts."""
+    kind: str | None = None
+    """The dtype, or the parameter that has it; None: that of the first argument."""
+    rank: int | None = None
+    """None: as many as `shape` or `size` says, or that of the first argument if it takes neither."""
+
+
+_ENTRYWISE = (
+    "abs absolute exp expm1 log log1p log2 log10 sqrt sin cos tan tanh square sign negative clip copy real floor ceil "
+    "round nan_to_num block_until_ready ones_like zeros_like full_like empty_like tril triu"
 )
-"""Functions whose result has the rank of their first argument."""
+_ACTIVATIONS = "softmax log_softmax relu sigmoid log_sigmoid softplus gelu silu tanh elu"
+_BY_KEY = "normal uniform truncated_normal gumbel exponential laplace cauchy logistic"
+_RETURNS = {
+    f"{module}.{name}": returns
+    for module, names, returns in (
+        ("numpy", "ones zeros empty", _Returns("shape dtype", FLOAT)),
+        ("numpy", "full", _Returns("shape fill_value dtype", "fill_value")),
+        ("numpy", "reshape broadcast_to", _Returns("a shape", "a")),
+        ("numpy", "linspace logspace geomspace", _Returns("start stop num", FLOAT, 1)),
+        ("numpy", "eye identity tri", _Returns("N M k", FLOAT, 2)),
+        ("numpy", "array asarray ascontiguousarray astype", _Returns("a dtype")),
+        ("numpy", _ENTRYWISE, _Returns("a")),
+        ("jax", "device_put", _Returns("x")),
+        ("jax.nn", _ACTIVATIONS, _Returns("x", FLOAT)),
+        ("jax.random", _BY_KEY, _Returns("key shape", FLOAT)),
+        ("jax.random", "randint", _Returns("key shape", INT)),
+        ("jax.random", "bernoulli", _Returns("key p shape", BOOL)),
+        ("jax.random", "gamma", _Returns("key a shape", FLOAT)),
+        ("jax.random", "beta", _Returns("key a b shape", FLOAT)),
+        ("numpy.random", "standard_normal random random_sample standard_exponential", _Returns("size", FLOAT)),
+        ("numpy.random", "normal uniform gamma beta laplace lognormal", _Returns("a b size", FLOAT)),
+        ("numpy.random", "exponential", _Returns("scale size", FLOAT)),
+        ("numpy.random", "integers randint", _Returns("low high size", INT)),
+    )
+    for name in names.split()
+}
 _TWO = frozenset("add subtract multiply divide maximum minimum power".split())
-_ACTIVATIONS = re.compile(r"jax\.nn\.(softmax|log_softmax|relu|sigmoid|log_sigmoid|softplus|gelu|silu|tanh|elu)")
-_FILLED: Mapping[str, int] = {"ones": 1, "zeros": 1, "empty": 1, "full": 2}
-"""Constructors that take a shape first, and where they take a dtype."""
-_OF_RANK: Mapping[str, tuple[int, str | None]] = {
-    "linspace": (1, FLOAT),
-    "logspace": (1, FLOAT),
-    "geomspace": (1, FLOAT),
-    "eye": (2, FLOAT),
-    "identity": (2, FLOAT),
-    "tri": (2, FLOAT),
-}
-_JAX_DRAWS: Mapping[str, tuple[int, str]] = {
-    **dict.fromkeys("normal uniform truncated_normal gumbel exponential laplace cauchy logistic".split(), (1, FLOAT)),
-    "randint": (1, INT),
-    "bernoulli": (2, BOOL),
-    "gamma": (2, FLOAT),
-    "beta": (3, FLOAT),
-}
-"""Where the functions of `jax.random` take a shape, and what they draw."""
-_NUMPY_DRAWS: Mapping[str, tuple[int, str]] = {
-    **dict.fromkeys(("standard_normal", "random", "random_sample", "standard_exponential"), (0, FLOAT)),
-    **dict.fromkeys(("normal", "uniform", "gamma", "beta", "laplace", "lognormal"), (2, FLOAT)),
-    "exponential": (1, FLOAT),
-    **dict.fromkeys(("integers", "randint"), (2, INT)),
-}
 _DTYPE = re.compile(r"(?:.*\.)?(?:(float\w*|bfloat16|double|single|half)|(u?int\w*)|(bool_?))")
 
 
@@ -106,41 +122,63 @@ def rank_of(value: Value) -> int | None:
 
 def called(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """What a function of JAX, numpy or Python returns; None for any that is not known here."""
-    if _MAKES_RNG.fullmatch(path):
-        return Path(RNG)
-    if path in ("float", "math.sqrt"):
-        return Array(0, FLOAT)
-    if path in ("int", "len"):
-        return Array(0, INT)
-    if (match := _NUMPY.fullmatch(path)) is not None:
-        return _of_numpy(match[1], args, named)
-    if _ACTIVATIONS.fullmatch(path):
-        return _floats(_first(args))
+    if path in _SIMPLE:
+        return _SIMPLE[path]
+    module, _, name = path.rpartition(".")
+    module = {"jax.numpy": "numpy", RNG: "numpy.random"}.get(module, module)
+    first = args[0] if args else None
+    if (returns := _RETURNS.get(f"{module}.{name}")) is not None:
+        return _returned(returns, module, args, named)
     if path == "jax.nn.one_hot":
-        rank = rank_of(_first(args))
+        rank = rank_of(first)
         return Array(None if rank is None else rank + 1, FLOAT)
-    if path == "jax.device_put":
-        return _array_of(_first(args))
-    if (match := _DRAWN.fullmatch(path)) is not None:
-        return _drawn(match[1], path.startswith("jax"), args, named)
+    if module == "numpy.random" and name in ("randn", "rand"):
+        return Array(len(args), FLOAT)
+    if module != "numpy":
+        return None
+    if name == "arange":
+        kind = INT if all(map(_is_int, args)) else FLOAT if FLOAT in map(given_kind, args) else None
+        return _with_dtype(Array(1, kind), named)
+    if name in _TWO and len(args) == 2 and not named:
+        return arithmetic(args[0], ast.Div() if name == "divide" else ast.Sub(), args[1])
+    if _DTYPE.fullmatch(name) and len(args) == 1:
+        return _with_dtype(Array(rank_of(_array_of(first))), {"dtype": Path(name)})
     return None
 
 
-def method(value: Value, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """What a method of an array returns."""
-    if not isinstance(value, Array):
+def _returned(returns: _Returns, module: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """What a function of the table returns."""
+    parameters = returns.parameters.split()
+    given = {**dict(zip(parameters, args, strict=False)), **named}
+    kind = _kind(given.get(returns.kind)) if returns.kind in parameters else returns.kind
+    if shape := next((p for p in ("shape", "size") if p in parameters), ""):
+        if shape not in given and module.endswith(".random"):
+            # One number is drawn unless a shape is given; of a distribution with parameters as many as these have.
+            return Array(0, kind) if all(rank_of(v) == 0 for v in args[module == "jax.random" :]) else None
+        return _with_dtype(Array(_rank_of_shape(given.get(shape)), kind), given)
+    if {"retstep", "shape", "ndmin"} & named.keys():
         return None
-    if name == "astype":
-        return _with_dtype(Array(value.rank), _first(args) or named.get("dtype"))
-    if name == "reshape":
-        return Array(_rank_of_shape(args[0] if len(args) == 1 else Row(tuple(args)) if args else None), value.kind)
+    if returns.rank is not None:
+        numbers = all(v is None or rank_of(v) == 0 for v in args[:3])
+        return _with_dtype(Array(returns.rank, kind), named) if numbers else None
+    made = _array_of(args[0] if args else None)
+    return None if made is None else _with_dtype(made if kind is None else replace(made, kind=kind), given)
+
+
+def method(value: Array, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """What a method of an array returns."""
     if name in ("ravel", "flatten"):
         return Array(1, value.kind)
-    return value if name in ("copy", "block_until_ready", "clip", "round") else None
+    own = (Row(tuple(args)),) if name == "reshape" and len(args) > 1 else args
+    return called(f"numpy.{name}", (value, *own), named)
 
 
-def attribute(value: Array, name: str) -> Value:
-    """What an attribute of an array is."""
+def attribute(value: Value, name: str) -> Value:
+    """What an attribute of an array or of an object is."""
+    if isinstance(value, Row):
+        return entry(value, Plain(name))
+    if not isinstance(value, Array):
+        return None
     if name == "shape":
         return None if value.rank is None else Row((Array(0, INT),) * value.rank)
     if name in ("ndim", "size"):
@@ -148,31 +186,62 @@ def attribute(value: Array, name: str) -> Value:
     return value if name == "T" else None
 
 
-def arithmetic(left: Value, right: Value, divided: bool = False, joined: bool = False) -> Value:
-    """What an operator gives of two values; `joined` says that tuples may be added."""
-    if joined and all(
-        isinstance(v, Row) or (isinstance(v, Plain) and isinstance(v.value, tuple)) for v in (left, right)
-    ):
+def negated(value: Value, operator: ast.unaryop) -> Value:
+    """What a unary operator gives."""
+    if isinstance(value, Plain) and isinstance(operator, ast.USub) and type(value.value) in (int, float):
+        return Plain(-value.value)
+    return value if isinstance(value, Array) and isinstance(operator, (ast.USub, ast.Invert)) else None
+
+
+def arithmetic(left: Value, operator: ast.operator, right: Value) -> Value:
+    """What an operator gives of two values."""
+    if isinstance(operator, ast.Add) and _is_row(left) and _is_row(right):
         return Row((*items(left), *items(right)))
     ranks = rank_of(left), rank_of(right)
-    if None in ranks or any(isinstance(v, Plain) and isinstance(v.value, bool) for v in (left, right)):
+    truths = any(isinstance(v, Plain) and isinstance(v.value, bool) for v in (left, right))
+    if None in ranks or truths or isinstance(operator, ast.MatMult):
         return None
-    kinds = {given_kind(v) for v in (left, right) if not (isinstance(v, Plain) and type(v.value) is int)}
-    kind = FLOAT if divided or FLOAT in kinds else INT if kinds == {INT} else None
+    kinds = {given_kind(v) for v in (left, right) if not _is_int(v)}
+    kind = FLOAT if isinstance(operator, ast.Div) or FLOAT in kinds else INT if kinds == {INT} else None
     return Array(max(r for r in ranks if r is not None), kind)
 
 
 def compared(left: Value, right: Value) -> Value:
     """What a comparison gives."""
-    both = arithmetic(left, right)
+    both = arithmetic(left, ast.Sub(), right)
     return Array(both.rank, BOOL) if isinstance(both, Array) and both.rank else None
+
+
+def entry(value: Value, index: Value) -> Value:
+    """What an index picks: of a tuple an entry or several, of an array one with fewer or more axes."""
+    if isinstance(value, Array):
+        steps = [_axes_added(part) for part in (items(index) if _is_row(index) else (index,))]
+        rank = None if value.rank is None or None in steps else value.rank + sum(s or 0 for s in steps)
+        return Array(rank, value.kind) if rank is not None and rank >= 0 else None
+    if isinstance(value, Row) and isinstance(index, Plain) and isinstance(index.value, str):
+        return dict(zip(value.names, value.items, strict=False)).get(index.value)
+    row = items(value)
+    if isinstance(index, slice):
+        known = all(e is None or type(e) is int for e in (index.start, index.stop, index.step))
+        return Row(row[index]) if row and known else None
+    return row[index.value] if _is_int(index) and -len(row) <= index.value < len(row) else None
+
+
+def _axes_added(index: Value) -> int | None:
+    if isinstance(index, slice) or index == Plain(...):
+        return 0
+    return 1 if index == Plain(None) else -1 if _is_int(index) else None
+
+
+def _is_row(value: Value) -> bool:
+    return isinstance(value, Row) or (isinstance(value, Plain) and isinstance(value.value, tuple))
 
 
 def items(value: Value) -> tuple[Value, ...]:
     """The entries of a tuple or a list; none of any other value."""
     if isinstance(value, Row):
         return () if value.names else value.items
-    return tuple(map(Plain, value.value)) if isinstance(value, Plain) and isinstance(value.value, tuple) else ()
+    return tuple(map(Plain, value.value)) if _is_row(value) else ()
 
 
 def named_parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
@@ -183,66 +252,10 @@ def named_parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
             yield from named_parts(f"{name}_{key}", part)
 
 
-def _first(args: Sequence[Value]) -> Value:
-    return args[0] if args else None
-
-
-def _at(args: Sequence[Value], named: Mapping[str, Value], place: int, *names: str) -> tuple[bool, Value]:
-    """Whether an argument is given, and its value."""
-    for name in names:
-        if name in named:
-            return True, named[name]
-    return (True, args[place]) if len(args) > place else (False, None)
-
-
-def _of_numpy(name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    if name in _FILLED:
-        _, shape = _at(args, named, 0, "shape")
-        given, dtype = _at(args, named, _FILLED[name], "dtype")
-        filling = _at(args, named, 1, "fill_value")[1]
-        kind = FLOAT if name != "full" else INT if _is_int(filling) else given_kind(filling)
-        made = Array(_rank_of_shape(shape), kind)
-        return _with_dtype(made, dtype) if given else made
-    if name == "arange":
-        kind = INT if all(map(_is_int, args)) else FLOAT if FLOAT in map(given_kind, args) else None
-        return _with_dtype(Array(1, kind), named["dtype"]) if "dtype" in named else Array(1, kind)
-    if name in _OF_RANK and "retstep" not in named and all(v is None or rank_of(v) == 0 for v in args[:3]):
-        made = Array(*_OF_RANK[name])
-        return _with_dtype(made, named["dtype"]) if "dtype" in named else made
-    if name in ("reshape", "broadcast_to"):
-        return Array(_rank_of_shape(_at(args, named, 1, "shape")[1]), given_kind(_first(args)))
-    if name in _SAME and not named.keys() & {"shape", "ndmin"}:
-        made = _array_of(_first(args))
-        given, dtype = _at(args, named, 1, "dtype") if "array" in name else ("dtype" in named, named.get("dtype"))
-        return _with_dtype(made, dtype) if given and made is not None else made
-    if name in _TWO and len(args) == 2 and not named:
-        return arithmetic(args[0], args[1], name == "divide")
-    if _DTYPE.fullmatch(name) and len(args) == 1:
-        return _with_dtype(Array(rank_of(_array_of(args[0]))), Path(name))
-    return None
-
-
-def _drawn(name: str, by_key: bool, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    if not by_key and name in ("randn", "rand"):
-        return Array(len(args), FLOAT)
-    table = _JAX_DRAWS if by_key else _NUMPY_DRAWS
-    if name not in table:
-        return None
-    place, kind = table[name]
-    given, shape = _at(args, named, place, "shape" if by_key else "size")
-    if not given:
-        # JAX draws one number unless it is told a shape; of a distribution with parameters as many as these have.
-        return Array(0, kind) if all(rank_of(v) == 0 for v in args[by_key:]) else None
-    made = Array(_rank_of_shape(shape), kind)
-    return _with_dtype(made, named["dtype"]) if "dtype" in named else made
-
-
 def _rank_of_shape(shape: Value) -> int | None:
     """The rank of an array of a shape: the length of a tuple; 1 for a number."""
-    if isinstance(shape, Row):
-        return len(shape.items)
-    if isinstance(shape, Plain) and isinstance(shape.value, tuple):
-        return len(shape.value)
+    if _is_row(shape):
+        return len(shape.items if isinstance(shape, Row) else shape.value)
     return 1 if rank_of(shape) == 0 else None
 
 
@@ -251,7 +264,7 @@ def _array_of(value: Value) -> Value:
     if isinstance(value, Array):
         return value
     if rank_of(value) == 0:
-        return Array(0, INT if _is_int(value) else given_kind(value))
+        return Array(0, _kind(value))
     parts = [_array_of(part) for part in items(value)]
     if not parts or any(p is None or p.rank is None for p in parts) or len({p.rank for p in parts}) > 1:
         return None
@@ -260,19 +273,22 @@ def _array_of(value: Value) -> Value:
     return Array(parts[0].rank + 1, kind)
 
 
-def _floats(value: Value) -> Value:
-    return Array(value.rank, FLOAT) if isinstance(value, Array) else None
+def _kind(value: Value) -> str | None:
+    """The dtype of a value that becomes an array."""
+    return INT if _is_int(value) else given_kind(value)
 
 
-def _with_dtype(made: Array, dtype: Value) -> Value:
-    """The array with a dtype that is given; None where that is complex."""
+def _with_dtype(made: Array, given: Mapping[str, Value]) -> Value:
+    """The array with the `dtype` that is given, if one is; None where that is complex."""
+    if "dtype" not in given:
+        return made
+    dtype = given["dtype"]
     text = dtype.name if isinstance(dtype, Path) else dtype.value if isinstance(dtype, Plain) else None
-    if isinstance(text, str) and "complex" in text:
-        return None
-    match = _DTYPE.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
+    if not isinstance(text, str):
         return Array(made.rank)
-    return Array(made.rank, FLOAT if match[1] else INT if match[2] else BOOL)
+    match = _DTYPE.fullmatch(text)
+    kind = None if match is None else FLOAT if match[1] else INT if match[2] else BOOL
+    return None if "complex" in text else Array(made.rank, kind)
 
 
 def _is_int(value: Value) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ._calls import Call
+from ._statics import different
 
 MOST = 3
 """So many different calls count."""
@@ -63,8 +64,4 @@ def kinds(calls: Sequence[Call], names: Sequence[str]) -> list[str | None]:
 
 def values(calls: Sequence[Call], name: str) -> list[object]:
     """The literals that calls give for an argument, each once."""
-    out: list[object] = []
-    for plain in (call.of(name).value for call in calls):
-        if plain is not None and not any(type(v) is type(plain.value) and v == plain.value for v in out):
-            out.append(plain.value)
-    return out
+    return different(given.value for call in calls if (given := call.of(name).value) is not None)

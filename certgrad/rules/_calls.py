@@ -17,7 +17,7 @@ from typing import Any
 
 from certgrad.obligations.generality.syntax import names_in
 
-from ._call_expressions import DEEPEST, MOST_ROWS, MOST_STEPS, Arguments, Expressions, Function, Rule, Under, inside
+from ._call_expressions import DEEPEST, MOST_ROWS, MOST_STEPS, Arguments, Expressions, Function, Rule, Under
 from ._call_files import File, files_beside
 from ._call_scopes import COMPREHENSIONS, Defined, Scope, parameters_of
 from ._call_values import Path, Plain, Value, given_kind, items, named_parts, rank_of
@@ -167,16 +167,15 @@ class _Reader:
     def _invoke(self, target: Value, given: Arguments, scope: Scope, deep: int) -> None:
         """Note a call of the rule, or read those that a function makes with the arguments that it is given."""
         if isinstance(target, Under):
-            self._invoke(target.inner, inside(target, given), scope, deep)
+            self._invoke(target.inner, target.arguments(given), scope, deep)
         elif isinstance(target, Rule):
             self._note(given, scope)
         elif isinstance(target, Function) and deep < DEEPEST and self._leads_on(target.node, given):
             inner = self.texts.scope_in_call(target, given)
             if inner is not None:
                 body = target.node.body
-                self.texts.entered.append(target.node)
-                self._visit(body if isinstance(body, list) else [body], inner, deep + 1)
-                self.texts.entered.pop()
+                with self.texts.entering(target.node):
+                    self._visit(body if isinstance(body, list) else [body], inner, deep + 1)
 
     def _leads_on(self, node: Defined, given: Arguments) -> bool:
         """A function may call the rule: it names it, or is handed what can be called."""

@@ -134,7 +134,6 @@ def choice_of(function: Callable, declared: Declaration, name: str, seconds: flo
 
 def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:
     """The report of a rule, also at other values of its options, and with the rule of the rule for `order` 2."""
-    signature = statement.signature
     rule = statement.rule(asked)
     stands = standing(rule)
     if stands is not None:
@@ -146,7 +145,7 @@ def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes]
     if statement.surrogate or report.verdict not in (*PROOFS, AT_SIZES):
         return report
     # Of the shapes of outputs the author speaks at the defaults alone.
-    inputs = replace(statement, signature=signature.partition("->")[0] if isinstance(signature, str) else signature)
+    inputs = statement.of_inputs
 
     def at_value(chosen: Mapping[str, Any]) -> Report | str | None:
         other = Attempt({**(asked.static or {}), **chosen})

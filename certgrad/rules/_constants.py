@@ -51,19 +51,12 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
     steps: list[tuple[str, str]] = []
 
     def note(eqn: Any, outs: list) -> list:
-        if any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars):
-            steps.append((eqn.primitive.name, place_of_step(eqn)))
-        else:
-            steps.append(("", ""))
+        of_floats = any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars)
+        steps.append((eqn.primitive.name, place_of_step(eqn)) if of_floats else ("", ""))
         return outs
 
     try:
-        instance = family(one, one.cases[0]).prove[0]
-        shapes = instance.shapes()
-        kinds = {"int": "int32", "bool": "bool"}
-        arrays = [
-            jax.ShapeDtypeStruct(s, kinds.get(d, "float32")) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
-        ]
+        arrays = family(one, one.cases[0]).prove[0].shapes().structs()
         traced = trace(lambda *xs: rules.forward(list(xs), []), arrays)
         program = primal_body(traced)
         trace(lambda *xs: evaluate(program.jaxpr, program.consts, xs, note), arrays)

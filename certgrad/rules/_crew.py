@@ -63,11 +63,13 @@ def audit_targets(
         seconds=limits.auditing,
     )
     stamps = Stamps(Folder(cache)) if cache is not None and not exhibits else None
-    left_over: list[str] = []
+    left_over: list[_Target] = []
     for target in dict.fromkeys(targets):
-        stamp = stamps.recall(msgspec.structs.replace(request, target=target)) if stamps is not None else None
+        of_target = msgspec.structs.replace(request, target=target)
+        key = stamps.key(of_target) if stamps is not None else ""
+        stamp = stamps.recall(of_target, key) if stamps is not None else None
         if stamp is None:
-            left_over.append(target)
+            left_over.append(_Target(target, key))
         else:
             yield msgspec.json.decode(stamp.seen, type=Seen)
             yield from stamp.results
@@ -97,6 +99,8 @@ class _Target:
     """What is known of a target, and what is left to do."""
 
     text: str
+    key: str
+    """By which the whole of its audit is kept; empty where it is not."""
     begun: bool = False
     skip: list[str] = field(default_factory=list)
     """Modules that ended a process."""
@@ -109,8 +113,6 @@ class _Target:
     workers: int = 0
     starting: set[int] = field(default_factory=set)
     """Threads of it that have taken no rule yet."""
-    key: str = ""
-    """By which the whole of its audit is kept, if it is."""
     seen: Seen | None = None
     results: list[RuleResult] = field(default_factory=list)
     grounds: list[Grounds] = field(default_factory=list)
@@ -121,13 +123,11 @@ class _Crew:
     """The processes, and what they do. Everything that threads share is used under `change`."""
 
     def __init__(
-        self, request: Request, targets: Sequence[str], budget: Budget, jobs: int | None, stamps: Stamps | None
+        self, request: Request, targets: Sequence[_Target], budget: Budget, jobs: int | None, stamps: Stamps | None
     ) -> None:
         self.said: SimpleQueue[Event | BaseException | None] = SimpleQueue()
-        self._targets = [_Target(t) for t in targets]
+        self._targets = targets
         self._request, self._budget, self._jobs, self._stamps = request, budget, jobs, stamps
-        for target in self._targets:
-            target.key = stamps.key(self._of(target)) if stamps is not None else ""
         self._change = threading.Condition()
         self._live: set[Worker] = set()
         self._stopped = False

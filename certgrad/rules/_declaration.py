@@ -39,10 +39,15 @@ class Declaration:
     origin: str = "declared"
 
     @property
+    def claimed(self) -> dict[str, Any]:
+        """What the claims are about, beside the signature."""
+        return {"static": self.static, "differentiable": self.differentiable, "domain": self.domain}
+
+    @property
     def options(self) -> dict[str, Any]:
         """The arguments of `check` beside the signature."""
-        names = ("static", "differentiable", "domain", "surrogate", "approximates", "sizes", "order")
-        return {name: getattr(self, name) for name in names}
+        others = ("surrogate", "approximates", "sizes", "order")
+        return self.claimed | {name: getattr(self, name) for name in others}
 
     @property
     def conditions(self) -> tuple[str, ...]:

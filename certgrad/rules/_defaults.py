@@ -32,7 +32,7 @@ from certgrad.obligations.generality.traces import Traces
 from ._layers import parameters_of
 from ._parameters import POSITIONAL
 from ._report import Report
-from ._statics import annotations_of, text_of
+from ._statics import annotations_of, different, text_of
 from ._user_rule import UserRule
 
 LEFT_OUT = "calls under jax.jit: JAX traces {} there, of which the default stands, and the function fails"
@@ -130,9 +130,7 @@ def choices(rule: UserRule) -> list[tuple[str, Any]]:
     found = []
     for name, default in rule.unsaid.items():
         values = [*_of_annotation(annotations.get(name)), *_of_default(name, default)]
-        others = [v for v in values if type(v) is not type(default) or v != default]
-        unique = [v for k, v in enumerate(others) if not any(type(u) is type(v) and u == v for u in others[:k])]
-        found += [(name, v) for v in unique]
+        found += [(name, v) for v in different(values) if type(v) is not type(default) or v != default]
     return found[:MOST]
 
 

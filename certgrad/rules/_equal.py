@@ -17,7 +17,6 @@ from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, with_claims
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._fits import IN_RANGE
-from certgrad.obligations.tracing.jax_internals import key_dtype
 
 from ._examine import examine
 from ._report import Judged
@@ -149,9 +148,7 @@ class _Pair(UserRule):
     def check_outputs(self) -> None:
         """Raises RuleError, naming both, where the outputs are not nested alike or have other shapes."""
         instance = family(self, self.cases[0]).prove[0]
-        shapes = instance.shapes()
-        dtypes = {"float": jnp.float32, "held": jnp.float32, "int": jnp.int32, "bool": jnp.bool_, "key": key_dtype()}
-        arrays = [jax.ShapeDtypeStruct(s, dtypes[d]) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]
+        arrays = instance.shapes().structs()
         found: list[Any] = []
         for rule in (self, self.other):
             try:

@@ -13,7 +13,7 @@ from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.patterns import sees_zeros
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
-from certgrad.obligations.tracing.jax_internals import key_dtype, primitives_of, symbols, trace
+from certgrad.obligations.tracing.jax_internals import primitives_of, symbols, trace
 
 from ._layers import backward_of
 from ._returned import absent, recorded
@@ -56,10 +56,7 @@ def examine(rule: UserRule) -> Examined:
     instance = replace(family(rule, rule.cases[0]).prove[0], shared=False)
     shapes = instance.shapes()
     try:
-        arrays = [
-            jax.ShapeDtypeStruct(s, {"int": "int32", "bool": "bool", "key": key_dtype()}.get(d, "float32"))
-            for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
-        ]
+        arrays = shapes.structs()
         count = len(arrays)
         arrays += [jax.ShapeDtypeStruct((), "float32", weak_type=True)] * len(rule.params)
         is_complex: list[bool] = []

@@ -49,9 +49,8 @@ def exhibited(
 
 def _made(found: Found, d: Declaration, certificate: Certificate, at: Mapping[str, int] | None) -> UserRule:
     """The rule at a declaration, about what the certificate is about."""
-    options = {k: v for k, v in d.options.items() if k in ("static", "differentiable", "domain")}
-    without = () if options.get("differentiable") is not None else tuple(certificate.without_gradient or ())
-    given = {"excluded": without, "at": at, "assumed": assumed(certificate), **options}
-    rule = UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **given)
+    without = () if d.differentiable is not None else tuple(certificate.without_gradient or ())
+    about = {"excluded": without, "at": at, "assumed": assumed(certificate), **d.claimed}
+    rule = UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **about)
     settled(rule, examine(rule))
     return rule

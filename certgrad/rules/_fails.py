@@ -16,7 +16,7 @@ import numpy as np
 
 from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.balls import seeded
-from certgrad.obligations.certificate import Certificate, with_cases, with_claims
+from certgrad.obligations.certificate import Certificate, Claim, with_cases, with_claims
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.points import arguments
 from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
@@ -143,15 +143,16 @@ def _error(run: Callable[[], Any]) -> str:
 
 def refuted(rule: UserRule, found: Failure) -> Certificate:
     """The certificate of a rule that fails."""
-    certificate = untraced(rule, "the rule fails")
     kind = "vjp_is_adjoint" if rule.kind in REVERSE else "jvp_is_derivative"
-    claims = []
-    for claim in certificate.claims:
-        if claim.kind == kind:
-            cases = list(claim.cases)
-            where = " under jit" if found.jitted else ""
-            reason = f"the function runs{where} and its rule fails: {found.error}"
-            cases[found.case] = msgspec.structs.replace(cases[found.case], verdict="refuted", reason=reason)
-            claim = with_cases(claim, cases)
-        claims.append(claim)
-    return with_claims(certificate, claims)
+    where = " under jit" if found.jitted else ""
+    reason = f"the function runs{where} and its rule fails: {found.error}"
+
+    def turned(claim: Claim) -> Claim:
+        if claim.kind != kind:
+            return claim
+        cases = list(claim.cases)
+        cases[found.case] = msgspec.structs.replace(cases[found.case], verdict="refuted", reason=reason)
+        return with_cases(claim, cases)
+
+    certificate = untraced(rule, "the rule fails")
+    return with_claims(certificate, map(turned, certificate.claims))

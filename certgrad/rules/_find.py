@@ -15,7 +15,7 @@ from certgrad._subject import is_op
 from certgrad.errors import UsageError
 
 from ._declaration import Declaration
-from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped, unwrapped_safely
 from ._modules import Begin, Loaded, load
 from ._named_objects import MOST, TooManyError, named_objects
 from ._nested import makers_in
@@ -189,11 +189,8 @@ def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: b
 def name_in(module: str, custom: Any) -> str:
     """The name that a rule has in a module, or an empty text."""
     for name, value in sorted(vars(sys.modules[module]).items(), key=_by_own_name) if module in sys.modules else ():
-        try:
-            if unwrapped(value) is custom:
-                return name
-        except Exception:  # an object may answer any question about its attributes with an error
-            continue
+        if unwrapped_safely(value) is custom:
+            return name
     return ""
 
 
@@ -203,11 +200,8 @@ def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]
         if isinstance(value, type):
             yield from _rules_in(sys.modules[home], {value.__qualname__: value}, seen, owned=True)
             continue
-        try:
-            there = name_in(home, unwrapped(value))
-        except Exception:  # as above
-            continue
-        yield from _rules_in(sys.modules[home], {there or name: value}, seen, owned=True)
+        if (custom := unwrapped_safely(value)) is not None:
+            yield from _rules_in(sys.modules[home], {name_in(home, custom) or name: value}, seen, owned=True)
 
 
 def _by_own_name(item: tuple[str, Any]) -> tuple[bool, bool]:

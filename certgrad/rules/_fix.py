@@ -165,24 +165,34 @@ def _line_end(line: bytes) -> bytes:
 def _replaced(source: bytes, node: ast.expr, text: str) -> bytes:
     if ast.dump(node) == ast.dump(ast.parse(text, mode="eval").body):
         return source
-    return source[: _offset(source, node.lineno, node.col_offset)] + text.encode() + source[_end(source, node) :]
+    return spliced(source, [(start_of(source, node), end_of(source, node), text)])
 
 
 def _with_keywords(source: bytes, own: ast.Call, values: Mapping[str, str]) -> bytes:
     """The source with these values for arguments of a call: in the place of those that stand there, else at the end."""
     there = {k.arg: k.value for k in own.keywords if k.arg in values}
-    changed = source
-    last = max((*own.args, *(k.value for k in own.keywords)), key=lambda node: _end(source, node))
+    last = max((*own.args, *(k.value for k in own.keywords)), key=lambda node: end_of(source, node))
     added = "".join(f", {name}={value}" for name, value in values.items() if name not in there)
-    splices = [(_end(source, last), _end(source, last), added)]
-    for name, node in there.items():
-        splices.append((_offset(source, node.lineno, node.col_offset), _end(source, node), values[str(name)]))
+    splices = [(end_of(source, last), end_of(source, last), added)]
+    splices += [(start_of(source, node), end_of(source, node), values[str(name)]) for name, node in there.items()]
+    return spliced(source, splices)
+
+
+def spliced(source: bytes, splices: Sequence[tuple[int, int, str]]) -> bytes:
+    """The source with texts in the place of what stands from one offset up to another."""
+    changed = source
     for start, end, text in sorted(splices, key=lambda one: one[:2], reverse=True):
         changed = changed[:start] + text.encode() + changed[end:]
     return changed
 
 
-def _end(source: bytes, node: ast.expr) -> int:
+def start_of(source: bytes, node: ast.expr) -> int:
+    """Where an expression begins in the source."""
+    return _offset(source, node.lineno, node.col_offset)
+
+
+def end_of(source: bytes, node: ast.expr) -> int:
+    """Where it ends."""
     return _offset(source, node.end_lineno, node.end_col_offset)
 
 

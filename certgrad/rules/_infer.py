@@ -26,7 +26,7 @@ from ._defaults import values_by_kind
 from ._layers import backward_of, parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._ranks import Search, runs_at_numbers
-from ._statics import Default, each, real
+from ._statics import Default, different, each, real
 from ._structure import read
 from ._traced import untraced
 from ._tried import ORIGIN, Tried
@@ -147,8 +147,7 @@ def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
     types = {type(v) for v in used}
     types |= {int, float} if types & {int, float} else set()
     further = [*(True, False), *by_kind] if bool in types else by_kind
-    alike = [v for v in further if not used or type(v) in types]
-    return [*used, *(v for v in alike if not any(type(v) is type(u) and v == u for u in used))][:MOST_VALUES]
+    return different([*used, *(v for v in further if not used or type(v) in types)])[:MOST_VALUES]
 
 
 def _searched(function: Callable, forms: Forms, static: Mapping[str, Any], calls: Sequence[Call]) -> Tried:

@@ -70,13 +70,10 @@ class Worker:
         self._selector.register(self._channel, selectors.EVENT_READ)
         self._lines: list[bytes] = []
         self._rest = b""
-        self._tell(request)
+        self.ask(request)
 
-    def ask(self, task: Task) -> None:
-        """Ask for the audit of a rule, or for what an earlier one found."""
-        self._tell(task)
-
-    def _tell(self, what: object) -> None:
+    def ask(self, what: Request | Task) -> None:
+        """Say for which target it is; then ask for the audit of a rule, or for what an earlier one found."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # it has ended: `next` says how
             self._process.stdin.write(msgspec.json.encode(what) + b"\n")

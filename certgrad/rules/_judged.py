@@ -19,9 +19,9 @@ from certgrad.obligations.certificate import (
     PROOFS,
     CaseClaim,
     Certificate,
+    Claim,
     sealed,
-    with_cases,
-    with_claims,
+    with_each_case,
 )
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import from_library
@@ -212,9 +212,10 @@ def explained(
     wrong += [a.missing for a in arguments if a.missing]
     places = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
 
-    def reason(kind: str, case: CaseClaim) -> str:
+    def with_reason(claim: Claim, case: CaseClaim) -> CaseClaim:
+        kind = claim.kind
         if case.verdict not in ("refuted", "unproved"):
-            return case.reason
+            return case
         right = right_where and case.verdict == "refuted" and kind != "rule_runs_forward"
         lines = [*([PROVED_WHERE.format(right_where)] if right else []), case.reason]
         if kind != "rule_runs_forward":
@@ -225,13 +226,9 @@ def explained(
         file, line = place_of(at) if at is not None else ("", 0)
         if line and case.verdict == "refuted" and not from_library(file):
             lines.append(f"{SEE}{Path(file).name}:{line}")
-        return "\n".join(lines)
+        return msgspec.structs.replace(case, reason="\n".join(lines))
 
-    change = msgspec.structs.replace
-    claims = certificate.claims
-    return with_claims(
-        certificate, (with_cases(m, (change(c, reason=reason(m.kind, c)) for c in m.cases)) for m in claims)
-    )
+    return with_each_case(certificate, with_reason)
 
 
 def _certificate(rule: UserRule, look: Look | None = None) -> Certificate:

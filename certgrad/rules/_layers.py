@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -14,33 +14,36 @@ from certgrad._subject import is_op
 from certgrad.jaxpr.closures import captured, kind_of_rule
 
 
+def _layers(function: Any) -> Iterator[Any]:
+    """A rule, what its wrappers `jit` and `partial` are around, and so on; the custom function inside is the last."""
+    layer = function
+    for _ in range(16):
+        yield layer
+        if kind_of_rule(layer):
+            return
+        layer = layer.func if isinstance(layer, partial) else getattr(layer, "__wrapped__", None)
+        if layer is None:
+            return
+
+
 def unwrapped(function: Any) -> Any:
     """The custom function inside `jit` and `partial`; the function itself if there is none."""
-    found = function
-    for _ in range(16):
-        if kind_of_rule(found):
-            return found
-        inner = found.func if isinstance(found, partial) else getattr(found, "__wrapped__", None)
-        if inner is None:
-            return function
-        found = inner
-    return function
+    *_, last = _layers(function)
+    return last if kind_of_rule(last) else function
+
+
+def unwrapped_safely(function: Any) -> Any:
+    """The same; None where the object answers a question about its attributes with an error."""
+    try:
+        return unwrapped(function)
+    except Exception:  # an object may answer any question with one
+        return None
 
 
 def bound_by(function: Any) -> tuple[int, frozenset[str]]:
     """What the partials around a rule give: how many leading arguments by position, and which by name."""
-    count, names = 0, frozenset[str]()
-    found = function
-    for _ in range(16):
-        if kind_of_rule(found):
-            break
-        if isinstance(found, partial):
-            count, names, found = count + len(found.args), names | found.keywords.keys(), found.func
-        elif hasattr(found, "__wrapped__"):
-            found = found.__wrapped__
-        else:
-            break
-    return count, names
+    partials = [layer for layer in _layers(function) if isinstance(layer, partial)]
+    return sum(len(one.args) for one in partials), frozenset(name for one in partials for name in one.keywords)
 
 
 def keywords_of(function: Callable) -> set[str]:
@@ -52,22 +55,23 @@ def keywords_of(function: Callable) -> set[str]:
     return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
 
 
+_MADE_BY = {
+    "op": ("jvp_rule vjp_rule", "an op without its jvp or its vjp"),
+    "flax.nnx.custom_vjp": ("bwd", "an nnx.custom_vjp without defvjp"),
+    "jax.custom_vjp": ("fwd bwd", "a custom_vjp without defvjp"),
+    "jax.custom_jvp": ("jvp", "a custom_jvp without defjvp"),
+    "equinox.filter_custom_vjp": ("fn_fwd fn_bwd", "a filter_custom_vjp without def_fwd and def_bwd"),
+    "equinox.filter_custom_jvp": ("jvp", "a filter_custom_jvp without def_jvp"),
+}
+"""The attributes that hold the rule of a custom function, and what it is without them."""
+
+
 def incomplete(custom: Any) -> str:
     """What a custom function lacks to have a rule; empty if it has one."""
-    kind = kind_of_rule(custom)
-    if is_op(custom) and None in (custom.jvp_rule, custom.vjp_rule):
-        return "an op without its jvp or its vjp: it has no rule"
-    if kind == "flax.nnx.custom_vjp" and getattr(custom, "bwd", None) is None:
-        return "an nnx.custom_vjp without defvjp: it has no rule"
-    if kind == "jax.custom_vjp" and (getattr(custom, "fwd", None) is None or getattr(custom, "bwd", None) is None):
-        return "a custom_vjp without defvjp: it has no rule"
-    if kind == "jax.custom_jvp" and getattr(custom, "jvp", None) is None:
-        return "a custom_jvp without defjvp: it has no rule"
-    if kind == "equinox.filter_custom_vjp" and None in (custom.fn_fwd, custom.fn_bwd):
-        return "a filter_custom_vjp without def_fwd and def_bwd: it has no rule"
-    if kind == "equinox.filter_custom_jvp" and getattr(custom.fn, "jvp", None) is None:
-        return "a filter_custom_jvp without def_jvp: it has no rule"
-    return ""
+    kind = "op" if is_op(custom) else kind_of_rule(custom)
+    names, what = _MADE_BY.get(kind, ("", ""))
+    holder = custom.fn if kind == "equinox.filter_custom_jvp" else custom
+    return f"{what}: it has no rule" if any(getattr(holder, n, None) is None for n in names.split()) else ""
 
 
 def plain_function(function: Any) -> Callable:

@@ -18,11 +18,14 @@ import jax.numpy as jnp
 from certgrad.exhibits.data import Mend
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.certificate import PROOFS
+from certgrad.obligations.generality.syntax import source_tree
 from certgrad.signatures.sizes import Size
 
 from ._as_code import NotCodeError, Writer
+from ._call_scopes import returned_by
 from ._declaration import Declaration
 from ._examine import examine, settled
+from ._fix import end_of, spliced, start_of
 from ._missing import Missing
 from ._report import Report
 from ._user_rule import UserRule
@@ -93,11 +96,10 @@ class _Source:
             return None
         file = Path(inspect.getsourcefile(bwd) or "")
         text = file.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        function, forward = _found(tree, bwd), _found(tree, fwd)
+        function, forward = source_tree(bwd), source_tree(fwd)
         if function is None or forward is None or len(function.args.args) != 2:
             return None
-        result, kept = _result(function), _result(forward)
+        result, kept = returned_by(function), returned_by(forward)
         if result is None or not isinstance(kept, ast.Tuple) or len(kept.elts) != 2:
             return None
         residuals, seed = (a.arg for a in function.args.args)
@@ -115,25 +117,19 @@ class _Source:
         if len(parts) != len(names) or (not isinstance(self.result, ast.Tuple) and len(names) != 1):
             return None
         writer = Writer(self.arrays, self._sizes(), self.numpy)
+        source = self.text.encode()
         edits: list[tuple[int, int, str]] = []
-        offsets = _offsets(self.text)
         for name, part in zip(names, parts, strict=True):
             if name not in lacks:
                 continue
             missing = lacks[name]
             assert missing.term is not None
             code = writer.at(missing.term, missing.axes)
-            start = offsets[part.lineno - 1] + _column(self.text, part.lineno, part.col_offset)
-            end = offsets[(part.end_lineno or 0) - 1] + _column(
-                self.text, part.end_lineno or 0, part.end_col_offset or 0
-            )
-            old = self.text[start:end]
+            start, end = start_of(source, part), end_of(source, part)
+            old = source[start:end].decode()
             old = f"({old})" if isinstance(part, _WEAK) else old
             edits.append((start, end, f"{old} - {code[1:]}" if code.startswith("-") else f"{old} + {code}"))
-        text = self.text
-        for start, end, new in sorted(edits, reverse=True):
-            text = text[:start] + new + text[end:]
-        return text if edits else None
+        return spliced(source, edits).decode() if edits else None
 
     def _sizes(self) -> dict[str, str]:
         """For each size an axis that has it, of an array that is there."""
@@ -143,30 +139,6 @@ class _Source:
                 if name in self.arrays and isinstance(dim, Size) and dim.name is not None:
                     found.setdefault(dim.name, f"{self.arrays[name]}.shape[{k}]")
         return found
-
-
-def _found(tree: ast.Module, function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
-    """The function in its file; None where several begin on its line."""
-    line = function.__code__.co_firstlineno
-    names = [*inspect.signature(function).parameters]
-    found: list[ast.FunctionDef | ast.Lambda] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda) and function.__name__ == "<lambda>" and node.lineno == line:
-            found.append(node)
-        elif isinstance(node, ast.FunctionDef) and node.name == function.__name__:
-            if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
-                found.append(node)
-    found = [f for f in found if [a.arg for a in f.args.args] == names]
-    return found[0] if len(found) == 1 else None
-
-
-def _result(function: ast.FunctionDef | ast.Lambda) -> ast.expr | None:
-    """What it returns, if there is one place that says it."""
-    if isinstance(function, ast.Lambda):
-        return function.body
-    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
-    last = function.body[-1]
-    return last.value if len(returns) == 1 and last is returns[0] and isinstance(last, ast.Return) else None
 
 
 def _held(kept: ast.expr, name: str, function: ast.FunctionDef | ast.Lambda) -> dict[str, str]:
@@ -193,18 +165,6 @@ def _assigned_once(name: str, body: Sequence[ast.stmt]) -> bool:
     return sum(n.id == name for n in stores) == 1
 
 
-def _offsets(text: str) -> list[int]:
-    out = [0]
-    for line in text.splitlines(keepends=True):
-        out.append(out[-1] + len(line))
-    return out
-
-
-def _column(text: str, line: int, column: int) -> int:
-    """A column of characters from one of bytes, as `ast` counts."""
-    return len(text.splitlines()[line - 1].encode()[:column].decode())
-
-
 def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declaration) -> str:
     """The verdict on the rule with the changed backward function, of all that is claimed of it."""
     forward, old = rule.fwd_rule, rule.vjp_rule
@@ -215,9 +175,8 @@ def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declara
         return ""
     mended = jax.custom_vjp(rule.custom.fun)
     mended.defvjp(forward, backward)
-    options = {k: v for k, v in declaration.options.items() if k in ("static", "differentiable", "domain")}
-    name = f"{rule.name}, mended"
-    found = UserRule(mended, declaration.signature, name=name, excluded=rule.excluded, conformance=False, **options)
+    about = {"excluded": rule.excluded, "conformance": False, **declaration.claimed}
+    found = UserRule(mended, declaration.signature, name=f"{rule.name}, mended", **about)
     settled(found, examine(found))
     found.seconds = SECONDS
     return audit(found).verdict

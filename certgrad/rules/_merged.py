@@ -9,11 +9,13 @@ import msgspec
 
 from certgrad.obligations.certificate import (
     ORDER,
+    CaseClaim,
     Certificate,
     Claim,
     each_once,
     with_cases,
     with_claims,
+    with_each_case,
 )
 from certgrad.obligations.generality.looks import digest_of
 
@@ -103,16 +105,10 @@ def as_surrogate(certificate: Certificate, reason: str) -> Certificate:
     kinds = [claim.kind for claim in certificate.claims]
     about_derivative = "jvp_is_derivative" if "jvp_is_derivative" in kinds else "vjp_is_adjoint"
 
-    def turned(claim: Claim) -> Claim:
+    def turned(claim: Claim, case: CaseClaim) -> CaseClaim:
         undecided = ("refuted", "unproved") if claim.kind == about_derivative else ("refuted",)
-        if claim.kind == "rule_runs_forward" or claim.verdict not in undecided:
-            return claim
-        cases = [
-            msgspec.structs.replace(c, verdict="surrogate", reason=f"declared: {reason}")
-            if c.verdict in undecided
-            else c
-            for c in claim.cases
-        ]
-        return with_cases(claim, cases)
+        if claim.kind == "rule_runs_forward" or claim.verdict not in undecided or case.verdict not in undecided:
+            return case
+        return msgspec.structs.replace(case, verdict="surrogate", reason=f"declared: {reason}")
 
-    return with_claims(certificate, map(turned, certificate.claims))
+    return with_each_case(certificate, turned)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import pkgutil
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -14,7 +13,7 @@ from types import ModuleType
 
 from certgrad.errors import UsageError
 
-from ._call_files import BUILT
+from ._call_files import BUILT, packages_around, python_files
 from ._nested import makes_rules
 
 Begin = Callable[[str, bool], None]
@@ -132,21 +131,16 @@ def _first(paths: list[str], path: str) -> None:
 
 def _of_folder(folder: Path) -> tuple[Path, str | None]:
     """Where to import from and the package that the folder is; None if the folder only holds packages."""
-    root = folder
-    parts: list[str] = []
     if not (folder / "__init__.py").exists() and any((c / "__init__.py").exists() for c in folder.iterdir()):
         return folder, None
     if not (folder / "__init__.py").exists() and folder == Path.cwd():
         return folder, None
-    while True:
-        parts.insert(0, root.name)
-        root = root.parent
-        if not (root / "__init__.py").exists():
-            break
+    inside = [folder, *packages_around(folder)]
+    root = inside[-1].parent
     if not (folder / "__init__.py").exists() and root.is_relative_to(Path.cwd()):
         # A package without `__init__.py`: known by its path from here, as Python would import it.
         return Path.cwd(), ".".join(folder.relative_to(Path.cwd()).parts)
-    return root, ".".join(parts)
+    return root, ".".join(one.name for one in reversed(inside))
 
 
 def _target(name: str, shown: str, skip: Collection[str], begin: Begin) -> list[Loaded]:
@@ -298,9 +292,9 @@ def _holds_python(folder: Path) -> bool:
 
 
 def _python_below(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
-        if "pyvenv.cfg" in files or Path(place).name.startswith((".", "__pycache__")):
-            folders.clear()
-            continue
-        folders.sort()
-        yield from (Path(place, name) for name in sorted(files) if name.endswith(".py"))
+    of_tools = _hidden(folder) or (folder / "pyvenv.cfg").is_file()
+    return iter(()) if of_tools else python_files(folder, _hidden)
+
+
+def _hidden(folder: Path) -> bool:
+    return folder.name.startswith((".", "__pycache__"))

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ._layers import parts_of_rule, unwrapped
+from ._layers import parts_of_rule, unwrapped, unwrapped_safely
 
-_MAKERS = {"custom_vjp", "custom_jvp", "custom_gradient", "filter_custom_vjp", "filter_custom_jvp"}
+MAKERS = frozenset("custom_vjp custom_jvp custom_gradient filter_custom_vjp filter_custom_jvp".split())
+"""Names by which JAX, Equinox and Flax make rules."""
 _ASK = {"isinstance", "issubclass"}
 AT_EACH_CALL = "it makes a rule at each call; with certgrad.declare on it, it is audited as it runs"
 UNDER_NO_NAME = "a rule is made here by the text of the module, and none of its variables leads to it"
@@ -69,10 +70,7 @@ def _leads(name: str, rule: str) -> bool:
 
 def _alias(module: ModuleType, name: str, rules: Mapping[str, Any]) -> bool:
     """A variable holds one of the rules, which are known by other names."""
-    try:
-        custom = unwrapped(vars(module).get(name))
-    except Exception:  # an object may answer any question about its attributes with an error
-        return False
+    custom = unwrapped_safely(vars(module).get(name))
     return custom is not None and any(custom is unwrapped(rule) for rule in rules.values())
 
 
@@ -87,7 +85,7 @@ def _parsed(file: str) -> ast.Module:
     """The text of a file; empty where it cannot be read, or makes no rule for certain."""
     try:
         text = Path(file).read_bytes()
-        if any(name.encode() in text for name in _MAKERS):
+        if any(name.encode() in text for name in MAKERS):
             return ast.parse(text)
     except (OSError, SyntaxError, ValueError):
         pass
@@ -96,10 +94,10 @@ def _parsed(file: str) -> ast.Module:
 
 def _names_of_makers(tree: ast.AST) -> frozenset[str]:
     """The functions that make rules, by the names that the text has for them."""
-    found = set(_MAKERS)
+    found = set(MAKERS)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            found |= {alias.asname for alias in node.names if alias.name in _MAKERS and alias.asname}
+            found |= {alias.asname for alias in node.names if alias.name in MAKERS and alias.asname}
         elif isinstance(node, ast.Assign) and _is_maker(node.value, frozenset(found)):
             found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return frozenset(found)
@@ -157,5 +155,5 @@ def _makes(node: ast.AST, makers: frozenset[str]) -> bool:
 
 def _names(node: ast.AST, makers: frozenset[str]) -> bool:
     return (isinstance(node, ast.Name) and node.id in makers) or (
-        isinstance(node, ast.Attribute) and node.attr in _MAKERS
+        isinstance(node, ast.Attribute) and node.attr in MAKERS
     )

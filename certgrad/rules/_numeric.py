@@ -12,7 +12,7 @@ import msgspec
 from certgrad.jaxpr.programs import scan_counts
 from certgrad.jaxpr.solves import NAME as MARKED
 from certgrad.obligations.auditing.numeric import Numeric, numeric
-from certgrad.obligations.certificate import CaseClaim, Claim, with_cases, with_claims
+from certgrad.obligations.certificate import CaseClaim, Claim, with_cases, with_claims, with_each_case
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
 from certgrad.obligations.tracing.jax_internals import equations_of
@@ -35,15 +35,13 @@ def pointed_to_solves(report: Report, traces: Traces) -> Report:
     if not _iterates(traces):
         return report
 
-    def told(one: CaseClaim) -> CaseClaim:
-        if one.verdict not in ("unproved", "refuted") or SOLVES in one.reason:
+    def told(claim: Claim, one: CaseClaim) -> CaseClaim:
+        is_open = claim.kind != "rule_runs_forward" and one.verdict in ("unproved", "refuted")
+        if not is_open or SOLVES in one.reason:
             return one
         return msgspec.structs.replace(one, reason=f"{one.reason}\n{SOLVES}".strip())
 
-    claims = [
-        c if c.kind == "rule_runs_forward" else with_cases(c, map(told, c.cases)) for c in report.certificate.claims
-    ]
-    return replace(report, certificate=with_claims(report.certificate, claims))
+    return replace(report, certificate=with_each_case(report.certificate, told))
 
 
 def _iterates(traces: Traces) -> bool:

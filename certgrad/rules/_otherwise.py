@@ -23,12 +23,12 @@ from certgrad.obligations.floats import Setting, applied
 from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.tracing.jax_internals import evaluate, own_lines, primal_body, trace, wide_floats
+from certgrad.obligations.tracing.jax_internals import own_lines, trace, wide_floats
 from certgrad.signatures.sizes import whole
 
 from . import _acts
 from ._layers import backward_of
-from ._plausible import drawn
+from ._plausible import drawn, primal_of
 from ._returned import with_own_lines
 from ._steps import Act, Key, Operand, Run, Step, Steps
 from ._user_rule import UserRule
@@ -123,12 +123,7 @@ class _Search:
         self.one = one
         self.instance = family(one, one.cases[0]).prove[0]
         with wide_floats():
-            shapes = self.instance.shapes()
-            kinds = {"int": "int32", "bool": "bool"}
-            inputs = [
-                jax.ShapeDtypeStruct(s, kinds.get(d, "float64"))
-                for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
-            ]
+            inputs = self.instance.shapes().structs("float64")
             count = len(inputs)
             forward = trace(lambda *xs: rules.forward(list(xs), []), inputs)
             seeds = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in forward.jaxpr.outvars]
@@ -401,17 +396,10 @@ class _Search:
 
 def _adjoint(one: UserRule, rules: Rules, count: int) -> Callable[..., list]:
     """The cotangent that the function's own derivative gives to the argument that moves."""
-    k = one.arg_names.index(one.moving[0])
 
     def run(*xs: Any) -> list:
-        args, seeds = list(xs[:count]), list(xs[count:])
-        program = primal_body(jax.make_jaxpr(lambda *ys: rules.forward(list(ys), []))(*args))
-
-        def function(x: Any) -> list:
-            moved = [*args[:k], x, *args[k + 1 :]]
-            return evaluate(program.jaxpr, program.consts, moved, lambda eqn, outs: outs)
-
-        return list(jax.vjp(function, args[k])[1](seeds))
+        function, x = primal_of(one, rules, list(xs[:count]))
+        return list(jax.vjp(function, x)[1](list(xs[count:])))
 
     return run
 

@@ -201,12 +201,18 @@ def _exact(array: np.ndarray) -> Any:
     return array.tolist()
 
 
-def _derivative(one: UserRule, rules: Rules, args: list, tangent: Any) -> list:
-    """Of the primal function, by JAX."""
+def primal_of(one: UserRule, rules: Rules, args: list) -> tuple[Callable[[Any], list], Any]:
+    """The primal function of the argument that moves, the others held, and where it is."""
     k = one.arg_names.index(one.moving[0])
     program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
 
     def run(x: Any) -> list:
         return evaluate(program.jaxpr, program.consts, [*args[:k], x, *args[k + 1 :]], lambda eqn, outs: outs)
 
-    return jax.jvp(run, [args[k]], [tangent])[1]
+    return run, args[k]
+
+
+def _derivative(one: UserRule, rules: Rules, args: list, tangent: Any) -> list:
+    """Of the primal function, by JAX."""
+    run, x = primal_of(one, rules, args)
+    return jax.jvp(run, [x], [tangent])[1]

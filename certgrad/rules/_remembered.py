@@ -143,8 +143,7 @@ class Memory:
         ignored = ignores_of(plain_function(unwrapped(found.rule)))
         calls = calls_of(found) if any(d.origin == ORIGIN for d in said) else ()
         asked = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}\n{calls!r}"
-        text = f"{asked}\n{identity.digest}\n{sources}\n{package_surroundings()}"
-        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
+        digest = _digest(asked, identity, sources)
         return Key(found.name, digest, traces, identity.layout, frozenset(identity.codes), subjects)
 
     def _identity(self, found: Found, roots: Iterable[Any]) -> tuple[Identity, str]:
@@ -165,15 +164,14 @@ class Memory:
             return declarations_of(found, self._table)
         identity, sources = self._identity(found, [found.rule, plain])
         calls = calls_of(found)
-        text = f"shapes of {found.name}\n{calls!r}\n{identity.digest}\n{sources}\n{package_surroundings()}"
-        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
+        digest = _digest(f"shapes of {found.name}\n{calls!r}", identity, sources)
         name = entry_name(f"{found.name} shapes", digest)
         try:
             shapes = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Shapes)
             if shapes.key == digest:
                 self.folder.used(name)
                 listed = (shapes.signatures, shapes.lower, shapes.below)
-                likely, lower, below = ([Declaration(s) for s in some] for some in listed)
+                likely, lower, below = ([*map(Declaration, some)] for some in listed)
                 keep(found.rule, Tried(likely, lower, below, shapes.calls, shapes.problem, refused=shapes.refused))
                 return declarations_of(found, self._table)
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -181,9 +179,9 @@ class Memory:
         if not infer:
             raise UnknownError("nobody knows its shapes")
         tried = inferred(found.rule, calls)
-        keep(found.rule, tried if tried.found else Tried(problem=tried.why_none))
-        texts = [[str(d.signature) for d in some] for some in (tried.found, tried.lower, tried.below)]
         problem = "" if tried.found else tried.why_none
+        keep(found.rule, Tried(problem=problem) if problem else tried)
+        texts = [[str(d.signature) for d in some] for some in (tried.found, tried.lower, tried.below)]
         entry = Shapes(digest, texts[0], texts[1], texts[2], tried.calls, tried.refused, problem)
         self.folder.write(name, msgspec.msgpack.encode(entry))
         return declarations_of(found, self._table)
@@ -230,15 +228,17 @@ class Memory:
         self.certain.add(found.name)
 
 
+def _digest(asked: str, identity: Identity, sources: str) -> str:
+    """Of what is looked up: what is asked, of which code and data, from which files, by which certgrad."""
+    text = f"{asked}\n{identity.digest}\n{sources}\n{package_surroundings()}"
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
+
+
 def _subjects(found: Found, said: Sequence[Declaration]) -> list[Subject]:
     """The rule as the audit sees it, for each of its declarations."""
     if is_op(found.rule):
         return [found.rule]
-    out: list[Subject] = []
-    for d in said:
-        options = {k: v for k, v in d.options.items() if k in ("static", "differentiable", "domain")}
-        out.append(UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **options))
-    return out
+    return [UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **d.claimed) for d in said]
 
 
 def _traced(subject: Subject) -> Traces:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
+from ._call_files import packages_around, python_files
 from ._modules import NEVER
+from ._nested import MAKERS
 
-MARKS = frozenset("custom_vjp custom_jvp custom_gradient filter_custom_vjp filter_custom_jvp".split())
-"""Names by which JAX, Equinox and Flax make rules."""
 _SKIPPED = frozenset("build dist node_modules site-packages __pycache__ tests test".split())
 MOST_BYTES = 2**21
 
@@ -26,31 +26,22 @@ class Scanned:
 
 def scan(folder: Path) -> Scanned:
     """The Python files below a folder that make rules; hidden folders, environments, builds and tests are left out."""
-    files = tuple(file for file in _python_files(folder) if _makes_rules(file))
+    files = tuple(f for f in python_files(folder, _left_out) if not _is_test(f.name) and _makes_rules(f))
     targets = tuple(dict.fromkeys(target_of(file, folder) for file in files))
     return Scanned(tuple(file.relative_to(folder) for file in files), targets)
 
 
 def target_of(file: Path, folder: Path) -> str:
     """What to audit for a file: its package by name where it lies in the folder, by path elsewhere; else the file."""
-    top = None
-    here = file.parent
-    while here != folder and (here / "__init__.py").is_file():
-        top, here = here, here.parent
-    if top is None:
+    inside = [*takewhile(lambda one: one != folder, packages_around(file))]
+    if not inside:
         return file.relative_to(folder).as_posix()
-    return top.name if here == folder and top.name.isidentifier() else top.relative_to(folder).as_posix()
-
-
-def _python_files(folder: Path) -> Iterator[Path]:
-    for root, folders, files in os.walk(folder):
-        here = Path(root)
-        folders[:] = sorted(f for f in folders if not _left_out(here / f))
-        yield from (here / name for name in sorted(files) if name.endswith(".py") and not _is_test(name))
+    top = inside[-1]
+    return top.name if top.parent == folder and top.name.isidentifier() else top.relative_to(folder).as_posix()
 
 
 def _left_out(folder: Path) -> bool:
-    return folder.name.startswith(".") or folder.name in _SKIPPED or (folder / "pyvenv.cfg").is_file()
+    return folder.name.startswith(".") or folder.name in _SKIPPED
 
 
 def _is_test(name: str) -> bool:
@@ -64,16 +55,12 @@ def _makes_rules(file: Path) -> bool:
         if file.stat().st_size > MOST_BYTES:
             return False
         source = file.read_bytes()
-        if not any(mark.encode() in source for mark in MARKS):
+        if not any(mark.encode() in source for mark in MAKERS):
             return False
         tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError, RecursionError):
         return False
-    return any(_name(node) in MARKS for node in ast.walk(tree))
-
-
-def _name(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return any({getattr(node, "id", ""), getattr(node, "attr", "")} & MAKERS for node in ast.walk(tree))
 
 
 def joined(names: Sequence[Path], limit: int = 4) -> str:

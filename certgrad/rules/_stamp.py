@@ -108,9 +108,8 @@ class Stamps:
         around = [asked, os.getcwd(), variables, python, package_source(), _configuration()]
         return digest(repr(around).encode(errors="surrogatepass"))
 
-    def recall(self, request: Request) -> Stamp | None:
+    def recall(self, request: Request, key: str) -> Stamp | None:
         """An earlier audit of the target, if one now would say the same, with the lines of today."""
-        key = self.key(request)
         name = entry_name(f"all of {request.target}", key)
         try:
             stamp = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Stamp)

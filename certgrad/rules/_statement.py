@@ -7,7 +7,7 @@ open, with some as multiples, or with numbers for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from certgrad import rules
@@ -58,6 +58,12 @@ class Statement:
     elsewhere: Sequence[Declared] = ()
     tentative: bool = False
     """Its signature is one of several that are looked at."""
+
+    @property
+    def of_inputs(self) -> Statement:
+        """The same without what it says of outputs."""
+        said = self.signature
+        return replace(self, signature=said.partition("->")[0] if isinstance(said, str) else said)
 
     def rule(self, attempt: Attempt) -> UserRule:
         """The rule as an audit sees it.

@@ -10,7 +10,7 @@ import hashlib
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
@@ -88,6 +88,15 @@ def combinations(static: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
     if len(out) > MAX_CASES:
         raise UsageError(f"{len(out)} combinations of static values are more than {MAX_CASES}; check them in parts.")
+    return out
+
+
+def different(values: Iterable[Any]) -> list[Any]:
+    """The values, each once; 1, 1.0 and True are three."""
+    out: list[Any] = []
+    for value in values:
+        if not any(type(value) is type(one) and value == one for one in out):
+            out.append(value)
     return out
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from certgrad._subject import Subject, is_op
 from certgrad.errors import CertgradError
@@ -24,9 +25,10 @@ from ._by_name import declarations_of
 from ._configuration import nearest
 from ._declaration import Declaration
 from ._defaults import choices
-from ._examine import examine, settled
 from ._find import Found
+from ._judged import first_look
 from ._multiples import hypotheses, multiples
+from ._statement import Attempt, Statement
 from ._user_rule import UserRule
 
 
@@ -151,31 +153,23 @@ def as_audited(found: Found, declared: Declaration, certificate: Certificate) ->
     """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
     looked at, at the sizes at which it traces; or what the certificate ought to list and does not.
     """
-    options = {k: v for k, v in declared.options.items() if k in ("static", "differentiable", "domain")}
+    statement = Statement(found.rule, declared.signature, declared.differentiable, declared.domain, name=found.name)
 
-    def made(signature: object, **more: object) -> UserRule:
-        rule = UserRule(found.rule, signature, name=found.name, **{**options, **more})  # type: ignore[arg-type]
-        seen = examine(rule)
-        if seen.without_gradient and declared.differentiable is None:
-            excluded = {**options, **more, "excluded": seen.without_gradient}
-            rule = UserRule(found.rule, signature, name=found.name, **excluded)  # type: ignore[arg-type]
-        settled(rule, seen)
-        return rule
+    def made(part: Statement, **more: Any) -> UserRule:
+        return first_look(part, Attempt(**{"static": declared.static, **more})).rule
 
-    rule = made(declared.signature)
-    dividing = multiples(rule, lambda chosen: made(declared.signature, multiples=chosen))
+    rule = made(statement)
+    dividing = multiples(rule, lambda chosen: made(statement, multiples=chosen))
     if dividing:
         for needed in hypotheses(rule, dividing):
             if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
                 return f"the rule traces only where {needed.text}, which the certificate does not list"
-        rule = made(declared.signature, multiples=dividing)
+        rule = made(statement, multiples=dividing)
     traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
-    inputs = declared.signature
-    inputs = inputs.partition("->")[0] if isinstance(inputs, str) else inputs
     whole, parts = copy(rule), [rule]
     for name, value in choices(rule) if len(traced) > len(whole.cases) else ():
         with suppress(CertgradError):
-            other = made(inputs, static={**declared.static, name: value})
+            other = made(statement.of_inputs, static={**declared.static, name: value})
             if all((str(c.signature), {k: str(v) for k, v in c.statics.items()}) in traced for c in other.cases):
                 whole.cases = (*whole.cases, *other.cases)
                 parts.append(other)

@@ -20,10 +20,8 @@ def entries(declared: Declaration) -> list[str]:
 
     Raises UnwritableError.
     """
-    if not isinstance(declared.signature, str):
-        raise UnwritableError("an argument is an object of a class, which text cannot say")
-    lines = [f"signature = {text(declared.signature)}"]
-    static = {name: value for name, value in declared.static.items() if not isinstance(value, Default)}
+    signature, static = _text_parts(declared)
+    lines = [f"signature = {text(signature)}"]
     if static:
         inner = ", ".join(f"{name} = {_value(name, v)}" for name, v in static.items())
         lines.append(f"static = {{ {inner} }}")
@@ -48,6 +46,13 @@ def entries(declared: Declaration) -> list[str]:
     return lines
 
 
+def _text_parts(declared: Declaration) -> tuple[str, dict[str, Any]]:
+    """The shapes that it declares, and its static values but for defaults, which need no text."""
+    if not isinstance(declared.signature, str):
+        raise UnwritableError("an argument is an object of a class, which text cannot say")
+    return declared.signature, {n: value for n, value in declared.static.items() if not isinstance(value, Default)}
+
+
 def inline(declared: Declaration) -> str:
     """The declaration as a value of `[tool.certgrad.signatures]`. Raises UnwritableError."""
     lines = entries(declared)
@@ -59,10 +64,8 @@ def call(declared: Declaration, module: str = "certgrad") -> str:
 
     `module` is what certgrad is called where the decorator stands. Raises UnwritableError.
     """
-    if not isinstance(declared.signature, str):
-        raise UnwritableError("an argument is an object of a class, which text cannot say")
-    parts = [python(declared.signature)]
-    static = {name: value for name, value in declared.static.items() if not isinstance(value, Default)}
+    signature, static = _text_parts(declared)
+    parts = [python(signature)]
     if static:
         inner = ", ".join(f"{python(name)}: {_python_value(name, v, module)}" for name, v in static.items())
         parts.append(f"static={{{inner}}}")

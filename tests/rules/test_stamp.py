@@ -102,7 +102,9 @@ class Whole:
         return plain(results)
 
     def served(self, request: Request | None = None) -> list[RuleResult] | None:
-        stamp = Stamps(self.project.folder).recall(request or self.request())
+        asked = request or self.request()
+        stamps = Stamps(self.project.folder)
+        stamp = stamps.recall(asked, stamps.key(asked))
         return plain(stamp.results) if stamp else None
 
 

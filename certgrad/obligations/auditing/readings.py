@@ -18,7 +18,7 @@ from certgrad.obligations import verify
 from certgrad.obligations.balls import NEGLIGIBLE, Literals, Run, Stored, reads_otherwise, shortest
 from certgrad.obligations.balls._jaxpr import floats
 from certgrad.obligations.balls._scalars import Real, rational
-from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, with_cases, with_claims
+from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, with_cases, with_claims, with_each_case
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.literals import ClosedForm, LongLiteral, Reading
 
@@ -106,10 +106,10 @@ def with_reason(certificate: Certificate, reasons: Collection[str]) -> Certifica
         return certificate
     change = msgspec.structs.replace
 
-    def case(one: CaseClaim) -> CaseClaim:
+    def case(_: Claim, one: CaseClaim) -> CaseClaim:
         return change(one, reason="; ".join([one.reason, *reasons])) if one.verdict == "unproved" else one
 
-    return with_claims(certificate, (with_cases(claim, map(case, claim.cases)) for claim in certificate.claims))
+    return with_each_case(certificate, case)
 
 
 def unproved(certificate: Certificate, index: int, reason: str) -> Certificate:

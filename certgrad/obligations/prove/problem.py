@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
+import jax
 import numpy as np
 
 from certgrad._subject import Rules
@@ -53,6 +54,11 @@ class Shapes:
     @property
     def floats(self) -> list[int]:
         return [k for k, d in enumerate(self.dtypes) if d == "float"]
+
+    def structs(self, floats: str = "float32") -> list[jax.ShapeDtypeStruct]:
+        """The arguments without values: floats of this dtype, integers of 32 bits."""
+        own = {"int": "int32", "bool": "bool", "key": key_dtype()}
+        return [jax.ShapeDtypeStruct(s, own.get(d, floats)) for s, d in zip(self.inputs, self.dtypes, strict=True)]
 
 
 @dataclass
