@@ -140,8 +140,8 @@ def _definite(*records: Record) -> bool:
 
 def _rank(entry: Entry, record: Record) -> int:
     """How far the verdict is from the best for what the entry is known to be; the order of a certificate's verdicts,
-    in which that of a wrong rule is best where it is refuted, and no proof is any good but one that leaves out where it is
-    wrong.
+    in which that of a wrong rule is best where it is refuted, and no proof is any good but one that leaves out where
+    the rule is wrong.
 
     A rule without a certificate, whatever the reason, is as one more step from `unproved`. Of a rule of which nothing
     is known, `refuted` is as good as any proof.

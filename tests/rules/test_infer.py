@@ -182,7 +182,7 @@ AT_RANKS = {
         lambda r, g: (g * r[1], g * r[0]),
         "n d, n d",
         "proved",
-        'with "n d, d" its rule fails and the function runs: the cotangent of w has the shape n d, and not d; its shapes',
+        'with "n d, d" its rule fails and the function runs: the cotangent of w has the shape n d, and not d; its',
     ),
     "a sum is missing for a bias": (
         lambda x, w, b: x @ w + b,
