@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import numpy as np
 
-from certgrad.hypotheses.arithmetic import UndefinedError, UnfitError
-from certgrad.hypotheses.evaluate import evaluate
-from certgrad.hypotheses.floats import Floats
-from certgrad.hypotheses.tree import OffBoundaries, Statement, arrays
-from certgrad.specification import expression as e
+from certgrad.language import tree as e
+from certgrad.language.arithmetic import UndefinedError, UnfitError
+from certgrad.language.evaluate import evaluate
+from certgrad.language.floats import Floats
+from certgrad.language.tree import OffBoundaries, Statement, arrays
+from certgrad.specification import program as p
 
 from ._expressions import number
 
@@ -25,7 +27,7 @@ WHOLE = tuple(map(Fraction, (0, 1)))
 TRIED = 2000
 
 
-def point(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], sizes: Sequence[str]) -> Point | None:
+def point(statements: Sequence[Statement], tensors: Mapping[str, p.Tensor], sizes: Sequence[str]) -> Point | None:
     """A point where all sizes are one number and each tensor is constant, if there is one of few numbers.
 
     Of all comparisons of a forward nothing is asked here: there, each tensor is 1, if that fits the rest.
@@ -49,7 +51,7 @@ def point(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], size
     return None
 
 
-def _at_one(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], sizes: Sequence[str]) -> Point | None:
+def _at_one(statements: Sequence[Statement], tensors: Mapping[str, p.Tensor], sizes: Sequence[str]) -> Point | None:
     chosen = dict.fromkeys(tensors, Fraction(1))
     at = dict.fromkeys(sizes, 1)
     return (at, chosen) if _hold(statements, tensors, chosen, at) else None
@@ -57,7 +59,7 @@ def _at_one(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], si
 
 def _hold(
     statements: Sequence[Statement],
-    tensors: Mapping[str, e.Tensor],
+    tensors: Mapping[str, p.Tensor],
     chosen: Mapping[str, Fraction],
     sizes: Mapping[str, int],
 ) -> bool:
@@ -73,31 +75,29 @@ def _holds(statement: Statement, full: Mapping[str, np.ndarray], sizes: Mapping[
         return False
 
 
-def _entry(tensor: e.Tensor, value: Fraction) -> float | int | bool:
+def _entry(tensor: p.Tensor, value: Fraction) -> float | int | bool:
     return float(value) if tensor.sort == "real" else bool(value) if tensor.sort == "boolean" else int(value)
 
 
-def _shape(tensor: e.Tensor, size: int) -> tuple[int, ...] | None:
+def _shape(tensor: p.Tensor, size: int) -> tuple[int, ...] | None:
     found = [_size(n, size) for n in tensor.shape]
     return None if any(n is None or n < 1 for n in found) else tuple(n for n in found if n is not None)
 
 
-def _size(x: e.Expression, size: int) -> int | None:
+def _size(x: e.Node, size: int) -> int | None:
     """What a length is where all sizes are this."""
     match x:
         case e.Size():
             return size
         case e.Integer():
             return x.value
-        case e.Add() | e.Multiply():
-            left, right = _size(x.left, size), _size(x.right, size)
-            if left is None or right is None:
-                return None
-            return left + right if isinstance(x, e.Add) else left * right
+        case e.Add(parts) | e.Mul(parts):
+            found = [n for part in parts if (n := _size(part, size)) is not None]
+            return None if len(found) < len(parts) else sum(found) if isinstance(x, e.Add) else prod(found)
     return None
 
 
-def written(tensor: e.Tensor, value: Fraction) -> str:
+def written(tensor: p.Tensor, value: Fraction) -> str:
     """The tensor of which every entry is the value, in Coq."""
     one = {"real": number(value), "boolean": "true" if value else "false"}.get(tensor.sort, f"{int(value)}%Z")
     return f"(fun {' '.join('_' for _ in tensor.shape)} => {one})" if tensor.shape else f"{one}"

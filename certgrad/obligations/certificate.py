@@ -12,7 +12,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from certgrad._subject import OF_REFERENCE, Subject
-from certgrad.hypotheses.tree import Statement, encode
+from certgrad.language.coding import encode
+from certgrad.language.tree import Statement
 
 FORMAT = 4
 KERNEL = "31"

@@ -15,8 +15,8 @@ from benchmarks.corpus.compare import Change, compared, not_implied
 from benchmarks.corpus.entries import CorpusError, Entry, Record, entries, records, write
 from benchmarks.corpus.run import Results, can_run, run, sample
 from benchmarks.corpus.worker import Worker
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.parse import conjuncts, parse
+from certgrad.language import tree as t
+from certgrad.language.parse import conjuncts, parse
 
 PROVED, UNDER, SIZES = "proved", "proved under hypotheses", "proved at sizes"
 

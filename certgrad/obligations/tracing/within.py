@@ -14,8 +14,8 @@ from typing import Any
 import jax.numpy as jnp
 
 from certgrad.errors import DomainError
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.parse import conjuncts, parse
+from certgrad.language import tree as t
+from certgrad.language.parse import conjuncts, parse
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": jnp.abs,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from certgrad.exhibits.data import Equation, Form
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.mathml import mathml, operator, row, summands, symbol
+from certgrad.language import tree as t
+from certgrad.language.mathml import mathml, operator, row, summands, symbol
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.report.wording import number
 
