@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from math import prod
 
 import numpy as np
 
-from certgrad.language import tree as e
 from certgrad.language.arithmetic import UndefinedError, UnfitError
 from certgrad.language.evaluate import evaluate
 from certgrad.language.floats import Floats
-from certgrad.language.tree import OffBoundaries, Statement, arrays
+from certgrad.language.reader import Reader, Scope
+from certgrad.language.tree import OffBoundaries, Size, Statement, arrays, walk
 from certgrad.specification import program as p
 
 from ._expressions import number
@@ -80,21 +79,14 @@ def _entry(tensor: p.Tensor, value: Fraction) -> float | int | bool:
 
 
 def _shape(tensor: p.Tensor, size: int) -> tuple[int, ...] | None:
-    found = [_size(n, size) for n in tensor.shape]
-    return None if any(n is None or n < 1 for n in found) else tuple(n for n in found if n is not None)
+    """Its shape where all sizes are this; None where an axis has no entry."""
+    names = {n.name for length in tensor.shape for n in walk(length) if isinstance(n, Size)}
+    scope = Scope({}, dict.fromkeys(names, size))
+    found = tuple(_LENGTHS.read(length)(scope) for length in tensor.shape)
+    return found if all(n >= 1 for n in found) else None
 
 
-def _size(x: e.Node, size: int) -> int | None:
-    """What a length is where all sizes are this."""
-    match x:
-        case e.Size():
-            return size
-        case e.Integer():
-            return x.value
-        case e.Add(parts) | e.Mul(parts):
-            found = [n for part in parts if (n := _size(part, size)) is not None]
-            return None if len(found) < len(parts) else sum(found) if isinstance(x, e.Add) else prod(found)
-    return None
+_LENGTHS = Reader(Floats())
 
 
 def written(tensor: p.Tensor, value: Fraction) -> str:
