@@ -60,9 +60,10 @@ class Reader:
 
     def read(self, x: t.Node) -> Read:
         """Raises UnfitError for what no arithmetic can tell."""
-        if (make := _READ.get(type(x))) is None:
+        if (method := _READ.get(type(x))) is None:
             raise UnfitError("it is said in words alone")
-        return make(self, x)
+        read: Read = getattr(self, method)(x)
+        return read
 
     # --- statements
 
@@ -391,47 +392,48 @@ class Reader:
         return lambda scope: scope.loops[p.loop].at(p.position, tuple(self.a.index(x(scope)) for x in places))
 
 
-_READ: dict[type[t.Node], Callable[[Reader, Any], Read]] = {
-    t.Compare: Reader.compare,
-    t.NotIn: Reader.not_in,
-    t.Both: Reader.both,
-    t.Either: Reader.either,
-    t.Not: Reader.opposite,
-    t.Where: Reader.where,
-    t.ForAll: Reader.for_all,
-    t.Exists: Reader.exists,
-    t.AtSteps: Reader.at_steps,
-    t.Unique: Reader.unique,
-    t.Distinct: Reader.distinct,
-    t.IsDefined: Reader.is_defined,
-    t.If: Reader.choice,
-    t.Given: Reader.given,
-    t.Number: Reader.number,
-    t.Integer: Reader.number,
-    t.Constant: Reader.constant,
-    t.Index: Reader.variable,
-    t.Size: Reader.size,
-    t.Axis: Reader.axis,
-    t.Array: Reader.array,
-    t.Entry: Reader.entry,
-    t.SortedEntry: Reader.entry,
-    t.Add: Reader.combined,
-    t.Mul: Reader.combined,
-    t.Subtract: Reader.difference,
-    t.Negate: Reader.negative,
-    t.Divide: Reader.ratio,
-    t.ToReal: Reader.as_it_is,
-    t.Power: Reader.power,
-    t.Apply: Reader.applied,
-    t.Truth: Reader.indicator,
-    t.Fold: Reader.fold,
-    t.Minimum: Reader.smallest,
-    t.Matrix: Reader.matrix,
-    t.Chosen: Reader.chosen,
-    t.Least: Reader.least,
-    t.Carry: Reader.carry,
-    t.Carried: Reader.carried,
+_READ: dict[type[t.Node], str] = {
+    t.Compare: "compare",
+    t.NotIn: "not_in",
+    t.Both: "both",
+    t.Either: "either",
+    t.Not: "opposite",
+    t.Where: "where",
+    t.ForAll: "for_all",
+    t.Exists: "exists",
+    t.AtSteps: "at_steps",
+    t.Unique: "unique",
+    t.Distinct: "distinct",
+    t.IsDefined: "is_defined",
+    t.If: "choice",
+    t.Given: "given",
+    t.Number: "number",
+    t.Integer: "number",
+    t.Constant: "constant",
+    t.Index: "variable",
+    t.Size: "size",
+    t.Axis: "axis",
+    t.Array: "array",
+    t.Entry: "entry",
+    t.SortedEntry: "entry",
+    t.Add: "combined",
+    t.Mul: "combined",
+    t.Subtract: "difference",
+    t.Negate: "negative",
+    t.Divide: "ratio",
+    t.ToReal: "as_it_is",
+    t.Power: "power",
+    t.Apply: "applied",
+    t.Truth: "indicator",
+    t.Fold: "fold",
+    t.Minimum: "smallest",
+    t.Matrix: "matrix",
+    t.Chosen: "chosen",
+    t.Least: "least",
+    t.Carry: "carry",
+    t.Carried: "carried",
 }
+"""The method that reads a node, by name: a reader may have its own."""
 
 
 @dataclass(frozen=True)
