@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from certgrad.language import tree as e
 from certgrad.specification import program as p
@@ -55,7 +56,7 @@ class Hypotheses:
             raise NotPrintedError(f"a hypothesis on {name}, which is no argument")
         return self.tensors[name]
 
-    def _sorted(self, s: e.Statement) -> e.Statement:
+    def _sorted(self, s: e.Statement) -> Any:
         match s:
             case e.Compare(relation, e.Matrix(kind, over, body, index), right):
                 (rows, columns) = self._over(over)
@@ -96,7 +97,7 @@ class Hypotheses:
                 return all(map(self._whole, parts))
         return False
 
-    def _integer(self, x: e.Term) -> e.Term:
+    def _integer(self, x: e.Term) -> Any:
         match x:
             case e.Number() if x.rational.denominator == 1:
                 return e.Integer(int(x.rational))
@@ -120,7 +121,7 @@ class Hypotheses:
             raise NotPrintedError(f"a hypothesis that reads {x.name} with {len(x.index)} indices")
         return e.SortedEntry(tensor.name, tuple(map(self._integer, x.index)), tensor.sort)
 
-    def _real(self, x: e.Term) -> e.Term:
+    def _real(self, x: e.Term) -> Any:
         match x:
             case e.Number() | e.Constant("pi"):
                 return x

@@ -34,9 +34,9 @@ def proposition(x: e.Node, inputs: Mapping[str, p.Tensor]) -> str:
             scope = "%Z" if sort(left) == "integer" else ""
             return f"({printed(left)} {_SIGNS.get(relation, relation)} {printed(right)}){scope}"
         case e.NotIn(term, numbers):
-            term = printed(term)
-            strict = f"{term} <> IZR (floor {term})"
-            return f"({strict})" if numbers == "integers" else f"(0 < {term} \\/ {strict})"
+            number = printed(term)
+            strict = f"{number} <> IZR (floor {number})"
+            return f"({strict})" if numbers == "integers" else f"(0 < {number} \\/ {strict})"
         case e.Not(part):
             return f"(~ {says(part)})"
         case e.Both(parts):

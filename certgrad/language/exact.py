@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from flint import acb, arb, fmpq
 
@@ -196,7 +196,7 @@ _FUNCTIONS: dict[str, Callable[..., arb]] = {
 class Exact:
     """Integers, rationals, balls and ±∞, as the arithmetic of a `Reader`."""
 
-    undecided = (UndecidedError,)
+    undecided: ClassVar[tuple[type[Exception], ...]] = (UndecidedError,)
 
     def number(self, value: int | Fraction) -> Any:
         return value if isinstance(value, int) else fmpq(value.numerator, value.denominator)

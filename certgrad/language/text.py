@@ -334,6 +334,7 @@ class Printer:
             return self.matrix(a)
         if isinstance(a, t.Chosen):
             return self.chosen(a)
+        assert isinstance(a, t.Carry | t.Carried)
         if isinstance(a, t.Carry):
             name = self.carry(a.loop, a.position)
         else:
@@ -358,8 +359,7 @@ class Printer:
                 return rf"\lfloor ({left})/{right} \rfloor" if self.latex else f"⌊({left})/{right}⌋"
             return rf"(({left}) \bmod {right})" if self.latex else f"(({left}) mod {right})"
         args = ", ".join(map(self.term, a.arguments))
-        name = a.function
-        return rf"\operatorname{{{name}}}({args})".replace("_", r"\_") if self.latex else f"{name}({args})"
+        return rf"\operatorname{{{a.function}}}({args})".replace("_", r"\_") if self.latex else f"{a.function}({args})"
 
     def fold(self, a: t.Fold) -> str:
         body = self.term(a.body)
