@@ -48,9 +48,9 @@ def proposition(x: e.Node, inputs: Mapping[str, p.Tensor]) -> str:
         case e.If(condition, then, otherwise):
             return f"(if {printed(condition)} then {says(then)} else {says(otherwise)})"
         case e.ForAll(over, holds) | e.Exists(over, holds) if all(r.size != e.ENDLESS for r in over):
-            word, then = ("forall", "-> ") if isinstance(x, e.ForAll) else ("exists", "/\\ ")
+            word, joint = ("forall", "-> ") if isinstance(x, e.ForAll) else ("exists", "/\\ ")
             names = " ".join(identifier(r.variable) for r in over)
-            return f"({word} {names} : Z, {''.join(f'{_in_range(r)} {then}' for r in over)}{says(holds)})"
+            return f"({word} {names} : Z, {''.join(f'{_in_range(r)} {joint}' for r in over)}{says(holds)})"
         case e.Unique((over,), body, ()):
             return f"(unique_max {printed(over.size)} (fun {identifier(over.variable)} => {printed(body)}))"
         case e.Unique(over, body, where):

@@ -156,5 +156,5 @@ def _folded(x: Any) -> Any:
     return x
 
 
-def _value(x: e.Number | e.Integer) -> Fraction:
+def _value(x: Any) -> Fraction:
     return Fraction(x.value)

@@ -79,7 +79,7 @@ def _check(term: t.Term) -> None:
             _check(one.base if isinstance(one, t.Power) and _is_divisor(one) else one)
         return
     for child in t.children(term):
-        _check(child)  # type: ignore[arg-type]
+        _check(child)
 
 
 def constant(term: t.Term) -> Fraction | None:

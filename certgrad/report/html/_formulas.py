@@ -45,7 +45,7 @@ def _with_indices(h: Hypothesis, tree: t.Statement) -> t.Statement:
             return t.Entry(node.name, tuple(t.Index(i) for i in found[1].split(",")))
         return t.mapped(node, change)
 
-    return change(tree)  # type: ignore[return-value]
+    return change(tree)
 
 
 def of_term(term: t.Term | None, text: str) -> Formula:
