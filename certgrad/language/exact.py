@@ -205,6 +205,8 @@ class Exact:
         return value
 
     def constant(self, name: str) -> Any:
+        if name in ("∞", "−∞"):
+            return math.inf if name == "∞" else -math.inf
         if name == "pi":
             return arb.pi()
         raise UnfitError(f"the number '{name}'")

@@ -228,6 +228,9 @@ class Reader:
     def constant(self, p: t.Constant) -> Read:
         return lambda scope: self.a.constant(p.name)
 
+    def infinity(self, p: t.Infinity) -> Read:
+        return lambda scope: self.a.constant("∞" if p.positive else "−∞")
+
     def variable(self, p: t.Index) -> Read:
         return lambda scope: self.a.number(scope.indices[p.name])
 
@@ -410,6 +413,7 @@ _READ: dict[type[t.Node], str] = {
     t.Number: "number",
     t.Integer: "number",
     t.Constant: "constant",
+    t.Infinity: "infinity",
     t.Index: "variable",
     t.Size: "size",
     t.Axis: "axis",
