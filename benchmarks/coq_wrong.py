@@ -33,7 +33,7 @@ from certgrad.coq._names import identifier
 from certgrad.coq._programs import Function
 from certgrad.coq._statements import Case, Section
 from certgrad.errors import CertgradError
-from certgrad.hypotheses.tree import Either, Statement
+from certgrad.language.tree import Either, Statement
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.verify._programs import DoesNotTraceError, at_symbols
 from certgrad.ops import registry

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from certgrad.hypotheses.tree import OffBoundaries, Statement, Words, encode
+from certgrad.language.coding import encode
+from certgrad.language.tree import OffBoundaries, Statement, Words
 
 
 def digests(hypotheses: Iterable[tuple[str, Statement]]) -> dict[str, str]:

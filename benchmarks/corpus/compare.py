@@ -9,9 +9,10 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from benchmarks.corpus.entries import Entry, Record
-from certgrad.hypotheses.implication import implies
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import Statement, decode
+from certgrad.language.coding import decode
+from certgrad.language.implication import implies
+from certgrad.language.text import text
+from certgrad.language.tree import Statement
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
 
 PROVED = (*PROOFS, AT_SIZES)

@@ -27,8 +27,9 @@ import certgrad
 from benchmarks.corpus.entries import CORPUS, Entry, Record
 from benchmarks.corpus.traps import traps_of
 from certgrad._audit import audit, audit_op
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.language import tree as t
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.coding import encode
 from certgrad.obligations.certificate import PROOFS, RANKS
 from certgrad.report.findings import INFERRED
 
@@ -276,7 +277,7 @@ def _renamed(node: Any, names: Mapping[str, str]) -> Any:
 
 
 def _trees(statements: Iterator[Any]) -> list[Any]:
-    texts = sorted({t.encode(statement) for statement in statements})
+    texts = sorted({encode(statement) for statement in statements})
     return [msgspec.json.decode(text) for text in texts]
 
 

@@ -24,10 +24,10 @@ from certgrad.graph._satisfiable import Asked
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Literal, Node
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.places import Question, question
-from certgrad.hypotheses.text import SIGNS
-from certgrad.hypotheses.tree import arrays as named
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.places import Question, question
+from certgrad.language.text import SIGNS
+from certgrad.language.tree import arrays as named
 
 
 class GuardError(CertgradError):

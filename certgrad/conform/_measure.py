@@ -16,7 +16,7 @@ import numpy as np
 
 from certgrad.conform._points import Call, Point, calls, ends, exactly, hard, ordinary, scattered
 from certgrad.conform._reasons import reason
-from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import evaluate
 from certgrad.obligations.balls._errors import BallError

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from jax import numpy as jnp
 
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.evaluate import question as asked_by
-from certgrad.hypotheses.floats import RoundedFloats
-from certgrad.hypotheses.parse import parse
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.evaluate import question as asked_by
+from certgrad.language.floats import RoundedFloats
+from certgrad.language.parse import parse
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Undecided
 from certgrad.obligations.balls.statements import question

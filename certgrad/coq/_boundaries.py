@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from certgrad.specification import expression as e
-from certgrad.specification.finite import decided
-from certgrad.specification.pruned import parts, pruned
-from certgrad.specification.sorts import sort
+from certgrad.language import tree as e
+from certgrad.language.finite import decided
+from certgrad.language.sorts import sort
+from certgrad.language.tree import children
+from certgrad.specification import program as p
+from certgrad.specification.program import pruned
 
 from ._errors import NotPrintedError
 from ._expressions import printed
@@ -21,15 +23,15 @@ from ._names import identifier
 from ._programs import let, plain
 
 
-def off_boundaries(program: e.Program) -> str:
+def off_boundaries(program: p.Program) -> str:
     """The proposition, in the words of the program's inputs. Raises NotPrintedError, also where none is compared."""
-    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, e.Defined) else d for d in program.definitions)
+    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, p.Defined) else d for d in program.definitions)
     program = pruned(replace(program, definitions=tuple(entries)))
     lines: list[str] = []
     says: list[str] = []
     needed = 0
     for definition in map(plain, program.definitions):
-        if isinstance(definition, e.Defined):
+        if isinstance(definition, p.Defined):
             axes = list(zip(definition.variables, definition.tensor.shape, strict=True))
             if here := list(_apart(definition.entry, axes)):
                 says, needed = [*says, *here], len(lines)
@@ -40,7 +42,7 @@ def off_boundaries(program: e.Program) -> str:
     return "\n".join(["", *lines[:needed], f"  {holds}"])
 
 
-def _apart(x: Any, over: list[tuple[str, e.Expression]]) -> Iterator[str]:
+def _apart(x: Any, over: list[tuple[str, e.Node]]) -> Iterator[str]:
     """Of each comparison of reals in an expression, that the two differ, at all values of what binds them."""
     if isinstance(x, e.Compare) and sort(x.left) == "real":
         if x.left == x.right or any(isinstance(s, e.Infinity) for s in (x.left, x.right)):
@@ -48,9 +50,9 @@ def _apart(x: Any, over: list[tuple[str, e.Expression]]) -> Iterator[str]:
         binders = " ".join(identifier(v) for v, _ in over)
         ranges = "".join(f"(0 <= {identifier(v)} < {printed(n)})%Z -> " for v, n in over)
         yield f"({f'forall {binders} : Z, ' if over else ''}{ranges}{printed(x.left)} <> {printed(x.right)})"
-    if variable := getattr(x, "variable", ""):
-        if x.count is None:
+    if isinstance(x, e.BINDERS):
+        if any(r.size == e.ENDLESS for r in x.over):
             raise NotPrintedError("a hypothesis on comparisons without a bound")
-        over = [*over, (variable, x.count)]
-    for part in parts(x):
+        over = [*over, *((r.variable, r.size) for r in x.over)]
+    for part in children(x):
         yield from _apart(part, over)

@@ -8,34 +8,35 @@ reads; that of an output is the program's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
-from certgrad.specification import expression as e
-from certgrad.specification.definedness import all_of, defined
-from certgrad.specification.pruned import with_parts
+from certgrad.language import tree as e
+from certgrad.language.build import for_all
+from certgrad.language.definedness import all_of, defined
+from certgrad.language.tree import mapped
+from certgrad.specification import program as p
 
 from ._names import identifier
 from ._programs import Function, assumed_by, by_output, equations, head, kind, let, plain
 from ._propositions import inside, proposition, that_it_is_defined
 
 
-def conditions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Function]:
+def conditions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Function]:
     """One function an output: from its indices to the condition that its entry is defined. Raises NotPrintedError."""
     return [_condition(one, part, sizes) for one, part in by_output(name, program)]
 
 
-def _condition(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
+def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
     inputs = {t.name: t for t in program.inputs}
     lines = []
     for definition in program.definitions:
-        if isinstance(definition, e.Determined):
+        if isinstance(definition, p.Determined):
             lines += _determined(definition, inputs)
             continue
         definition = plain(definition)
         tensor = definition.tensor
         variables = tuple(f"i{k}" for k in range(len(tensor.shape)))
-        formula: e.Expression = e.Truth(True)
-        if isinstance(definition, e.Defined):
+        formula: e.Node = e.TRUE
+        if isinstance(definition, p.Defined):
             variables, formula = definition.variables, defined(_undefined_at_infinity(definition.entry))
         body = _both(inside([e.Index(v) for v in variables], tensor), proposition(formula, inputs))
         binder = f"fun ({' '.join(variables)} : Z) => " if variables else ""
@@ -49,7 +50,7 @@ def _condition(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
         variables = tuple(f"i{k}" for k in range(len(output.shape)))
         held = inside([e.Index(v) for v in variables], output)
         own = f"fun ({' '.join(variables)} : Z) => {held}" if variables else held
-    if any(isinstance(d, e.Determined) for d in program.definitions):
+    if any(isinstance(d, p.Determined) for d in program.definitions):
         axes = " ".join(f"i{k}" for k in range(len(output.shape)))
         lines = [f"  fun ({axes} : Z) =>" if axes else "", *lines]
         own = f"{own} {axes}"
@@ -57,7 +58,7 @@ def _condition(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
     return Function(name, arguments, text, output, assumed)
 
 
-def _determined(definition: e.Determined, inputs: Mapping[str, e.Tensor]) -> list[str]:
+def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> list[str]:
     """There are such arrays, all alike inside their shapes, and with any that are such all is defined."""
     tensors = definition.tensors
     names = [identifier(t.name) for t in tensors]
@@ -85,20 +86,20 @@ def _determined(definition: e.Determined, inputs: Mapping[str, e.Tensor]) -> lis
     ]
 
 
-def _where(definition: e.Determined) -> e.Expression:
+def _where(definition: p.Determined) -> e.Node:
     """Where what the equations say is defined."""
     ranges = list(zip(definition.variables, definition.tensors[0].shape, strict=False))
     formula = all_of(definition.condition, *map(defined, definition.equations))
     for variable, count in reversed(ranges):
-        formula = e.ForAll(variable, count, formula)
+        formula = for_all(variable, count, formula)
     return formula
 
 
-def _undefined_at_infinity(x: e.Expression) -> e.Expression:
+def _undefined_at_infinity(x: e.Node) -> e.Node:
     """The expression with what is defined nowhere in place of infinities."""
     if isinstance(x, e.Infinity):
-        return e.Given(e.Truth(False), e.Number(Fraction(0)))
-    return with_parts(x, _undefined_at_infinity)
+        return e.Given(e.FALSE, e.ZERO)
+    return mapped(x, _undefined_at_infinity)
 
 
 def _both(left: str, right: str) -> str:

@@ -6,25 +6,28 @@ so that no precedence of Coq's matters.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
-from certgrad.specification import expression as e
-from certgrad.specification.sorts import sort
+from certgrad.language import tree as e
+from certgrad.language.sorts import sort
 
 from ._errors import NotPrintedError
 from ._names import identifier, of_size
 
 TYPES: dict[str, str] = {"real": "R", "integer": "Z", "boolean": "bool"}
 FUNCTIONS = {
-    "pi": "PI",
     "log": "ln",
+    "abs": "Rabs",
+    "real power": "rpow",
+    "whole power": "zpow",
     "is finite": "(fun _ : R => true)",
     "bitwise and": "Z.land",
     "bitwise or": "Z.lor",
     "bitwise xor": "Z.lxor",
     **{
-        name: name for name in "exp sqrt cbrt sin cos asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf".split()
+        name: name
+        for name in "floor exp sqrt cbrt sin cos asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf".split()
     },
 }
 """Those of the specification that Coq's library or `proofs/Functions.v` defines. The others are arguments."""
@@ -51,51 +54,43 @@ def function_type(arity: int) -> str:
     return " -> ".join(["R"] * (arity + 1))
 
 
-def printed(x: e.Expression) -> str:
+def printed(x: e.Node) -> str:
     """The expression in Coq. Raises NotPrintedError."""
     match x:
         case e.Number():
-            return number(x.value)
+            return number(x.rational)
         case e.Integer():
             return f"{x.value}%Z" if x.value >= 0 else f"(-{-x.value})%Z"
-        case e.Truth():
-            return "true" if x.value else "false"
+        case e.Constant("pi"):
+            return "PI"
         case e.Size():
             return of_size(x.name)
         case e.Index():
             return identifier(x.name)
         case e.Entry():
-            return applied(identifier(x.tensor), [printed(i) for i in x.indices])
-        case e.Add() | e.Subtract() | e.Multiply():
-            sign = {e.Add: "+", e.Subtract: "-", e.Multiply: "*"}[type(x)]
-            return _scoped(f"({printed(x.left)} {sign} {printed(x.right)})", x)
+            return applied(identifier(x.name), [printed(i) for i in x.index])
+        case e.Add(parts) | e.Mul(parts):
+            sign = " + " if isinstance(x, e.Add) else " * "
+            return _scoped(f"({sign.join(map(printed, parts))})", x)
+        case e.Subtract(left, right):
+            return _scoped(f"({printed(left)} - {printed(right)})", x)
         case e.Negate():
             return _scoped(f"(- {printed(x.operand)})", x)
         case e.Divide():
             return f"({printed(x.left)} / {printed(x.right)})"
-        case e.FloorDivide():
-            return f"({printed(x.left)} / {printed(x.right)})%Z"
-        case e.Modulo():
-            return f"({printed(x.left)} mod {printed(x.right)})%Z"
         case e.ToReal():
             return f"(IZR {printed(x.operand)})"
-        case e.Floor():
-            return f"(floor {printed(x.operand)})"
-        case e.Power():
-            if isinstance(x.exponent, e.Number):
-                return power(printed(x.base), x.exponent.value)
-            return f"(rpow {printed(x.base)} {printed(x.exponent)})"
-        case e.IntegerPower():
-            return _integer_power(x)
-        case e.Function():
-            if x.name not in FUNCTIONS and x.name not in ASSUMED:
-                raise NotPrintedError(f"the function {x.name}")
-            return applied(FUNCTIONS.get(x.name, x.name), [printed(a) for a in x.arguments])
+        case e.Power(base, exponent) if sort(x) == "integer":
+            return f"({printed(base)} ^ {exponent}%Z)%Z"
+        case e.Power(base, exponent):
+            return power(printed(base), Fraction(exponent))
+        case e.Apply(name, arguments):
+            return _function(name, [printed(a) for a in arguments])
         case e.Compare():
             return _compared(x)
-        case e.And():
+        case e.Both():
             return _joined(x.parts, "&&", "true")
-        case e.Or():
+        case e.Either():
             return _joined(x.parts, "||", "false")
         case e.Not():
             return f"(negb {printed(x.part)})"
@@ -105,11 +100,34 @@ def printed(x: e.Expression) -> str:
             return printed(x.value)
         case e.Infinity():
             return INFINITE if x.positive else f"(- {INFINITE})"
-        case e.Sum() | e.Product() | e.Maximum() | e.Minimum() | e.ArgMax() | e.ForAll() | e.Exists():
-            return _bound(x)
-        case e.Least() if x.count is not None:
-            return f"(least_lt {printed(x.count)} (fun {identifier(x.variable)} => {printed(x.body)}))"
+        case e.Fold(kind, over, body, where):
+            return _bound(kind, over, body, where)
+        case e.Minimum(over, body, where):
+            return _bound("minimum", over, body, where)
+        case e.Chosen("argmax", over, (body,), where):
+            return _bound("argmax", over, body, where)
+        case e.ForAll(over, holds):
+            return _bound("all", over, holds)
+        case e.Exists(over, holds):
+            return _bound("any", over, holds)
+        case e.Least((over,), holds) if over.size != e.ENDLESS:
+            return _bound("least", (over,), holds)
     raise NotPrintedError(f"a node {type(x).__name__}")
+
+
+def _function(name: str, arguments: list[str]) -> str:
+    if name in _OPERATIONS:
+        return _OPERATIONS[name].format(*arguments)
+    if name not in FUNCTIONS and name not in ASSUMED:
+        raise NotPrintedError(f"the function {name}")
+    return applied(FUNCTIONS.get(name, name), arguments)
+
+
+_OPERATIONS = {
+    "quotient": "({} / {})%Z",
+    "remainder": "({} mod {})%Z",
+    "integer power": "({} ^ {})%Z",
+}
 
 
 def number(value: Fraction) -> str:
@@ -129,26 +147,26 @@ def applied(function: str, arguments: list[str]) -> str:
     return f"({function} {' '.join(arguments)})" if arguments else function
 
 
-def _scoped(text: str, x: e.Expression) -> str:
+def _scoped(text: str, x: e.Node) -> str:
     return f"{text}%Z" if sort(x) == "integer" else text
-
-
-def _integer_power(x: e.IntegerPower) -> str:
-    if sort(x) == "integer":
-        return f"({printed(x.base)} ^ {printed(x.exponent)})%Z"
-    if isinstance(x.exponent, e.Integer):
-        return power(printed(x.base), Fraction(x.exponent.value))
-    return f"(zpow {printed(x.base)} {printed(x.exponent)})"
 
 
 def _compared(x: e.Compare) -> str:
     left, right = printed(x.left), printed(x.right)
-    if sort(x.left) == "integer":
-        return f"({left} {({'=': '=?', '<': '<?', '≤': '<=?'})[x.relation]} {right})%Z"
-    return f"({({'=': 'Reqb', '<': 'Rltb', '≤': 'Rleb'})[x.relation]} {left} {right})"
+    whole = sort(x.left) == "integer"
+    form = "({} {} {})%Z" if whole else "({1} {0} {2})"
+    less, at_most, equal = ("<?", "<=?", "=?") if whole else ("Rltb", "Rleb", "Reqb")
+    match x.relation:
+        case "<" | "<=":
+            return form.format(left, less if x.relation == "<" else at_most, right)
+        case ">" | ">=":
+            return form.format(right, less if x.relation == ">" else at_most, left)
+        case "=":
+            return form.format(left, equal, right)
+    return f"(negb {form.format(left, equal, right)})"
 
 
-def _joined(parts: tuple[e.Expression, ...], sign: str, of_none: str) -> str:
+def _joined(parts: Sequence[e.Node], sign: str, of_none: str) -> str:
     if not parts:
         return of_none
     text = printed(parts[0])
@@ -157,27 +175,29 @@ def _joined(parts: tuple[e.Expression, ...], sign: str, of_none: str) -> str:
     return text
 
 
-_BINDERS: dict[tuple[type, str], str] = {
-    (e.Sum, "real"): "sum_lt",
-    (e.Sum, "integer"): "zsum_lt",
-    (e.Product, "real"): "prod_lt",
-    (e.Maximum, "real"): "max_lt",
-    (e.Minimum, "real"): "min_lt",
-    (e.ArgMax, "real"): "argmax_lt",
-    (e.ForAll, "boolean"): "all_lt",
-    (e.Exists, "boolean"): "any_lt",
+_BINDERS: dict[tuple[str, str], str] = {
+    ("sum", "real"): "sum_lt",
+    ("sum", "integer"): "zsum_lt",
+    ("product", "real"): "prod_lt",
+    ("maximum", "real"): "max_lt",
+    ("minimum", "real"): "min_lt",
+    ("argmax", "real"): "argmax_lt",
+    ("all", "boolean"): "all_lt",
+    ("any", "boolean"): "any_lt",
+    ("least", "boolean"): "least_lt",
 }
-
-
-_BINDERS_WHERE = {e.Maximum: "max_where", e.Minimum: "min_where", e.ArgMax: "argmax_where"}
+_WHERE = {"maximum": "max_where", "minimum": "min_where", "argmax": "argmax_where"}
 """Of real entries for which a condition holds."""
 
 
-def _bound(x: Any) -> str:
-    where = getattr(x, "where", e.Truth(True))
-    word = _BINDERS.get((type(x), sort(x.body))) if where == e.Truth(True) else _BINDERS_WHERE[type(x)]
-    if word is None or (where != e.Truth(True) and sort(x.body) != "real"):
-        raise NotPrintedError(f"{type(x).__name__} of {sort(x.body)} entries")
-    over = f"fun {identifier(x.variable)} =>"
-    kept = "" if where == e.Truth(True) else f" ({over} {printed(where)})"
-    return f"({word} {printed(x.count)}{kept} ({over} {printed(x.body)}))"
+def _bound(kind: str, over: Sequence[e.Range], body: e.Node, where: Sequence[e.Node] = ()) -> str:
+    of = sort(body)
+    word = _BINDERS.get((kind, of)) if not where else _WHERE.get(kind)
+    if word is None or (where and (of != "real" or len(over) != 1)):
+        raise NotPrintedError(f"{kind} of {of} entries")
+    text = printed(body)
+    for r in reversed(over):
+        binder = f"fun {identifier(r.variable)} =>"
+        kept = f" ({binder} {_joined(where, '&&', 'true')})" if where else ""
+        text = f"({word} {printed(r.size)}{kept} ({binder} {text}))"
+    return text

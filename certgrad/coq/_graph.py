@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from certgrad.hypotheses.tree import Statement
-from certgrad.specification import expression as e
+from certgrad.language import tree as e
+from certgrad.language.tree import Statement
+from certgrad.specification import program as p
 
 CHUNK = 25
 """Nodes in one list of them."""
@@ -62,11 +63,11 @@ class Node:
     """A node: one that moves is an input or an instance of a lemma, one that does not a program or an unknown array."""
 
     text: str
-    outputs: tuple[e.Tensor, ...]
+    outputs: tuple[p.Tensor, ...]
     moves: bool
     reads: tuple[Value, ...] = ()
     lemma: Lemma | None = None
-    sizes: Mapping[str, e.Expression] = field(default_factory=dict)
+    sizes: Mapping[str, e.Node] = field(default_factory=dict)
     """What the lemma's sizes are here."""
     program: Any = None
     claim: Claim = QUIET
@@ -85,7 +86,7 @@ class Graph:
     sizes: tuple[str, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...]
-    program: e.Program | None = None
+    program: p.Program | None = None
     """The whole program, as the specification reads it. Its inputs are called as `input_name` says, and its outputs are
     those that move."""
 
@@ -103,4 +104,4 @@ class Loop:
     body: Graph
     consts: int
     carries: int
-    length: e.Expression
+    length: e.Node

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from certgrad.specification import expression as e
+from certgrad.language import tree as e
+from certgrad.specification import program as p
 from certgrad.specification.reading import meaning
 from certgrad.specification.rule import UnreadableError
 
@@ -94,7 +95,7 @@ class _Nodes:
         self.graph, self.name, self.operations = graph, name, operations
         self.held: dict[Value, str] = dict(held or {})
         known = [k for k, n in enumerate(graph.nodes) if not n.moves and n.program is None and (k, 0) not in self.held]
-        unknown = [e.Tensor(f"v{k}'", graph.nodes[k].outputs[0].shape, graph.nodes[k].outputs[0].sort) for k in known]
+        unknown = [p.Tensor(f"v{k}'", graph.nodes[k].outputs[0].shape, graph.nodes[k].outputs[0].sort) for k in known]
         if outer is not None and unknown:
             raise NotPrintedError("an array inside a loop that nothing is said of")
         self.held |= {(k, 0): t.name for k, t in zip(known, unknown, strict=True)}
@@ -106,7 +107,7 @@ class _Nodes:
         self.compound: dict[str, None] = outer.compound if outer else {}
         self.definitions: list[Function] = []
         self.inside: list[_Loop] = []
-        self.inputs: list[e.Tensor] = []
+        self.inputs: list[p.Tensor] = []
         self.slots: dict[Value, int] = {}
         self.count = 0
         self.nodes: list[tuple[str, str]] = []

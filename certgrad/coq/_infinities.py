@@ -13,23 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
-from certgrad.specification import expression as e
-from certgrad.specification.definedness import all_of, defined
-from certgrad.specification.pruned import parts, pruned, reads, with_parts
+from msgspec.structs import replace as replaced
+
+from certgrad.language import tree as e
+from certgrad.language.definedness import all_of, defined
+from certgrad.language.tree import mapped
+from certgrad.specification import program as p
+from certgrad.specification.program import pruned, reads
 
 from ._errors import NotPrintedError
 
-_ALWAYS, _NEVER = e.Truth(True), e.Truth(False)
+_ALWAYS, _NEVER = e.TRUE, e.FALSE
 
 
 @dataclass(frozen=True)
 class _Split:
     """A real: its number where `finite` holds, else the infinity of this sign."""
 
-    number: e.Expression
-    finite: e.Expression = _ALWAYS
+    number: e.Node
+    finite: e.Node = _ALWAYS
     positive: bool = False
 
 
@@ -41,14 +44,14 @@ class _Known:
     never: Set[str]
 
 
-def without_infinities(program: e.Program) -> e.Program:
+def without_infinities(program: p.Program) -> p.Program:
     """The program of numbers that it is; itself where it has no infinity. Raises NotPrintedError."""
     signs: dict[str, bool] = {}
     never_finite: set[str] = set()
     taken = {t.name for t in program.inputs}
-    definitions: list[e.Definition] = []
+    definitions: list[p.Definition] = []
     for definition in program.definitions:
-        if not isinstance(definition, e.Defined):
+        if not isinstance(definition, p.Defined):
             if reads(definition) & signs.keys() or any(map(_infinite, _inside(definition))):
                 raise NotPrintedError("an infinity in a loop or a table")
             definitions.append(definition)
@@ -77,29 +80,29 @@ def _finite(name: str) -> str:
     return f"{name}_is_finite"
 
 
-def _inside(definition: e.Definition) -> list[e.Expression]:
-    if isinstance(definition, e.Table):
+def _inside(definition: p.Definition) -> list[e.Node]:
+    if isinstance(definition, p.Table):
         return list(definition.values)
-    if isinstance(definition, e.Loop):
+    if isinstance(definition, p.Loop):
         steps = [x for c in definition.carries for x in (c.start, c.step)]
         return [*steps, *(x for inner in definition.body for x in _inside(inner))]
-    return list(parts(definition))
+    return list(p.held(definition))
 
 
-def _infinite(x: e.Expression) -> bool:
-    return isinstance(x, e.Infinity) or any(map(_infinite, parts(x)))
+def _infinite(x: e.Node) -> bool:
+    return any(isinstance(n, e.Infinity) for n in e.walk(x))
 
 
-def _split(x: e.Expression, known: _Known) -> _Split:
+def _split(x: e.Node, known: _Known) -> _Split:
     """The expression by its form. `known` tells of the tensors before."""
-    zero = e.Number(Fraction(0))
+    zero = e.ZERO
     match x:
         case e.Infinity():
             return _Split(zero, _NEVER, x.positive)
-        case e.Entry() if x.tensor in known.never:
-            return _Split(zero, e.Given(e.IsDefined(x), _NEVER), known.signs[x.tensor])
-        case e.Entry() if x.tensor in known.signs:
-            return _Split(x, replace(x, tensor=_finite(x.tensor), sort="boolean"), known.signs[x.tensor])
+        case e.Entry(name) if name in known.never:
+            return _Split(zero, e.Given(e.IsDefined(x), _NEVER), known.signs[name])
+        case e.Entry(name, index) if name in known.signs:
+            return _Split(x, e.SortedEntry(_finite(name), index, "boolean"), known.signs[name])
         case e.Negate():
             one = _split(x.operand, known)
             return _Split(e.Negate(one.number), one.finite, not one.positive)
@@ -109,32 +112,34 @@ def _split(x: e.Expression, known: _Known) -> _Split:
             one, given = _split(x.value, known), _number(x.condition, known)
             finite = _ALWAYS if one.finite == _ALWAYS else e.Given(given, one.finite)
             return _Split(e.Given(given, one.number), finite, one.positive)
-        case e.Add() | e.Subtract():
-            return _sum(x, _split(x.left, known), _split(x.right, known))
-        case e.Function(name, (argument,)) if name in ("exp", "is finite"):
+        case e.Add((left, right)):
+            return _sum(_split(left, known), _split(right, known))
+        case e.Subtract(left, right):
+            return _sum(_split(left, known), _split(right, known), minus=True)
+        case e.Apply(name, (argument,)) if name in ("exp", "is finite"):
             one = _split(argument, known)
             if one.finite == _ALWAYS:
-                return _Split(e.Function(name, (one.number,)))
+                return _Split(e.Apply(name, (one.number,)))
             if name == "is finite":
                 return _Split(e.Given(e.If(one.finite, defined(one.number), _ALWAYS), one.finite))
             if not one.positive:
-                return _Split(e.If(one.finite, e.Function("exp", (one.number,)), zero))
+                return _Split(e.If(one.finite, e.Apply("exp", (one.number,)), zero))
         case e.Compare():
             return _Split(_compared(x, _split(x.left, known), _split(x.right, known)))
-        case e.Maximum() | e.Minimum():
-            one, where = _split(x.body, known), _number(x.where, known)
+        case e.Fold("maximum", over, body, given) | e.Minimum(over, body, given):
+            one, where = _split(body, known), tuple(_number(w, known) for w in given)
             if one.finite == _ALWAYS:
-                return _Split(replace(x, body=one.number, where=where))
+                return _Split(replaced(x, body=one.number, where=where))
             if one.positive == isinstance(x, e.Minimum):
-                kept = one.finite if where == _ALWAYS else e.And((where, one.finite))
-                some = e.Given(e.Exists(x.variable, x.count, where), e.Exists(x.variable, x.count, kept))
-                return _Split(replace(x, body=one.number, where=kept), some, one.positive)
+                kept = all_of(*where, one.finite)
+                some = e.Given(e.Exists(over, all_of(*where)), e.Exists(over, kept))
+                return _Split(replaced(x, body=one.number, where=(kept,)), some, one.positive)
         case _:
-            return _Split(with_parts(x, lambda part: _number(part, known)))
+            return _Split(mapped(x, lambda part: _number(part, known)))
     raise NotPrintedError("arithmetic with infinities")
 
 
-def _number(x: e.Expression, known: _Known) -> e.Expression:
+def _number(x: e.Node, known: _Known) -> e.Node:
     """What is no infinity. Raises NotPrintedError."""
     one = _split(x, known)
     if one.finite != _ALWAYS:
@@ -142,7 +147,7 @@ def _number(x: e.Expression, known: _Known) -> e.Expression:
     return one.number
 
 
-def _chosen(condition: e.Expression, then: _Split, otherwise: _Split) -> _Split:
+def _chosen(condition: e.Node, then: _Split, otherwise: _Split) -> _Split:
     """One of two, of which those that may be infinite have one sign."""
     signs = {one.positive for one in (then, otherwise) if one.finite != _ALWAYS}
     if not signs:
@@ -162,40 +167,43 @@ def _chosen(condition: e.Expression, then: _Split, otherwise: _Split) -> _Split:
     return _Split(number, e.If(condition, then.finite, otherwise.finite), *signs)
 
 
-def _never(finite: e.Expression) -> e.Expression | None:
+def _never(finite: e.Node) -> e.Node | None:
     """Where it is defined, of what is finite nowhere; None of all else."""
     match finite:
-        case e.Truth(False):
+        case e.FALSE:
             return _ALWAYS
-        case e.Given(condition, e.Truth(False)):
+        case e.Given(condition, e.FALSE):
             return condition
     return None
 
 
-def _sum(x: e.Add | e.Subtract, left: _Split, right: _Split) -> _Split:
+def _sum(left: _Split, right: _Split, minus: bool = False) -> _Split:
     """A sum or difference in which one of both is finite; where both may be infinite, the second one is not."""
-    number = type(x)(left.number, right.number)
+
+    def combined(other: e.Node) -> e.Node:
+        return left.number - other if minus else left.number + other
+
+    number = combined(right.number)
     if left.finite == right.finite == _ALWAYS:
         return _Split(number)
     if left.finite == _ALWAYS:
         finite = _given(defined(left.number), right.finite)
-        return _Split(number, finite, right.positive == isinstance(x, e.Add))
+        return _Split(number, finite, right.positive != minus)
     is_number = all_of(right.finite, defined(right.number))
-    number = type(x)(left.number, _given(right.finite, right.number))
-    return _Split(number, _given(is_number, left.finite), left.positive)
+    return _Split(combined(_given(right.finite, right.number)), _given(is_number, left.finite), left.positive)
 
 
-def _compared(x: e.Compare, left: _Split, right: _Split) -> e.Expression:
+def _compared(x: e.Compare, left: _Split, right: _Split) -> e.Node:
     """A number compared with what may be infinite, which is beyond it there."""
-    finite = replace(x, left=left.number, right=right.number)
+    finite = e.Compare(x.relation, left.number, right.number)
     if left.finite == right.finite == _ALWAYS:
         return finite
     if left.finite != _ALWAYS and right.finite != _ALWAYS:
         raise NotPrintedError("arithmetic with infinities")
     one, other = (left, right.number) if right.finite == _ALWAYS else (right, left.number)
     holds = x.relation != "=" and one.positive == (one is right)
-    return e.If(one.finite, finite, _given(defined(other), e.Truth(holds)))
+    return e.If(one.finite, finite, _given(defined(other), e.TRUE if holds else e.FALSE))
 
 
-def _given(condition: e.Expression, value: e.Expression) -> e.Expression:
+def _given(condition: e.Node, value: e.Node) -> e.Node:
     return value if condition == _ALWAYS else e.Given(condition, value)

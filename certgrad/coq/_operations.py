@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from certgrad.specification import expression as e
+from certgrad.language import tree as e
+from certgrad.specification import program as p
 
 from ._errors import NotPrintedError
 from ._export import comment
@@ -61,7 +62,7 @@ class Operation:
         ]
         return Function(name, (), "\n".join(lines), run[0].output, ())
 
-    def at(self, sizes: Mapping[str, e.Expression], held: Sequence[str]) -> str:
+    def at(self, sizes: Mapping[str, e.Node], held: Sequence[str]) -> str:
         """The operation at sizes and at what does not move."""
         if unknown := [n for n in self.case.sizes if n not in sizes]:
             raise NotPrintedError(f"{self.lemma.title}: the size {unknown[0]} at a node")
@@ -107,7 +108,7 @@ class Placed:
     slot: int
 
 
-def binders(sizes: Sequence[str], tensors: Sequence[e.Tensor]) -> str:
+def binders(sizes: Sequence[str], tensors: Sequence[p.Tensor]) -> str:
     """Of a definition or a theorem: sizes, and what does not move."""
     of_sizes = f" ({' '.join(sizes)} : Z)" if sizes else ""
     return of_sizes + "".join(f" ({identifier(t.name)} : {type_of(t)})" for t in tensors)
@@ -127,13 +128,13 @@ def simple(group: list[Function] | NotPrintedError | None) -> list[Function]:
     return group
 
 
-def _rank(tensor: e.Tensor) -> int:
+def _rank(tensor: p.Tensor) -> int:
     if len(tensor.shape) > MAX_RANK or tensor.sort != "real":
         raise NotPrintedError(f"a tensor of rank {len(tensor.shape)} of {tensor.sort} entries that moves")
     return len(tensor.shape)
 
 
-def _at(slots: str, k: int, tensor: e.Tensor, *, of_time: bool = False) -> str:
+def _at(slots: str, k: int, tensor: p.Tensor, *, of_time: bool = False) -> str:
     """The tensor in a slot as a function of its indices."""
     return f"at{_rank(tensor)} ({f'curve{_P} t{_P}' if of_time else f'{slots}{_P}'} {k}%nat)"
 
@@ -142,12 +143,12 @@ _P = "'"
 """Ends the names of bound variables: no tensor has such a name."""
 
 
-def in_slot(k: int, tensor: e.Tensor) -> str:
+def in_slot(k: int, tensor: p.Tensor) -> str:
     """The tensor in a slot of x' as a function of its indices."""
     return f"({_at('x', k, tensor)})"
 
 
-def as_tensor(tensor: e.Tensor, function: str) -> str:
+def as_tensor(tensor: p.Tensor, function: str) -> str:
     """A function of indices as a tensor."""
     return f"(of{_rank(tensor)} {function})"
 
@@ -156,11 +157,11 @@ def _slots(outputs: Sequence[Function], given: Mapping[str, str]) -> str:
     return f"slots_of [{'; '.join(f'of{_rank(f.output)} {f.at([], **given)}' for f in outputs)}]"
 
 
-def _applied(proposition: str, tensors: Sequence[e.Tensor], values: Mapping[str, str]) -> str:
+def _applied(proposition: str, tensors: Sequence[p.Tensor], values: Mapping[str, str]) -> str:
     binders = "".join(f" ({identifier(t.name)} : {type_of(t)})" for t in tensors)
     return f"(fun{binders} => {proposition}) {' '.join(values.values())}" if tensors else proposition
 
 
-def shapes(tensors: Sequence[e.Tensor]) -> str:
+def shapes(tensors: Sequence[p.Tensor]) -> str:
     """A list of shapes."""
     return f"[{'; '.join('[' + '; '.join(map(printed, t.shape)) + ']' for t in tensors)}]"

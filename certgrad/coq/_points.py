@@ -8,11 +8,12 @@ from itertools import product
 
 import numpy as np
 
-from certgrad.hypotheses.arithmetic import UndefinedError, UnfitError
-from certgrad.hypotheses.evaluate import evaluate
-from certgrad.hypotheses.floats import Floats
-from certgrad.hypotheses.tree import OffBoundaries, Statement, arrays
-from certgrad.specification import expression as e
+from certgrad.language.arithmetic import UndefinedError, UnfitError
+from certgrad.language.evaluate import evaluate
+from certgrad.language.floats import Floats
+from certgrad.language.reader import Reader, Scope
+from certgrad.language.tree import OffBoundaries, Size, Statement, arrays, walk
+from certgrad.specification import program as p
 
 from ._expressions import number
 
@@ -25,7 +26,7 @@ WHOLE = tuple(map(Fraction, (0, 1)))
 TRIED = 2000
 
 
-def point(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], sizes: Sequence[str]) -> Point | None:
+def point(statements: Sequence[Statement], tensors: Mapping[str, p.Tensor], sizes: Sequence[str]) -> Point | None:
     """A point where all sizes are one number and each tensor is constant, if there is one of few numbers.
 
     Of all comparisons of a forward nothing is asked here: there, each tensor is 1, if that fits the rest.
@@ -49,7 +50,7 @@ def point(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], size
     return None
 
 
-def _at_one(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], sizes: Sequence[str]) -> Point | None:
+def _at_one(statements: Sequence[Statement], tensors: Mapping[str, p.Tensor], sizes: Sequence[str]) -> Point | None:
     chosen = dict.fromkeys(tensors, Fraction(1))
     at = dict.fromkeys(sizes, 1)
     return (at, chosen) if _hold(statements, tensors, chosen, at) else None
@@ -57,7 +58,7 @@ def _at_one(statements: Sequence[Statement], tensors: Mapping[str, e.Tensor], si
 
 def _hold(
     statements: Sequence[Statement],
-    tensors: Mapping[str, e.Tensor],
+    tensors: Mapping[str, p.Tensor],
     chosen: Mapping[str, Fraction],
     sizes: Mapping[str, int],
 ) -> bool:
@@ -73,31 +74,22 @@ def _holds(statement: Statement, full: Mapping[str, np.ndarray], sizes: Mapping[
         return False
 
 
-def _entry(tensor: e.Tensor, value: Fraction) -> float | int | bool:
+def _entry(tensor: p.Tensor, value: Fraction) -> float | int | bool:
     return float(value) if tensor.sort == "real" else bool(value) if tensor.sort == "boolean" else int(value)
 
 
-def _shape(tensor: e.Tensor, size: int) -> tuple[int, ...] | None:
-    found = [_size(n, size) for n in tensor.shape]
-    return None if any(n is None or n < 1 for n in found) else tuple(n for n in found if n is not None)
+def _shape(tensor: p.Tensor, size: int) -> tuple[int, ...] | None:
+    """Its shape where all sizes are this; None where an axis has no entry."""
+    names = {n.name for length in tensor.shape for n in walk(length) if isinstance(n, Size)}
+    scope = Scope({}, dict.fromkeys(names, size))
+    found = tuple(_LENGTHS.read(length)(scope) for length in tensor.shape)
+    return found if all(n >= 1 for n in found) else None
 
 
-def _size(x: e.Expression, size: int) -> int | None:
-    """What a length is where all sizes are this."""
-    match x:
-        case e.Size():
-            return size
-        case e.Integer():
-            return x.value
-        case e.Add() | e.Multiply():
-            left, right = _size(x.left, size), _size(x.right, size)
-            if left is None or right is None:
-                return None
-            return left + right if isinstance(x, e.Add) else left * right
-    return None
+_LENGTHS = Reader(Floats())
 
 
-def written(tensor: e.Tensor, value: Fraction) -> str:
+def written(tensor: p.Tensor, value: Fraction) -> str:
     """The tensor of which every entry is the value, in Coq."""
     one = {"real": number(value), "boolean": "true" if value else "false"}.get(tensor.sort, f"{int(value)}%Z")
     return f"(fun {' '.join('_' for _ in tensor.shape)} => {one})" if tensor.shape else f"{one}"

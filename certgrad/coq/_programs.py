@@ -6,12 +6,14 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from certgrad.specification import expression as e
-from certgrad.specification.finite import decided
-from certgrad.specification.pruned import parts, pruned, reads, with_parts
+from certgrad.language import tree as e
+from certgrad.language.finite import decided
+from certgrad.language.tree import children, mapped
+from certgrad.specification import program as p
+from certgrad.specification.program import pruned, reads
 
 from ._errors import NotPrintedError
-from ._expressions import ASSUMED, INFINITE, TYPES, function_type, number, printed
+from ._expressions import ASSUMED, INFINITE, TYPES, function_type, printed
 from ._infinities import without_infinities
 from ._names import identifier, of_size
 from ._propositions import proposition
@@ -35,9 +37,9 @@ class Function:
     name: str
     arguments: tuple[str, ...]
     text: str
-    output: e.Tensor
+    output: p.Tensor
     assumed: tuple[str, ...]
-    solved: tuple[e.Tensor, ...] = ()
+    solved: tuple[p.Tensor, ...] = ()
 
     def at(self, indices: Sequence[str], **given: str) -> str:
         """Applied to its arguments, some of which are given otherwise, and to indices."""
@@ -52,7 +54,7 @@ class Function:
         holds = self._applied(f"{self.name}{EQUATIONS}", given)
         return "".join([*lines, f"  locally 0 (fun t => {holds}) ->\n" if given else f"  {holds} ->\n"])
 
-    def _solution(self, tensor: e.Tensor) -> str:
+    def _solution(self, tensor: p.Tensor) -> str:
         return f"{self.name}_{identifier(tensor.name)}"
 
     def _applied(self, name: str, given: Mapping[str, str], indices: Sequence[str] = ()) -> str:
@@ -60,15 +62,15 @@ class Function:
         return " ".join(["(" + name, *(given.get(a, a) for a in self.arguments), *found, *indices]) + ")"
 
 
-def functions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Function]:
+def functions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Function]:
     """One function an output. Raises NotPrintedError."""
     return [_function(one, part, sizes) for one, part in by_output(name, program)]
 
 
-def by_output(name: str, program: e.Program) -> Iterator[tuple[str, e.Program]]:
+def by_output(name: str, program: p.Program) -> Iterator[tuple[str, p.Program]]:
     """The program of each output, with the name of its function."""
     single = len(program.outputs) == 1
-    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, e.Defined) else d for d in program.definitions)
+    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, p.Defined) else d for d in program.definitions)
     program = replace(program, definitions=tuple(entries))
     for k, out in enumerate(program.outputs):
         one = pruned(replace(program, outputs=(out,)))
@@ -77,12 +79,12 @@ def by_output(name: str, program: e.Program) -> Iterator[tuple[str, e.Program]]:
         yield name if single else f"{name}_{k}", one
 
 
-def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
+def _function(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
     (output,) = program.outputs
     assumed = assumed_by(program)
     binders, arguments = head(program, assumed, sizes)
     flat = _flat(program)
-    solved = [d for d in flat if isinstance(d, (e.Determined, e.Loop))]
+    solved = [d for d in flat if isinstance(d, (p.Determined, p.Loop))]
     tensors = tuple(t for d in solved for t in _unknown(d))
     given = " ".join([*binders, *(f"({identifier(t.name)} : {kind(t)})" for t in tensors)])
     others = pruned(replace(program, definitions=tuple(_said(d) for d in flat if d not in solved)))
@@ -90,18 +92,18 @@ def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
     text = "\n".join([f"Definition {name} {given} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."])
     if solved:
         before = flat[: flat.index(solved[-1])]
-        lines = [f"  {equations(d)} /\\" if isinstance(d, (e.Determined, e.Loop)) else let(plain(d)) for d in before]
+        lines = [f"  {equations(d)} /\\" if isinstance(d, (p.Determined, p.Loop)) else let(plain(d)) for d in before]
         says = "\n".join([f"Definition {name}{EQUATIONS} {given} : Prop :=", *lines, f"  {equations(solved[-1])}."])
         text = f"{says}\n\n{text}"
     return Function(name, arguments, text, output, assumed, tensors)
 
 
-def chain(name: str, program: e.Program, binder: str, words: str, inputs: Mapping[str, str]) -> dict[str, Function]:
+def chain(name: str, program: p.Program, binder: str, words: str, inputs: Mapping[str, str]) -> dict[str, Function]:
     """The program with a definition of its own for each tensor, by the tensor's name: each says by `let` what it reads.
 
     `inputs` says what the program's inputs are, in terms of the binder's words. Raises NotPrintedError.
     """
-    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, e.Defined) else d for d in program.definitions)
+    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, p.Defined) else d for d in program.definitions)
     program = pruned(without_infinities(replace(program, definitions=tuple(entries))))
     program = pruned(replace(program, definitions=tuple(map(_said, map(plain, program.definitions)))))
     if assumed_by(program):
@@ -118,21 +120,21 @@ def chain(name: str, program: e.Program, binder: str, words: str, inputs: Mappin
     return found
 
 
-def _said(definition: e.Definition) -> e.Definition:
+def _said(definition: p.Definition) -> p.Definition:
     """Without the conditions under which values are defined, and so without what only these read."""
-    return replace(definition, entry=_value_of(definition.entry)) if isinstance(definition, e.Defined) else definition
+    return replace(definition, entry=_value_of(definition.entry)) if isinstance(definition, p.Defined) else definition
 
 
-def _value_of(x: e.Expression) -> e.Expression:
-    return _value_of(x.value) if isinstance(x, e.Given) else with_parts(x, _value_of)
+def _value_of(x: e.Node) -> e.Node:
+    return _value_of(x.value) if isinstance(x, e.Given) else mapped(x, _value_of)
 
 
-def _flat(program: e.Program) -> list[e.Definition]:
+def _flat(program: p.Program) -> list[p.Definition]:
     """The definitions, those of the steps of a loop before it. Raises NotPrintedError for a loop in a loop."""
-    flat: list[e.Definition] = []
+    flat: list[p.Definition] = []
     for definition in program.definitions:
-        if isinstance(definition, e.Loop):
-            if definition.length is None or not all(isinstance(d, (e.Defined, e.Table)) for d in definition.body):
+        if isinstance(definition, p.Loop):
+            if definition.length is None or not all(isinstance(d, (p.Defined, p.Table)) for d in definition.body):
                 raise NotPrintedError("a loop in a loop, or without a length")
             flat += definition.body
             if not definition.carries:  # nothing goes from one time to the next: its arrays are there at all times
@@ -141,14 +143,14 @@ def _flat(program: e.Program) -> list[e.Definition]:
     return flat
 
 
-def _unknown(definition: e.Determined | e.Loop) -> list[e.Tensor]:
+def _unknown(definition: p.Determined | p.Loop) -> list[p.Tensor]:
     """What its equations determine: of a loop what is carried."""
-    return [c.tensor for c in definition.carries] if isinstance(definition, e.Loop) else list(definition.tensors)
+    return [c.tensor for c in definition.carries] if isinstance(definition, p.Loop) else list(definition.tensors)
 
 
-def equations(definition: e.Determined | e.Loop) -> str:
+def equations(definition: p.Determined | p.Loop) -> str:
     """That the tensors satisfy the equations that determine them, as a proposition. Raises NotPrintedError."""
-    if isinstance(definition, e.Loop):
+    if isinstance(definition, p.Loop):
         return _recurrence(definition)
     if any(t.times for t in definition.tensors):
         raise NotPrintedError("what an equation determines in a loop")
@@ -157,7 +159,7 @@ def equations(definition: e.Determined | e.Loop) -> str:
     return f"({ranges}{says})"
 
 
-def _recurrence(loop: e.Loop) -> str:
+def _recurrence(loop: p.Loop) -> str:
     """What is carried at time 0, and at each later time by what it was before."""
     says = []
     for carry in loop.carries:
@@ -172,24 +174,24 @@ def _recurrence(loop: e.Loop) -> str:
     return f"({every})"
 
 
-def _ranges(variables: Sequence[str], counts: Sequence[e.Expression]) -> str:
+def _ranges(variables: Sequence[str], counts: Sequence[e.Node]) -> str:
     """The beginning of a proposition about all values of these variables that are in range."""
     ranges = [f"(0 <= {v} < {printed(n)})%Z -> " for v, n in zip(variables, counts, strict=False)]
     return f"forall {' '.join(variables)} : Z, {''.join(ranges)}" if ranges else ""
 
 
-def let(definition: e.Defined | e.Table, typed: bool = False) -> str:
+def let(definition: p.Defined | p.Table, typed: bool = False) -> str:
     """The line that defines a tensor; with its type where nothing that reads it may say which that is."""
     of = f" : {kind(definition.tensor)}" if typed else ""
     return f"  let {identifier(definition.tensor.name)}{of} := {_defined(definition)} in"
 
 
-def assumed_by(program: e.Program) -> tuple[str, ...]:
+def assumed_by(program: p.Program) -> tuple[str, ...]:
     """The functions that the program takes as arguments."""
-    return tuple(sorted({f for d in program.definitions for x in parts(d) for f in _functions(x)}))
+    return tuple(sorted({f for d in program.definitions for x in p.held(d) for f in _functions(x)}))
 
 
-def head(program: e.Program, assumed: Sequence[str], sizes: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+def head(program: p.Program, assumed: Sequence[str], sizes: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """The binders of a program's function, and the names that it is applied to."""
     binders = [f"({f} : {function_type(ASSUMED[f])})" for f in assumed]
     binders += [f"({' '.join(map(of_size, sizes))} : Z)"] if sizes else []
@@ -197,29 +199,29 @@ def head(program: e.Program, assumed: Sequence[str], sizes: Sequence[str]) -> tu
     return binders, (*assumed, *map(of_size, sizes), *(identifier(t.name) for t in program.inputs))
 
 
-def kind(tensor: e.Tensor) -> str:
+def kind(tensor: p.Tensor) -> str:
     """The type of a tensor: a function of its indices, before them the times of the loops that it is in."""
     if tensor.sort not in TYPES:
         raise NotPrintedError(f"entries of sort {tensor.sort}")
     return "Z -> " * (len(tensor.times) + len(tensor.shape)) + TYPES[tensor.sort]
 
 
-def plain(definition: e.Definition) -> e.Defined | e.Table:
+def plain(definition: p.Definition) -> p.Defined | p.Table:
     """The definition, if it is of one tensor outside loops. Raises NotPrintedError."""
-    if isinstance(definition, (e.Defined, e.Table)):
+    if isinstance(definition, (p.Defined, p.Table)):
         return definition
-    reasons = {e.Loop: "a loop", e.Determined: "what an equation determines", e.Opaque: "an opaque operation"}
+    reasons = {p.Loop: "a loop", p.Determined: "what an equation determines", p.Opaque: "an opaque operation"}
     raise NotPrintedError(reasons[type(definition)])
 
 
-def _defined(definition: e.Defined | e.Table) -> str:
-    if isinstance(definition, e.Table):
+def _defined(definition: p.Defined | p.Table) -> str:
+    if isinstance(definition, p.Table):
         return _table(definition)
     entry = printed(definition.entry)
     return f"fun {' '.join(definition.variables)} => {entry}" if definition.variables else entry
 
 
-def _table(table: e.Table) -> str:
+def _table(table: p.Table) -> str:
     """A constant array, by its row-major place."""
     if len(table.values) > MAX_TABLE:
         raise NotPrintedError(f"a constant array of {len(table.values)} entries")
@@ -233,12 +235,12 @@ def _table(table: e.Table) -> str:
     return f"fun {' '.join(axes)} => {text}" if axes else text
 
 
-def _value(value: e.Expression) -> str:
-    return number(value.value) if isinstance(value, e.Number) else printed(value)
+def _value(value: e.Node) -> str:
+    return printed(value)
 
 
-def _functions(x: e.Expression) -> set[str]:
-    found = {x.name} & set(ASSUMED) if isinstance(x, e.Function) else set()
+def _functions(x: e.Node) -> set[str]:
+    found = {x.function} & set(ASSUMED) if isinstance(x, e.Apply) else set()
     if isinstance(x, e.Infinity):
         found.add(INFINITE)
-    return found.union(*(_functions(p) for p in parts(x)))
+    return found.union(*map(_functions, children(x)))

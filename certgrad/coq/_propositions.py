@@ -1,55 +1,80 @@
-"""Formulas of the specification as propositions of Coq."""
+"""Formulas as propositions of Coq."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from certgrad.specification import expression as e
-from certgrad.specification.sorts import sort
+from certgrad.language import tree as e
+from certgrad.language.sorts import sort
+from certgrad.specification import program as p
 
 from ._errors import NotPrintedError
 from ._expressions import printed
 from ._names import identifier
 
-_SIGNS = {"=": "=", "<": "<", "≤": "<="}
+_SIGNS = {"!=": "<>"}
+_MATRICES = {("determinant", "!="): "invertible", ("smallest minor", ">"): "positive_definite"}
+"""What a comparison of what a matrix determines with 0 says of it: a determinant that is not 0, that there is an
+inverse."""
 
 
-def proposition(x: e.Expression, inputs: Mapping[str, e.Tensor]) -> str:
+def proposition(x: e.Node, inputs: Mapping[str, p.Tensor]) -> str:
     """A formula as a proposition. Raises NotPrintedError."""
 
-    def said(part: e.Expression) -> str:
+    def says(part: e.Node) -> str:
         return proposition(part, inputs)
 
     match x:
-        case e.Truth(value):
-            return "True" if value else "False"
+        case e.Compare(relation, e.Matrix(kind, (rows, columns), body)):
+            if (kind, relation) not in _MATRICES:
+                raise NotPrintedError(f"a hypothesis on the {kind} of a matrix")
+            names = f"{identifier(rows.variable)} {identifier(columns.variable)}"
+            return f"({_MATRICES[kind, relation]} {printed(rows.size)} (fun {names} => {printed(body)}))"
         case e.Compare(relation, left, right):
             scope = "%Z" if sort(left) == "integer" else ""
-            return f"({printed(left)} {_SIGNS[relation]} {printed(right)}){scope}"
+            return f"({printed(left)} {_SIGNS.get(relation, relation)} {printed(right)}){scope}"
+        case e.NotIn(term, numbers):
+            number = printed(term)
+            strict = f"{number} <> IZR (floor {number})"
+            return f"({strict})" if numbers == "integers" else f"(0 < {number} \\/ {strict})"
         case e.Not(part):
-            return f"(~ {said(part)})"
-        case e.And(parts):
-            return "(" + " /\\ ".join(map(said, parts)) + ")" if parts else "True"
-        case e.Or(parts):
-            return "(" + " \\/ ".join(map(said, parts)) + ")" if parts else "False"
+            return f"(~ {says(part)})"
+        case e.Both(parts):
+            return "(" + " /\\ ".join(map(says, parts)) + ")" if parts else "True"
+        case e.Either(parts):
+            return "(" + " \\/ ".join(map(says, parts)) + ")" if parts else "False"
+        case e.Where(guards, then):
+            return "(" + "".join(f"{says(g)} -> " for g in guards) + f"{says(then)})"
         case e.If(condition, then, otherwise):
-            return f"(if {printed(condition)} then {said(then)} else {said(otherwise)})"
-        case e.ForAll(variable, count, body) if count is not None:
-            v = identifier(variable)
-            return f"(forall {v} : Z, (0 <= {v} < {printed(count)})%Z -> {said(body)})"
-        case e.Exists(variable, count, body) if count is not None:
-            v = identifier(variable)
-            return f"(exists {v} : Z, (0 <= {v} < {printed(count)})%Z /\\ {said(body)})"
+            return f"(if {printed(condition)} then {says(then)} else {says(otherwise)})"
+        case e.ForAll(over, holds) | e.Exists(over, holds) if all(r.size != e.ENDLESS for r in over):
+            word, joint = ("forall", "-> ") if isinstance(x, e.ForAll) else ("exists", "/\\ ")
+            names = " ".join(identifier(r.variable) for r in over)
+            return f"({word} {names} : Z, {''.join(f'{_in_range(r)} {joint}' for r in over)}{says(holds)})"
+        case e.Unique((over,), body, ()):
+            return f"(unique_max {printed(over.size)} (fun {identifier(over.variable)} => {printed(body)}))"
+        case e.Unique(over, body, where):
+            # of the places where all conditions hold, one at which the body is greater than at any other
+            names = ", ".join(identifier(r.variable) for r in over)
+            place = f"'({names})" if len(over) > 1 else names
+            kept = " /\\ ".join([*map(_in_range, over), *map(says, where)])
+            return f"(unique_at (fun {place} => {kept}) (fun {place} => {printed(body)}))"
+        case e.Distinct((over,), body):
+            return f"(distinct_lt {printed(over.size)} (fun {identifier(over.variable)} => {printed(body)}))"
         case e.IsDefined(entry):
-            if entry.tensor in inputs:
-                return inside(list(entry.indices), inputs[entry.tensor])
-            return f"({' '.join([that_it_is_defined(entry.tensor), *map(printed, entry.indices)])})"
-        case e.Entry() if x.sort == "boolean":
+            if entry.name in inputs:
+                return inside(entry.index, inputs[entry.name])
+            return f"({' '.join([that_it_is_defined(entry.name), *map(printed, entry.index)])})"
+        case e.SortedEntry() if x.sort == "boolean":
             return f"({printed(x)} = true)"
     raise NotPrintedError(f"a condition '{type(x).__name__}'")
 
 
-def inside(indices: Sequence[e.Expression], tensor: e.Tensor) -> str:
+def _in_range(r: e.Range) -> str:
+    return f"(0 <= {identifier(r.variable)} < {printed(r.size)})%Z"
+
+
+def inside(indices: Sequence[e.Node], tensor: p.Tensor) -> str:
     """The indices are within the tensor's shape."""
     ranges = [f"(0 <= {printed(i)} < {printed(n)})%Z" for i, n in zip(indices, tensor.shape, strict=True)]
     return "(" + " /\\ ".join(ranges) + ")" if ranges else "True"

@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any
 
 from certgrad._subject import Subject
-from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.tree import OffBoundaries, Statement
-from certgrad.specification import expression as e
-from certgrad.specification.pruned import parts
+from certgrad.language import tree as e
+from certgrad.language.parse import parse
+from certgrad.language.tree import OffBoundaries, Statement
+from certgrad.specification import program as p
 from certgrad.specification.reading import meaning
 from certgrad.specification.rule import UnreadableError
 
@@ -37,7 +37,7 @@ from ._theorem import Theorem, first
 Entry = Callable[[list[str]], str]
 _AND = " /\\\n  "
 """Between the parts of a conclusion."""
-_Said = tuple[str, list[e.Tensor], list[Function], tuple[str, ...]]
+_Said = tuple[str, list[p.Tensor], list[Function], tuple[str, ...]]
 """A conclusion, the tensors that it is about, the programs that it mentions, and ways to prove it."""
 
 
@@ -160,14 +160,14 @@ class Case:
         return name
 
     @staticmethod
-    def _read(*programs: Any) -> Iterator[e.Program]:
+    def _read(*programs: Any) -> Iterator[p.Program]:
         """Those that the specification reads."""
         for program in programs:
             if program is not None:
                 with contextlib.suppress(UnreadableError):
                     yield meaning(program)
 
-    def _functions(self, what: str, program: Any, inputs: Sequence[e.Tensor]) -> list[Function] | NotPrintedError:
+    def _functions(self, what: str, program: Any, inputs: Sequence[p.Tensor]) -> list[Function] | NotPrintedError:
         try:
             read = meaning(program, [t.name for t in inputs])
             return functions(identifier(f"{self.name}_{what}"), read, self.sizes)
@@ -176,7 +176,7 @@ class Case:
         except NotPrintedError as error:
             return error
 
-    def _conditions(self, what: str, program: Any, inputs: Sequence[e.Tensor]) -> list[Function] | NotPrintedError:
+    def _conditions(self, what: str, program: Any, inputs: Sequence[p.Tensor]) -> list[Function] | NotPrintedError:
         if program is None:
             return []
         try:
@@ -295,7 +295,7 @@ class Case:
         except UnreadableError as error:
             raise NotPrintedError(str(error)) from error
 
-    def _compound(self) -> list[e.Expression]:
+    def _compound(self) -> list[e.Node]:
         """Sizes of the arguments' axes that are no names: each is at least 1."""
         found = dict.fromkeys(n for t in self.inputs for n in t.shape if not isinstance(n, (e.Size, e.Integer)))
         return list(found)
@@ -314,7 +314,7 @@ class Case:
         conclusion = f"{solved}{_together(parts)}"
         return conclusion, [*self.inputs, *self.tangents], [*forward, *_all(jvp)], ("derivative",)
 
-    def _along(self, curve: e.Tensor, k: int, tangent: e.Tensor) -> str:
+    def _along(self, curve: p.Tensor, k: int, tangent: p.Tensor) -> str:
         """Of an input's curve, its value and its derivative at time 0, at all indices."""
         names = _indices(curve)[0]
         x_t = " ".join([identifier(curve.name), "t", *names])
@@ -385,7 +385,7 @@ class Case:
         return f"{solved}{_together(parts)}", [*self.inputs], [*forward, *primal], ("same_value",)
 
     def _and_defined(
-        self, kind: str, conclusion: str, tensors: list[e.Tensor], used: list[Function], ways: tuple[str, ...]
+        self, kind: str, conclusion: str, tensors: list[p.Tensor], used: list[Function], ways: tuple[str, ...]
     ) -> _Said:
         """With what is shown of programs in which an infinity stands: that no output reads it."""
         programs = {"jvp_is_derivative": ("forward", "jvp"), "vjp_is_adjoint": ("jvp", "vjp")}
@@ -438,11 +438,11 @@ def _all(group: list[Function] | NotPrintedError) -> list[Function]:
     return group
 
 
-def _names(tensors: Sequence[e.Tensor]) -> str:
+def _names(tensors: Sequence[p.Tensor]) -> str:
     return ", ".join(identifier(t.name) for t in tensors)
 
 
-def _indices(tensor: e.Tensor) -> tuple[list[str], str]:
+def _indices(tensor: p.Tensor) -> tuple[list[str], str]:
     """Names of indices of the tensor, and the ranges that they are in, as the beginning of a proposition."""
     names = [f"i{k}" for k in range(len(tensor.shape))]
     if not names:
@@ -451,11 +451,11 @@ def _indices(tensor: e.Tensor) -> tuple[list[str], str]:
     return names, f"forall {' '.join(names)} : Z, {ranges}"
 
 
-def _at(tensor: e.Tensor, indices: Sequence[str]) -> str:
+def _at(tensor: p.Tensor, indices: Sequence[str]) -> str:
     return f"({' '.join([identifier(tensor.name), *indices])})" if indices else identifier(tensor.name)
 
 
-def _summed(tensor: e.Tensor, left: Entry, right: Entry) -> str:
+def _summed(tensor: p.Tensor, left: Entry, right: Entry) -> str:
     """The sum of products over all entries of the tensor's shape."""
     names, _ = _indices(tensor)
     text = f"{left(names)} * {right(names)}"
@@ -467,21 +467,18 @@ def _summed(tensor: e.Tensor, left: Entry, right: Entry) -> str:
 def _together(parts: Sequence[str]) -> str:
     if len(parts) == 1:
         return f"  {parts[0]}"
-    return "  " + _AND.join(f"({p})" for p in parts)
+    return "  " + _AND.join(f"({part})" for part in parts)
 
 
-def _sizes(x: e.Expression) -> Iterator[str]:
-    if isinstance(x, e.Size):
-        yield x.name
-    for part in parts(x):
-        yield from _sizes(part)
+def _sizes(x: e.Node) -> Iterator[str]:
+    return (n.name for n in e.walk(x) if isinstance(n, e.Size))
 
 
-def _sizes_of(program: e.Program) -> Iterator[str]:
+def _sizes_of(program: p.Program) -> Iterator[str]:
     """The sizes that a program mentions: also those that no argument has, as the length of a pad."""
     for tensor in program.outputs:
         for n in tensor.shape:
             yield from _sizes(n)
     for definition in program.definitions:
-        for part in parts(definition):
+        for part in p.held(definition):
             yield from _sizes(part)

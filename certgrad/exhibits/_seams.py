@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from certgrad._subject import Subject
-from certgrad.hypotheses import tree as t
+from certgrad.language import tree as t
 from certgrad.obligations.auditing.conventions import sample
 from certgrad.obligations.auditing.witnesses import inputs_of, rule_of
 from certgrad.obligations.balls import Dims, Programs, evaluate

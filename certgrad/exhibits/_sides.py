@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from certgrad._subject import Subject
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.text import SIGNS, term_text
+from certgrad.language import tree as t
+from certgrad.language.text import SIGNS, term_text
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.decided import decided, predicates
 from certgrad.obligations.assume.fact import Fact
@@ -105,7 +105,7 @@ def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, fo
 
 
 def _relation(p: Poly, relation: str, names: Names) -> str:
-    from certgrad.hypotheses.text import text
+    from certgrad.language.text import text
 
     assert relation in SIGNS
     return text(t.Compare(relation, term(p, names), t.ZERO))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from certgrad.hypotheses.tree import Term
+from certgrad.language.tree import Term
 
 
 class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

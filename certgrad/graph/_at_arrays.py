@@ -14,10 +14,10 @@ from certgrad.graph._numbers import IDEAL, OwnNumbers
 from certgrad.graph._run import Key, Run
 from certgrad.graph._satisfiable import UNCOMPILED, Asked, in_floats
 from certgrad.graph.certificate import AtArrays
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.places import Counted, Question, question
-from certgrad.hypotheses.text import SIGNS
-from certgrad.hypotheses.tree import arrays as named
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.places import Counted, Question, question
+from certgrad.language.text import SIGNS
+from certgrad.language.tree import arrays as named
 from certgrad.obligations.floats import compute
 from certgrad.obligations.tracing.jax_internals import computed_by, jaxpr_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations

@@ -33,7 +33,7 @@ from certgrad.graph._trace import TracedGraph, equations_in, nodes_of
 from certgrad.graph._values import Values
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, Step, pieces, sealed
 from certgrad.graph.ir import Node
-from certgrad.hypotheses.sizes import at_sizes
+from certgrad.language.sizes import at_sizes
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
 from certgrad.obligations.conformance import Conformance
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering

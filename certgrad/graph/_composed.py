@@ -25,7 +25,8 @@ from certgrad.graph._jaxpr import installed_rules
 from certgrad.graph._own_witness import own_witness
 from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step, all_steps
-from certgrad.hypotheses.tree import OffBoundaries, Statement, Words, encode
+from certgrad.language.coding import encode
+from certgrad.language.tree import OffBoundaries, Statement, Words
 from certgrad.obligations.auditing.conventions import conventions
 from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (

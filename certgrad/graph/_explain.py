@@ -10,7 +10,7 @@ from certgrad.graph._bounds import side
 from certgrad.graph._describe import sentence
 from certgrad.graph.certificate import GraphCertificate, Step
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
-from certgrad.hypotheses.tree import Statement, arrays
+from certgrad.language.tree import Statement, arrays
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from certgrad.graph._expression import Expressions
 from certgrad.graph._values import Values
 from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Node, Ref
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import Statement, arrays
+from certgrad.language.text import text
+from certgrad.language.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.prove.negligible import negligible
 from certgrad.obligations.terms.atoms import Access

@@ -35,8 +35,8 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph._values import Values
 from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Literal, Node, Operand, Ref
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import Statement, arrays
+from certgrad.language.text import text
+from certgrad.language.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.certificate import HOLDS, VerdictName

@@ -19,9 +19,9 @@ from certgrad.graph._operation import KINDS, traced_programs
 from certgrad.graph._own_witness import at_witness
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import Lemma
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.parse import parse
+from certgrad.language.tree import Statement
 from certgrad.obligations import verify
 from certgrad.obligations.auditing.witnesses import as_data
 from certgrad.obligations.balls._draw import seeded

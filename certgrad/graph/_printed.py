@@ -18,10 +18,11 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph._whole import whole_program
 from certgrad.graph.ir import Node as GraphNode
 from certgrad.graph.ir import Ref
-from certgrad.hypotheses.tree import Statement
+from certgrad.language import tree as e
+from certgrad.language.tree import Statement
 from certgrad.obligations.certificate import PROOFS
 from certgrad.obligations.tracing.jax_internals import kind_of, scan_loop, wide_floats
-from certgrad.specification import expression as e
+from certgrad.specification import program as p
 from certgrad.specification._jax import size, sort_of
 
 
@@ -85,7 +86,7 @@ class _Reading:
         sizes = {n: e.Size(x) if isinstance(x, str) else size(x) for n, x in zip(dims, given, strict=True)}
         return Node(str(node), outputs, True, reads, lemma, sizes)
 
-    def _loop(self, node: GraphNode, outputs: tuple[e.Tensor, ...]) -> Node:
+    def _loop(self, node: GraphNode, outputs: tuple[p.Tensor, ...]) -> Node:
         """A loop that goes forward, and reads and gives what moves."""
         here = f"%{node.id}, a node {node.kind}"
         if node.kind != "scan":
@@ -122,9 +123,9 @@ class _Reading:
         return self.lemmas[key]
 
 
-def _tensor(aval: Any) -> e.Tensor:
+def _tensor(aval: Any) -> p.Tensor:
     """Of an array's shape and sort. Nothing reads the name."""
-    return e.Tensor("", tuple(map(size, aval.shape)), sort_of(aval.dtype))
+    return p.Tensor("", tuple(map(size, aval.shape)), sort_of(aval.dtype))
 
 
 def _constant(value: np.ndarray) -> Any:

@@ -16,8 +16,9 @@ from certgrad.graph._cases import contrary_cases, shown
 from certgrad.graph._family import Family
 from certgrad.graph._rules import ActiveShapes, Outputs
 from certgrad.graph.certificate import Lemma, ObligationResult
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import Statement, encode
+from certgrad.language.coding import encode
+from certgrad.language.text import text
+from certgrad.language.tree import Statement
 from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.tensor import argument

@@ -19,7 +19,7 @@ from certgrad.graph._points import drawn, kinds, rationals
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref
-from certgrad.hypotheses.tree import Statement, arrays
+from certgrad.language.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars

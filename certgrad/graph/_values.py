@@ -12,7 +12,7 @@ from typing import Any
 from certgrad.graph._jaxpr import bytes_of
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Literal, Node, Operand, Ref
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.tree import Statement
 from certgrad.obligations.tracing.jax_internals import serialised
 
 LENGTH = 16

@@ -7,17 +7,23 @@ with the same definition are taken for the same one: no more than a guess, which
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import prod
 from typing import Any
+
+import msgspec
 
 from certgrad.coq import input_name
 from certgrad.graph._induction import Induction
 from certgrad.graph._trace import TracedGraph
-from certgrad.specification import expression as e
+from certgrad.language import tree as e
+from certgrad.language.tree import mapped
+from certgrad.specification import program as p
 from certgrad.specification._jax import size, sort_of
-from certgrad.specification.pruned import pruned, reads, with_parts
+from certgrad.specification.program import pruned, reads
 from certgrad.specification.reading import Reader, meaning
 from certgrad.specification.rule import Operand, UnreadableError
 
@@ -26,7 +32,7 @@ from certgrad.specification.rule import Operand, UnreadableError
 class Whole:
     """A program, by node what it calls the node's outputs, and what it computes on the way to them."""
 
-    program: e.Program | None = None
+    program: p.Program | None = None
     said: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     through: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
@@ -44,16 +50,16 @@ def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
         return Whole()
 
 
-def _said(traced: TracedGraph, program: e.Program) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+def _said(traced: TracedGraph, program: p.Program) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
     reader = Reader()
     by_node: dict[tuple[int, int], Operand] = {}
     made: dict[int, tuple[int, int]] = {}
-    inputs: list[e.Tensor] = []
+    inputs: list[p.Tensor] = []
     for node in traced.nodes:
         start = len(reader.definitions)
         if node.kind == "input":
             aval = traced.program.jaxpr.invars[len(inputs)].aval
-            tensor = e.Tensor(input_name(node.id), tuple(map(size, aval.shape)), sort_of(aval.dtype))
+            tensor = p.Tensor(input_name(node.id), tuple(map(size, aval.shape)), sort_of(aval.dtype))
             inputs.append(tensor)
             results = [reader.operand(tensor, aval.dtype)]
         elif node.kind == "constant":
@@ -77,72 +83,78 @@ def _said(traced: TracedGraph, program: e.Program) -> tuple[dict[int, tuple[str,
     return said, through
 
 
-def _tensors(definition: e.Definition) -> Sequence[e.Tensor]:
-    return [definition.tensor] if isinstance(definition, (e.Defined, e.Table)) else []
+def _tensors(definition: p.Definition) -> Sequence[p.Tensor]:
+    return [definition.tensor] if isinstance(definition, (p.Defined, p.Table)) else []
 
 
 def _tensor(result: Operand) -> str:
     """The name of the tensor that it is, if it is one."""
     entry = result.at(*(e.Index(f"i{k}") for k in range(result.rank)))
-    return entry.tensor if isinstance(entry, e.Entry) else ""
+    return entry.name if isinstance(entry, e.Entry) else ""
 
 
-def _digests(definitions: Sequence[e.Definition]) -> tuple[dict[str, str], dict[str, set[str]]]:
+def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[str, set[str]]]:
     """Of each tensor, of its definition in terms of the digests of those that it reads: numbers that are computed from
     numbers are put in, and what is another tensor is that one. And for each those in it of which this was said."""
     found: dict[str, str] = {}
-    numbers: dict[str, e.Expression] = {}
+    numbers: dict[str, e.Node] = {}
     plain: dict[str, set[str]] = {}
     rest: dict[str, set[str]] = {}
 
     def renamed(x: Any) -> Any:
-        x = _folded(with_parts(x, renamed))
+        x = _folded(mapped(x, renamed))
         if not isinstance(x, e.Entry):
             return x
-        return numbers.get(x.tensor) or replace(x, tensor=found.get(x.tensor, x.tensor))
+        return numbers.get(x.name) or msgspec.structs.replace(x, name=found.get(x.name, x.name))
 
     for definition in definitions:
-        if isinstance(definition, e.Defined):
+        if isinstance(definition, p.Defined):
             entry, name = renamed(definition.entry), definition.tensor.name
             rest[name] = {n for r in reads(definition) if r in plain for n in plain[r]}
             text = f"{definition.tensor.shape} {definition.variables} {entry}"
             found[name] = hashlib.sha256(text.encode()).hexdigest()
-            if isinstance(entry, (e.Number, e.Integer, e.Truth)):
+            if isinstance(entry, (e.Number, e.Integer)) or entry in (e.TRUE, e.FALSE):
                 numbers[name] = entry
                 plain[name] = {name, *rest[name]}
             elif isinstance(entry, e.Entry) and _as_it_is(entry, definition):
-                found[name] = entry.tensor
+                found[name] = entry.name
                 plain[name] = {name, *rest[name]}
-        elif isinstance(definition, e.Table):
+        elif isinstance(definition, p.Table):
             text = f"{definition.tensor.shape} {definition.values}"
             found[definition.tensor.name] = hashlib.sha256(text.encode()).hexdigest()
     return found, rest
 
 
-def _as_it_is(entry: e.Entry, definition: e.Defined) -> bool:
+def _as_it_is(entry: e.Entry, definition: p.Defined) -> bool:
     """At an index stands what another tensor has there: an axis of size 1 is read at 0."""
     axes = zip(definition.variables, definition.tensor.shape, strict=False)
-    read = list(zip(entry.indices, axes, strict=False))
+    read = list(zip(entry.index, axes, strict=False))
     same = (i == e.Index(v) or (i == e.Integer(0) and n == e.Integer(1)) for i, (v, n) in read)
-    return len(entry.indices) == len(definition.variables) and all(same)
+    return len(entry.index) == len(definition.variables) and all(same)
 
 
-def _value(x: Any) -> Any:
-    return x.value
+_HOLDS = {"=": operator.eq, "<": operator.lt, "<=": operator.le}
 
 
 def _folded(x: Any) -> Any:
     """What is computed from numbers, and what these choose."""
-    if isinstance(x, e.ToReal) and isinstance(x.operand, e.Integer):
-        return e.Number(Fraction(x.operand.value))
-    if isinstance(x, e.If) and isinstance(x.condition, e.Truth):
-        return x.then if x.condition.value else x.otherwise
-    if isinstance(x, e.Compare) and all(isinstance(part, (e.Number, e.Integer)) for part in (x.left, x.right)):
-        left, right = _value(x.left), _value(x.right)
-        return e.Truth({"=": left == right, "<": left < right, "≤": left <= right}[x.relation])
-    if isinstance(x, (e.Add, e.Subtract, e.Multiply, e.Divide)) and type(x.left) is type(x.right) is e.Number:
-        left, right = x.left.value, x.right.value
-        if isinstance(x, e.Divide):
-            return e.Number(left / right) if right else x
-        return e.Number({e.Add: left + right, e.Subtract: left - right, e.Multiply: left * right}[type(x)])
+    match x:
+        case e.ToReal(e.Integer(value)):
+            return e.number(value)
+        case e.If(condition, then, otherwise) if condition in (e.TRUE, e.FALSE):
+            return then if condition == e.TRUE else otherwise
+        case e.Compare(relation, e.Number() | e.Integer(), e.Number() | e.Integer()):
+            return e.TRUE if _HOLDS[relation](_value(x.left), _value(x.right)) else e.FALSE
+        case e.Add((e.Number(), e.Number()) as parts):
+            return e.number(sum(map(_value, parts)))
+        case e.Mul((e.Number(), e.Number()) as parts):
+            return e.number(prod(map(_value, parts)))
+        case e.Subtract(e.Number(), e.Number()):
+            return e.number(_value(x.left) - _value(x.right))
+        case e.Divide(e.Number(), e.Number()) if _value(x.right):
+            return e.number(_value(x.left) / _value(x.right))
     return x
+
+
+def _value(x: Any) -> Fraction:
+    return Fraction(x.value)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from certgrad.graph.ir import Graph, Ref, Struct
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.tree import Statement
 from certgrad.obligations.certificate import ObligationKind, VerdictName, Witness
 
 FORMAT = 4

@@ -11,8 +11,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from certgrad import language
 from certgrad._subject import OF_REFERENCE, Subject
-from certgrad.hypotheses.tree import Statement, encode
+from certgrad.language.tree import Statement
 
 FORMAT = 4
 KERNEL = "31"
@@ -71,7 +72,7 @@ def each_once(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
     table: dict[Statement, Hypothesis] = {}
     for h in hypotheses:
         table.setdefault(h.tree, h)
-    return sorted(table.values(), key=lambda h: (h.text, encode(h.tree)))
+    return sorted(table.values(), key=lambda h: (h.text, language.coding.encode(h.tree)))
 
 
 class Ball(Struct, frozen=True):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from certgrad.hypotheses.evaluate import question
-from certgrad.hypotheses.floats import Floats
-from certgrad.hypotheses.parse import parse
+from certgrad.language.evaluate import question
+from certgrad.language.floats import Floats
+from certgrad.language.parse import parse
 
 
 def check_constraint(text: str, names: tuple[str, ...], where: str) -> None:

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from certgrad.errors import DomainError
-from certgrad.hypotheses.canonical import canonical
-from certgrad.hypotheses.once import ANY_AXES, merged, needless
-from certgrad.hypotheses.parse import conjuncts, parse
-from certgrad.hypotheses.tree import Index, Statement, walk
+from certgrad.language.canonical import canonical
+from certgrad.language.once import ANY_AXES, merged, needless
+from certgrad.language.parse import conjuncts, parse
+from certgrad.language.tree import Index, Statement, walk
 from certgrad.obligations.certificate import (
     ASSUMED,
     AT_SIZES,

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from certgrad.hypotheses.implication import implies
+from certgrad.language.implication import implies
 from certgrad.obligations.certificate import AT_SIZES, HOLDS, PROOFS, CaseClaim, Certificate, Claim, stated
 from certgrad.report.audited import case_name, is_discharged
 from certgrad.report.findings import LEFT_OUT, NO_GRADIENT, OF_IDEAL, UNSEEN

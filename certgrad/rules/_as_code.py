@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from certgrad.hypotheses import tree as t
+from certgrad.language import tree as t
 
 _FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "tanh", "sinh", "cosh", "abs", "sign", "floor", "ceil", "log1p"}
 

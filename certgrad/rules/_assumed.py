@@ -28,9 +28,9 @@ import msgspec
 
 from certgrad._subject import Rules
 from certgrad.errors import CertgradError
-from certgrad.hypotheses.canonical import canonical
-from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.tree import ZERO, Array, Compare, Number, Size, Statement, arrays
+from certgrad.language.canonical import canonical
+from certgrad.language.parse import parse
+from certgrad.language.tree import ZERO, Array, Compare, Number, Size, Statement, arrays
 from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.certificate import ASSUMED, PROOFS, Certificate, Hypothesis, Witness
 from certgrad.obligations.generality.instances import family

@@ -19,8 +19,8 @@ import msgspec
 
 from certgrad._subject import Rules
 from certgrad.errors import CertgradError
-from certgrad.hypotheses.canonical import canonical
-from certgrad.hypotheses.parse import parse
+from certgrad.language.canonical import canonical
+from certgrad.language.parse import parse
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Hypothesis, Witness

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from certgrad.hypotheses.prose import prose
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.prose import prose
+from certgrad.language.text import text
+from certgrad.language.tree import Statement
 from certgrad.obligations.certificate import (
     CaseClaim,
     Certificate,

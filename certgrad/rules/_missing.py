@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from certgrad.hypotheses.canonical import letters
-from certgrad.hypotheses.text import term_text
-from certgrad.hypotheses.tree import Term
+from certgrad.language.canonical import letters
+from certgrad.language.text import term_text
+from certgrad.language.tree import Term
 from certgrad.obligations.decide.pairing import paired_by_coordinates
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules

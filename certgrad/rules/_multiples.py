@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from certgrad.hypotheses.tree import ZERO, Apply, Axis, Compare, Number, Term
+from certgrad.language.tree import ZERO, Apply, Axis, Compare, Number, Term
 from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.reach import is_users, reachable

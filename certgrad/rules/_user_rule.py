@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from certgrad import rules
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
-from certgrad.hypotheses.lengths import in_lengths
+from certgrad.language.lengths import in_lengths
 from certgrad.obligations import tracing
 from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.process.threads import ALONE

@@ -11,8 +11,8 @@ from jax.extend import core as jex
 
 from certgrad.jaxpr.linear import LINEAR, linear_program
 from certgrad.jaxpr.lowerings import called
+from certgrad.language.tree import FALSE, TRUE, Given, If, Infinity, Integer, Node, Number, Size, Sort
 
-from .expression import Expression, FloorDivide, Given, If, Infinity, Integer, Modulo, Number, Size, Sort, Truth
 from .rule import UnreadableError, less
 
 
@@ -29,7 +29,7 @@ def sort_of(dtype: Any) -> Sort:
     raise UnreadableError(f"entries of dtype {dtype}")
 
 
-def size(dim: Any) -> Expression:
+def size(dim: Any) -> Node:
     """A size of a shape, or an integer that a size may stand in."""
     if not hasattr(dim, "_sorted_terms"):
         return Integer(int(dim))
@@ -40,7 +40,7 @@ def size(dim: Any) -> Expression:
     return total
 
 
-def _term(term: Any, count: int) -> Expression:
+def _term(term: Any, count: int) -> Node:
     """The product of a number and powers of factors."""
     factors = [factor for f, power in term._factors for factor in [_factor(f)] * power]
     if count != 1 or not factors:
@@ -51,14 +51,14 @@ def _term(term: Any, count: int) -> Expression:
     return product
 
 
-def _factor(factor: Any) -> Expression:
+def _factor(factor: Any) -> Node:
     if factor.var is not None:
         return Size(factor.var)
     left, right = map(size, factor.operands)
     if factor.operation == "floordiv":
-        return FloorDivide(left, right)
+        return left // right
     if factor.operation == "mod":
-        return Modulo(left, right)
+        return left % right
     if factor.operation == "max":
         return If(less(left, right), right, left)
     if factor.operation == "min":
@@ -66,23 +66,25 @@ def _factor(factor: Any) -> Expression:
     raise UnreadableError(f"a size made by {factor.operation}")
 
 
-def literal(value: Any, dtype: Any) -> Expression:
+def literal(value: Any, dtype: Any) -> Node:
     """A constant's entry as it was meant: a float is the shortest decimal that rounds to it in its dtype.
 
     NaN is no number: not defined.
     """
     sort = sort_of(dtype)
     if sort == "boolean":
-        return Truth(bool(value))
+        return TRUE if value else FALSE
     if sort == "integer":
         return Integer(int(value))
     if sort == "key":
         raise UnreadableError("a random key among the constants")
     if np.isnan(np.float64(value)):
-        return Given(Truth(False), Number(Fraction(0)))
+        return Given(FALSE, Number("0"))
     if np.isinf(np.float64(value)):
         return Infinity(bool(value > 0))
-    return Number(Fraction(repr(float(value)) if np.dtype(dtype) == np.float64 else str(np.asarray(value, dtype)[()])))
+    return Number(
+        str(Fraction(repr(float(value)) if np.dtype(dtype) == np.float64 else str(np.asarray(value, dtype)[()])))
+    )
 
 
 def jaxpr_of(closed: Any) -> Any:

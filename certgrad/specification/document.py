@@ -10,14 +10,19 @@ from typing import Any
 import jax
 from jax import export
 
-from . import expression as language
-from .definedness import TRUE, defined
+from certgrad.language import definedness
+from certgrad.language import tree as language
+from certgrad.language.definedness import defined
+from certgrad.language.functions import FUNCTIONS
+from certgrad.language.tree import TRUE
+from certgrad.language.written import text
+
+from . import program as programs
 from .examples import calls
-from .expression import Defined, Determined, Loop, Program
-from .functions import FUNCTIONS
+from .program import Defined, Determined, Loop, Program
 from .reading import meaning
 from .rule import RULES, STRUCTURED
-from .text import definition_lines, text
+from .text import definition_lines
 
 CHAPTERS = (
     "elementwise functions comparisons casts shape reductions cumulative contractions order gather_scatter windows "
@@ -45,6 +50,10 @@ def _lines() -> Iterator[str]:
     yield "## The language"
     yield ""
     yield inspect.cleandoc(language.__doc__ or "")
+    yield ""
+    yield inspect.cleandoc(definedness.__doc__ or "")
+    yield ""
+    yield inspect.cleandoc(programs.__doc__ or "")
     yield ""
     yield "## Functions"
     yield ""
@@ -112,17 +121,17 @@ def _example(program: Program, name: str) -> Iterator[str]:
             yield from definition_lines(one)
 
 
-def _conditions(formula: language.Expression) -> list[str]:
+def _conditions(formula: language.Node) -> list[str]:
     """The parts of a condition that are not only about entries being defined."""
-    parts = formula.parts if isinstance(formula, language.And) else (formula,)
+    parts = formula.parts if isinstance(formula, language.Both) else (formula,)
     return [text(p, 2) for p in parts if not isinstance(p, language.IsDefined) and p != TRUE and not _of_entries(p)]
 
 
-def _of_entries(formula: language.Expression) -> bool:
+def _of_entries(formula: language.Node) -> bool:
     """A condition that says only that entries are defined."""
     if isinstance(formula, (language.ForAll, language.Exists)):
-        return _of_entries(formula.body)
-    if isinstance(formula, language.And):
+        return _of_entries(formula.holds)
+    if isinstance(formula, language.Both):
         return all(map(_of_entries, formula.parts))
     if isinstance(formula, language.If):
         return _of_entries(formula.then) and _of_entries(formula.otherwise)

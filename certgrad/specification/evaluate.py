@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
 from flint import arb, arb_mat, fmpq
 
+from certgrad.language import exact
+from certgrad.language import tree as t
+from certgrad.language.arithmetic import UndefinedError
+from certgrad.language.exact import Exact, UndecidedError
+from certgrad.language.functions import FUNCTIONS
+from certgrad.language.reader import Read, Reader, Scope
+from certgrad.language.tree import Node
 from certgrad.process.threads import precision
 
-from . import expression as e
-from . import numbers
-from .functions import FUNCTIONS
-from .numbers import UndecidedError, UndefinedError
+from . import program as p
 
 Inputs = Callable[[str, tuple[int, ...]], Any]
 """The entry of an input: fmpq for a real, int, bool."""
-OpaqueValue = Callable[[e.Opaque, int, tuple[int, ...]], Any]
+OpaqueValue = Callable[[p.Opaque, int, tuple[int, ...]], Any]
 """The entry of the k-th tensor of an opaque definition."""
 Env = Mapping[str, int]
 BITS = 256
-LONGEST = 10_000
-"""How far the least integer with a property is looked for."""
 
 
-def _unknown(definition: e.Opaque, k: int, index: tuple[int, ...]) -> Any:
+def _unknown(definition: p.Opaque, k: int, index: tuple[int, ...]) -> Any:
     raise UndecidedError(f"{definition.name} has no known value")
 
 
@@ -47,30 +49,32 @@ class Evaluation:
     """A program at sizes and inputs. Each entry is evaluated when it is asked for, and once."""
 
     def __init__(
-        self, program: e.Program, sizes: Mapping[str, int], inputs: Inputs, opaque: OpaqueValue = _unknown
+        self, program: p.Program, sizes: Mapping[str, int], inputs: Inputs, opaque: OpaqueValue = _unknown
     ) -> None:
         self.program, self.sizes, self.inputs, self.opaque = program, sizes, inputs, opaque
-        self._tensors: dict[str, e.Tensor] = {t.name: t for t in program.inputs}
-        self._made: dict[str, tuple[Any, e.Tensor]] = {}
+        self._tensors: dict[str, p.Tensor] = {t.name: t for t in program.inputs}
+        self._made: dict[str, tuple[Any, p.Tensor]] = {}
         self._known: dict[tuple[str, tuple[int, ...]], Any] = {}
+        self._reader = _Reader(self)
+        self._read: dict[int, tuple[Node, Read]] = {}
         self._index(program.definitions)
 
-    def _index(self, definitions: tuple[e.Definition, ...]) -> None:
+    def _index(self, definitions: tuple[p.Definition, ...]) -> None:
         for d in definitions:
-            if isinstance(d, e.Loop):
+            if isinstance(d, p.Loop):
                 for c in d.carries:
                     self._add(c.tensor, c)
                 self._index(d.body)
             else:
-                for t in d.tensors if isinstance(d, (e.Determined, e.Opaque)) else (d.tensor,):
+                for t in d.tensors if isinstance(d, (p.Determined, p.Opaque)) else (d.tensor,):
                     self._add(t, d)
 
-    def _add(self, tensor: e.Tensor, definition: Any) -> None:
+    def _add(self, tensor: p.Tensor, definition: Any) -> None:
         assert tensor.name not in self._tensors
         self._tensors[tensor.name] = tensor
         self._made[tensor.name] = definition, tensor
 
-    def shape(self, tensor: e.Tensor) -> tuple[int, ...]:
+    def shape(self, tensor: p.Tensor) -> tuple[int, ...]:
         """The tensor's shape at these sizes."""
         return tuple(self.value(n, {}) for n in tensor.shape)
 
@@ -82,7 +86,7 @@ class Evaluation:
         """An entry of an output. Raises UndefinedError where it is no real number."""
         with deep():
             found = self.entry(self.program.outputs[k].name, index)
-        if numbers.infinite(found):
+        if exact.infinite(found):
             raise UndefinedError("an output that is ±∞")
         return found
 
@@ -109,20 +113,20 @@ class Evaluation:
         if name not in self._made:
             return self.inputs(name, index)
         definition, tensor = self._made[name]
-        if isinstance(definition, e.Table):
+        if isinstance(definition, p.Table):
             position = 0
             for i, n in zip(place, self.shape(tensor), strict=True):
                 position = position * n + i
             return self.value(definition.values[position], {})
-        if isinstance(definition, e.Carry):
+        if isinstance(definition, p.Carry):
             return self._carried(definition, index)
-        if isinstance(definition, e.Opaque):
+        if isinstance(definition, p.Opaque):
             return self.opaque(definition, definition.tensors.index(tensor), index)
-        if isinstance(definition, e.Determined):
+        if isinstance(definition, p.Determined):
             return self._determined(definition, tensor, index)
         return self.value(definition.entry, dict(zip(definition.variables, index, strict=True)))
 
-    def _carried(self, carry: e.Carry, index: tuple[int, ...]) -> Any:
+    def _carried(self, carry: p.Carry, index: tuple[int, ...]) -> Any:
         at = len(carry.tensor.times) - 1
         time = index[at]
         env = dict(zip(carry.variables, index[:at] + index[at + 1 :], strict=True))
@@ -130,7 +134,7 @@ class Evaluation:
             return self.value(carry.start, env)
         return self.value(carry.step, {**env, carry.tensor.times[-1]: time - 1})
 
-    def _determined(self, d: e.Determined, tensor: e.Tensor, index: tuple[int, ...]) -> Any:
+    def _determined(self, d: p.Determined, tensor: p.Tensor, index: tuple[int, ...]) -> Any:
         outer = index[: len(d.variables)]
         env = dict(zip(d.variables, outer, strict=True))
         if not self.value(d.condition, env):
@@ -141,10 +145,10 @@ class Evaluation:
             self._known[key] = value
         return self._known[tensor.name, index]
 
-    def _rest(self, tensor: e.Tensor, outer: int) -> Iterator[tuple[int, ...]]:
+    def _rest(self, tensor: p.Tensor, outer: int) -> Iterator[tuple[int, ...]]:
         return product(*map(range, self.shape(tensor)[outer - len(tensor.times) :]))
 
-    def _linear(self, d: e.Determined, env: Env, places: list[Any]) -> list[Any]:
+    def _linear(self, d: p.Determined, env: Env, places: list[Any]) -> list[Any]:
         """The solution of equations that are linear in the unknown entries: their coefficients, by looking."""
 
         def sides(values: list[Any]) -> list[Any]:
@@ -163,16 +167,17 @@ class Evaluation:
             raise UndefinedError("equations without exactly one solution") from None
         return [found[k, 0] for k in range(len(places))] if found is not None else []
 
-    def _differences(self, formula: e.Expression, env: dict[str, int]) -> Iterator[Any]:
-        if isinstance(formula, e.ForAll):
-            for inner in self._each(formula, env):
-                yield from self._differences(formula.body, dict(inner))
+    def _differences(self, formula: Node, env: dict[str, int]) -> Iterator[Any]:
+        if isinstance(formula, t.ForAll):
+            ((over,), holds) = formula.over, formula.holds
+            for k in range(self.value(over.size, env)):
+                yield from self._differences(holds, {**env, over.variable: k})
             return
-        assert isinstance(formula, e.Compare)
+        assert isinstance(formula, t.Compare)
         left, right = self.value(formula.left, env), self.value(formula.right, env)
-        yield numbers.add(left, -right)
+        yield exact.add(left, -right)
 
-    def _cholesky(self, d: e.Determined, outer: tuple[int, ...]) -> list[Any]:
+    def _cholesky(self, d: p.Determined, outer: tuple[int, ...]) -> list[Any]:
         """By rows; not defined where a diagonal entry is no root of a positive number."""
         n = self.shape(d.tensors[0])[-1]
         held = self._tensors[d.operands[0]]
@@ -183,213 +188,66 @@ class Evaluation:
             for j in range(i + 1):
                 x = arb(self.entry(held.name, (*times, *batch, i, j)))
                 x -= sum((factor[i][k] * factor[j][k] for k in range(j)), arb(0))
-                if i == j and not numbers.less(0, x):
+                if i == j and not exact.less(0, x):
                     raise UndefinedError("a matrix that is not positive definite")
                 factor[i][j] = x.sqrt() if i == j else x / factor[j][j]
         return [x for row in factor for x in row]
 
     # --- expressions
 
-    def value(self, x: e.Expression, env: Env) -> Any:
+    def value(self, x: Node, env: Env) -> Any:
         """The value of an expression. Raises UndefinedError, and UndecidedError."""
-        return _VALUES[type(x)](self, x, env)
-
-    def number(self, x: e.Number, env: Env) -> Any:
-        return fmpq(x.value.numerator, x.value.denominator)
-
-    def literal(self, x: e.Integer | e.Truth, env: Env) -> Any:
-        return x.value
-
-    def infinity(self, x: e.Infinity, env: Env) -> Any:
-        return float("inf") if x.positive else float("-inf")
-
-    def size(self, x: e.Size, env: Env) -> int:
-        return self.sizes[x.name]
-
-    def index(self, x: e.Index, env: Env) -> int:
-        return env[x.name]
-
-    def read(self, x: e.Entry, env: Env) -> Any:
-        return self.entry(x.tensor, tuple([self.value(i, env) for i in x.indices]))
-
-    def add(self, x: e.Add, env: Env) -> Any:
-        return numbers.add(self.value(x.left, env), self.value(x.right, env))
-
-    def subtract(self, x: e.Subtract, env: Env) -> Any:
-        return numbers.add(self.value(x.left, env), -self.value(x.right, env))
-
-    def multiply(self, x: e.Multiply, env: Env) -> Any:
-        return numbers.multiply(self.value(x.left, env), self.value(x.right, env))
-
-    def negate(self, x: e.Negate, env: Env) -> Any:
-        return -self.value(x.operand, env)
-
-    def divide(self, x: e.Divide, env: Env) -> Any:
-        return numbers.divide(self.value(x.left, env), self.value(x.right, env))
-
-    def whole(self, x: e.FloorDivide | e.Modulo, env: Env) -> int:
-        left, right = self.value(x.left, env), self.value(x.right, env)
-        if right == 0:
-            raise UndefinedError("division by 0")
-        return left // right if isinstance(x, e.FloorDivide) else left % right
-
-    def to_real(self, x: e.ToReal, env: Env) -> Any:
-        return fmpq(self.value(x.operand, env))
-
-    def floor(self, x: e.Floor, env: Env) -> int:
-        return numbers.floor(self.value(x.operand, env))
-
-    def power(self, x: e.Power, env: Env) -> Any:
-        base = self.value(x.base, env)
-        if isinstance(x.exponent, e.Number) and x.exponent.value.denominator == 1:
-            return numbers.integer_power(base, x.exponent.value.numerator)
-        return numbers.power(base, self.value(x.exponent, env))
-
-    def integer_power(self, x: e.IntegerPower, env: Env) -> Any:
-        base, exponent = self.value(x.base, env), self.value(x.exponent, env)
-        if isinstance(base, int) and exponent < 0:
-            raise UndefinedError("a negative power of an integer")
-        return numbers.integer_power(base, exponent)
-
-    def function(self, x: e.Function, env: Env) -> Any:
-        arguments = [self.value(a, env) for a in x.arguments]
-        if not any(map(numbers.infinite, arguments)) and not self.value(FUNCTIONS[x.name].domain(*x.arguments), env):
-            raise UndefinedError(f"{x.name} outside its domain")
-        return numbers.function(x.name, arguments)
-
-    def _each(self, x: Any, env: Env) -> Iterator[dict[str, int]]:
-        if x.count is None:
-            raise UndecidedError("all integers")
-        inner = dict(env)
-        for i in range(self.value(x.count, env)):
-            inner[x.variable] = i
-            yield inner
-
-    def sum(self, x: e.Sum, env: Env) -> Any:
-        values = [self.value(x.body, inner) for inner in self._each(x, env)]
-        total = values[0] if values else 0 if _integral(x.body) else fmpq(0)
-        for value in values[1:]:
-            total = numbers.add(total, value)
-        return total
-
-    def product(self, x: e.Product, env: Env) -> Any:
-        values = [self.value(x.body, inner) for inner in self._each(x, env)]
-        total = values[0] if values else 1 if _integral(x.body) else fmpq(1)
-        for value in values[1:]:
-            total = numbers.multiply(total, value)
-        return total
-
-    def _candidates(self, x: e.Maximum | e.Minimum | e.ArgMax, env: Env) -> list[tuple[int, Any]]:
-        found = [
-            (inner[x.variable], self.value(x.body, inner)) for inner in self._each(x, env) if self.value(x.where, inner)
-        ]
-        if not found:
-            raise UndefinedError("an extremum over nothing")
-        return found
-
-    def maximum(self, x: e.Maximum, env: Env) -> Any:
-        return _best(self._candidates(x, env), numbers.less)[1]
-
-    def minimum(self, x: e.Minimum, env: Env) -> Any:
-        return _best(self._candidates(x, env), lambda a, b: numbers.less(b, a))[1]
-
-    def arg_max(self, x: e.ArgMax, env: Env) -> int:
-        return _best(self._candidates(x, env), numbers.less)[0]
-
-    def least(self, x: e.Least, env: Env) -> int:
-        for i in range(LONGEST if x.count is None else self.value(x.count, env)):
-            if self.value(x.body, {**env, x.variable: i}):
-                return i
-        raise UndefinedError("no integer with the property was found")
-
-    def for_all(self, x: e.ForAll, env: Env) -> bool:
-        values = [self.value(x.body, inner) for inner in self._each(x, env)]
-        return all(values)
-
-    def exists(self, x: e.Exists, env: Env) -> bool:
-        values = [self.value(x.body, inner) for inner in self._each(x, env)]
-        return any(values)
-
-    def compare(self, x: e.Compare, env: Env) -> bool:
-        left, right = self.value(x.left, env), self.value(x.right, env)
-        if x.relation == "=":
-            return numbers.equal(left, right)
-        return numbers.less(left, right) if x.relation == "<" else not numbers.less(right, left)
-
-    def conjunction(self, x: e.And, env: Env) -> bool:
-        values = [self.value(part, env) for part in x.parts]
-        return all(values)
-
-    def disjunction(self, x: e.Or, env: Env) -> bool:
-        values = [self.value(part, env) for part in x.parts]
-        return any(values)
-
-    def negation(self, x: e.Not, env: Env) -> bool:
-        return not self.value(x.part, env)
-
-    def is_defined(self, x: e.IsDefined, env: Env) -> bool:
-        try:
-            self.value(x.entry, env)
-        except UndefinedError:
-            return False
-        return True
-
-    def choice(self, x: e.If, env: Env) -> Any:
-        return self.value(x.then if self.value(x.condition, env) else x.otherwise, env)
-
-    def given(self, x: e.Given, env: Env) -> Any:
-        if not self.value(x.condition, env):
-            raise UndefinedError("a condition that does not hold")
-        return self.value(x.value, env)
+        if id(x) not in self._read:
+            self._read[id(x)] = x, self._reader.read(x)
+        return self._read[id(x)][1](Scope({}, self.sizes, indices=env))
 
 
-def _best(candidates: list[tuple[int, Any]], less: Callable[[Any, Any], bool]) -> tuple[int, Any]:
-    best = candidates[0]
-    for one in candidates[1:]:
-        if less(best[1], one[1]):
-            best = one
-    return best
+class _Reader(Reader):
+    """Reads expressions of a program: entries from its evaluation; and only what is defined by its form has a value."""
+
+    def __init__(self, program: Evaluation) -> None:
+        super().__init__(Exact())
+        self.program = program
+
+    def entry(self, x: t.Entry) -> Read:
+        places = [self.read(i) for i in x.index]
+        return lambda scope: self.program.entry(x.name, tuple([place(scope) for place in places]))
+
+    def related(self, relation: t.Relation, a: Any, b: Any) -> bool:
+        if relation == "=":
+            return exact.equal(a, b)
+        return exact.less(a, b) if relation == "<" else not exact.less(b, a)
+
+    def both(self, x: t.Both) -> Read:
+        parts = [self.read(part) for part in x.parts]
+        return _of_all(all, lambda scope: (part(scope) for part in parts))
+
+    def either(self, x: t.Either) -> Read:
+        parts = [self.read(part) for part in x.parts]
+        return _of_all(any, lambda scope: (part(scope) for part in parts))
+
+    def for_all(self, x: t.ForAll) -> Read:
+        return _of_all(all, self.values(x.over, x.holds, ()))
+
+    def exists(self, x: t.Exists) -> Read:
+        return _of_all(any, self.values(x.over, x.holds, ()))
+
+    def ratio(self, x: t.Divide) -> Read:
+        left, right = self.read(x.left), self.read(x.right)
+        return lambda scope: exact.divide(left(scope), right(scope))
+
+    def applied(self, x: t.Apply) -> Read:
+        arguments, domain = [self.read(a) for a in x.arguments], self.read(FUNCTIONS[x.function].domain(*x.arguments))
+
+        def value(scope: Scope) -> Any:
+            found = [a(scope) for a in arguments]
+            if not any(map(exact.infinite, found)) and not domain(scope):
+                raise UndefinedError(f"{x.function} outside its domain")
+            return exact.apply(x.function, found)
+
+        return value
 
 
-def _integral(x: e.Expression) -> bool:
-    from .sorts import sort
-
-    return sort(x) == "integer"
-
-
-_VALUES: dict[type, Callable[[Evaluation, Any, Env], Any]] = {
-    e.Number: Evaluation.number,
-    e.Integer: Evaluation.literal,
-    e.Truth: Evaluation.literal,
-    e.Infinity: Evaluation.infinity,
-    e.Size: Evaluation.size,
-    e.Index: Evaluation.index,
-    e.Entry: Evaluation.read,
-    e.Add: Evaluation.add,
-    e.Subtract: Evaluation.subtract,
-    e.Multiply: Evaluation.multiply,
-    e.Negate: Evaluation.negate,
-    e.Divide: Evaluation.divide,
-    e.FloorDivide: Evaluation.whole,
-    e.Modulo: Evaluation.whole,
-    e.ToReal: Evaluation.to_real,
-    e.Floor: Evaluation.floor,
-    e.Power: Evaluation.power,
-    e.IntegerPower: Evaluation.integer_power,
-    e.Function: Evaluation.function,
-    e.Sum: Evaluation.sum,
-    e.Product: Evaluation.product,
-    e.Maximum: Evaluation.maximum,
-    e.Minimum: Evaluation.minimum,
-    e.ArgMax: Evaluation.arg_max,
-    e.Least: Evaluation.least,
-    e.ForAll: Evaluation.for_all,
-    e.Exists: Evaluation.exists,
-    e.Compare: Evaluation.compare,
-    e.And: Evaluation.conjunction,
-    e.Or: Evaluation.disjunction,
-    e.Not: Evaluation.negation,
-    e.IsDefined: Evaluation.is_defined,
-    e.If: Evaluation.choice,
-    e.Given: Evaluation.given,
-}
+def _of_all(combined: Callable[[list[bool]], bool], values: Callable[[Scope], Iterable[bool]]) -> Read:
+    """Of truth values all of which have to be defined."""
+    return lambda scope: combined(list(values(scope)))

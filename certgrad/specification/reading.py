@@ -7,29 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.language.tree import Index, Node, Sort, SortedEntry
+
 from .._machine_integers import wraps
 from . import primitives  # noqa: F401  (the rules register themselves)
 from ._jax import called_program, consts_of, is_dropped, is_literal, jaxpr_of, literal, size, sort_of
-from .expression import (
-    Defined,
-    Definition,
-    Determined,
-    Entry,
-    Expression,
-    Index,
-    Loop,
-    Opaque,
-    Program,
-    Sort,
-    Table,
-    Tensor,
-)
-from .pruned import pruned
+from .program import Defined, Definition, Determined, Loop, Opaque, Program, Table, Tensor, pruned
 from .rule import RULES, STRUCTURED, Call, Entries, Operand, Result, UnreadableError
 
 IN_RANGE = frozenset({"convert_element_type", "not"})
 """Primitives whose rules keep in mind the range of a narrow or unsigned type."""
-Literals = Callable[[Any, Any], Expression]
+Literals = Callable[[Any, Any], Node]
 """What a literal means, by its value and dtype."""
 
 
@@ -90,7 +78,7 @@ class Reader:
         except UnreadableError as error:
             reason = str(error)
 
-            def unreadable(*index: Expression) -> Expression:
+            def unreadable(*index: Node) -> Node:
                 raise UnreadableError(reason)
 
             return [Operand(tuple(map(size, v.aval.shape)), "real", v.aval.dtype, unreadable) for v in eqn.outvars]
@@ -151,7 +139,7 @@ class Reader:
         self.definitions.append(Defined(tensor, (*self.times, *axes), entry, primitive))
         return tensor
 
-    def tensor(self, name: str, shape: tuple[Expression, ...], sort: Sort) -> Tensor:
+    def tensor(self, name: str, shape: tuple[Node, ...], sort: Sort) -> Tensor:
         """A tensor that is made inside the loops that are being read."""
         return Tensor(name, shape, sort, self.times)
 
@@ -180,7 +168,7 @@ class Reader:
         self.definitions.append(definition)
         return [self.operand(t, d) for t, d in zip(definition.tensors, dtypes, strict=True)]
 
-    def loop(self, length: Expression | None, run: Callable[[str], Any]) -> Any:
+    def loop(self, length: Node | None, run: Callable[[str], Any]) -> Any:
         """Add a loop: `run(time)` reads its step, and returns its carries and what else is wanted of it."""
         outer, self.definitions = self.definitions, []
         times, time = self.times, self.time()
@@ -193,6 +181,6 @@ class Reader:
         return rest
 
 
-def entries(tensor: Tensor, times: tuple[Expression, ...]) -> Entries:
+def entries(tensor: Tensor, times: tuple[Node, ...]) -> Entries:
     """The entries of a tensor at these times."""
-    return lambda *index: Entry(tensor.name, (*times, *index), tensor.sort)
+    return lambda *index: SortedEntry(tensor.name, (*times, *index), tensor.sort)

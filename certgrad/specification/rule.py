@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .expression import And, Compare, Expression, If, Index, Integer, Sort
+from certgrad.language.tree import Both, Compare, If, Index, Integer, Node, Sort
 
-Entries = Callable[..., Expression]
+Entries = Callable[..., Node]
 """From the indices of an entry, one an axis, to what the entry is."""
 
 
@@ -25,7 +25,7 @@ Entries = Callable[..., Expression]
 class Operand:
     """An operand of an equation, or a result of an earlier one: its shape and sort, and its entries."""
 
-    shape: tuple[Expression, ...]
+    shape: tuple[Node, ...]
     sort: Sort
     dtype: Any
     at: Entries
@@ -37,7 +37,7 @@ class Operand:
         """The number of axes."""
         return len(self.shape)
 
-    def beside(self, *index: Expression) -> Expression:
+    def beside(self, *index: Node) -> Node:
         """The entry that meets those of others at this index: a number meets all, and so does an axis of size 1."""
         return self.at(
             *(ZERO if n == ONE else i for i, n in zip(index[len(index) - self.rank :], self.shape, strict=True))
@@ -48,7 +48,7 @@ class Operand:
 class Result:
     """A result of an equation: its shape, sort and dtype."""
 
-    shape: tuple[Expression, ...]
+    shape: tuple[Node, ...]
     sort: Sort
     dtype: Any
 
@@ -67,7 +67,7 @@ class Call:
         return self.parameters[name]
 
     @property
-    def shape(self) -> tuple[Expression, ...]:
+    def shape(self) -> tuple[Node, ...]:
         """The shape of the first result."""
         return self.results[0].shape
 
@@ -120,63 +120,63 @@ class UnreadableError(Exception):
 ZERO, ONE = Integer(0), Integer(1)
 
 
-def less(left: Expression, right: Expression) -> Expression:
+def less(left: Node, right: Node) -> Node:
     """left < right."""
     return Compare("<", left, right)
 
 
-def at_most(left: Expression, right: Expression) -> Expression:
+def at_most(left: Node, right: Node) -> Node:
     """left ≤ right."""
-    return Compare("≤", left, right)
+    return Compare("<=", left, right)
 
 
-def equal(left: Expression, right: Expression) -> Expression:
+def equal(left: Node, right: Node) -> Node:
     """left = right, of numbers."""
     return Compare("=", left, right)
 
 
-def within(index: Expression, count: Expression) -> Expression:
+def within(index: Node, count: Node) -> Node:
     """0 ≤ index < count."""
-    return And((at_most(ZERO, index), less(index, count)))
+    return Both((at_most(ZERO, index), less(index, count)))
 
 
-def clamped(index: Expression, greatest: Expression) -> Expression:
+def clamped(index: Node, greatest: Node) -> Node:
     """The index, moved into 0 ≤ … ≤ greatest as JAX does: first below, then above."""
     return If(less(index, ZERO), ZERO, If(less(greatest, index), greatest, index))
 
 
-Binder = Callable[[str, Expression, Expression], Expression]
+Binder = Callable[[str, Node, Node], Node]
 
 
-def over(binder: Binder, variables: Sequence[str], counts: Sequence[Expression], body: Expression) -> Expression:
+def over(binder: Binder, variables: Sequence[str], counts: Sequence[Node], body: Node) -> Node:
     """The binder over several variables, the first outermost."""
     for name, count in zip(reversed(variables), reversed(counts), strict=True):
         body = binder(name, count, body)
     return body
 
 
-def indices(names: Sequence[str]) -> list[Expression]:
+def indices(names: Sequence[str]) -> list[Node]:
     """The variables of these names."""
     return [Index(name) for name in names]
 
 
-def product_of(sizes: Sequence[Expression]) -> Expression:
+def product_of(sizes: Sequence[Node]) -> Node:
     """The product of sizes; 1 of none."""
-    total: Expression = ONE
+    total: Node = ONE
     for k, n in enumerate(sizes):
         total = n if k == 0 else total * n
     return total
 
 
-def row_major(index: Sequence[Expression], shape: Sequence[Expression]) -> Expression:
+def row_major(index: Sequence[Node], shape: Sequence[Node]) -> Node:
     """The position of an index in row-major order: the last axis runs fastest."""
-    position: Expression = ZERO
+    position: Node = ZERO
     for k, (i, n) in enumerate(zip(index, shape, strict=True)):
         position = i if k == 0 else position * n + i
     return position
 
 
-def unravelled(position: Expression, shape: Sequence[Expression]) -> list[Expression]:
+def unravelled(position: Node, shape: Sequence[Node]) -> list[Node]:
     """The index at a position in row-major order."""
     out = []
     for k, n in enumerate(shape):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from certgrad.graph._own_witness import at_witness
 from certgrad.graph.certificate import Conclusion, GraphCertificate, Theorem
-from certgrad.hypotheses.tree import ZERO, Array, Compare, arrays
+from certgrad.language.tree import ZERO, Array, Compare, arrays
 from certgrad.obligations.certificate import HOLDS, Hypothesis, worst
 from certgrad.rules import Equality, equal
 from certgrad.training._proof import implied, names_of

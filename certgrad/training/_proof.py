@@ -10,7 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from certgrad.errors import RuleError, UsageError
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.tree import Statement
 from certgrad.obligations.prove.implied import implied as implies
 from certgrad.rules import Equality, equal
 from certgrad.training._updates import COUNT, GRADIENT, THETA, Named, Run, Update, staged

@@ -17,9 +17,9 @@ import numpy as np
 import certgrad
 from certgrad.errors import CertgradError
 from certgrad.graph.certificate import GraphCertificate
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.tree import Compare, Statement
-from certgrad.hypotheses.tree import arrays as arrays_in
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.tree import Compare, Statement
+from certgrad.language.tree import arrays as arrays_in
 from certgrad.obligations.balls._errors import BallError, Undecided
 from certgrad.obligations.balls.statements import evaluate
 from certgrad.process.threads import precision

@@ -15,15 +15,16 @@ from benchmarks.corpus.compare import Change, compared, not_implied
 from benchmarks.corpus.entries import CorpusError, Entry, Record, entries, records, write
 from benchmarks.corpus.run import Results, can_run, run, sample
 from benchmarks.corpus.worker import Worker
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.parse import conjuncts, parse
+from certgrad.language import tree as t
+from certgrad.language.coding import encode
+from certgrad.language.parse import conjuncts, parse
 
 PROVED, UNDER, SIZES = "proved", "proved under hypotheses", "proved at sizes"
 
 
 def said(*texts: str) -> list[Any]:
     """The trees of hypotheses, as records hold them."""
-    return [msgspec.json.decode(t.encode(s)) for text in texts for s in statements(text)]
+    return [msgspec.json.decode(encode(s)) for text in texts for s in statements(text)]
 
 
 def statements(text: str) -> list[t.Statement]:

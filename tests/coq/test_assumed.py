@@ -4,7 +4,7 @@ import pytest
 from flint import arb
 
 from certgrad.coq._statements import ASSUMPTIONS
-from certgrad.specification.numbers import _FUNCTIONS as OF
+from certgrad.language.exact import _FUNCTIONS as OF
 
 STEP = arb(10) ** -5
 

@@ -12,7 +12,7 @@ from certgrad import audit, obligation, ops, verify
 from certgrad._subject import OF_RULES
 from certgrad.errors import TraceError, UsageError
 from certgrad.graph import _composed
-from certgrad.hypotheses.tree import Words
+from certgrad.language.tree import Words
 from certgrad.obligations.cache import Cache, Folder, _key
 from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.ops import Composed, Op, Registry, composed, op

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.errors import RuleError, TraceError
-from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.auditing import audit as audits
 from certgrad.obligations.auditing import witnesses
 from certgrad.obligations.auditing.attempts import plainly_refuted, prove_all

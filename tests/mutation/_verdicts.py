@@ -12,8 +12,8 @@ import numpy as np
 from flint import arb, fmpq
 
 from certgrad.errors import RuleError, TraceError
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.tree import Statement
 from certgrad.obligations import audit
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.witnesses import search

@@ -1,6 +1,6 @@
 """Certificates made by hand: one of every verdict. They stand for what the kernel returns, and prove nothing."""
 
-from certgrad.hypotheses.parse import parse
+from certgrad.language.parse import parse
 from certgrad.obligations.certificate import (
     CODES,
     FORMAT,

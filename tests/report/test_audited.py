@@ -1,12 +1,12 @@
 """What every format says of an audit: hypotheses, each once."""
 
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.prose import prose
-from certgrad.hypotheses.text import text
+from certgrad.language import tree as t
+from certgrad.language.prose import prose
+from certgrad.language.text import text
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.report.audited import conditions, listed, once
 from certgrad.report.wording import in_words
-from tests.hypotheses.test_once import AXIS, counted, kept, squares
+from tests.language.test_once import AXIS, counted, kept, squares
 from tests.report import fabricated
 
 

@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 from msgspec.structs import replace
 
-from certgrad.hypotheses.parse import parse
+from certgrad.language.parse import parse
 from certgrad.obligations.certificate import Certificate, Convention
 from certgrad.report import changes
 from certgrad.report.diff import Change, Side

@@ -1,6 +1,6 @@
 """The Markdown table: golden output and escaping."""
 
-from certgrad.hypotheses.tree import Words
+from certgrad.language.tree import Words
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.report import markdown
 from certgrad.report.audited import Audit

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from certgrad.hypotheses.parse import parse
+from certgrad.language.parse import parse
 from certgrad.obligations.certificate import Ball
 from certgrad.report import text, wording
 from certgrad.report.audited import Audit

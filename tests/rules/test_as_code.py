@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certgrad.hypotheses import tree as t
+from certgrad.language import tree as t
 from certgrad.rules._as_code import NotCodeError, Writer
 
 I, J, K = map(t.Index, "ijk")

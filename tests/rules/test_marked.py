@@ -7,7 +7,7 @@ import pytest
 
 import certgrad
 from certgrad.cli._fixing import fixed
-from certgrad.hypotheses.parse import parse
+from certgrad.language.parse import parse
 from certgrad.obligations.certificate import ASSUMED, Hypothesis
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import BOUNDED, INFERRED, Remark

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from certgrad.specification import expression as e
+from certgrad.language import tree as e
+from certgrad.language.arithmetic import UndefinedError
+from certgrad.language.exact import UndecidedError
+from certgrad.language.sorts import misfit, sort
+from certgrad.specification import program as p
 from certgrad.specification.evaluate import Evaluation
-from certgrad.specification.numbers import UndecidedError, UndefinedError
-from certgrad.specification.sorts import misfit, sort
 
 TOLERANCE = 1e-9
 Entries = Mapping[tuple[str, tuple[int, ...]], Any]
@@ -27,33 +29,33 @@ def exact_entry(x: Any) -> Any:
     return bool(x) if np.asarray(x).dtype.kind == "b" else int(x)
 
 
-def at_arrays(program: e.Program, arrays: Sequence[Any], sizes: Mapping[str, int] | None = None) -> Evaluation:
+def at_arrays(program: p.Program, arrays: Sequence[Any], sizes: Mapping[str, int] | None = None) -> Evaluation:
     """The program at these arrays."""
     held = dict(zip((t.name for t in program.inputs), map(np.asarray, arrays), strict=True))
     return Evaluation(program, sizes or {}, lambda name, index: exact_entry(held[name][index]), on_any_platform)
 
 
-def on_any_platform(definition: e.Opaque, k: int, index: tuple[int, ...]) -> int:
+def on_any_platform(definition: p.Opaque, k: int, index: tuple[int, ...]) -> int:
     """The first of the programs for several platforms, which say the same."""
     assert definition.name.startswith("platform_index"), definition.name
     return 0
 
 
-def expressions(definitions: Sequence[e.Definition]) -> Iterator[tuple[e.Expression, e.Sort]]:
+def expressions(definitions: Sequence[p.Definition]) -> Iterator[tuple[e.Node, e.Sort]]:
     """All expressions that define something, with the sorts that they must have."""
     for d in definitions:
-        if isinstance(d, e.Defined):
+        if isinstance(d, p.Defined):
             yield d.entry, d.tensor.sort
-        elif isinstance(d, e.Determined):
+        elif isinstance(d, p.Determined):
             yield from ((x, "boolean") for x in (*d.equations, d.condition))
-        elif isinstance(d, e.Loop):
+        elif isinstance(d, p.Loop):
             yield from expressions(d.body)
             for c in d.carries:
                 yield c.start, c.tensor.sort
                 yield c.step, c.tensor.sort
 
 
-def check_sorts(program: e.Program) -> None:
+def check_sorts(program: p.Program) -> None:
     """Every part of every expression has the sort that it must have."""
     for x, wanted in expressions(program.definitions):
         assert not misfit(x), misfit(x)

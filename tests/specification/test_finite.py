@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certgrad.specification import expression as e
-from certgrad.specification.definedness import defined
-from certgrad.specification.finite import decided
-from certgrad.specification.pruned import parts
+from certgrad.language import tree as e
+from certgrad.language.definedness import defined
+from certgrad.language.finite import decided
+from certgrad.specification import program as p
 from certgrad.specification.reading import meaning
 from tests.specification.numerics import at_arrays, compared, run
 
@@ -37,8 +36,8 @@ PROGRAMS = [
 ]
 
 
-def holds_infinity(x: e.Expression) -> bool:
-    return isinstance(x, e.Infinity) or any(map(holds_infinity, parts(x)))
+def holds_infinity(x: e.Node) -> bool:
+    return any(isinstance(n, e.Infinity) for n in e.walk(x))
 
 
 @pytest.mark.one_in(2)
@@ -46,14 +45,14 @@ def holds_infinity(x: e.Expression) -> bool:
 def test_what_is_decided_is_what_jax_computes(program) -> None:
     with jax.enable_x64(True):
         read = meaning(jax.make_jaxpr(program)(NUMBERS), ["x"])
-    entries = [d.entry for d in read.definitions if isinstance(d, e.Defined)]
+    entries = [d.entry for d in read.definitions if isinstance(d, p.Defined)]
     assert any(map(holds_infinity, entries))
-    definitions = tuple(replace(d, entry=decided(d.entry)) if isinstance(d, e.Defined) else d for d in read.definitions)
-    assert not any(holds_infinity(d.entry) for d in definitions if isinstance(d, e.Defined))
+    definitions = tuple(replace(d, entry=decided(d.entry)) if isinstance(d, p.Defined) else d for d in read.definitions)
+    assert not any(holds_infinity(d.entry) for d in definitions if isinstance(d, p.Defined))
     assert compared(at_arrays(replace(read, definitions=definitions), [NUMBERS]), run(program, [NUMBERS]), False)
 
 
-X, ZERO = e.Entry("x", (), "real"), e.Number(Fraction(0))
+X, ZERO = e.SortedEntry("x", (), "real"), e.ZERO
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ X, ZERO = e.Entry("x", (), "real"), e.Number(Fraction(0))
         e.Compare("=", e.Infinity(True), e.Negate(e.Infinity(False))),
         e.Compare("<", e.Infinity(False), e.If(e.Compare("<", X, ZERO), X, e.Infinity(False))),
         e.Infinity(True),
-        e.Add(X, e.Infinity(True)),
+        X + e.Infinity(True),
     ],
 )
 def test_what_may_be_infinite_itself_stays_as_it_is(expression) -> None:
@@ -71,6 +70,6 @@ def test_what_may_be_infinite_itself_stays_as_it_is(expression) -> None:
 
 def test_it_is_defined_where_it_was() -> None:
     comparison = e.Compare("<", e.Infinity(False), e.Divide(ZERO, X))
-    assert decided(comparison) == e.Given(defined(comparison), e.Truth(True))
+    assert decided(comparison) == e.Given(defined(comparison), e.TRUE)
     chosen = decided(e.If(comparison, X, e.Infinity(False)))
     assert chosen == e.Given(defined(comparison), X)

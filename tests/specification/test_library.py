@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
+from certgrad.language.arithmetic import UndefinedError
+from certgrad.language.exact import UndecidedError
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.decide.evaluate import evaluate
@@ -29,8 +31,7 @@ from certgrad.obligations.tracing.jax_internals import Program, kind_of, shape_p
 from certgrad.ops import Case, Op, registry
 from certgrad.ops._composed import Composed
 from certgrad.specification.evaluate import Evaluation
-from certgrad.specification.expression import Program as Meaning
-from certgrad.specification.numbers import UndecidedError, UndefinedError
+from certgrad.specification.program import Program as Meaning
 from certgrad.specification.reading import meaning
 from tests.obligations.meaning.semantics.numerics import Point, holds
 from tests.specification.numerics import check_sorts, compared, on_any_platform, real_parts

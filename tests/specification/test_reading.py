@@ -11,12 +11,15 @@ import jax.numpy as jnp
 import pytest
 from jax import export
 
-from certgrad.specification.definedness import defined
-from certgrad.specification.expression import Defined, Index, Integer, Loop, Program, Sum
+from certgrad.language.build import sum_over
+from certgrad.language.definedness import defined
+from certgrad.language.substitute import substitute
+from certgrad.language.tree import Index, Integer
+from certgrad.language.written import text
+from certgrad.specification.program import Defined, Loop, Program
 from certgrad.specification.reading import meaning
 from certgrad.specification.rule import UnreadableError
-from certgrad.specification.substitute import substitute
-from certgrad.specification.text import program_text, text
+from certgrad.specification.text import program_text
 
 
 def read(fn: Callable[..., Any], *shapes: str) -> Program:
@@ -65,7 +68,7 @@ def test_conditions_follow_from_the_form(fn: Callable[..., Any], where: str) -> 
 
 
 def test_a_bound_variable_is_not_captured() -> None:
-    total = Sum("k", Integer(3), Index("k") * Index("i"))
+    total = sum_over("k", Integer(3), Index("k") * Index("i"))
     assert text(substitute(total, {"i": Index("k")})) == "Σ_{k'<3} k'·k"
 
 

@@ -24,8 +24,8 @@ from certgrad.graph._numbers import IDEAL
 from certgrad.graph._refutation import broken_decision
 from certgrad.graph._run import Key, Run
 from certgrad.graph._trace import TracedGraph
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.evaluate import Question
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.evaluate import Question
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import GENERIC
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from certgrad.hypotheses.tree import ZERO, Array, Compare, Number, Statement
+from certgrad.language.tree import ZERO, Array, Compare, Number, Statement
 
 _RELATIONS = {">": ">", "≥": ">=", "<": "<", "≤": "<=", "≠": "!=", "=": "="}
 _COMPARISON = re.compile(r"([>≥<≤≠=]) (−?[01])")

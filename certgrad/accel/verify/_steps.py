@@ -19,8 +19,8 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph._wellformed import line_of
 from certgrad.graph.certificate import Cotangent, Inside, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import Statement, arrays
+from certgrad.language.text import text
+from certgrad.language.tree import Statement, arrays
 from certgrad.obligations.certificate import HOLDS, worst
 from certgrad.obligations.tracing.jax_internals import scan_loop, while_loop
 

@@ -10,7 +10,7 @@ from math import prod
 import msgspec
 
 from certgrad.errors import CertgradError
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.tree import Statement
 from certgrad.obligations import auditing
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import ranges_at

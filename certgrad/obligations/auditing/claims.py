@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import certgrad
-from certgrad import hypotheses
+from certgrad import language
 from certgrad._subject import Subject
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.tree import Statement
 from certgrad.obligations import prove
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.certificate import (
@@ -84,9 +84,9 @@ def each_listed(
         tree = read(clause)
         listed.append(
             Hypothesis(
-                text=hypotheses.text.text(tree, inputs=inputs),
-                latex=hypotheses.text.text(tree, "latex", inputs, axes),
-                prose=hypotheses.prose.prose(tree, inputs),
+                text=language.text.text(tree, inputs=inputs),
+                latex=language.text.text(tree, "latex", inputs, axes),
+                prose=language.prose.prose(tree, inputs),
                 source=clause.origin,
                 negligible=prove.negligible.negligible(clause, reals, inputs),
                 tree=tree,

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.tree import Statement
 from certgrad.obligations import auditing, verify
 from certgrad.obligations.certificate import (
     HOLDS,

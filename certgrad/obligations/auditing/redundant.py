@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.tree import Statement
 from certgrad.obligations.assume.assumptions import Shapes, at_all_entries, extent, facts_of
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.assume.entailment import entailed

@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb
 
 from certgrad._subject import OF_REFERENCE, Subject
-from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import (
     BallError,
     Dims,

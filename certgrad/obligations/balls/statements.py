@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad import hypotheses
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.tree import Compare, Number, Statement, arrays, walk
+from certgrad import language
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.parse import parse
+from certgrad.language.tree import Compare, Number, Statement, arrays, walk
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._elementwise import real_power
 from certgrad.obligations.balls._errors import Undecided
@@ -21,7 +21,7 @@ from certgrad.obligations.balls._functions import FUNCTIONS
 from certgrad.obligations.balls._scalars import Real
 
 if TYPE_CHECKING:
-    from certgrad.hypotheses.evaluate import Question
+    from certgrad.language.evaluate import Question
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ BALLS = Balls()
 
 def question(statement: Statement) -> Question:
     """The statement, to be asked at points. Raises UnfitError."""
-    return hypotheses.evaluate.question(statement, BALLS)
+    return language.evaluate.question(statement, BALLS)
 
 
 def evaluate(statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> bool | None:
@@ -94,7 +94,7 @@ def evaluate(statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str
         UnfitError: it does not fit the arrays, or says what no arithmetic can tell.
         Undecided: more precision is needed.
     """
-    return hypotheses.evaluate.evaluate(statement, arrays, sizes, BALLS)
+    return language.evaluate.evaluate(statement, arrays, sizes, BALLS)
 
 
 def told(conditions: Sequence[str], names: Sequence[str], name: str) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.hypotheses.tree import Words
+from certgrad.language.tree import Words
 from certgrad.obligations.assume.conditions import polys
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.obligations.generality.bounded import inside

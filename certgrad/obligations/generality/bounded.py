@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.hypotheses import tree as t
+from certgrad.language import tree as t
 from certgrad.obligations.tracing.jax_internals import genuine, is_literal, literal_value
 from certgrad.obligations.tracing.jax_internals._numbering import Value
 from certgrad.obligations.tracing.within import UnsaidError, conditions, constant

@@ -8,8 +8,8 @@ from fractions import Fraction
 from math import prod
 
 from certgrad.errors import DomainError
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.parse import conjuncts, parse
+from certgrad.language import tree as t
+from certgrad.language.parse import conjuncts, parse
 from certgrad.obligations.assume.conditions import Atomic, Clause, Relation
 from certgrad.obligations.assume.tensor import axis_index
 from certgrad.obligations.laws.functions import FUNCTIONS

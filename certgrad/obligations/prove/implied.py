@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from certgrad.hypotheses.tree import Statement
+from certgrad.language.tree import Statement
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.conditions import discharged
 from certgrad.obligations.assume.entailment import entailed

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from flint import fmpq
 
-from certgrad.hypotheses.platform import PLATFORM
+from certgrad.language.platform import PLATFORM
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG

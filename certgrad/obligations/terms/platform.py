@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certgrad.hypotheses.platform import PLATFORM, number_of
+from certgrad.language.platform import PLATFORM, number_of
 
 from .atoms import access
 from .index_terms import as_index, index_equal

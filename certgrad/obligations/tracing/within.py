@@ -14,8 +14,8 @@ from typing import Any
 import jax.numpy as jnp
 
 from certgrad.errors import DomainError
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.parse import conjuncts, parse
+from certgrad.language import tree as t
+from certgrad.language.parse import conjuncts, parse
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": jnp.abs,
@@ -79,7 +79,7 @@ def _check(term: t.Term) -> None:
             _check(one.base if isinstance(one, t.Power) and _is_divisor(one) else one)
         return
     for child in t.children(term):
-        _check(child)  # type: ignore[arg-type]
+        _check(child)
 
 
 def constant(term: t.Term) -> Fraction | None:

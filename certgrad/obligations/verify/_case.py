@@ -14,9 +14,9 @@ import numpy as np
 
 import certgrad.obligations.verify as verify
 from certgrad._subject import Subject
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.tree import OffBoundaries, Statement
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.parse import parse
+from certgrad.language.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
@@ -41,7 +41,7 @@ from certgrad.signatures.cases import Case as SubjectCase
 from certgrad.signatures.sizes import Star
 
 if TYPE_CHECKING:
-    from certgrad.hypotheses.evaluate import Question
+    from certgrad.language.evaluate import Question
 
 TIED = "tied"
 """A claim stays open at a point of no boundary, for a tie that no precision decides and that is none of the rules'."""

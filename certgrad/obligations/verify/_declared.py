@@ -10,7 +10,7 @@ import jax
 
 import certgrad
 from certgrad._subject import Subject
-from certgrad.hypotheses.text import text
+from certgrad.language.text import text
 from certgrad.obligations.certificate import (
     CODES,
     FORMAT,

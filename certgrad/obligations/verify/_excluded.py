@@ -18,10 +18,10 @@ import numpy as np
 from flint import fmpq
 
 from certgrad._subject import OF_REFERENCE, Subject
-from certgrad.hypotheses.arithmetic import UnfitError
-from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import (
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.parse import parse
+from certgrad.language.text import text
+from certgrad.language.tree import (
     ZERO,
     Compare,
     Entry,
@@ -48,7 +48,7 @@ from certgrad.obligations.verify._programs import Programs
 from certgrad.obligations.verify._shapes import Shape
 
 if TYPE_CHECKING:
-    from certgrad.hypotheses.evaluate import Question
+    from certgrad.language.evaluate import Question
 
 DRAWS = (*[SCHEDULE.index("special")] * 4, SCHEDULE.index("equal"))
 """The points that are drawn at each shape: entries are often 0 or equal, as hypotheses exclude them."""

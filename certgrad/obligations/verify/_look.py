@@ -14,7 +14,7 @@ from random import Random
 import msgspec
 
 from certgrad._subject import Subject
-from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from certgrad.hypotheses.canonical import LETTERS
-from certgrad.hypotheses.text import Style, equal_by_induction, term_text
-from certgrad.hypotheses.tree import Carry
+from certgrad.language.canonical import LETTERS
+from certgrad.language.text import Style, equal_by_induction, term_text
+from certgrad.language.tree import Carry
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Product, Sum

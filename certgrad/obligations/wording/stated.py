@@ -9,8 +9,8 @@ from itertools import count, islice
 
 from flint import fmpq
 
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.canonical import canonical, letters, ordered
+from certgrad.language import tree as t
+from certgrad.language.canonical import canonical, letters, ordered
 from certgrad.obligations.assume.assumptions import extent
 from certgrad.obligations.assume.by_place import beyond_axes
 from certgrad.obligations.assume.conditions import (

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from certgrad.exhibits.data import Equation, Form
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.mathml import mathml, operator, row, summands, symbol
+from certgrad.language import tree as t
+from certgrad.language.mathml import mathml, operator, row, summands, symbol
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.report.wording import number
 
@@ -45,7 +45,7 @@ def _with_indices(h: Hypothesis, tree: t.Statement) -> t.Statement:
             return t.Entry(node.name, tuple(t.Index(i) for i in found[1].split(",")))
         return t.mapped(node, change)
 
-    return change(tree)  # type: ignore[return-value]
+    return change(tree)
 
 
 def of_term(term: t.Term | None, text: str) -> Formula:

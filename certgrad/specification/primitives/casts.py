@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from certgrad.jaxpr.complex_numbers import PI
+from certgrad.language.tree import Both, Compare, Constant, Given, If, Integer, Node, Not, ToReal
 
 from .._jax import size
-from ..expression import And, Compare, Expression, Function, Given, If, Integer, Not, ToReal
 from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, rule
 from .elementwise import NOTHING, UNIT, whole_part
 
 
-def cast(x: Expression, before: str, after: str) -> Expression:
+def cast(x: Node, before: str, after: str) -> Node:
     """An entry in another sort: true is 1, a number is true unless it is 0, a real is rounded towards 0."""
     if before == after:
         return x
@@ -43,9 +43,9 @@ def convert_element_type(call: Call, x: Operand) -> Entries:
         call.note("integers of 32 or more bits are read as if they never left the range of their type")
         return lambda *i: cast(x.at(*i), x.sort, after.sort)
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         number = cast(x.at(*i), x.sort, after.sort)
-        return Given(And((at_most(Integer(int(kept.min)), number), at_most(number, Integer(int(kept.max))))), number)
+        return Given(Both((at_most(Integer(int(kept.min)), number), at_most(number, Integer(int(kept.max))))), number)
 
     return entry
 
@@ -67,4 +67,4 @@ def iota(call: Call, *sizes: Operand) -> Entries:
 @rule(PI)
 def pi(call: Call) -> Entries:
     """π"""
-    return lambda *i: Function("pi", ())
+    return lambda *i: Constant("pi")

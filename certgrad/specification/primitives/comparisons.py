@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..expression import And, Compare, Expression, Function, If, Integer, Not, Or, Relation
+from certgrad.language.tree import Apply, Both, Compare, Either, If, Integer, Node, Not, Relation
+
 from ..rule import Call, Entries, Operand, at_most, rule
 
 
-def equal_entries(x: Operand, y: Operand, *i: Expression) -> Expression:
+def equal_entries(x: Operand, y: Operand, *i: Node) -> Node:
     """The entries are equal; booleans are where both hold or neither does."""
     a, b = x.beside(*i), y.beside(*i)
     if x.sort == "boolean":
-        return Or((And((a, b)), And((Not(a), Not(b)))))
+        return Either((Both((a, b)), Both((Not(a), Not(b)))))
     return Compare("=", a, b)
 
 
@@ -28,11 +29,11 @@ def ne(call: Call, x: Operand, y: Operand) -> Entries:
     return lambda *i: Not(equal_entries(x, y, *i))
 
 
-def _ordered(relation: Relation, x: Operand, y: Operand, *i: Expression) -> Expression:
+def _ordered(relation: Relation, x: Operand, y: Operand, *i: Node) -> Node:
     """x < y or x ≤ y; of booleans, where false is less than true."""
     a, b = x.beside(*i), y.beside(*i)
     if x.sort == "boolean":
-        return And((Not(a), b)) if relation == "<" else Or((Not(a), b))
+        return Both((Not(a), b)) if relation == "<" else Either((Not(a), b))
     return Compare(relation, a, b)
 
 
@@ -45,7 +46,7 @@ def lt(call: Call, x: Operand, y: Operand) -> Entries:
 @rule("le", "le_to")
 def le(call: Call, x: Operand, y: Operand) -> Entries:
     """x ≤ y"""
-    return lambda *i: _ordered("≤", x, y, *i)
+    return lambda *i: _ordered("<=", x, y, *i)
 
 
 @rule("gt")
@@ -57,30 +58,30 @@ def gt(call: Call, x: Operand, y: Operand) -> Entries:
 @rule("ge")
 def ge(call: Call, x: Operand, y: Operand) -> Entries:
     """x ≥ y, that is y ≤ x"""
-    return lambda *i: _ordered("≤", y, x, *i)
+    return lambda *i: _ordered("<=", y, x, *i)
 
 
 @rule("and")
 def and_(call: Call, x: Operand, y: Operand) -> Entries:
     """x and y; of integers, of their bits"""
     if x.sort == "integer":
-        return lambda *i: Function("bitwise and", (x.beside(*i), y.beside(*i)))
-    return lambda *i: And((x.beside(*i), y.beside(*i)))
+        return lambda *i: Apply("bitwise and", (x.beside(*i), y.beside(*i)))
+    return lambda *i: Both((x.beside(*i), y.beside(*i)))
 
 
 @rule("or")
 def or_(call: Call, x: Operand, y: Operand) -> Entries:
     """x or y; of integers, of their bits"""
     if x.sort == "integer":
-        return lambda *i: Function("bitwise or", (x.beside(*i), y.beside(*i)))
-    return lambda *i: Or((x.beside(*i), y.beside(*i)))
+        return lambda *i: Apply("bitwise or", (x.beside(*i), y.beside(*i)))
+    return lambda *i: Either((x.beside(*i), y.beside(*i)))
 
 
 @rule("xor")
 def xor(call: Call, x: Operand, y: Operand) -> Entries:
     """Exactly one of x and y; of integers, of their bits"""
     if x.sort == "integer":
-        return lambda *i: Function("bitwise xor", (x.beside(*i), y.beside(*i)))
+        return lambda *i: Apply("bitwise xor", (x.beside(*i), y.beside(*i)))
     return lambda *i: Not(equal_entries(x, y, *i))
 
 
@@ -96,14 +97,14 @@ def not_(call: Call, x: Operand) -> Entries:
 @rule("is_finite")
 def is_finite(call: Call, x: Operand) -> Entries:
     """True of every real number"""
-    return lambda *i: Function("is finite", (x.at(*i),))
+    return lambda *i: Apply("is finite", (x.at(*i),))
 
 
 @rule("select_n")
 def select_n(call: Call, which: Operand, *cases: Operand) -> Entries:
     """The case that `which` numbers (false is 0). Only the one that is selected need be defined."""
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         if which.sort == "boolean":
             return If(which.beside(*i), cases[-1].beside(*i), cases[0].beside(*i))
         out = cases[-1].beside(*i)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from certgrad.language.build import for_some, sum_over
+from certgrad.language.tree import Both, If, Index, Node
+
 from .._jax import size
-from ..expression import And, Exists, Expression, If, Index, Sum
 from ..rule import ZERO, Call, Entries, Operand, equal, indices, over, rule, within
 from .casts import cast
 from .elementwise import zero_of
@@ -21,7 +23,7 @@ def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
     names = [call.bound() for _ in of_x]
     sort = call.results[0].sort
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         batch, rest = i[: len(batch_x)], i[len(batch_x) :]
         bound = indices(names)
         at_x = dict(zip((*batch_x, *free_x, *of_x), (*batch, *rest[: len(free_x)], *bound), strict=True))
@@ -29,7 +31,9 @@ def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
         a = cast(x.at(*(at_x[k] for k in range(x.rank))), x.sort, sort)
         b = cast(y.at(*(at_y[k] for k in range(y.rank))), y.sort, sort)
         counts = [x.shape[k] for k in of_x]
-        return over(Exists, names, counts, And((a, b))) if sort == "boolean" else over(Sum, names, counts, a * b)
+        return (
+            over(for_some, names, counts, Both((a, b))) if sort == "boolean" else over(sum_over, names, counts, a * b)
+        )
 
     return entry
 
@@ -51,11 +55,11 @@ def conv_general_dilated(call: Call, x: Operand, kernel: Operand) -> Entries:
     counts = [kernel.shape[a] for a in window]
     per_group = kernel.shape[out_feature] // (size(features) if features != 1 else size(batches))
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         o = i[out_channel]
-        positions: list[Expression] = []
-        conditions: list[Expression] = []
-        at: dict[int, Expression] = {batch: i[out_batch], feature: Index(channel)}
+        positions: list[Node] = []
+        conditions: list[Node] = []
+        at: dict[int, Node] = {batch: i[out_batch], feature: Index(channel)}
         for k, axis in enumerate(space):
             step, spread, apart = (size(call[n][k]) for n in ("window_strides", "rhs_dilation", "lhs_dilation"))
             place = i[out_space[k]] * step + Index(names[k]) * spread - size(call["padding"][k][0])
@@ -68,7 +72,7 @@ def conv_general_dilated(call: Call, x: Operand, kernel: Operand) -> Entries:
             at[batch] = o // per_group * (x.shape[batch] // size(batches)) + i[out_batch]
         weight = {out_feature: o, in_feature: Index(channel), **dict(zip(window, positions, strict=True))}
         product = x.at(*(at[k] for k in range(x.rank))) * kernel.at(*(weight[k] for k in range(kernel.rank)))
-        seen = If(And(tuple(conditions)), product, zero_of(x))
-        return over(Sum, [*names, channel], [*counts, kernel.shape[in_feature]], seen)
+        seen = If(Both(tuple(conditions)), product, zero_of(x))
+        return over(sum_over, [*names, channel], [*counts, kernel.shape[in_feature]], seen)
 
     return entry

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from certgrad.language.build import least_over
+from certgrad.language.tree import ENDLESS, If, Index, Integer, Node, Not, SortedEntry
+
 from .._jax import size
-from ..expression import Carry, Entry, Expression, If, Index, Integer, Least, Not
+from ..program import Carry
 from ..rule import ONE, Operand, at_most, structured
 
 if TYPE_CHECKING:
@@ -22,17 +25,17 @@ def _carry(reader: Reader, carried: Operand, start: Operand, step: Operand) -> C
     axes = tuple(f"i{k}" for k in range(carried.rank))
     here = tuple(map(Index, axes))
     read = carried.at(*here)
-    assert isinstance(read, Entry)
-    tensor = reader.tensor(read.tensor, carried.shape, carried.sort)
+    assert isinstance(read, SortedEntry)
+    tensor = reader.tensor(read.name, carried.shape, carried.sort)
     return Carry(tensor, (*reader.times[:-1], *axes), start.at(*here), step.at(*here))
 
 
-def _at(x: Operand, before: Sequence[Expression], time: Expression, shape: tuple[Expression, ...]) -> Operand:
+def _at(x: Operand, before: Sequence[Node], time: Node, shape: tuple[Node, ...]) -> Operand:
     """What is made in a loop, at a time of it."""
     read = x.at(*(Integer(0) for _ in shape))
-    assert isinstance(read, Entry)
-    name, sort = read.tensor, read.sort
-    return Operand(shape, sort, x.dtype, lambda *i: Entry(name, (*before, time, *i), sort))
+    assert isinstance(read, SortedEntry)
+    name, sort = read.name, read.sort
+    return Operand(shape, sort, x.dtype, lambda *i: SortedEntry(name, (*before, time, *i), sort))
 
 
 @structured("scan")
@@ -44,10 +47,10 @@ def scan(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
     fixed, initial, stacked = operands[:consts], operands[consts : consts + carry], operands[consts + carry :]
     before = list(map(Index, reader.times))
 
-    def place(time: Expression) -> Expression:
+    def place(time: Node) -> Node:
         return length - ONE - time if params["reverse"] else time
 
-    def slice_at(x: Operand, time: Expression) -> Operand:
+    def slice_at(x: Operand, time: Node) -> Operand:
         return Operand(x.shape[1:], x.sort, x.dtype, lambda *i: x.at(place(time), *i))
 
     def run(time: str) -> tuple[list[Carry], tuple[list[Operand], list[Operand]]]:
@@ -62,10 +65,10 @@ def scan(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
     return [*last, *(_stacked(y, before, place, (length, *y.shape)) for y in given)]
 
 
-def _stacked(y: Operand, before: Sequence[Expression], place: Any, shape: tuple[Expression, ...]) -> Operand:
+def _stacked(y: Operand, before: Sequence[Node], place: Any, shape: tuple[Node, ...]) -> Operand:
     """What the steps give, along a new first axis."""
 
-    def at(*i: Expression) -> Expression:
+    def at(*i: Node) -> Node:
         return _at(y, before, place(i[0]), shape[1:]).at(*i[1:])
 
     return Operand(shape, y.sort, y.dtype, at)
@@ -90,8 +93,8 @@ def while_(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
 
     carried, test = reader.loop(None, run)
 
-    def first(*_: Expression) -> Expression:
-        return Least("k0", None, Not(_at(test, before, Index("k0"), ()).at()))
+    def first(*_: Node) -> Node:
+        return least_over("k0", ENDLESS, Not(_at(test, before, Index("k0"), ()).at()))
 
     end = reader.named("while", Operand((), "integer", None, first))
     return [_at(c, before, end.at(), c.shape) for c in carried]
@@ -105,7 +108,7 @@ def cond(reader: Reader, eqn: Any, which: Operand, *operands: Operand) -> list[O
 
 
 def _case(which: Operand, cases: Sequence[Operand]) -> Operand:
-    def at(*i: Expression) -> Expression:
+    def at(*i: Node) -> Node:
         out = cases[-1].at(*i)
         for k in reversed(range(len(cases) - 1)):
             taken = Not(which.at()) if which.sort == "boolean" else at_most(which.at(), Integer(k))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..expression import Expression, Function, Index, Maximum, Minimum, Product, Sum
+from certgrad.language.build import maximum_over, minimum_over, product_over, sum_over
+from certgrad.language.tree import Apply, Index, Node
+
 from ..rule import ONE, Binder, Call, Entries, Operand, rule
 from .shape import along
 
@@ -16,7 +18,7 @@ def _up_to(name: str, says: str, binder: Binder) -> None:
     rule(name)(apply)
 
 
-def _reduced(call: Call, binder: Binder, x: Operand, i: tuple[Expression, ...], k: str, at: Entries) -> Expression:
+def _reduced(call: Call, binder: Binder, x: Operand, i: tuple[Node, ...], k: str, at: Entries) -> Node:
     """Over the entries at 0, …, i along the axis; with `reverse`, over those at i, …, n − 1."""
     axis = call["axis"]
     here, n = i[axis], x.shape[axis]
@@ -25,10 +27,10 @@ def _reduced(call: Call, binder: Binder, x: Operand, i: tuple[Expression, ...], 
     return binder(k, here + ONE, at(*along(i, axis, Index(k))))
 
 
-_up_to("cumsum", "The sum of the entries up to it along the axis (from it on, with `reverse`)", Sum)
-_up_to("cumprod", "The product of the entries up to it along the axis", Product)
-_up_to("cummax", "The greatest entry up to it along the axis", Maximum)
-_up_to("cummin", "The least entry up to it along the axis", Minimum)
+_up_to("cumsum", "The sum of the entries up to it along the axis (from it on, with `reverse`)", sum_over)
+_up_to("cumprod", "The product of the entries up to it along the axis", product_over)
+_up_to("cummax", "The greatest entry up to it along the axis", maximum_over)
+_up_to("cummin", "The least entry up to it along the axis", minimum_over)
 
 
 @rule("cumlogsumexp")
@@ -36,7 +38,7 @@ def cumlogsumexp(call: Call, x: Operand) -> Entries:
     """log of the sum of exp of the entries up to it along the axis"""
     k = call.bound()
 
-    def powers(*j: Expression) -> Expression:
-        return Function("exp", (x.at(*j),))
+    def powers(*j: Node) -> Node:
+        return Apply("exp", (x.at(*j),))
 
-    return lambda *i: Function("log", (_reduced(call, Sum, x, i, k, powers),))
+    return lambda *i: Apply("log", (_reduced(call, sum_over, x, i, k, powers),))

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from certgrad.language.build import floor_of, integer_power, real_power
+from certgrad.language.tree import If, Integer, Node, Number, ToReal
 
-from ..expression import Expression, Floor, If, IntegerPower, Number, Power, ToReal
 from ..rule import ONE, ZERO, Call, Entries, Operand, equal, less, rule
 
-NOTHING = Number(Fraction(0))
-UNIT = Number(Fraction(1))
+NOTHING = Number("0")
+UNIT = Number("1")
 
 
-def zero_of(x: Operand) -> Expression:
+def zero_of(x: Operand) -> Node:
     """0, of the sort of the operand's entries."""
     return ZERO if x.sort == "integer" else NOTHING
 
 
-def one_of(x: Operand) -> Expression:
+def one_of(x: Operand) -> Node:
     """1, of the sort of the operand's entries."""
     return ONE if x.sort == "integer" else UNIT
 
@@ -45,7 +45,7 @@ def neg(call: Call, x: Operand) -> Entries:
     return lambda *i: -x.at(*i)
 
 
-def truncated(x: Expression, y: Expression) -> Expression:
+def truncated(x: Node, y: Node) -> Node:
     """x / y of integers, rounded towards 0."""
     opposite = less(x * y, ZERO)
     return If(opposite, -((-x) // y), x // y)
@@ -59,16 +59,16 @@ def div(call: Call, x: Operand, y: Operand) -> Entries:
     return lambda *i: x.beside(*i) / y.beside(*i)
 
 
-def whole_part(x: Expression) -> Expression:
+def whole_part(x: Node) -> Node:
     """A real rounded towards 0, as an integer."""
-    return If(less(x, NOTHING), -Floor(-x), Floor(x))
+    return If(less(x, NOTHING), -floor_of(-x), floor_of(x))
 
 
 @rule("rem")
 def rem(call: Call, x: Operand, y: Operand) -> Entries:
     """x − y·q for y ≠ 0, where q is x / y rounded towards 0: it has the sign of x"""
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         a, b = x.beside(*i), y.beside(*i)
         return a - b * (truncated(a, b) if x.sort == "integer" else ToReal(whole_part(a / b)))
 
@@ -99,7 +99,7 @@ def minimum(call: Call, x: Operand, y: Operand) -> Entries:
 def clamp(call: Call, low: Operand, x: Operand, high: Operand) -> Entries:
     """min(max(x, low), high): where low > high, it is high"""
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         raised = If(less(x.beside(*i), low.beside(*i)), low.beside(*i), x.beside(*i))
         return If(less(high.beside(*i), raised), high.beside(*i), raised)
 
@@ -128,39 +128,38 @@ def square(call: Call, x: Operand) -> Entries:
 @rule("integer_pow")
 def integer_pow(call: Call, x: Operand) -> Entries:
     """xʸ for the integer `y` among the parameters; for y < 0 where x ≠ 0"""
-    from ..expression import Integer
-
-    return lambda *i: IntegerPower(x.at(*i), Integer(int(call["y"])))
+    return lambda *i: integer_power(x.at(*i), Integer(int(call["y"])), x.sort == "integer")
 
 
 @rule("pow")
 def power(call: Call, x: Operand, y: Operand) -> Entries:
-    """xʸ: of an integer y by multiplication; of a real y see `Power`"""
-    form = IntegerPower if y.sort == "integer" else Power
-    return lambda *i: form(x.beside(*i), y.beside(*i))
+    """xʸ: of an integer y by multiplication; of a real y exp(y·log(x)), and 0 for x = 0 and y > 0"""
+    if y.sort == "integer":
+        return lambda *i: integer_power(x.beside(*i), y.beside(*i), x.sort == "integer")
+    return lambda *i: real_power(x.beside(*i), y.beside(*i))
 
 
 @rule("floor")
 def floor(call: Call, x: Operand) -> Entries:
     """⌊x⌋"""
-    return lambda *i: ToReal(Floor(x.at(*i)))
+    return lambda *i: ToReal(floor_of(x.at(*i)))
 
 
 @rule("ceil")
 def ceil(call: Call, x: Operand) -> Entries:
     """⌈x⌉ = −⌊−x⌋"""
-    return lambda *i: ToReal(-Floor(-x.at(*i)))
+    return lambda *i: ToReal(-floor_of(-x.at(*i)))
 
 
 @rule("round")
 def nearest(call: Call, x: Operand) -> Entries:
     """The nearest integer; halves go away from 0 if `rounding_method` is 0, and to the even one if it is 1"""
-    half = Number(Fraction(1, 2))
+    half = Number("1/2")
     to_even = int(call["rounding_method"]) == 1
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         a = x.at(*i)
-        above, below = Floor(a + half), -Floor(half - a)
+        above, below = floor_of(a + half), -floor_of(half - a)
         if not to_even:
             return ToReal(If(less(a, NOTHING), below, above))
         even = equal(above % (ONE + ONE), ZERO)

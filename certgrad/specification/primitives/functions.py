@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
-from ..expression import Expression, Function, Number, Power
-from ..functions import FUNCTIONS
+from certgrad.language.build import real_power
+from certgrad.language.functions import FUNCTIONS
+from certgrad.language.tree import Apply, Node, Number
+
 from ..rule import Call, Entries, Operand, rule
 
 NAMED = (
@@ -17,7 +18,7 @@ NAMED = (
 
 def _named(name: str) -> Callable[..., Entries]:
     def apply(call: Call, *operands: Operand) -> Entries:
-        return lambda *i: Function(name, tuple(x.beside(*i) for x in operands))
+        return lambda *i: Apply(name, tuple(x.beside(*i) for x in operands))
 
     apply.__doc__ = FUNCTIONS[name].says
     return apply
@@ -27,16 +28,16 @@ for _name in NAMED:
     rule(_name)(_named(_name))
 
 
-def _number(p: int) -> Expression:
-    return Number(Fraction(p))
+def _number(p: int) -> Node:
+    return Number(str(p))
 
 
-def of(name: str, *arguments: Expression) -> Expression:
+def of(name: str, *arguments: Node) -> Node:
     """A function of the table."""
-    return Function(name, arguments)
+    return Apply(name, arguments)
 
 
-def _made(name: str, says: str, formula: Callable[..., Expression]) -> None:
+def _made(name: str, says: str, formula: Callable[..., Node]) -> None:
     def apply(call: Call, *operands: Operand) -> Entries:
         return lambda *i: formula(*(x.beside(*i) for x in operands))
 
@@ -44,7 +45,7 @@ def _made(name: str, says: str, formula: Callable[..., Expression]) -> None:
     rule(name)(apply)
 
 
-_made("exp2", "2 to the power of x", lambda x: Power(_number(2), x))
+_made("exp2", "2 to the power of x", lambda x: real_power(_number(2), x))
 _made("expm1", "exp(x) − 1", lambda x: of("exp", x) - _number(1))
 _made("log1p", "log(1 + x)", lambda x: of("log", _number(1) + x))
 _made("log2", "log(x)/log(2)", lambda x: of("log", x) / of("log", _number(2)))

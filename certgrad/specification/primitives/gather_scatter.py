@@ -13,23 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from jax.lax import GatherScatterMode
 
+from certgrad.language.build import for_all, for_some, maximum_over, minimum_over, product_over, sum_over
+from certgrad.language.tree import FALSE, TRUE, Both, Either, Given, If, Integer, Node, Not
+
 from .._jax import literal, size
-from ..expression import (
-    And,
-    Exists,
-    Expression,
-    ForAll,
-    Given,
-    If,
-    Integer,
-    Maximum,
-    Minimum,
-    Not,
-    Or,
-    Product,
-    Sum,
-    Truth,
-)
 from ..rule import (
     ONE,
     ZERO,
@@ -57,47 +44,47 @@ class Begins:
 
     positions: Operand
     axes: Sequence[int]
-    room: Sequence[Expression]
-    batch: Sequence[Expression]
+    room: Sequence[Node]
+    batch: Sequence[Node]
     """The sizes of the batch axes."""
     mode: GatherScatterMode
 
-    def raw(self, batch: Sequence[Expression]) -> list[Expression]:
+    def raw(self, batch: Sequence[Node]) -> list[Node]:
         """As the indices have it."""
         return [self.positions.at(*batch, Integer(k)) for k in range(len(self.axes))]
 
-    def at(self, batch: Sequence[Expression]) -> list[Expression]:
+    def at(self, batch: Sequence[Node]) -> list[Node]:
         """As it is used."""
         if self.mode == GatherScatterMode.CLIP:
             return [clamped(b, room) for b, room in zip(self.raw(batch), self.room, strict=True)]
         return self.raw(batch)
 
-    def inside(self, batch: Sequence[Expression]) -> Expression:
+    def inside(self, batch: Sequence[Node]) -> Node:
         """The window is within the operand."""
         if self.mode == GatherScatterMode.CLIP:
-            return Truth(True)
-        return And(tuple(within(b, room + ONE) for b, room in zip(self.raw(batch), self.room, strict=True)))
+            return TRUE
+        return Both(tuple(within(b, room + ONE) for b, room in zip(self.raw(batch), self.room, strict=True)))
 
-    def promised(self, call: Call) -> Expression:
+    def promised(self, call: Call) -> Node:
         """What is promised of all positions: within the operand, unique, sorted."""
-        out: list[Expression] = []
+        out: list[Node] = []
         here, there = ([call.bound() for _ in self.batch] for _ in range(2))
         a, b = indices(here), indices(there)
         if self.mode == GatherScatterMode.PROMISE_IN_BOUNDS:
-            out.append(over(ForAll, here, self.batch, self.inside(a)))
-        earlier = before(a, b, Truth(False))
+            out.append(over(for_all, here, self.batch, self.inside(a)))
+        earlier = before(a, b, FALSE)
         if call["unique_indices"]:
-            differ = Not(And(tuple(equal(x, y) for x, y in zip(self.at(a), self.at(b), strict=True))))
-            out.append(self._for_pairs(here, there, Or((Not(earlier), differ))))
+            differ = Not(Both(tuple(equal(x, y) for x, y in zip(self.at(a), self.at(b), strict=True))))
+            out.append(self._for_pairs(here, there, Either((Not(earlier), differ))))
         if call["indices_are_sorted"]:
             order = sorted(range(len(self.axes)), key=lambda k: self.axes[k])
             one, two = self.at(a), self.at(b)
-            fine = before([one[k] for k in order], [two[k] for k in order], Truth(True))
-            out.append(self._for_pairs(here, there, Or((Not(earlier), fine))))
-        return And(tuple(out))
+            fine = before([one[k] for k in order], [two[k] for k in order], TRUE)
+            out.append(self._for_pairs(here, there, Either((Not(earlier), fine))))
+        return Both(tuple(out))
 
-    def _for_pairs(self, here: list[str], there: list[str], body: Expression) -> Expression:
-        return over(ForAll, [*here, *there], [*self.batch, *self.batch], body)
+    def _for_pairs(self, here: list[str], there: list[str], body: Node) -> Node:
+        return over(for_all, [*here, *there], [*self.batch, *self.batch], body)
 
 
 def _mode(call: Call) -> GatherScatterMode:
@@ -123,9 +110,9 @@ def gather(call: Call, x: Operand, positions: Operand) -> Entries:
     begins = Begins(positions, axes, room, positions.shape[:-1], mode)
     promised = begins.promised(call)
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         batch = [j for k, j in enumerate(i) if k not in spec.offset_dims]
-        at: list[Expression] = [ZERO] * x.rank
+        at: list[Node] = [ZERO] * x.rank
         for a, k in zip(kept, spec.offset_dims, strict=True):
             at[a] = i[k]
         for a, k in zip(spec.operand_batching_dims, spec.start_indices_batching_dims, strict=True):
@@ -141,7 +128,7 @@ def gather(call: Call, x: Operand, positions: Operand) -> Entries:
     return entry
 
 
-def _fill(call: Call, x: Operand) -> Expression | None:
+def _fill(call: Call, x: Operand) -> Node | None:
     """What stands where nothing is gathered; None for NaN."""
     value = call["fill_value"]
     if value is not None:
@@ -149,7 +136,7 @@ def _fill(call: Call, x: Operand) -> Expression | None:
     if x.sort == "integer":
         info = np.iinfo(x.dtype)
         return Integer(int(info.min if info.kind == "i" else info.max))
-    return Truth(True) if x.sort == "boolean" else None
+    return TRUE if x.sort == "boolean" else None
 
 
 @dataclass(frozen=True)
@@ -157,21 +144,21 @@ class Updates:
     """The entries of the updates, and which entry of the operand each meets."""
 
     names: list[str]
-    counts: Sequence[Expression]
-    value: Expression
-    target: Sequence[Expression]
-    inside: Expression
+    counts: Sequence[Node]
+    value: Node
+    target: Sequence[Node]
+    inside: Node
 
-    def meets(self, i: Sequence[Expression]) -> Expression:
+    def meets(self, i: Sequence[Node]) -> Node:
         """The update meets the entry at i."""
-        return And((self.inside, *(equal(t, j) for t, j in zip(self.target, i, strict=True))))
+        return Both((self.inside, *(equal(t, j) for t, j in zip(self.target, i, strict=True))))
 
-    def over(self, binder: Binder, body: Expression) -> Expression:
+    def over(self, binder: Binder, body: Node) -> Node:
         """A binder over all updates."""
         return over(binder, self.names, self.counts, body)
 
 
-def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tuple[Updates, Expression]:
+def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tuple[Updates, Node]:
     """The updates, and what is promised of the indices."""
     spec, mode = call["dimension_numbers"], _mode(call)
     gone = (*spec.inserted_window_dims, *spec.operand_batching_dims)
@@ -182,7 +169,7 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
     axes = list(spec.scatter_dims_to_operand_dims)
     room = [x.shape[a] - (update.shape[windows[a]] if a in windows else ONE) for a in axes]
     begins = Begins(positions, axes, room, positions.shape[:-1], mode)
-    target: list[Expression] = [ZERO] * x.rank
+    target: list[Node] = [ZERO] * x.rank
     for a, k in windows.items():
         target[a] = place[k]
     for a, k in zip(spec.operand_batching_dims, spec.scatter_indices_batching_dims, strict=True):
@@ -193,7 +180,7 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
     return found, begins.promised(call)
 
 
-Combined = Callable[[Expression, Updates, Expression, Operand], Expression]
+Combined = Callable[[Node, Updates, Node, Operand], Node]
 
 
 def _scatter(name: str, says: str, combined: Combined) -> None:
@@ -205,35 +192,35 @@ def _scatter(name: str, says: str, combined: Combined) -> None:
     rule(name)(apply)
 
 
-def _added(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
-    return old + updates.over(Sum, If(meets, updates.value, zero_of(x)))
+def _added(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
+    return old + updates.over(sum_over, If(meets, updates.value, zero_of(x)))
 
 
-def _taken(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
-    return old - updates.over(Sum, If(meets, updates.value, zero_of(x)))
+def _taken(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
+    return old - updates.over(sum_over, If(meets, updates.value, zero_of(x)))
 
 
-def _multiplied(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
-    return old * updates.over(Product, If(meets, updates.value, one_of(x)))
+def _multiplied(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
+    return old * updates.over(product_over, If(meets, updates.value, one_of(x)))
 
 
-def _greatest(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
-    best = updates.over(Maximum, If(meets, updates.value, old))
-    return If(updates.over(Exists, meets), If(less(old, best), best, old), old)
+def _greatest(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
+    best = updates.over(maximum_over, If(meets, updates.value, old))
+    return If(updates.over(for_some, meets), If(less(old, best), best, old), old)
 
 
-def _least(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
-    best = updates.over(Minimum, If(meets, updates.value, old))
-    return If(updates.over(Exists, meets), If(less(best, old), best, old), old)
+def _least(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
+    best = updates.over(minimum_over, If(meets, updates.value, old))
+    return If(updates.over(for_some, meets), If(less(best, old), best, old), old)
 
 
-def _written(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
-    once = at_most(updates.over(Sum, If(meets, ONE, ZERO)), ONE)
+def _written(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
+    once = at_most(updates.over(sum_over, If(meets, ONE, ZERO)), ONE)
     if x.sort == "boolean":
-        new = updates.over(Exists, And((meets, updates.value)))
+        new = updates.over(for_some, Both((meets, updates.value)))
     else:
-        new = updates.over(Sum, If(meets, updates.value, zero_of(x)))
-    return Given(once, If(updates.over(Exists, meets), new, old))
+        new = updates.over(sum_over, If(meets, updates.value, zero_of(x)))
+    return Given(once, If(updates.over(for_some, meets), new, old))
 
 
 _scatter("scatter-add", "x[i] plus the sum of the updates that meet i", _added)

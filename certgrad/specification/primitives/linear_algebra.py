@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from certgrad.jaxpr.lu_solver import lu_solver
+from certgrad.language.build import argmax_over, for_all, sum_over
+from certgrad.language.tree import TRUE, Both, Either, If, Index, Node, SortedEntry
 
 from .._jax import size, sort_of
-from ..expression import And, ArgMax, Carry, Determined, Entry, Expression, ForAll, If, Index, Or, Sum, Truth
+from ..program import Carry, Determined
 from ..rule import ONE, ZERO, Operand, at_most, equal, indices, less, over, structured
 from .elementwise import NOTHING, UNIT
 from .opaque import _name
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from ..reading import Reader
 
 
-def _batch(reader: Reader, shape: Sequence[Expression]) -> tuple[str, ...]:
+def _batch(reader: Reader, shape: Sequence[Node]) -> tuple[str, ...]:
     """The variables that number the times and the batch axes."""
     return (*reader.times, *(f"i{k}" for k in range(len(shape))))
 
@@ -36,7 +38,7 @@ def triangular_solve(reader: Reader, eqn: Any, a: Operand, b: Operand) -> list[O
     x = reader.tensor(reader.name(), b.shape, "real")
     i, j, k = Index("k0"), Index("k1"), Index("k2")
 
-    def triangle(row: Expression, column: Expression) -> Expression:
+    def triangle(row: Node, column: Node) -> Node:
         if params["transpose_a"]:
             row, column = column, row
         inside = less(column, row) if params["lower"] else less(row, column)
@@ -45,11 +47,11 @@ def triangular_solve(reader: Reader, eqn: Any, a: Operand, b: Operand) -> list[O
 
     unknown = reader.operand(x, b.dtype).at
     if params["left_side"]:
-        total = Sum("k2", rows, triangle(i, k) * unknown(*batch, k, j))
+        total = sum_over("k2", rows, triangle(i, k) * unknown(*batch, k, j))
     else:
-        total = Sum("k2", columns, unknown(*batch, i, k) * triangle(k, j))
-    equations = over(ForAll, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
-    made = Determined((x,), outer, (equations,), Truth(True), "linear", (_name(reader, a), _name(reader, b)))
+        total = sum_over("k2", columns, unknown(*batch, i, k) * triangle(k, j))
+    equations = over(for_all, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
+    made = Determined((x,), outer, (equations,), TRUE, "linear", (_name(reader, a), _name(reader, b)))
     return reader.determined(made, [b.dtype])
 
 
@@ -69,10 +71,10 @@ def custom_linear_solve(reader: Reader, eqn: Any, *operands: Operand) -> Sequenc
     batch = [here[axis] for axis in own.batch]
     row, column = (k, here[own.axis]) if own.transposed else (here[own.axis], k)
     along = [k if axis == own.axis else i for axis, i in enumerate(here)]
-    total = Sum("k0", b.shape[own.axis], a.at(*batch, row, column) * reader.operand(x, b.dtype).at(*along))
-    equations = over(ForAll, names, b.shape, equal(total, b.at(*here)))
+    total = sum_over("k0", b.shape[own.axis], a.at(*batch, row, column) * reader.operand(x, b.dtype).at(*along))
+    equations = over(for_all, names, b.shape, equal(total, b.at(*here)))
     named = (_name(reader, a), _name(reader, b))
-    made = Determined((x,), reader.times, (equations,), Truth(True), "linear", named)
+    made = Determined((x,), reader.times, (equations,), TRUE, "linear", named)
     return reader.determined(made, [b.dtype])
 
 
@@ -93,13 +95,13 @@ def cholesky(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     factor = reader.tensor(reader.name(), a.shape, "real")
     entry = reader.operand(factor, a.dtype).at
     i, j, k = Index("k0"), Index("k1"), Index("k2")
-    total = Sum("k2", j + ONE, entry(*batch, i, k) * entry(*batch, j, k))
+    total = sum_over("k2", j + ONE, entry(*batch, i, k) * entry(*batch, j, k))
     equations = (
-        ForAll("k0", n, ForAll("k1", i + ONE, equal(total, a.at(*batch, i, j)))),
-        ForAll("k0", n, ForAll("k1", n, Or((at_most(j, i), equal(entry(*batch, i, j), NOTHING))))),
-        ForAll("k0", n, less(NOTHING, entry(*batch, i, i))),
+        for_all("k0", n, for_all("k1", i + ONE, equal(total, a.at(*batch, i, j)))),
+        for_all("k0", n, for_all("k1", n, Either((at_most(j, i), equal(entry(*batch, i, j), NOTHING))))),
+        for_all("k0", n, less(NOTHING, entry(*batch, i, i))),
     )
-    made = Determined((factor,), outer, equations, Truth(True), "cholesky", (_name(reader, a),))
+    made = Determined((factor,), outer, equations, TRUE, "cholesky", (_name(reader, a),))
     return reader.determined(made, [a.dtype])
 
 
@@ -113,7 +115,7 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     (n, m), lead = a.shape[-2:], a.shape[:-2]
     avals = [v.aval for v in eqn.outvars]
     steps = If(less(m, n), m, n)
-    batch: list[Expression] = [Index(f"i{k}") for k in range(len(lead))]
+    batch: list[Node] = [Index(f"i{k}") for k in range(len(lead))]
     before = list(map(Index, reader.times))
 
     def run(time: str) -> tuple[list[Carry], tuple[str, str, str]]:
@@ -124,17 +126,17 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         )
         now, rows = reader.operand(matrix, a.dtype).at, reader.operand(order, None).at
 
-        def size_of(k: Expression) -> Expression:
+        def size_of(k: Node) -> Node:
             x = now(*batch, t + k, t)
             return If(less(x, NOTHING), -x, x)
 
-        def found(*b: Expression) -> Expression:
-            return t + ArgMax("k0", n - t, size_of(Index("k0")))
+        def found(*b: Node) -> Node:
+            return t + argmax_over("k0", n - t, size_of(Index("k0")))
 
         pivot = reader.named("lu", Operand(lead, "integer", None, found))
         chosen = pivot.at(*batch)
 
-        def source(i: Expression) -> Expression:
+        def source(i: Node) -> Node:
             return If(equal(i, t), chosen, If(equal(i, chosen), t, i))
 
         at = len(lead)
@@ -143,25 +145,27 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         head = now(*batch, chosen, t)
         ratio = If(equal(head, NOTHING), NOTHING, now(*batch, source(i), t) / head)
         new = If(equal(j, t), ratio, old - ratio * now(*batch, chosen, j))
-        step = If(And((less(t, i), at_most(t, j))), new, old)
+        step = If(Both((less(t, i), at_most(t, j))), new, old)
         axes = tuple(f"i{k}" for k in range(at + 2))
         carries = [
             Carry(matrix, (*reader.times[:-1], *axes), a.at(*batch, i, j), step),
             Carry(order, (*reader.times[:-1], *axes[:-1]), i, rows(*batch, source(i))),
         ]
         read = pivot.at(*(ZERO for _ in lead))
-        assert isinstance(read, Entry)
-        return carries, (matrix.name, read.tensor, order.name)
+        assert isinstance(read, SortedEntry)
+        return carries, (matrix.name, read.name, order.name)
 
     matrix, pivot, order = reader.loop(steps, run)
     found = [
-        Operand(a.shape, "real", avals[0].dtype, lambda *i: Entry(matrix, (*before, steps, *i), "real")),
+        Operand(a.shape, "real", avals[0].dtype, lambda *i: SortedEntry(matrix, (*before, steps, *i), "real")),
         Operand(
             tuple(map(size, avals[1].shape)),
             sort_of(avals[1].dtype),
             avals[1].dtype,
-            lambda *i: Entry(pivot, (*before, i[-1], *i[:-1]), "integer"),
+            lambda *i: SortedEntry(pivot, (*before, i[-1], *i[:-1]), "integer"),
         ),
-        Operand(a.shape[:-1], "integer", avals[2].dtype, lambda *i: Entry(order, (*before, steps, *i), "integer")),
+        Operand(
+            a.shape[:-1], "integer", avals[2].dtype, lambda *i: SortedEntry(order, (*before, steps, *i), "integer")
+        ),
     ]
     return [replace(x, factored=(a, place)) for place, x in enumerate(found)]

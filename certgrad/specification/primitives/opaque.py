@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from certgrad.language.tree import Integer, Node, SortedEntry
+
 from .._jax import size, sort_of
-from ..expression import Entry, Expression, Integer, Opaque
+from ..program import Opaque
 from ..rule import Operand, structured
 
 if TYPE_CHECKING:
@@ -37,9 +39,9 @@ def opaque(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
 
 def _name(reader: Reader, x: Operand) -> str:
     """The tensor that an operand is."""
-    here: list[Expression] = [Integer(0)] * x.rank
+    here: list[Node] = [Integer(0)] * x.rank
     read = x.at(*here)
-    if not isinstance(read, Entry) or read.indices[len(read.indices) - x.rank :] != tuple(here):
+    if not isinstance(read, SortedEntry) or read.index[len(read.index) - x.rank :] != tuple(here):
         read = reader.named("operand", x).at(*here)
-        assert isinstance(read, Entry)
-    return read.tensor
+        assert isinstance(read, SortedEntry)
+    return read.name

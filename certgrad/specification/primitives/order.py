@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..expression import And, Expression, If, Index, Least, Or, Sum
+from certgrad.language.build import least_over, sum_over
+from certgrad.language.tree import Both, Either, If, Index, Node
+
 from ..rule import ONE, ZERO, Call, Entries, Operand, equal, less, rule
 from .casts import cast
 from .shape import along
 
 
-def number(x: Operand, *i: Expression) -> Expression:
+def number(x: Operand, *i: Node) -> Node:
     """The entry as a number: true is 1."""
     return cast(x.at(*i), "boolean", "integer") if x.sort == "boolean" else x.at(*i)
 
 
-def before(a: Sequence[Expression], b: Sequence[Expression], earlier: Expression) -> Expression:
+def before(a: Sequence[Node], b: Sequence[Node], earlier: Node) -> Node:
     """The keys a are less than b in lexicographic order; where they are equal, `earlier`."""
     out = earlier
     for x, y in zip(reversed(a), reversed(b), strict=True):
-        out = Or((less(x, y), And((equal(x, y), out))))
+        out = Either((less(x, y), Both((equal(x, y), out))))
     return out
 
 
-def coming_to(place: Expression, names: tuple[str, str], n: Expression, keys: Entries) -> Expression:
+def coming_to(place: Node, names: tuple[str, str], n: Node, keys: Entries) -> Node:
     """The place, before sorting, of the entry that comes to a place: as many others as that are before it."""
     p, q = names
     first = before(keys(Index(q)), keys(Index(p)), less(Index(q), Index(p)))  # type: ignore[arg-type]
-    return Least(p, n, equal(Sum(q, n, If(first, ONE, ZERO)), place))
+    return least_over(p, n, equal(sum_over(q, n, If(first, ONE, ZERO)), place))
 
 
 @rule("sort")
@@ -38,7 +40,7 @@ def sort(call: Call, *operands: Operand) -> list[Entries]:
     n = operands[0].shape[axis]
 
     def sorted_(x: Operand) -> Entries:
-        def entry(*i: Expression) -> Expression:
+        def entry(*i: Node) -> Node:
             place = coming_to(i[axis], names, n, lambda k: [number(y, *along(i, axis, k)) for y in keys])  # type: ignore
             return x.at(*along(i, axis, place))
 
@@ -53,7 +55,7 @@ def top_k(call: Call, x: Operand) -> list[Entries]:
     axis = call.parameters.get("axis", call.parameters.get("operand_axis", -1)) % x.rank
     names = call.bound(), call.bound()
 
-    def place(*i: Expression) -> Expression:
+    def place(*i: Node) -> Node:
         return coming_to(i[axis], names, x.shape[axis], lambda k: [-number(x, *along(i, axis, k))])  # type: ignore
 
     return [lambda *i: x.at(*along(i, axis, place(*i))), place]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..expression import ArgMax, Exists, Expression, ForAll, Maximum, Minimum, Product, Sum
+from certgrad.language.build import argmax_over, for_all, for_some, maximum_over, minimum_over, product_over, sum_over
+from certgrad.language.tree import Node
+
 from ..rule import Binder, Call, Entries, Operand, indices, over, rule
 
 
-def reduced(x: Operand, axes: tuple[int, ...], names: list[str], i: tuple[Expression, ...]) -> list[Expression]:
+def reduced(x: Operand, axes: tuple[int, ...], names: list[str], i: tuple[Node, ...]) -> list[Node]:
     """The index of x: bound variables at the axes that are reduced, the result's index at the others."""
     bound, rest = dict(zip(axes, indices(names), strict=True)), iter(i)
     return [bound[a] if a in bound else next(rest) for a in range(x.rank)]
@@ -24,10 +26,10 @@ def _over_axes(name: str, says: str, binder: Binder) -> None:
     rule(name)(apply)
 
 
-_over_axes("reduce_sum", "The sum over `axes`", Sum)
-_over_axes("reduce_prod", "The product over `axes`", Product)
-_over_axes("reduce_or", "Some entry holds along `axes`", Exists)
-_over_axes("reduce_and", "All entries hold along `axes`", ForAll)
+_over_axes("reduce_sum", "The sum over `axes`", sum_over)
+_over_axes("reduce_prod", "The product over `axes`", product_over)
+_over_axes("reduce_or", "Some entry holds along `axes`", for_some)
+_over_axes("reduce_and", "All entries hold along `axes`", for_all)
 
 
 def _extremum(name: str, says: str, numbers: Binder, truths: Binder) -> None:
@@ -41,21 +43,21 @@ def _extremum(name: str, says: str, numbers: Binder, truths: Binder) -> None:
     rule(name)(apply)
 
 
-_extremum("reduce_max", "The greatest entry over `axes`; of booleans, whether some holds", Maximum, Exists)
-_extremum("reduce_min", "The least entry over `axes`; of booleans, whether all hold", Minimum, ForAll)
+_extremum("reduce_max", "The greatest entry over `axes`; of booleans, whether some holds", maximum_over, for_some)
+_extremum("reduce_min", "The least entry over `axes`; of booleans, whether all hold", minimum_over, for_all)
 
 
-def _place(name: str, says: str, sign: Callable[[Expression], Expression]) -> None:
+def _place(name: str, says: str, sign: Callable[[Node], Node]) -> None:
     def apply(call: Call, x: Operand) -> Entries:
         from .casts import cast
 
         (axis,), sort = call["axes"], call.results[0].sort
         k = call.bound()
 
-        def entry(*i: Expression) -> Expression:
+        def entry(*i: Node) -> Node:
             body = x.at(*reduced(x, (axis,), [k], i))
             number = cast(body, "boolean", "integer") if x.sort == "boolean" else body
-            return cast(ArgMax(k, x.shape[axis], sign(number)), "integer", sort)
+            return cast(argmax_over(k, x.shape[axis], sign(number)), "integer", sort)
 
         return entry
 

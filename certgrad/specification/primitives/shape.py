@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from certgrad.language.tree import Both, If, Integer, Node
+
 from .._jax import size
-from ..expression import And, Expression, If, Integer
 from ..rule import ONE, ZERO, Call, Entries, Operand, clamped, equal, less, row_major, rule, unravelled, within
 
 
@@ -13,7 +14,7 @@ from ..rule import ONE, ZERO, Call, Entries, Operand, clamped, equal, less, row_
 def broadcast_in_dim(call: Call, x: Operand, *sizes: Operand) -> Entries:
     """out[i] = x[i at `broadcast_dimensions`]; along an axis of size 1, x[0]"""
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         axes = zip(call["broadcast_dimensions"], x.shape, strict=True)
         return x.at(*(ZERO if n == ONE else i[axis] for axis, n in axes))
 
@@ -44,7 +45,7 @@ def transpose(call: Call, x: Operand) -> Entries:
 def squeeze(call: Call, x: Operand) -> Entries:
     """The axes `dimensions`, of size 1, are left out"""
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         rest = iter(i)
         return x.at(*(ZERO if axis in call["dimensions"] else next(rest) for axis in range(x.rank)))
 
@@ -61,7 +62,7 @@ def expand_dims(call: Call, x: Operand) -> Entries:
 def rev(call: Call, x: Operand) -> Entries:
     """Along the axes `dimensions`, out[i] = x[n − 1 − i]"""
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         return x.at(*(x.shape[a] - ONE - j if a in call["dimensions"] else j for a, j in enumerate(i)))
 
     return entry
@@ -75,7 +76,7 @@ def slice_(call: Call, x: Operand) -> Entries:
     return lambda *i: x.at(*(s + j * step for s, j, step in zip(start, i, strides, strict=True)))
 
 
-def along(i: Sequence[Expression], axis: int, index: Expression) -> list[Expression]:
+def along(i: Sequence[Node], axis: int, index: Node) -> list[Node]:
     """The index with another one along an axis."""
     return [index if a == axis else j for a, j in enumerate(i)]
 
@@ -91,8 +92,8 @@ def concatenate(call: Call, *parts: Operand) -> Entries:
     """Along the axis `dimension`, the entries of the operands one after another"""
     axis = call["dimension"]
 
-    def entry(*i: Expression) -> Expression:
-        def from_(k: int, start: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
+        def from_(k: int, start: Node) -> Node:
             here = parts[k].at(*along(i, axis, i[axis] - start))
             if k == len(parts) - 1:
                 return here
@@ -109,7 +110,7 @@ def split(call: Call, x: Operand) -> list[Entries]:
     """Along the axis, the parts of `sizes` one after another"""
     axis = call["axis"]
 
-    def part(start: Expression) -> Entries:
+    def part(start: Node) -> Entries:
         return lambda *i: x.at(*along(i, axis, start + i[axis]))
 
     out, start = [], ZERO
@@ -124,7 +125,7 @@ def stack(call: Call, *parts: Operand) -> Entries:
     """A new axis that numbers the operands"""
     axis = call["axis"]
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         rest = [*i[:axis], *i[axis + 1 :]]
         out = parts[-1].at(*rest)
         for k in reversed(range(len(parts) - 1)):
@@ -153,13 +154,13 @@ def pad(call: Call, x: Operand, value: Operand) -> Entries:
     """
     config = [(size(low), size(interior) + ONE) for low, _, interior in call["padding_config"]]
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         moved = [j - low for j, (low, _) in zip(i, config, strict=True)]
         steps = [step for _, step in config]
         source = [j // step for j, step in zip(moved, steps, strict=True)]
         hits = [equal(j % step, ZERO) for j, step in zip(moved, steps, strict=True)]
         inside = [within(j, n) for j, n in zip(source, x.shape, strict=True)]
-        return If(And((*hits, *inside)), x.at(*source), value.at())
+        return If(Both((*hits, *inside)), x.at(*source), value.at())
 
     return entry
 
@@ -171,7 +172,7 @@ def dynamic_slice(call: Call, x: Operand, *starts: Operand) -> Entries:
     return lambda *i: x.at(*(s + j for s, j in zip(begin, i, strict=True)))
 
 
-def _starts(shape: Sequence[Expression], taken: Sequence[Expression], starts: Sequence[Operand]) -> list[Expression]:
+def _starts(shape: Sequence[Node], taken: Sequence[Node], starts: Sequence[Operand]) -> list[Node]:
     return [clamped(s.at(), n - m) for s, n, m in zip(starts, shape, taken, strict=False)]
 
 
@@ -180,9 +181,9 @@ def dynamic_update_slice(call: Call, x: Operand, update: Operand, *starts: Opera
     """The update at the start, which is first moved so that it is within x; x elsewhere"""
     begin = _starts(x.shape, update.shape, starts)
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         source = [j - s for s, j in zip(begin, i, strict=True)]
-        hit = And(tuple(within(j, n) for j, n in zip(source, update.shape, strict=True)))
+        hit = Both(tuple(within(j, n) for j, n in zip(source, update.shape, strict=True)))
         return If(hit, update.at(*source), x.at(*i))
 
     return entry

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from certgrad.language.build import argmax_over, maximum_over, minimum_over, sum_over
+from certgrad.language.substitute import substitute
+from certgrad.language.tree import Both, Compare, If, Index, Node
+
 from .._jax import size
-from ..expression import And, ArgMax, Compare, Expression, If, Index, Maximum, Minimum, Sum
 from ..rule import ONE, ZERO, Call, Entries, Operand, equal, over, product_of, rule, unravelled, within
 from .elementwise import zero_of
 
@@ -20,23 +23,23 @@ class Windows:
     """
 
     call: Call
-    shape: tuple[Expression, ...]
+    shape: tuple[Node, ...]
 
     @property
-    def count(self) -> Expression:
+    def count(self) -> Node:
         """How many positions a window has."""
         return product_of(self.sizes)
 
     @property
-    def sizes(self) -> list[Expression]:
+    def sizes(self) -> list[Node]:
         """The window's size along each axis."""
         return list(map(size, self.call["window_dimensions"]))
 
-    def _step(self, name: str, axis: int) -> Expression:
+    def _step(self, name: str, axis: int) -> Node:
         steps = self.call.parameters.get(name)
         return ONE if steps is None else size(steps[axis])
 
-    def at(self, o: Sequence[Expression], position: str) -> tuple[list[Expression], Expression]:
+    def at(self, o: Sequence[Node], position: str) -> tuple[list[Node], Node]:
         """Where a position of the window at o is in the array, and the condition that an entry is there."""
         index, conditions = [], []
         for axis, w in enumerate(unravelled(Index(position), self.sizes)):
@@ -45,7 +48,7 @@ class Windows:
             place = o[axis] * stride + w * spread - size(self.call["padding"][axis][0])
             index.append(place // apart)
             conditions += [equal(place % apart, ZERO), within(place // apart, self.shape[axis])]
-        return index, And(tuple(conditions))
+        return index, Both(tuple(conditions))
 
 
 @rule("reduce_window_sum")
@@ -53,18 +56,18 @@ def reduce_window_sum(call: Call, x: Operand) -> Entries:
     """The sum of each window's entries"""
     windows, w = Windows(call, x.shape), call.bound()
 
-    def entry(*o: Expression) -> Expression:
+    def entry(*o: Node) -> Node:
         index, inside = windows.at(o, w)
-        return Sum(w, windows.count, If(inside, x.at(*index), zero_of(x)))
+        return sum_over(w, windows.count, If(inside, x.at(*index), zero_of(x)))
 
     return entry
 
 
-def _extremum(name: str, says: str, binder: type[Maximum] | type[Minimum]) -> None:
+def _extremum(name: str, says: str, binder: Callable[[str, Node, Node, Node], Node]) -> None:
     def apply(call: Call, x: Operand) -> Entries:
         windows, w = Windows(call, x.shape), call.bound()
 
-        def entry(*o: Expression) -> Expression:
+        def entry(*o: Node) -> Node:
             index, inside = windows.at(o, w)
             return binder(w, windows.count, x.at(*index), inside)
 
@@ -74,21 +77,19 @@ def _extremum(name: str, says: str, binder: type[Maximum] | type[Minimum]) -> No
     rule(name)(apply)
 
 
-_extremum("reduce_window_max", "The greatest entry of each window that has entries", Maximum)
-_extremum("reduce_window_min", "The least entry of each window that has entries", Minimum)
+_extremum("reduce_window_max", "The greatest entry of each window that has entries", maximum_over)
+_extremum("reduce_window_min", "The least entry of each window that has entries", minimum_over)
 
 
-def selected(call: Call, windows: Windows, x: Operand, o: Sequence[Expression], w: str) -> Expression:
+def selected(call: Call, windows: Windows, x: Operand, o: Sequence[Node], w: str) -> Node:
     """The first position of the window at o where x is greatest, or least if `select_prim` is le."""
     index, inside = windows.at(o, w)
     body = x.at(*index) if call["select_prim"].name == "ge" else -x.at(*index)
-    return ArgMax(w, windows.count, body, inside)
+    return argmax_over(w, windows.count, body, inside)
 
 
-def place_in(windows: Windows, position: Expression, o: Sequence[Expression], w: str) -> list[Expression]:
+def place_in(windows: Windows, position: Node, o: Sequence[Node], w: str) -> list[Node]:
     """Where the position of the window at o is in the array."""
-    from ..substitute import substitute
-
     index, _ = windows.at(o, w)
     return [substitute(i, {w: position}) for i in index]
 
@@ -99,11 +100,11 @@ def select_and_scatter_add(call: Call, source: Operand, x: Operand) -> Entries:
     windows, w = Windows(call, x.shape), call.bound()
     names = [call.bound() for _ in source.shape]
 
-    def entry(*i: Expression) -> Expression:
+    def entry(*i: Node) -> Node:
         o = [Index(n) for n in names]
         place = place_in(windows, selected(call, windows, x, o, w), o, w)
-        here = And(tuple(Compare("=", a, b) for a, b in zip(place, i, strict=True)))
-        return over(Sum, names, source.shape, If(here, source.at(*o), zero_of(source)))
+        here = Both(tuple(Compare("=", a, b) for a, b in zip(place, i, strict=True)))
+        return over(sum_over, names, source.shape, If(here, source.at(*o), zero_of(source)))
 
     return entry
 

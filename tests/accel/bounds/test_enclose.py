@@ -12,7 +12,7 @@ from flint import arb
 from certgrad.accel.bounds._bounds import Box, _above, _argument, _below
 from certgrad.accel.bounds._enclose import enclose
 from certgrad.conform._points import calls, ordinary
-from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.verify._programs import DoesNotTraceError, traced

@@ -16,9 +16,9 @@ from certgrad import ops
 from certgrad.accel import verify_graph
 from certgrad.graph import GraphCertificate, _certify, _interpreted, _lemma, _look, _proof, _refutation, certify, trace
 from certgrad.graph.certificate import Lemma, NodeHypothesis, Step, sealed
-from certgrad.hypotheses.canonical import canonical
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import Add, Number
+from certgrad.language.canonical import canonical
+from certgrad.language.text import text
+from certgrad.language.tree import Add, Number
 from certgrad.obligations.prove.statements import Outcome
 from tests.graph.models import MLP, mlp, right_vjp, wrong_mask
 

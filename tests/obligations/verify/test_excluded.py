@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
-from certgrad.hypotheses.parse import parse
+from certgrad.language.parse import parse
 from certgrad.obligations.verify._excluded import bounds_no_gradient
 
 

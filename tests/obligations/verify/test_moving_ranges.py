@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import ZERO, Array, Compare, Index, Mul, Number, Size, Unique, mapped
+from certgrad.language.text import text
+from certgrad.language.tree import ZERO, Array, Compare, Index, Mul, Number, Size, Unique, mapped
 from certgrad.obligations.certificate import CaseClaim
 from certgrad.obligations.verify import verify
 from certgrad.ops import Op, registry

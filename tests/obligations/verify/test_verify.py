@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import pytest
 
 from certgrad.errors import TraceError
-from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import Apply, Array, Compare, Entry, Index, Number, OffBoundaries, Size, Statement, Words
+from certgrad.language.parse import parse
+from certgrad.language.text import text
+from certgrad.language.tree import Apply, Array, Compare, Entry, Index, Number, OffBoundaries, Size, Statement, Words
 from certgrad.obligations import audit
 from certgrad.obligations.certificate import Certificate, Hypothesis, sealed
 from certgrad.obligations.verify import _declared, verify

@@ -18,8 +18,8 @@ from certgrad.exhibits.data import (
     Sides,
     encode,
 )
-from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.tree import Words
+from certgrad.language import tree as t
+from certgrad.language.tree import Words
 from certgrad.obligations.certificate import Certificate, Convention, Hypothesis
 from certgrad.report.audited import Audit
 from certgrad.report.findings import Remark

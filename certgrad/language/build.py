@@ -1,0 +1,79 @@
+"""Nodes with one variable, and powers, as programs write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .tree import (
+    TRUE,
+    Apply,
+    Chosen,
+    Exists,
+    Fold,
+    ForAll,
+    Integer,
+    Kind,
+    Least,
+    Minimum,
+    Number,
+    Power,
+    Range,
+    Statement,
+    Term,
+)
+
+
+def _fold(kind: Kind) -> Callable[..., Fold]:
+    def over(variable: str, count: Term, body: Term, where: Statement = TRUE) -> Fold:
+        return Fold(kind, (Range(variable, count),), body, () if where == TRUE else (where,))
+
+    return over
+
+
+sum_over, product_over, maximum_over = _fold("sum"), _fold("product"), _fold("maximum")
+"""Of the body, over those 0 ≤ variable < count for which `where` holds."""
+
+
+def minimum_over(variable: str, count: Term, body: Term, where: Statement = TRUE) -> Minimum:
+    """The same."""
+    return Minimum((Range(variable, count),), body, () if where == TRUE else (where,))
+
+
+def argmax_over(variable: str, count: Term, body: Term, where: Statement = TRUE) -> Chosen:
+    """The first of those 0 ≤ variable < count for which `where` holds at which the body is greatest, if there are any.
+
+    At a variable for which `where` does not hold the body need not be defined.
+    """
+    return Chosen("argmax", (Range(variable, count),), (body,), () if where == TRUE else (where,), 0)
+
+
+def least_over(variable: str, count: Term, holds: Statement) -> Least:
+    """The least 0 ≤ variable < count at which the formula holds."""
+    return Least((Range(variable, count),), holds)
+
+
+def for_all(variable: str, count: Term, holds: Statement) -> ForAll:
+    """The formula holds for all 0 ≤ variable < count."""
+    return ForAll((Range(variable, count),), holds)
+
+
+def for_some(variable: str, count: Term, holds: Statement) -> Exists:
+    """The formula holds for some 0 ≤ variable < count."""
+    return Exists((Range(variable, count),), holds)
+
+
+def floor_of(x: Term) -> Term:
+    """The greatest integer that is at most a real."""
+    return Apply("floor", (x,))
+
+
+def real_power(base: Term, exponent: Term) -> Term:
+    """A real to the power of a real."""
+    return Power(base, exponent.value) if isinstance(exponent, Number) else Apply("real power", (base, exponent))
+
+
+def integer_power(base: Term, exponent: Term, of_integer: bool) -> Term:
+    """A real, or an integer, to the power of an integer."""
+    if isinstance(exponent, Integer) and (exponent.value >= 0 or not of_integer):
+        return Power(base, str(exponent.value))
+    return Apply("integer power" if of_integer else "whole power", (base, exponent))

@@ -1,0 +1,93 @@
+"""Whether a statement holds at a point, by an arithmetic that is given: balls for proofs, floats for calls.
+
+A statement becomes functions of a scope once, and is then asked at many points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import tree as t
+from .arithmetic import Arithmetic, UndefinedError, UnfitError
+from .fitting import about_whole_arrays
+from .reader import Read, Reader, Scope
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A statement, ready to be asked."""
+
+    statement: t.Statement
+    test: Read
+    names: frozenset[str]
+    """The arrays that it mentions."""
+    whole: bool
+    """It is asked at every entry of whole arrays."""
+    entered: frozenset[str]
+    """The arrays whose entries it mentions, and not only how long they are."""
+
+    def failing(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+        """The entries at which it is false or undefined; where it is not about entries, one without an index.
+
+        Raises:
+            UnfitError: it does not fit the arrays.
+        """
+        return (at for at, _ in self.entries(arrays, sizes))
+
+    def entries(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Iterator[tuple[tuple[int, ...], bool]]:
+        """The entries at which it does not hold, and whether it is defined there."""
+        missing = sorted(self.names - arrays.keys())
+        if missing:
+            raise UnfitError(f"'{missing[0]}' is no argument of the op")
+        used = {name: np.asarray(arrays[name], dtype=object) for name in self.names}
+        if not self.whole:
+            yield from self._open(Scope(used, sizes))
+            return
+        try:
+            shape = np.broadcast_shapes(*(used[name].shape for name in self.entered))
+        except ValueError:
+            raise UnfitError("its arrays do not broadcast") from None
+        spread = {name: np.broadcast_to(used[name], shape) for name in self.entered}
+        shapes = {name: x.shape for name, x in used.items()}
+        for at in np.ndindex(shape):
+            yield from self._open(Scope(spread, sizes, at, shapes=shapes))
+
+    def _open(self, scope: Scope) -> Iterator[tuple[tuple[int, ...], bool]]:
+        try:
+            if not self.test(scope):
+                yield scope.entry, True
+        except UndefinedError:
+            yield scope.entry, False
+
+    def holds(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
+        """Whether it is true everywhere. What is undefined is not."""
+        return next(self.failing(arrays, sizes), None) is None
+
+
+def evaluate(
+    statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int], arithmetic: Arithmetic
+) -> bool | None:
+    """Whether the statement holds at a point; None where it is undefined there.
+
+    Raises:
+        UnfitError: it does not fit the arrays, or says what no arithmetic can tell.
+    """
+    found: bool | None = True
+    for _, defined in question(statement, arithmetic).entries(arrays, sizes):
+        if defined:
+            return False
+        found = None
+    return found
+
+
+@lru_cache(maxsize=4096)
+def question(statement: t.Statement, arithmetic: Arithmetic) -> Question:
+    """The statement, to be asked by an arithmetic. Raises UnfitError for what no arithmetic can tell."""
+    whole = about_whole_arrays(statement)
+    entered = frozenset(n.name for n in t.walk(statement) if isinstance(n, t.Array | t.Entry))
+    return Question(statement, Reader(arithmetic).read(statement), frozenset(t.arrays(statement)), whole, entered)

@@ -1,0 +1,41 @@
+"""Whether a statement fits some arrays, however it is evaluated at them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from certgrad.signatures.sizes import NoSizeError, size_at
+
+from . import tree as t
+from .arithmetic import UnfitError
+from .substitute import unbound
+
+
+def about_whole_arrays(statement: t.Statement) -> bool:
+    """Whether it is asked at every entry of whole arrays, and not of entries by their indices.
+
+    Raises:
+        UnfitError: it is about both, or one of its indices runs over nothing.
+    """
+    nodes = list(t.walk(statement))
+    whole = any(isinstance(n, t.Array) for n in nodes)
+    if whole and any(isinstance(n, t.Entry) and n.index for n in nodes):
+        raise UnfitError("it is about entries by their index and about whole arrays")
+    if free := sorted(unbound(statement)):
+        raise UnfitError(f"the index '{free[0]}' runs over nothing")
+    return whole
+
+
+def size(name: str, sizes: Mapping[str, int]) -> int:
+    """A dimension. Raises UnfitError where there is none of this name."""
+    try:
+        return size_at(name, sizes)
+    except (KeyError, NoSizeError, ZeroDivisionError):
+        raise UnfitError(f"'{name}' is no dimension") from None
+
+
+def length(axis: t.Axis, shape: Sequence[int]) -> int:
+    """The length of an axis of an array of this shape. Raises UnfitError where the array has too few."""
+    if not -len(shape) <= axis.position < len(shape):
+        raise UnfitError(f"'{axis.array}' has {len(shape)} axes")
+    return int(shape[axis.position])

@@ -1,0 +1,57 @@
+"""Small rearrangements of terms that make them easier to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import lcm
+from typing import Literal
+
+from certgrad.language import tree as t
+
+Summands = list[tuple[Fraction, tuple[t.Term, ...]]]
+
+
+def sum_of(terms: Iterable[tuple[Fraction, tuple[t.Term, ...]]]) -> t.Term:
+    return t.added([t.scaled(c, list(factors)) for c, factors in terms])
+
+
+def roots_together(factors: Sequence[t.Term]) -> list[t.Term]:
+    """Equal roots of positive whole numbers as one, where the first of them stands: √2·√5 is √10."""
+    found: dict[str, int] = {}
+    for f in factors:
+        if isinstance(f, t.Power) and isinstance(f.base, t.Number) and f.base.value.isdigit():
+            found[f.exponent] = found.get(f.exponent, 1) * int(f.base.value)
+    out: list[t.Term] = []
+    for f in factors:
+        if isinstance(f, t.Power) and isinstance(f.base, t.Number) and f.base.value.isdigit():
+            if f.exponent not in found:
+                continue
+            f = t.Power(t.Number(str(found.pop(f.exponent))), f.exponent)
+        out.append(f)
+    return out
+
+
+def in_whole_numbers(s: t.Statement) -> t.Statement:
+    """A comparison with 0 times the least number that makes its coefficients whole."""
+    if not isinstance(s, t.Compare) or s.right != t.ZERO:
+        return s
+    summands = t.linear(s.left)
+    factor = lcm(*(c.denominator for c, _ in summands))
+    return t.Compare(s.relation, sum_of((factor * c, f) for c, f in summands), t.ZERO)
+
+
+def once_or_zero(statement: t.Statement) -> t.Unique | None:
+    """The maximum that the statement says is attained once, or is 0, if it says that."""
+    if not isinstance(statement, t.Either) or len(statement.parts) != 2:
+        return None
+    unique, other = statement.parts
+    if not isinstance(unique, t.Unique):
+        return None
+    zero = t.Compare("=", t.Fold("maximum", unique.over, unique.body, unique.where), t.ZERO)
+    return unique if other == zero else None
+
+
+def extreme(unique: t.Unique) -> Literal["minimum", "maximum"]:
+    """A minimum is written as the maximum of what is negative."""
+    return "minimum" if all(c < 0 for c, _ in t.linear(unique.body)) else "maximum"

@@ -1,0 +1,184 @@
+"""Whether hypotheses imply another one, as trees. What is not seen to follow counts as new.
+
+Equal in canonical form; one comparison that implies another (`certgrad.language.implied`); a product that is not 0,
+of its factors; x > 0 of x ≥ 0 and x ≠ 0; how often a condition holds along an axis, of one place where it is known to;
+`or`, `and`, `wherever` and `for all` by their parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import islice, product
+from typing import Any
+
+import msgspec
+
+from certgrad.language import tree as t
+from certgrad.language.canonical import canonical
+from certgrad.language.guards import plainly
+from certgrad.language.implied import unsaid
+from certgrad.language.substitute import substitute, unbound
+
+DEPTH = 6
+"""So many cases and parts inside each other are looked at."""
+INSTANCES = 8
+"""So many choices of values for its variables are tried of one fact."""
+_WEAK: dict[str, Any] = {">": ">=", "<": "<="}
+
+
+def implies(known: Sequence[t.Statement], asked: t.Statement) -> bool:
+    """Whether the statement holds wherever all known ones do. False where that is not seen."""
+    given = _given(unbound(asked).union(*map(unbound, known)), DEPTH + 1)
+    return _implies([substitute(one, given) for one in known], substitute(asked, given), DEPTH)
+
+
+def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
+    """Of statements in which no index variable is free."""
+    asked = canonical(_monic(asked))
+    facts = [canonical(_monic(part)) for one in known for part in _parts(one)]
+    if any(fact == asked or unsaid([fact, asked]) == {1} for fact in facts):
+        return True
+    return depth > 0 and (_by_parts(facts, asked, depth - 1) or _by_cases(facts, asked, depth - 1))
+
+
+def _given(names: Iterable[str], depth: int) -> dict[str, t.Term]:
+    """Free index variables as numbers that are given, which are others at each depth: canonical form renames what is
+    bound, and may take any name of an index for it.
+    """
+    return {name: t.Size(f"index {name} at {depth}") for name in names}
+
+
+def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
+    if isinstance(asked, t.Both):
+        return all(_implies(facts, part, depth) for part in asked.parts)
+    if isinstance(asked, t.Either):
+        return any(_implies(facts, part, depth) for part in asked.parts)
+    if isinstance(asked, t.Where):
+        return _implies([*_opened(facts, asked.guards), *asked.guards], asked.then, depth)
+    if isinstance(asked, t.ForAll):
+        given = _given((r.variable for r in asked.over), depth)
+        inside = [one for f in facts if isinstance(f, t.ForAll) for one in _instances(f, asked.over, given)]
+        return _implies(inside, substitute(asked.holds, given), depth)
+    return isinstance(asked, t.Compare) and _compared(facts, asked, depth)
+
+
+def _instances(fact: t.ForAll, over: Sequence[t.Range], given: Mapping[str, t.Term]) -> Iterator[t.Statement]:
+    """What the fact says of the given values of variables, each in the place of one with the same range. Those of which
+    nothing says how far they run stand for themselves alone.
+    """
+    if fact.over == tuple(over):
+        yield substitute(fact.holds, given)
+    choices = [[given[r.variable] for r in over if r.size == own.size != t.UNKNOWN] for own in fact.over]
+    for chosen in islice(product(*choices), INSTANCES):
+        yield substitute(fact.holds, {r.variable: term for r, term in zip(fact.over, chosen, strict=True)})
+
+
+def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> bool:
+    if asked.relation in (">", ">=", "!=") and asked.right == t.ZERO and isinstance(asked.left, t.Fold):
+        if _positive_sum(facts, asked.left) or (asked.relation == ">=" and _never_negative(asked.left)):
+            return True
+    if asked.relation in _WEAK:
+        weak, apart = (msgspec.structs.replace(asked, relation=r) for r in (_WEAK[asked.relation], "!="))
+        return _implies(facts, weak, 0) and _implies(facts, apart, 0)
+    if asked.relation == "!=" and asked.right == t.ZERO:
+        factors = _factors(asked.left)
+        return factors != [asked.left] and all(_not_zero(facts, factor, depth) for factor in factors)
+    return False
+
+
+def _positive_sum(facts: Sequence[t.Statement], total: t.Fold) -> bool:
+    """How often conditions hold along a whole axis, which is known to be once at least: at the index at which something
+    known says that they do.
+    """
+    if total.kind != "sum" or len(total.over) != 1 or total.where:
+        return False
+    (over,) = total.over
+    factors = total.body.factors if isinstance(total.body, t.Mul) else (total.body,)
+    conditions = [plainly(f.statement) for f in factors if isinstance(f, t.Truth)]
+    if len(conditions) < len(factors):
+        return False
+    known = {canonical(plainly(fact)) for fact in facts}
+    places = {place for c in conditions for fact in known for place in _places(c, fact, over)}
+    return any(all(canonical(substitute(c, {over.variable: p})) in known for c in conditions) for p in places)
+
+
+def _places(pattern: Any, node: Any, over: t.Range) -> Iterator[t.Term]:
+    """The indices for the variable with which the pattern could be the node: of an axis of which the range is all."""
+    if isinstance(pattern, t.Entry) and isinstance(node, t.Entry) and pattern.name == node.name:
+        for k, (index, place) in enumerate(zip(pattern.index, node.index, strict=False)):
+            if index == t.Index(over.variable) and over.size == t.Axis(pattern.name, k):
+                yield place
+    elif type(pattern) is type(node):
+        for own, other in zip(t.children(pattern), t.children(node), strict=False):
+            yield from _places(own, other, over)
+
+
+def _never_negative(term: t.Term) -> bool:
+    if isinstance(term, t.Number):
+        return Fraction(term.value) >= 0
+    if isinstance(term, (t.Add, t.Mul)):
+        return all(map(_never_negative, term.terms if isinstance(term, t.Add) else term.factors))
+    if isinstance(term, t.Power) and term.exponent.isdecimal() and int(term.exponent) % 2 == 0:
+        return True
+    if isinstance(term, t.Fold) and term.kind == "sum":
+        return _never_negative(term.body)
+    return isinstance(term, t.Truth | t.Size | t.Axis) or (isinstance(term, t.Apply) and term.function == "exp")
+
+
+def _not_zero(facts: Sequence[t.Statement], factor: t.Term, depth: int) -> bool:
+    if isinstance(factor, t.Number):
+        return Fraction(factor.value) != 0
+    return _implies(facts, t.Compare("!=", factor, t.ZERO), depth)
+
+
+def _by_cases(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
+    """One known `or`, each of its parts with all else."""
+    for k, fact in enumerate(facts):
+        if isinstance(fact, t.Either):
+            rest = [*facts[:k], *facts[k + 1 :]]
+            if all(_implies([*rest, part], asked, min(depth, 2)) for part in fact.parts):
+                return True
+    return False
+
+
+def _parts(statement: t.Statement) -> Iterator[t.Statement]:
+    """What the statement says, part by part: of a product that is not 0, each factor."""
+    if isinstance(statement, t.Both):
+        for part in statement.parts:
+            yield from _parts(part)
+        return
+    yield statement
+    if isinstance(statement, t.Compare) and statement.relation == "!=" and statement.right == t.ZERO:
+        for factor in _factors(statement.left):
+            if factor != statement.left and not isinstance(factor, t.Number):
+                yield t.Compare("!=", factor, t.ZERO)
+
+
+def _monic(statement: t.Statement) -> t.Statement:
+    """p ≠ q, and p = q, as r ≠ 0 and r = 0, where r has a term with the coefficient 1."""
+    if not isinstance(statement, t.Compare) or statement.relation not in ("!=", "="):
+        return statement
+    parts: dict[tuple[t.Term, ...], Fraction] = {}
+    for side, term in ((1, statement.left), (-1, statement.right)):
+        for c, factors in t.linear(term):
+            parts[factors] = parts.get(factors, Fraction(0)) + side * c
+    terms = sorted((factors for factors, c in parts.items() if c), key=repr)
+    left = t.added([t.scaled(parts[factors] / parts[terms[-1]], list(factors)) for factors in terms])
+    return t.Compare(statement.relation, left, t.ZERO)
+
+
+def _factors(term: t.Term) -> list[t.Term]:
+    """Of a product or a positive whole power: what must not be 0 for it not to be."""
+    if isinstance(term, t.Mul):
+        return [inner for factor in term.factors for inner in _factors(factor)]
+    if isinstance(term, t.Power) and term.exponent.isdecimal() and term.exponent != "0":
+        return _factors(term.base)
+    return [term]
+
+
+def _opened(facts: Sequence[t.Statement], guards: Sequence[t.Statement]) -> list[t.Statement]:
+    """The facts, and what holds of those that are guarded by no more than these guards."""
+    here = {canonical(guard) for guard in guards}
+    opened = [f.then for f in facts if isinstance(f, t.Where) and {canonical(g) for g in f.guards} <= here]
+    return [*facts, *opened]

@@ -1,0 +1,133 @@
+"""Statements that a reader need see once: one for all ranks, none that always holds, none that others imply.
+
+A rule that is proved rank by rank has a hypothesis of each: Σ_j x[i,j]² > 0, Σ_k x[i,j,k]² > 0, … They are one
+statement about x[…,j], where … stands for the axes of a group, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from certgrad.language import tree as t
+from certgrad.language.canonical import canonical, letters
+from certgrad.language.implication import implies
+from certgrad.language.implied import unsaid
+
+ANY_AXES = "…"
+"""In place of an index: any number of them."""
+MOST = 16
+"""Of so many statements it is looked which imply each other; of more it is not."""
+
+
+def merged(statements: Sequence[t.Statement]) -> dict[int, t.Statement]:
+    """What is to be said of each statement, by its place: of those that say the same at several ranks, one for all, in
+    the place of the one with the fewest axes; of the others what they say.
+    """
+    groups = _groups(statements)
+    repeated = {k for members, _ in groups for k in members[1:]}
+    said = {members[0]: at_any_rank for members, at_any_rank in groups}
+    return {k: said.get(k, s) for k, s in enumerate(statements) if k not in repeated}
+
+
+def needless(statements: Sequence[t.Statement]) -> set[int]:
+    """The places of the statements that always hold, or that the others imply; of some that imply each other, and of
+    none but such that always hold, the first is kept.
+    """
+    out = unsaid(statements)
+    if len(statements) > MOST:
+        return out
+    for k in reversed(range(len(statements))):
+        others = [s for j, s in enumerate(statements) if j != k and j not in out]
+        if k not in out and others and implies(others, statements[k]):
+            out.add(k)
+    return out
+
+
+def _groups(statements: Sequence[t.Statement]) -> list[tuple[list[int], t.Statement]]:
+    places = {canonical(s): k for k, s in reversed([*enumerate(statements)])}
+    found: list[tuple[list[int], t.Statement]] = []
+    grouped: set[int] = set()
+    for k in sorted(range(len(statements)), key=lambda k: len(_over(statements[k]))):
+        if k in grouped:
+            continue
+        for r in _over(statements[k]):
+            members, wider = [k], _with_one_more(statements[k], r)
+            while wider is not None and (place := places.get(canonical(wider))) is not None and place not in grouped:
+                members.append(place)
+                wider = _with_one_more(wider, r)
+            if len(members) > 1:
+                found.append((members, _with_any(statements[k], r)))
+                grouped |= {*members}
+                break
+    return found
+
+
+def _over(statement: t.Statement) -> tuple[t.Range, ...]:
+    return statement.over if isinstance(statement, t.ForAll) else ()
+
+
+def _with_one_more(statement: t.Statement, doubled: t.Range) -> t.Statement | None:
+    """The statement where each array with an axis that the variable numbers has another one behind it. None where the
+    variable is more than an index, or the axis more than its range.
+    """
+    place = doubled.size
+    if not isinstance(statement, t.ForAll) or not isinstance(place, t.Axis):
+        return None
+    new = next(letters({n.variable for n in t.walk(statement) if isinstance(n, t.Range)} | t.arrays(statement)))
+    positions = _positions(statement, doubled.variable)
+    if positions is None or positions.get(place.array) != place.position:
+        return None
+
+    def widened(node: Any) -> Any:
+        if isinstance(node, t.Entry) and node.name in positions:
+            at = positions[node.name] + 1
+            return t.Entry(node.name, (*node.index[:at], t.Index(new), *node.index[at:]))
+        if isinstance(node, t.Axis) and node.position > positions.get(node.array, node.position):
+            return t.Axis(node.array, node.position + 1)
+        return t.mapped(node, widened)
+
+    ranges = tuple(r if r == doubled else msgspec.structs.replace(r, size=widened(r.size)) for r in statement.over)
+    more = t.Range(new, t.Axis(place.array, place.position + 1))
+    at = ranges.index(doubled) + 1
+    return t.ForAll((*ranges[:at], more, *ranges[at:]), widened(statement.holds))
+
+
+def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
+    """At which axis of each array the variable is the index. None where it is not at the same one throughout, where it
+    stands elsewhere, or where the size of that axis is part of what is said.
+    """
+    found: dict[str, int] = {}
+    without: set[str] = set()
+    index, sizes = t.Index(variable), []
+
+    def looked(node: Any) -> bool:
+        if node == index:
+            return False
+        if isinstance(node, t.Entry):
+            at = [k for k, ix in enumerate(node.index) if ix == index]
+            if not at:
+                without.add(node.name)
+            elif len(at) > 1 or found.setdefault(node.name, at[0]) != at[0]:
+                return False
+            return all(looked(ix) for ix in node.index if ix != index)
+        if isinstance(node, t.Axis):
+            sizes.append(node)
+        return all(map(looked, t.children(node)))
+
+    if not looked(statement.holds) or not found or without & {*found}:
+        return None
+    return None if any(found.get(a.array) == a.position for a in sizes) else found
+
+
+def _with_any(statement: t.Statement, some: t.Range) -> t.Statement:
+    """The statement with any number of axes in place of one: for reading, as no statement has such an index."""
+
+    def named(node: Any) -> Any:
+        return t.Index(ANY_AXES) if node == t.Index(some.variable) else t.mapped(node, named)
+
+    assert isinstance(statement, t.ForAll)
+    rest = tuple(r for r in statement.over if r != some)
+    return t.ForAll(rest, named(statement.holds)) if rest else named(statement.holds)

@@ -1,0 +1,472 @@
+"""Expressions as functions of a scope, by an arithmetic that is given. Nothing that a certificate says runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cmp_to_key, reduce
+from itertools import product
+from math import isqrt, prod
+from typing import Any
+
+import numpy as np
+
+from . import matrices
+from . import tree as t
+from .arithmetic import Arithmetic, UndefinedError, UnfitError
+from .fitting import length, size
+
+MAX_TERMS = 10_000
+"""How many values variables go through at most."""
+
+
+@dataclass
+class Scope:
+    """What names mean: at one entry of all arrays, or at one choice of indices."""
+
+    arrays: Mapping[str, Any]
+    sizes: Mapping[str, int]
+    entry: tuple[int, ...] = ()
+    indices: Mapping[str, int] = field(default_factory=dict)
+    loops: Mapping[str, _Steps] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Those of the arrays, where `arrays` holds them broadcast."""
+
+    def at(self, indices: Mapping[str, int]) -> Scope:
+        return Scope(self.arrays, self.sizes, self.entry, {**self.indices, **indices}, self.loops, self.shapes)
+
+
+Read = Callable[[Scope], Any]
+Ranges = Callable[[Scope], Iterator[Scope]]
+
+
+_ORDERS: dict[str, tuple[int, ...]] = {
+    ">": (1,),
+    ">=": (0, 1),
+    "<": (-1,),
+    "<=": (-1, 0),
+    "=": (0,),
+    "!=": (-1, 1),
+}
+
+
+class Reader:
+    """Turns expressions into functions of a scope: terms into numbers, statements into truth values."""
+
+    def __init__(self, arithmetic: Arithmetic) -> None:
+        self.a = arithmetic
+        self.open: tuple[type[Exception], ...] = (UndefinedError, *arithmetic.undecided)
+
+    def read(self, x: t.Node) -> Read:
+        """Raises UnfitError for what no arithmetic can tell."""
+        if (method := _READ.get(type(x))) is None:
+            raise UnfitError("it is said in words alone")
+        read: Read = getattr(self, method)(x)
+        return read
+
+    # --- statements
+
+    def compare(self, s: t.Compare) -> Read:
+        left, right, relation = self.read(s.left), self.read(s.right), s.relation
+        return lambda scope: self.related(relation, left(scope), right(scope))
+
+    def related(self, relation: t.Relation, a: Any, b: Any) -> bool:
+        return self.order(a, b) in _ORDERS[relation]
+
+    def order(self, a: Any, b: Any) -> int:
+        found = self.a.order(a, b)
+        if found is None:
+            raise UndefinedError
+        return found
+
+    def not_in(self, s: t.NotIn) -> Read:
+        term, poles, zero = self.read(s.term), s.numbers != "integers", self.a.number(0)
+
+        def outside(scope: Scope) -> bool:
+            x = term(scope)
+            self.order(x, zero)
+            return not self.a.is_whole(x) or (poles and self.order(x, zero) > 0)
+
+        return outside
+
+    def both(self, s: t.Both) -> Read:
+        parts = [self.read(p) for p in s.parts]
+        return lambda scope: all(part(scope) for part in parts)
+
+    def either(self, s: t.Either) -> Read:
+        """True where one is, whatever the others are."""
+        parts = [self.read(p) for p in s.parts]
+
+        def test(scope: Scope) -> bool:
+            problem: Exception | None = None
+            for one in parts:
+                try:
+                    if one(scope):
+                        return True
+                except self.open as error:
+                    problem = error
+            if problem is not None:
+                raise problem
+            return False
+
+        return test
+
+    def opposite(self, s: t.Not) -> Read:
+        part = self.read(s.part)
+        return lambda scope: not part(scope)
+
+    def where(self, s: t.Where) -> Read:
+        guards, then = [self.read(g) for g in s.guards], self.read(s.then)
+        return lambda scope: not all(g(scope) for g in guards) or then(scope)
+
+    def for_all(self, s: t.ForAll) -> Read:
+        values = self.values(s.over, s.holds, ())
+        return lambda scope: all(values(scope))
+
+    def exists(self, s: t.Exists) -> Read:
+        values = self.values(s.over, s.holds, ())
+        return lambda scope: any(values(scope))
+
+    def at_steps(self, s: t.AtSteps) -> Read:
+        step, goes_on, holds = s.over[0].variable, self.read(s.test), self.read(s.holds)
+
+        def test(scope: Scope) -> bool:
+            for k in range(MAX_TERMS):
+                inner = scope.at({step: k})
+                if not holds(inner):
+                    return False
+                if self.order(goes_on(inner), self.a.number(0)) == 0:
+                    return True
+            raise UnfitError(f"a loop of more than {MAX_TERMS} steps")
+
+        return test
+
+    def unique(self, s: t.Unique) -> Read:
+        values = self.values(s.over, s.body, s.where)
+
+        def attained_once(scope: Scope) -> bool:
+            found = list(values(scope))
+            top = self.greatest(found)
+            return sum(self.order(value, top) == 0 for value in found) == 1
+
+        return attained_once
+
+    def distinct(self, s: t.Distinct) -> Read:
+        values = self.values(s.over, s.body, ())
+
+        def test(scope: Scope) -> bool:
+            found = list(values(scope))
+            return all(self.order(a, b) for k, a in enumerate(found) for b in found[:k])
+
+        return test
+
+    def is_defined(self, s: t.IsDefined) -> Read:
+        entry = self.read(s.entry)
+
+        def test(scope: Scope) -> bool:
+            try:
+                entry(scope)
+            except UndefinedError:
+                return False
+            return True
+
+        return test
+
+    # --- variables
+
+    def greatest(self, values: list[Any]) -> Any:
+        if not values:
+            raise UndefinedError
+        return reduce(self.a.maximum, values)
+
+    def ranges(self, over: Sequence[t.Range], where: Sequence[t.Statement] = ()) -> Ranges:
+        """The scopes with each choice of values at which the conditions hold."""
+        names = [r.variable for r in over]
+        sizes = [self.read(r.size) for r in over]
+        conditions = [self.read(w) for w in where]
+
+        def scopes(scope: Scope) -> Iterator[Scope]:
+            if any(r.size == t.ENDLESS for r in over):
+                raise UnfitError("a variable that nothing bounds")
+            counts = [range(self.a.index(size(scope))) for size in sizes]
+            if prod(map(len, counts)) > MAX_TERMS:
+                raise UnfitError(f"more than {MAX_TERMS} terms")
+            for choice in product(*counts):
+                inner = scope.at(dict(zip(names, choice, strict=True)))
+                if all(condition(inner) for condition in conditions):
+                    yield inner
+
+        return scopes
+
+    def values(self, over: Sequence[t.Range], body: t.Node, where: Sequence[t.Statement]) -> Callable[..., Iterator]:
+        scopes, value = self.ranges(over, where), self.read(body)
+        return lambda scope: map(value, scopes(scope))
+
+    # --- either a number or a truth value
+
+    def choice(self, x: t.If) -> Read:
+        condition, then, otherwise = self.read(x.condition), self.read(x.then), self.read(x.otherwise)
+        return lambda scope: (then if condition(scope) else otherwise)(scope)
+
+    def given(self, x: t.Given) -> Read:
+        condition, value = self.read(x.condition), self.read(x.value)
+
+        def found(scope: Scope) -> Any:
+            if not condition(scope):
+                raise UndefinedError("a condition that does not hold")
+            return value(scope)
+
+        return found
+
+    # --- terms
+
+    def number(self, p: t.Number | t.Integer) -> Read:
+        value = self.a.number(p.rational if isinstance(p, t.Number) else p.value)
+        return lambda scope: value
+
+    def constant(self, p: t.Constant) -> Read:
+        return lambda scope: self.a.constant(p.name)
+
+    def infinity(self, p: t.Infinity) -> Read:
+        return lambda scope: self.a.constant("∞" if p.positive else "−∞")
+
+    def variable(self, p: t.Index) -> Read:
+        return lambda scope: self.a.number(scope.indices[p.name])
+
+    def size(self, p: t.Size) -> Read:
+        return lambda scope: self.a.number(size(p.name, scope.sizes))
+
+    def axis(self, p: t.Axis) -> Read:
+        return lambda scope: self.a.number(length(p, scope.shapes.get(p.array) or np.shape(scope.arrays[p.array])))
+
+    def array(self, p: t.Array) -> Read:
+        return lambda scope: self.a.entry(scope.arrays[p.name][scope.entry])
+
+    def entry(self, p: t.Entry) -> Read:
+        places = [self.read(ix) for ix in p.index]
+
+        def value(scope: Scope) -> Any:
+            at = tuple(self.a.index(place(scope)) for place in places)
+            array = scope.arrays[p.name]
+            if not at and scope.entry:
+                return self.a.entry(array[scope.entry])
+            if len(at) != array.ndim or any(not 0 <= k < n for k, n in zip(at, array.shape, strict=True)):
+                raise UnfitError(f"'{p.name}' has no entry {list(at)}")
+            return self.a.entry(array[at])
+
+        return value
+
+    def combined(self, p: t.Add | t.Mul) -> Read:
+        first, *rest = [self.read(x) for x in (p.terms if isinstance(p, t.Add) else p.factors)]
+        operation = self.a.add if isinstance(p, t.Add) else self.a.mul
+        return lambda scope: reduce(operation, (part(scope) for part in rest), first(scope))
+
+    def difference(self, p: t.Subtract) -> Read:
+        return self.combined(t.Add((p.left, t.Negate(p.right))))
+
+    def negative(self, p: t.Negate) -> Read:
+        operand, minus = self.read(p.operand), self.a.number(-1)
+        return lambda scope: self.a.mul(minus, operand(scope))
+
+    def ratio(self, p: t.Divide) -> Read:
+        return self.combined(t.Mul((p.left, t.Power(p.right, "-1"))))
+
+    def as_it_is(self, p: t.ToReal) -> Read:
+        return self.read(p.operand)
+
+    def power(self, p: t.Power) -> Read:
+        base, e = self.read(p.base), Fraction(p.exponent)
+        return lambda scope: self.a.power(base(scope), e)
+
+    def applied(self, p: t.Apply) -> Read:
+        arguments = [self.read(x) for x in p.arguments]
+        if p.function == "stop":
+            return arguments[0]
+        if p.function in ("quotient", "remainder"):
+            return self.divided(arguments[0], arguments[1], p.function == "remainder")
+        return lambda scope: self.a.apply(p.function, [x(scope) for x in arguments])
+
+    def divided(self, left: Read, right: Read, rest: bool) -> Read:
+        """⌊a / b⌋, or a − b·⌊a / b⌋."""
+        a = self.a
+
+        def value(scope: Scope) -> Any:
+            x, y = left(scope), right(scope)
+            whole = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
+            return a.add(x, a.mul(a.number(-1), a.mul(y, whole))) if rest else whole
+
+        return value
+
+    def indicator(self, p: t.Truth) -> Read:
+        test = self.read(p.statement)
+        return lambda scope: self.a.number(int(test(scope)))
+
+    def fold(self, p: t.Fold) -> Read:
+        values = self.values(p.over, p.body, p.where)
+        if p.kind == "maximum":
+            return lambda scope: self.greatest(list(values(scope)))
+        operation = self.a.add if p.kind == "sum" else self.a.mul
+        empty = self.a.number(int(p.kind == "product"))
+        return lambda scope: reduce(operation, values(scope), empty)
+
+    def smallest(self, p: t.Minimum) -> Read:
+        return self.negative(t.Negate(t.Fold("maximum", p.over, t.Negate(p.body), p.where)))
+
+    def matrix(self, p: t.Matrix) -> Read:
+        values, sizes = self.values(p.over, p.body, ()), [self.read(r.size) for r in p.over]
+        places = [self.read(ix) for ix in p.index]
+        if p.kind not in matrices.KINDS:
+            raise UnfitError(f"the {p.kind} of a matrix")
+
+        def value(scope: Scope) -> Any:
+            n, m = (self.a.index(size(scope)) for size in sizes)
+            if n != m or not 1 <= n <= matrices.MAX_ROWS:
+                most = matrices.MAX_ROWS
+                raise UnfitError(f"a matrix of {n} rows and {m} columns: at most {most} of both are expanded")
+            entries = list(values(scope))
+            rows = [entries[n * i : n * (i + 1)] for i in range(n)]
+            return matrices.KINDS[p.kind](self, rows, *(self.a.index(place(scope)) for place in places))
+
+        return value
+
+    def chosen(self, p: t.Chosen) -> Read:
+        """The first place of the greatest values; which comes to a place in order; or to which place one comes."""
+        scopes, bodies = self.ranges(p.over, p.where), [self.read(b) for b in p.bodies]
+        variable, places = p.over[p.component].variable, [self.read(ix) for ix in p.place]
+
+        def before(one: tuple[list[Any], int], other: tuple[list[Any], int]) -> int:
+            return next((order for a, b in zip(one[0], other[0], strict=True) if (order := self.order(a, b))), 0)
+
+        def value(scope: Scope) -> Any:
+            found: list[tuple[list[Any], int]] = []
+            for inner in scopes(scope):
+                found.append(([body(inner) for body in bodies], inner.indices[variable]))
+            if not found:
+                raise UndefinedError
+            if p.kind in ("pivots", "pivoted"):
+                n, place = isqrt(len(found)), self.a.index(places[0](scope))
+                if not 0 <= place < n:
+                    raise UnfitError(f"no row comes to the place {place}")
+                values = [x for (x,), _ in found]
+                order = matrices.eliminated(self, [values[n * i : n * (i + 1)] for i in range(n)])[0]
+                return self.a.number(order[place] if p.kind == "pivots" else order.index(place))
+            if p.kind in ("order", "rank"):
+                found.sort(key=cmp_to_key(before))
+                place = self.a.index(places[0](scope))
+                if not 0 <= place < len(found):
+                    raise UnfitError(f"no entry comes to the place {place}")
+                order = [index for _, index in found]
+                return self.a.number(order[place] if p.kind == "order" else order.index(place))
+            best = found[0]
+            for one in found[1:]:
+                best = one if before(one, best) > 0 else best
+            return self.a.number(best[1])
+
+        return value
+
+    def least(self, p: t.Least) -> Read:
+        ((over,), holds) = p.over, self.read(p.holds)
+        count = None if over.size == t.ENDLESS else self.read(over.size)
+
+        def value(scope: Scope) -> Any:
+            for k in range(MAX_TERMS if count is None else self.a.index(count(scope))):
+                if holds(scope.at({over.variable: k})):
+                    return self.a.number(k)
+            raise UndefinedError("no integer with the property was found")
+
+        return value
+
+    # --- loops
+
+    def carry(self, p: t.Carry) -> Read:
+        axes = [tuple(r.variable for r in c.over) for c in p.loop.carries]
+        steps = _Loop(p.loop, axes, [(self.read(c.init), self.read(c.step)) for c in p.loop.carries])
+        places = [self.read(x) for x in (p.time, *p.index)]
+
+        def value(scope: Scope) -> Any:
+            here = _Steps(steps, scope, {})
+            return here.at(p.position, tuple(self.a.index(place(scope)) for place in places))
+
+        return value
+
+    def carried(self, p: t.Carried) -> Read:
+        places = [self.read(x) for x in (p.time, *p.index)]
+        return lambda scope: scope.loops[p.loop].at(p.position, tuple(self.a.index(x(scope)) for x in places))
+
+
+_READ: dict[type[t.Node], str] = {
+    t.Compare: "compare",
+    t.NotIn: "not_in",
+    t.Both: "both",
+    t.Either: "either",
+    t.Not: "opposite",
+    t.Where: "where",
+    t.ForAll: "for_all",
+    t.Exists: "exists",
+    t.AtSteps: "at_steps",
+    t.Unique: "unique",
+    t.Distinct: "distinct",
+    t.IsDefined: "is_defined",
+    t.If: "choice",
+    t.Given: "given",
+    t.Number: "number",
+    t.Integer: "number",
+    t.Constant: "constant",
+    t.Infinity: "infinity",
+    t.Index: "variable",
+    t.Size: "size",
+    t.Axis: "axis",
+    t.Array: "array",
+    t.Entry: "entry",
+    t.SortedEntry: "entry",
+    t.Add: "combined",
+    t.Mul: "combined",
+    t.Subtract: "difference",
+    t.Negate: "negative",
+    t.Divide: "ratio",
+    t.ToReal: "as_it_is",
+    t.Power: "power",
+    t.Apply: "applied",
+    t.Truth: "indicator",
+    t.Fold: "fold",
+    t.Minimum: "smallest",
+    t.Matrix: "matrix",
+    t.Chosen: "chosen",
+    t.Least: "least",
+    t.Carry: "carry",
+    t.Carried: "carried",
+}
+"""The method that reads a node, by name: a reader may have its own."""
+
+
+@dataclass(frozen=True)
+class _Loop:
+    loop: t.Loop
+    axes: Sequence[tuple[str, ...]]
+    bodies: Sequence[tuple[Read, Read]]
+
+
+@dataclass
+class _Steps:
+    """What a loop carries, computed as it is asked for."""
+
+    loop: _Loop
+    scope: Scope
+    known: dict[tuple[int, tuple[int, ...]], Any]
+
+    def at(self, position: int, place: tuple[int, ...]) -> Any:
+        if (position, place) not in self.known:
+            time, *index = place
+            if not 0 <= time <= MAX_TERMS:
+                raise UnfitError(f"the time {time} of a loop")
+            init, step = self.loop.bodies[position]
+            scope = self.scope.at(dict(zip(self.loop.axes[position], index, strict=True)))
+            if time:
+                scope = scope.at({self.loop.loop.time: time - 1})
+                scope.loops = {**scope.loops, self.loop.loop.name: self}
+            try:
+                self.known[position, place] = (step if time else init)(scope)
+            except RecursionError:
+                raise UnfitError(f"the time {time} of a loop") from None
+        return self.known[position, place]

@@ -1,0 +1,59 @@
+"""Index variables: which are free, and terms in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from .tree import BINDERS, Carried, Index, Loop, Node, Range, Term, children, mapped, walk
+
+
+def substitute(node: Any, values: Mapping[str, Term]) -> Any:
+    """The node with terms for index variables that are free in it. Bound ones get new names where these would be
+    captured."""
+    if isinstance(node, Index):
+        return values.get(node.name, node)
+    bound = [r.variable for r in node.over] if isinstance(node, BINDERS) else []
+    if isinstance(node, Loop):
+        bound = [node.time]
+    inner = {name: value for name, value in values.items() if name not in bound}
+    if not inner:
+        return mapped(node, lambda child: substitute(child, values) if isinstance(child, Range) else child)
+    taken = {name for value in inner.values() for name in variables(value)}
+    new = {name: _fresh(name, taken | variables(node)) for name in bound if name in taken}
+    inner |= {name: Index(other) for name, other in new.items()}
+
+    def changed(child: Node) -> Any:
+        if isinstance(child, Range):
+            return Range(new.get(child.variable, child.variable), substitute(child.size, values))
+        return substitute(child, inner)
+
+    out = mapped(node, changed)
+    return msgspec.structs.replace(out, time=new[node.time]) if isinstance(node, Loop) and new else out
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name
+
+
+def variables(node: Node) -> set[str]:
+    """The names of all index variables that stand in it."""
+    return {n.name for n in walk(node) if isinstance(n, Index)}
+
+
+def unbound(node: Node) -> set[str]:
+    """The index variables, and the loops that steps read, which nothing around them binds."""
+    if isinstance(node, Index):
+        return {node.name}
+    found = {name for child in children(node) for name in unbound(child)}
+    if isinstance(node, Carried):
+        return found | {node.loop}
+    if isinstance(node, Loop):
+        return found - {node.name, node.time}
+    if isinstance(node, BINDERS):
+        return found - {r.variable for r in node.over}
+    return found
