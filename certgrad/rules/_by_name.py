@@ -300,7 +300,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     return _Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
 
 
-def _shares_parameters(text: str, signature: str, names: Sequence[str]) -> bool:
+def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
     """The signature, but that arguments with names of parameters lack leading axes: the function broadcasts them, and
     what the rule returns for them lacks a sum.
     """
