@@ -68,11 +68,13 @@ class Reader:
     # --- statements
 
     def compare(self, s: t.Compare) -> Read:
-        left, right, relation = self.read(s.left), self.read(s.right), s.relation
-        return lambda scope: self.related(relation, left(scope), right(scope))
+        left, right, holds = self.read(s.left), self.read(s.right), self.related(s.relation)
+        return lambda scope: holds(left(scope), right(scope))
 
-    def related(self, relation: t.Relation, a: Any, b: Any) -> bool:
-        return self.order(a, b) in _ORDERS[relation]
+    def related(self, relation: t.Relation) -> Callable[[Any, Any], bool]:
+        """The relation, of two numbers."""
+        orders = _ORDERS[relation]
+        return lambda a, b: self.order(a, b) in orders
 
     def order(self, a: Any, b: Any) -> int:
         found = self.a.order(a, b)

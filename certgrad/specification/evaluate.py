@@ -213,10 +213,8 @@ class _Reader(Reader):
         places = [self.read(i) for i in x.index]
         return lambda scope: self.program.entry(x.name, tuple([place(scope) for place in places]))
 
-    def related(self, relation: t.Relation, a: Any, b: Any) -> bool:
-        if relation == "=":
-            return exact.equal(a, b)
-        return exact.less(a, b) if relation == "<" else not exact.less(b, a)
+    def related(self, relation: t.Relation) -> Callable[[Any, Any], bool]:
+        return {"=": exact.equal, "<": exact.less, "<=": lambda a, b: not exact.less(b, a)}[relation]
 
     def both(self, x: t.Both) -> Read:
         parts = [self.read(part) for part in x.parts]
