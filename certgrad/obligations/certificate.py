@@ -16,7 +16,7 @@ from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.language.tree import Statement
 
 FORMAT = 4
-KERNEL = "31"
+KERNEL = "32"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
 VerdictName = Literal[
