@@ -104,8 +104,8 @@ def printed(x: e.Node) -> str:
             return _bound(kind, over, body, where)
         case e.Minimum(over, body, where):
             return _bound("minimum", over, body, where)
-        case e.Chosen("argmax", over, (body,), where):
-            return _bound("argmax", over, body, where)
+        case e.Chosen("argmax", (over,), (body,), where):
+            return _bound("argmax", (over,), body, where)
         case e.ForAll(over, holds):
             return _bound("all", over, holds)
         case e.Exists(over, holds):
@@ -195,6 +195,8 @@ def _bound(kind: str, over: Sequence[e.Range], body: e.Node, where: Sequence[e.N
     word = _BINDERS.get((kind, of)) if not where else _WHERE.get(kind)
     if word is None or (where and (of != "real" or len(over) != 1)):
         raise NotPrintedError(f"{kind} of {of} entries")
+    if any(r.size == e.ENDLESS for r in over):
+        raise NotPrintedError("a variable that nothing bounds")
     text = printed(body)
     for r in reversed(over):
         binder = f"fun {identifier(r.variable)} =>"

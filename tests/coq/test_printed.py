@@ -10,8 +10,9 @@ from certgrad.coq._boundaries import off_boundaries
 from certgrad.coq._expressions import number, power, printed
 from certgrad.coq._names import identifier, of_sizes
 from certgrad.coq._points import point
+from certgrad.coq._propositions import proposition
 from certgrad.language import tree as e
-from certgrad.language.build import floor_of, least_over, sum_over
+from certgrad.language.build import floor_of, for_all, for_some, least_over, sum_over
 from certgrad.language.parse import parse
 from certgrad.specification import program as p
 from tests.coq.test_accepted import printed as file_of
@@ -42,6 +43,14 @@ def test_expressions(expression, text):
 def test_what_has_no_words_is_refused():
     with pytest.raises(NotPrintedError, match="a node Least"):
         printed(least_over("k0", e.ENDLESS, e.TRUE))
+
+
+@pytest.mark.parametrize("formula", [for_all("k0", e.ENDLESS, e.TRUE), for_some("k0", e.ENDLESS, e.TRUE)])
+def test_what_nothing_bounds_is_refused(formula):
+    with pytest.raises(NotPrintedError, match="nothing bounds"):
+        printed(formula)
+    with pytest.raises(NotPrintedError):
+        proposition(formula, {})
 
 
 def test_an_infinity_is_any_number_and_no_output_reads_it():
