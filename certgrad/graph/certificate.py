@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from certgrad.graph.ir import Graph, Ref, Struct
+from certgrad.language import coding
 from certgrad.language.tree import Statement
 from certgrad.obligations.certificate import ObligationKind, VerdictName, Witness
 
@@ -236,4 +237,4 @@ def decode(data: bytes) -> GraphCertificate:
 
 def schema() -> dict:
     """The JSON schema of a graph certificate."""
-    return msgspec.json.schema(GraphCertificate)
+    return coding.schema(GraphCertificate)

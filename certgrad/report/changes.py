@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from certgrad.language import coding
 from certgrad.report.diff import FORMAT, GAINS, Change
 from certgrad.report.markdown import code, tabulated
 
@@ -48,7 +49,7 @@ def as_markdown(found: Sequence[Change], compared: int) -> str:
 
 def schema() -> str:
     """The JSON Schema of the document, as it is published in `docs/schemas/`."""
-    return _encoded({"title": f"certgrad diff, format {FORMAT}", **msgspec.json.schema(Document)})
+    return _encoded({"title": f"certgrad diff, format {FORMAT}", **coding.schema(Document)})
 
 
 def _grouped(found: Sequence[Change]) -> tuple[list[Change], list[Change], list[Change]]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from certgrad.language import coding
 from certgrad.obligations.certificate import Certificate
 from certgrad.report.audited import Audit, Place
 from certgrad.report.problems import path, remarks
@@ -69,12 +70,12 @@ def decode(data: bytes) -> Certificate:
 
 def schema() -> bytes:
     """The JSON Schema of a certificate."""
-    return _encode(msgspec.json.schema(Certificate))
+    return _encode(coding.schema(Certificate))
 
 
 def audit_schema() -> bytes:
     """The JSON Schema of the document of an audit, as it is published in `docs/schemas/`."""
-    return _encode({"title": f"certgrad audit, format {FORMAT}", **msgspec.json.schema(Report)})
+    return _encode({"title": f"certgrad audit, format {FORMAT}", **coding.schema(Report)})
 
 
 def _encode(value: object) -> bytes:

@@ -291,12 +291,14 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
         for text, why in refused
         if _rank(text) > _rank(declared.signature) or _shares_parameters(text, declared.signature, names)
     ]
-    others += [f'with "{text}" its rule fails and the function runs: {why}' for text, why in likely_too[:1]]
-    if refused and not likely_too:
+    if shown := sorted(likely_too, key=lambda one: not tried.where_called(one[0])):
+        text, why = shown[0]
+        others.append(f'with "{text}"{_as_called(tried, text)} its rule fails and the function runs: {why}')
+    elif refused:
         where = tried.where_called(refused[0][0])
-        shown = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
+        texts = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
         called = f", as {where} calls it" if where else ""
-        others.append(f"the function also runs with {shown}{called}, where its rule fails: {refused[0][1]}")
+        others.append(f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}")
     return _Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
 
 
@@ -338,9 +340,13 @@ def _otherwise(choice: Choice, report: Report) -> bool:
 
 def _with(tried: Tried, declared: Declaration, verdict: str, report: Report | None = None) -> str:
     causes = [f"the cotangent of {a.name}: {a.cause}" for a in report.arguments if a.cause] if report else []
-    where = tried.where_called(declared.signature)
-    called = f", as {where} calls it," if where else ""
+    called = _as_called(tried, declared.signature)
     return f'with "{declared.signature}"{called} it is {verdict}{f" ({causes[0]})" if causes else ""}'
+
+
+def _as_called(tried: Tried, signature: object) -> str:
+    where = tried.where_called(signature)
+    return f", as {where} calls it," if where else ""
 
 
 def _of_inferred_shapes(report: Report) -> Report:

@@ -401,7 +401,7 @@ by_key.defvjp(lambda p, x: (of_dict(p, x), (p, x)), lambda r, g: ({"w": r[1].T @
 def test_calls_say_the_ranks_of_arrays_in_containers(project, name, call, called):  # noqa: F811
     module = MODULE + "def use(x=jnp.ones((5, 3))):\n" + textwrap.indent(call, "    ")
     result, _ = examined(project(module)[name], {}, conformance=False)
-    text = f'runs with "{called}", as use in' if called else "the function also runs with"
+    text = f'with "{called}", as use in' if called else "the function also runs with"
     assert text in result.remarks[0].text
 
 
