@@ -98,7 +98,8 @@ def home_of(module: str, own: frozenset[str] = frozenset()) -> str:
         return "python"
     if top in sys.stdlib_module_names:
         return "outside"
-    file = getattr(sys.modules.get(module) or sys.modules.get(top), "__file__", None) or ""
+    # Of the package first: modules that it makes as it runs, such as `torch.ops`, have no file, or none that is there.
+    file = getattr(sys.modules.get(top) or sys.modules.get(module), "__file__", None) or ""
     return "installed" if f"{os.sep}site-packages{os.sep}" in file else "own"
 
 
