@@ -52,6 +52,17 @@ Sizes = Mapping[str, Sequence[Size]]
 """The sizes of the axes of arrays."""
 
 
+_OF_MATRIX = {
+    ("smallest minor", ">"): (r"{} \succ 0", "the matrix {} is positive definite"),
+    ("discriminant", "≠"): (r"{}\text{{ has no repeated eigenvalue}}", "the matrix {} has no repeated eigenvalue"),
+    ("pivot gap", ">"): (
+        r"{}\text{{ has no pivot with the modulus of another candidate}}",
+        "the matrix {} has no pivot with the modulus of another candidate",
+    ),
+}
+"""What a comparison with 0 says of a matrix, by what of it is compared, and how: in LaTeX, and in plain words."""
+
+
 @dataclass
 class Printer:
     """Prints the parts of one statement or term; `mathml` asks it for order, and for what it has no form of its own."""
@@ -209,23 +220,8 @@ class Printer:
         if platform := platform_named(s):
             return rf"\text{{{platform}}}" if self.latex else platform
         matrix = s.left
-        if isinstance(matrix, t.Matrix) and matrix.kind == "smallest minor" and relation == ">" and s.right == t.ZERO:
-            inside = self.matrix_inside(matrix)
-            return rf"{inside} \succ 0" if self.latex else f"the matrix {inside} is positive definite"
-        if isinstance(matrix, t.Matrix) and matrix.kind == "discriminant" and relation == "≠" and s.right == t.ZERO:
-            inside = self.matrix_inside(matrix)
-            return (
-                rf"{inside}\text{{ has no repeated eigenvalue}}"
-                if self.latex
-                else f"the matrix {inside} has no repeated eigenvalue"
-            )
-        if isinstance(matrix, t.Matrix) and matrix.kind == "pivot gap" and relation == ">" and s.right == t.ZERO:
-            inside = self.matrix_inside(matrix)
-            return (
-                rf"{inside}\text{{ has no pivot with the modulus of another candidate}}"
-                if self.latex
-                else f"the matrix {inside} has no pivot with the modulus of another candidate"
-            )
+        if isinstance(matrix, t.Matrix) and s.right == t.ZERO and (words := _OF_MATRIX.get((matrix.kind, relation))):
+            return words[not self.latex].format(self.matrix_inside(matrix))
         if s.right != t.ZERO:
             return f"{self.term(s.left)} {self.sign(relation)} {self.term(s.right)}"
         left, relation, right = self.balanced(s)

@@ -223,13 +223,14 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
     if declared.surrogate or declared.approximates is not None:
         return checked(declared), declared
     subject = UserRule(found.rule, declared.signature, static=declared.static, domain=declared.domain, name=found.name)
-    first = rules.known(subject) if rules.is_long(subject) else ""
+    long = rules.is_long(subject)
+    first = rules.known(subject) if long else ""
     started = time.thread_time()
     report = checked(declared, AUDIT * SHORT if first else AUDIT)
     cut_short = bool(first) and time.thread_time() - started > AUDIT * SHORT / 2
     if report.verdict in DECIDED or report.assumed:
         return report, declared
-    if name := first or rules.known(subject):
+    if name := first if long else rules.known(subject):
         of_ideal = replace(declared, approximates=name)
         there = checked(of_ideal, AUDIT * HALF, rules.known_beside(subject))
         # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal.
