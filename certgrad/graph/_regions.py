@@ -40,8 +40,8 @@ FURTHER = 12
 """Nor this far beyond one whose lemma holds under hypotheses."""
 WITH_OTHERS = 18
 """Nor to so many more, those counted that it needs from before."""
-FAILURES = 2
-"""Nor there after so many in a row whose lemma does not hold."""
+NO_BETTER = 2
+"""Nor there after so many in a row whose lemma does not hold, or asks no less."""
 OPERATIONS = "operations"
 """The parameter of a region that names its operations, in order."""
 MEMBERS = "members"
@@ -228,7 +228,7 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
     under_hypotheses: Region | None = None
     asked: list[Clause] = []
     shapes: dict[str, tuple[Poly, ...]] = {}
-    open_until, failed = uses.last[seed], 0
+    open_until, no_better = uses.last[seed], 0
     for node in traced.nodes[seed + 1 : seed + REACH]:
         if not any(isinstance(o, Ref) and o.node in reached for o in node.operands):
             continue
@@ -241,19 +241,19 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
         if closes and node.name not in _ON_THE_WAY:
             members = (before or _with_ancestors)(traced, uses, reached)
             if under_hypotheses is not None and (
-                failed >= FAILURES or len(members) > WITH_OTHERS + len(under_hypotheses.members)
+                no_better >= NO_BETTER or len(members) > WITH_OTHERS + len(under_hypotheses.members)
             ):
                 break
             region = as_one(traced, members, node.id, shared)
             proof = proof_of(region, uses.moving, shared)
             if proof.lemma.verdict == "proved":
                 return region
-            failed = 0 if proof.lemma.verdict in HOLDS else failed + 1
+            no_better += 1
             if proof.lemma.verdict in HOLDS:
                 here = _of_graph(region, proof.clauses)
                 shapes |= {_name(r): tuple(map(dim_poly, _aval(traced, r)[0])) for r in region.operands}
                 if under_hypotheses is None or _weaker(here, asked, Reads(shapes)):
-                    under_hypotheses, asked = region, here
+                    under_hypotheses, asked, no_better = region, here, 0
         open_until = max(open_until, uses.last[node.id])
         if open_until >= len(traced.nodes):
             break

@@ -13,6 +13,7 @@ from functools import partial
 
 from flint import fmpq
 
+from certgrad.obligations.laws.both_sides import on_both_sides
 from certgrad.obligations.terms.atoms import Access, Exp, access
 from certgrad.obligations.terms.determined import CARRY, Carry, Loop, Rec, carried
 from certgrad.obligations.terms.index import Ix, of_const, of_var
@@ -166,6 +167,7 @@ def solve(system: System) -> dict[str, Value]:
         if solved:
             settled = Rewriter(replace=valued(solved))
             group = [replace(c, step=settled(c.step)) for c in group]
+        group = [replace(c, step=on_both_sides(c.step)) for c in group]
         solved |= _solved(system.step, group)
     return solved
 

@@ -7,6 +7,7 @@ the table; most differences vanish as they stand.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -158,9 +159,21 @@ def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
         yield form, ()
 
 
+def _term_by_term(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """With sums over few values written out, also in what loops do at a step."""
+    if not has_loop(difference):
+        return
+    written = laws.matrices.written_out(closing.raw, sums=True)
+    if written != closing.raw:
+        with suppress(laws.transposition.NoInvariantError):
+            form, found = decide.induction.by_induction(written, closing.region, closing.transposed)
+            yield form, found
+
+
 CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _step_by_step,
     _transposed_otherwise,
+    _term_by_term,
     _by_equations,
     _from_above,
     _off_zero,

@@ -43,6 +43,7 @@ class Law(Enum):
     # predicates
     IDEMPOTENT = "conditions are 0 or 1", "[φ]² = [φ]", ""
     OPPOSITES = "opposite signs", "[p > 0]·[−p > 0] = 0", ""
+    BOTH_SIDES = "both sides of a seam", "([p > 0] + [−p > 0])·p = p", ""
     OFF_ZERO = "sides of a number that is not 0", "[−p > 0] = 1 − [p > 0], and 1/sign(p) = sign(p)", "p ≠ 0"
     POSITIVE_FACTOR = "positive factors of a sign", "[a·p > 0] = [p > 0]", "a > 0"
     EXP_OF_CHOSEN = (

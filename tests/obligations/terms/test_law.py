@@ -209,6 +209,12 @@ def _(draw: Draw) -> Sides:
     yield holds(p > 0) * holds(-p > 0), np.zeros(9)
 
 
+@of(Law.BOTH_SIDES)
+def _(draw: Draw) -> Sides:
+    p = draw.integers(-2, 3, size=9)
+    yield (holds(p > 0) + holds(-p > 0)) * p, p
+
+
 @of(Law.OFF_ZERO)
 def _(draw: Draw) -> Sides:
     p = draw.normal(size=9)

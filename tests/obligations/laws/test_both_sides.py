@@ -1,0 +1,127 @@
+"""What is the same on both sides of a seam: as a term, and in the steps of loops."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import certgrad
+from certgrad.obligations.laws.both_sides import on_both_sides
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.index import of_const
+from certgrad.obligations.terms.polynomials import ZERO, number
+from certgrad.obligations.terms.power import exp_of, pred
+from tests.obligations.terms_strategy import Table, computed
+
+quick = settings(max_examples=100, derandomize=True, deadline=None)
+small = st.integers(-2, 2)
+
+
+def entry(name):
+    return access(name, (of_const(ZERO),))
+
+
+def entries():
+    return entry("x"), entry("y")
+
+
+FACTORS = (
+    lambda x, y: number(1),
+    lambda x, y: number(-3),
+    lambda x, y: x,
+    lambda x, y: x * y,
+    lambda x, y: exp_of(x),
+    lambda x, y: y * y + x,
+)
+linear = st.builds(lambda a, b, c: entry("x").scale(a) + entry("y").scale(b) + number(c), small, small, small)
+factors = st.sampled_from(FACTORS).map(lambda factor: factor(*entries()))
+
+
+def at(poly, x, y):
+    values = {"a": 1, "b": 1, "x": x, "y": y}
+    return computed(poly, Table({name: tuple(Fraction(v) for _ in range(9)) for name, v in values.items()}), {})
+
+
+@quick
+@given(linear, factors, linear, factors, small, small)
+def test_the_value_is_the_same_on_each_side_and_on_the_seam(p, q, other, r, x, y):
+    term = p * q * (pred(p) + pred(-p)) + other * r * pred(p) + other * pred(-other) + q
+    assert at(on_both_sides(term), x, y).overlaps(at(term, x, y))
+
+
+@quick
+@given(linear, factors)
+def test_both_sides_become_one(p, q):
+    x, y = entries()
+    rest = q * pred(x - y)
+    assert on_both_sides(p * q * (pred(p) + pred(-p)) + rest) == p * q + rest
+
+
+@quick
+@given(linear.filter(lambda p: p.constant() is None), factors)
+def test_what_is_not_alike_stays(p, q):
+    for term in (p * q * (pred(p) - pred(-p)), q * (pred(p) + pred(-p)), p * q * pred(p)):
+        assert on_both_sides(term) == term or p.single() is not None
+
+
+def chain(step, slope):
+    """A recurrence r ← step(r, x[t]) with its derivatives in r and in x[t]."""
+
+    @jax.custom_vjp
+    def function(x):
+        return jax.lax.scan(lambda r, t: (step(r, t), None), jnp.zeros((), x.dtype), x)[0]
+
+    def forward(x):
+        last, before = jax.lax.scan(lambda r, t: (step(r, t), r), jnp.zeros((), x.dtype), x)
+        return last, (x, before)
+
+    def backward(residuals, seed):
+        def body(e, here):
+            t, r = here
+            of_r, of_t = slope(r, t)
+            return e * of_r, e * of_t
+
+        return (jax.lax.scan(body, seed, residuals, reverse=True)[1],)
+
+    function.defvjp(forward, backward)
+    return function
+
+
+sigmoid, one = jax.nn.sigmoid, jnp.ones_like
+
+
+def softplus(r, t):
+    return jax.nn.softplus(r) + t
+
+
+def of_two(r, t):
+    return jax.nn.logsumexp(jnp.stack([r, t]))
+
+
+def shifted(r, t):
+    return t - 0.5 * jnp.logaddexp(-r / 0.5, -2 * t / 0.5)
+
+
+CASES = [
+    (softplus, lambda r, t: (sigmoid(r), one(t)), "proved"),
+    (softplus, lambda r, t: (sigmoid(-r), one(t)), "refuted"),
+    (softplus, lambda r, t: (jnp.where(r > 0, 1.0, 0.0), one(t)), "refuted"),
+    (of_two, lambda r, t: (sigmoid(r - t), sigmoid(t - r)), "proved"),
+    (of_two, lambda r, t: (sigmoid(t - r), sigmoid(r - t)), "refuted"),
+    (of_two, lambda r, t: (sigmoid(r - t), 2 * sigmoid(t - r)), "refuted"),
+    (shifted, lambda r, t: (sigmoid(4 * t - 2 * r), 1 + 2 * sigmoid(2 * r - 4 * t)), "proved"),
+    (shifted, lambda r, t: (sigmoid(4 * t - 2 * r), 1 + sigmoid(2 * r - 4 * t)), "refuted"),
+]
+
+
+@pytest.mark.parametrize(("step", "slope", "verdict"), CASES)
+def test_steps_with_seams_that_are_none(step, slope, verdict):
+    assert certgrad.check(chain(step, slope), "n -> ").verdict == verdict
+
+
+def test_a_kink_in_a_step_is_asked_to_be_away():
+    kinked = chain(lambda r, t: jnp.abs(r) + t, lambda r, t: (jnp.sign(r), one(t)))
+    assert certgrad.check(kinked, "n -> ").verdict != "proved"
