@@ -283,22 +283,18 @@ class Reader:
 
     def applied(self, p: t.Apply) -> Read:
         arguments = [self.read(x) for x in p.arguments]
-        if p.function == "stop":
-            return arguments[0]
-        if p.function in ("quotient", "remainder"):
-            return self.divided(arguments[0], arguments[1], p.function == "remainder")
-        return lambda scope: self.a.apply(p.function, [x(scope) for x in arguments])
+        return lambda scope: self.called(p.function, [x(scope) for x in arguments])
 
-    def divided(self, left: Read, right: Read, rest: bool) -> Read:
-        """⌊a / b⌋, or a − b·⌊a / b⌋."""
+    def called(self, function: str, values: Sequence[Any]) -> Any:
+        """A function at numbers; of two, ⌊x / y⌋ and x − y·⌊x / y⌋."""
         a = self.a
-
-        def value(scope: Scope) -> Any:
-            x, y = left(scope), right(scope)
-            whole = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
-            return a.add(x, a.mul(a.number(-1), a.mul(y, whole))) if rest else whole
-
-        return value
+        if function == "stop":
+            return values[0]
+        if function not in ("quotient", "remainder"):
+            return a.apply(function, values)
+        x, y = values
+        whole = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
+        return whole if function == "quotient" else a.add(x, a.mul(a.number(-1), a.mul(y, whole)))
 
     def indicator(self, p: t.Truth) -> Read:
         test = self.read(p.statement)

@@ -20,6 +20,10 @@ from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO, Real
 from certgrad.obligations.balls._tangents import Tangent
 
 
+OF_SEVERAL: dict[str, Callable[..., Real]] = {}
+"""The values of these functions, by name."""
+
+
 def _special(
     *names: str,
     ball: Callable[..., arb],
@@ -59,6 +63,7 @@ def _special(
         return t.plus(t.by_partial(lambda: by_first(*xs), dxs[0]), last)
 
     elementwise(*names, value=value, tangent=tangent)
+    OF_SEVERAL.update(dict.fromkeys(names, value))
 
 
 def _positive(*xs: Real) -> bool:
