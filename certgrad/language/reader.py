@@ -16,6 +16,7 @@ from . import matrices
 from . import tree as t
 from .arithmetic import Arithmetic, UndefinedError, UnfitError
 from .fitting import length, size
+from .relations import HOLDS
 
 MAX_TERMS = 10_000
 """How many values variables go through at most."""
@@ -41,16 +42,6 @@ Read = Callable[[Scope], Any]
 Ranges = Callable[[Scope], Iterator[Scope]]
 
 
-_ORDERS: dict[str, tuple[int, ...]] = {
-    ">": (1,),
-    ">=": (0, 1),
-    "<": (-1,),
-    "<=": (-1, 0),
-    "=": (0,),
-    "!=": (-1, 1),
-}
-
-
 class Reader:
     """Turns expressions into functions of a scope: terms into numbers, statements into truth values."""
 
@@ -73,8 +64,8 @@ class Reader:
 
     def related(self, relation: t.Relation) -> Callable[[Any, Any], bool]:
         """The relation, of two numbers."""
-        orders = _ORDERS[relation]
-        return lambda a, b: self.order(a, b) in orders
+        holds = HOLDS[relation]
+        return lambda a, b: holds(self.order(a, b), 0)
 
     def order(self, a: Any, b: Any) -> int:
         found = self.a.order(a, b)
