@@ -220,14 +220,14 @@ class Printer:
         matrix = s.left
         if isinstance(matrix, t.Matrix) and s.right == t.ZERO and (words := _OF_MATRIX.get((matrix.kind, s.relation))):
             return words[not self.latex].format(self.matrix_inside(matrix))
-        if s.right != t.ZERO:
-            return f"{self.term(s.left)} {self.sign(s.relation)} {self.term(s.right)}"
         left, relation, right = self.balanced(s)
         return f"{self.term(left)} {self.sign(relation)} {self.term(right)}"
 
     def balanced(self, s: t.Compare) -> tuple[t.Term, t.Relation, t.Term]:
-        """A comparison with 0 as two sides: entries on the left, negative terms and what does not vary on the right."""
+        """Its sides: of one with 0, entries on the left, negative terms and what does not vary on the right."""
         relation = s.relation
+        if s.right != t.ZERO:
+            return s.left, relation, s.right
         summands = t.linear(s.left)
         entries = [one for one in summands if self.varies(one[1])]
         rest = [one for one in summands if one not in entries] if entries else []
