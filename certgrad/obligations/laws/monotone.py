@@ -19,13 +19,13 @@ from dataclasses import replace
 from fractions import Fraction
 from math import lcm
 
+from certgrad.language.functions import FUNCTIONS
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.simplify import difference_of_exponents
 from certgrad.obligations.terms.atoms import Exp, Fn
-from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.power import content, pred, side
