@@ -20,3 +20,10 @@ SIGNS: dict[str, str] = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "=",
 TURNED: dict[Relation, Relation] = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "=": "=", "!=": "!="}
 """What the right side is to the left one."""
 OPPOSITE: dict[Relation, Relation] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "!=", "!=": "="}
+
+
+def as_written(text: str) -> str:
+    """Printed relations as users write them: `x ≠ 0` as `x != 0`."""
+    for relation, sign in SIGNS.items():
+        text = text.replace(sign, relation)
+    return text

@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from certgrad import language
 from certgrad._subject import OF_REFERENCE, Subject
+from certgrad.language.relations import as_written
 from certgrad.language.tree import Statement
 
 FORMAT = 4
@@ -217,8 +218,7 @@ class Certificate(Struct, frozen=True):
 def assumed(certificate: Certificate) -> list[str]:
     """The hypotheses that are assumed, as `domain=` takes them: `delta > 0`, `ids >= 0`, `ids < v`."""
     texts = dict.fromkeys(h.text for c in certificate.claims for h in c.hypotheses if h.source == ASSUMED)
-    found = [text.replace("≥", ">=").replace("≤", "<=") for text in texts]
-    return sorted(found, key=lambda text: (text.split()[0], "<" in text))
+    return sorted(map(as_written, texts), key=lambda text: (text.split()[0], "<" in text))
 
 
 def stated(certificate: Certificate) -> str:
