@@ -17,7 +17,7 @@ import numpy as np
 
 from . import tree as t
 from .arithmetic import UnfitError, as_float
-from .fitting import about_whole_arrays, length, size
+from .fitting import about_whole_arrays, entered, length, size, spread
 from .relations import HOLDS
 
 MAX_TERMS = 1 << 28
@@ -135,11 +135,7 @@ def question(statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[s
     """
     scope = Scope(arrays, sizes)
     if about_whole_arrays(statement):
-        used = [jnp.shape(_array(name, scope)) for name in sorted(t.arrays(statement))]
-        try:
-            shape = np.broadcast_shapes(*used)
-        except ValueError:
-            raise UnfitError("its arrays do not broadcast") from None
+        shape = spread(jnp.shape(_array(name, scope)) for name in sorted(entered(statement)))
         scope = Scope(arrays, sizes, tuple((f"axis {k}", n) for k, n in enumerate(shape)), len(shape))
     while isinstance(statement, t.ForAll):
         scope, statement = scope.within(statement.over), statement.holds
