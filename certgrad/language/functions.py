@@ -13,6 +13,7 @@ from typing import Any, Literal
 from flint import acb, arb
 
 from .tree import (
+    ONE,
     TRUE,
     ZERO,
     Add,
@@ -23,11 +24,11 @@ from .tree import (
     Integer,
     Mul,
     Not,
-    Number,
     Sort,
     Statement,
     Term,
     ToReal,
+    number,
 )
 
 Domain = Callable[..., Statement]
@@ -66,30 +67,26 @@ def ball(name: str) -> Callable[..., Any]:
     return found
 
 
-def _number(p: int) -> Term:
-    return Number(str(p))
-
-
 def _everywhere(*_: Term) -> Statement:
     return TRUE
 
 
 def _above(low: int) -> Domain:
-    return lambda x, *_: Compare("<", _number(low), x)
+    return lambda x, *_: Compare("<", number(low), x)
 
 
 def _at_least(low: int) -> Domain:
-    return lambda x, *_: Compare("<=", _number(low), x)
+    return lambda x, *_: Compare("<=", number(low), x)
 
 
 def _between(low: int, high: int) -> Domain:
     """low < x < high"""
-    return lambda x: Both((Compare("<", _number(low), x), Compare("<", x, _number(high))))
+    return lambda x: Both((Compare("<", number(low), x), Compare("<", x, number(high))))
 
 
 def _from_to(low: int, high: int) -> Domain:
     """low ≤ x ≤ high"""
-    return lambda x: Both((Compare("<=", _number(low), x), Compare("<=", x, _number(high))))
+    return lambda x: Both((Compare("<=", number(low), x), Compare("<=", x, number(high))))
 
 
 def _whole_part(x: Term) -> Term:
@@ -107,7 +104,7 @@ def _no_pole_of_second(n: Term, x: Term) -> Statement:
 
 
 def _of_zeta(s: Term, q: Term) -> Statement:
-    return Both((Compare("<", _number(1), s), Compare("<", ZERO, q)))
+    return Both((Compare("<", number(1), s), Compare("<", ZERO, q)))
 
 
 def _of_igamma(a: Term, x: Term) -> Statement:
@@ -128,7 +125,7 @@ def _not_zero(x: Term) -> Statement:
 
 
 def _above_one_on_e(x: Term) -> Statement:
-    return Compare("<", ZERO, Add((Number("1"), Mul((x, Apply("exp", (Number("1"),)))))))
+    return Compare("<", ZERO, Add((ONE, Mul((x, Apply("exp", (ONE,)))))))
 
 
 def _of_bessel(entire: bool) -> Domain:
@@ -142,7 +139,7 @@ def _of_bessel(entire: bool) -> Domain:
 
 
 def _of_hyp2f1(a: Term, b: Term, c: Term, x: Term) -> Statement:
-    return Both((_no_pole(c), Compare("<", x, _number(1))))
+    return Both((_no_pole(c), Compare("<", x, number(1))))
 
 
 def _divisor_not_zero(_: Term, right: Term) -> Statement:
