@@ -55,6 +55,8 @@ class Function:
     """It is 0 at 0 only."""
     size: Literal["", "at most 1", "below 1"] = ""
     """How large its absolute value is."""
+    monotone: Literal["", "increasing", "decreasing"] = ""
+    """Strictly, throughout its domain."""
     whole: bool = False
     """Its values are whole numbers."""
 
@@ -67,7 +69,7 @@ def ball(name: str) -> Callable[..., Any]:
     return found
 
 
-def _everywhere(*_: Term) -> Statement:
+def everywhere(*_: Term) -> Statement:
     return TRUE
 
 
@@ -159,17 +161,17 @@ def _of_whole_power(base: Term, exponent: Term) -> Statement:
 
 
 def _real(
-    says: str, ball: Callable[..., Any] | None = None, domain: Domain = _everywhere, arity: int = 1, **facts: Any
+    says: str, ball: Callable[..., Any] | None = None, domain: Domain = everywhere, arity: int = 1, **facts: Any
 ) -> Function:
     return Function(arguments=(_REAL,) * arity, domain=domain, says=says, ball=ball, **facts)
 
 
-def _odd(says: str, ball: Callable[..., Any], domain: Domain = _everywhere, **facts: Any) -> Function:
+def _odd(says: str, ball: Callable[..., Any], domain: Domain = everywhere, **facts: Any) -> Function:
     """An odd function with the sign of its argument."""
     return _real(says, ball, domain, parity="odd", sign="of its argument", only_zero=True, at_zero=0, **facts)
 
 
-def _integers(says: str, domain: Domain = _everywhere) -> Function:
+def _integers(says: str, domain: Domain = everywhere) -> Function:
     return Function(arguments=("integer", "integer"), result="integer", says=says, domain=domain)
 
 
@@ -221,7 +223,7 @@ FUNCTIONS: dict[str, Function] = {
         arguments=("real",),
         result="integer",
         says="the greatest integer that is at most x",
-        domain=_everywhere,
+        domain=everywhere,
         ball=arb.floor,
         whole=True,
     ),
@@ -230,26 +232,26 @@ FUNCTIONS: dict[str, Function] = {
     "real power": _real("exp(y·log(x)) for x > 0, and 0 for x = 0 and y > 0", None, _of_real_power, arity=2),
     "whole power": _WHOLE_POWER,
     "integer power": _integers("by multiplication, with x⁰ = 1, for an exponent ≥ 0", _exponent_not_negative),
-    "exp": _real("exp(x) = Σ_{k≥0} xᵏ/k!", arb.exp),
-    "log": _real("the y with exp(y) = x", arb.log, _above(0)),
-    "sqrt": _real("the y ≥ 0 with y² = x", arb.sqrt, _at_least(0)),
-    "cbrt": _odd("the y with y³ = x", _cbrt),
+    "exp": _real("exp(x) = Σ_{k≥0} xᵏ/k!", arb.exp, monotone="increasing"),
+    "log": _real("the y with exp(y) = x", arb.log, _above(0), monotone="increasing"),
+    "sqrt": _real("the y ≥ 0 with y² = x", arb.sqrt, _at_least(0), monotone="increasing"),
+    "cbrt": _odd("the y with y³ = x", _cbrt, monotone="increasing"),
     "sin": _real("sin(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ⁺¹/(2k+1)!", arb.sin, parity="odd", at_zero=0, size="at most 1"),
     "cos": _real("cos(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ/(2k)!", arb.cos, parity="even", at_zero=1, size="at most 1"),
-    "asin": _odd("the y in [−π/2, π/2] with sin(y) = x", arb.asin, _from_to(-1, 1)),
-    "acos": _real("the y in [0, π] with cos(y) = x", arb.acos, _from_to(-1, 1), sign=">= 0"),
-    "atan": _odd("the y in (−π/2, π/2) with sin(y)/cos(y) = x", arb.atan),
+    "asin": _odd("the y in [−π/2, π/2] with sin(y) = x", arb.asin, _from_to(-1, 1), monotone="increasing"),
+    "acos": _real("the y in [0, π] with cos(y) = x", arb.acos, _from_to(-1, 1), sign=">= 0", monotone="decreasing"),
+    "atan": _odd("the y in (−π/2, π/2) with sin(y)/cos(y) = x", arb.atan, monotone="increasing"),
     "atan2": _real(
         "atan2(y, x): the angle in (−π, π) of the point (x, y)", lambda y, x: arb.atan2(y, x), _off_the_cut, arity=2
     ),
-    "sinh": _real("(exp(x) − exp(−x))/2", arb.sinh),
+    "sinh": _real("(exp(x) − exp(−x))/2", arb.sinh, monotone="increasing"),
     "cosh": _real("(exp(x) + exp(−x))/2", arb.cosh),
-    "tanh": _real("(exp(x) − exp(−x))/(exp(x) + exp(−x))", arb.tanh),
-    "asinh": _odd("the y with sinh(y) = x", arb.asinh),
-    "acosh": _real("the y ≥ 0 with cosh(y) = x", arb.acosh, _at_least(1), sign=">= 0"),
-    "atanh": _odd("the y with tanh(y) = x", arb.atanh, _between(-1, 1)),
-    "erf": _odd("(2/√π)·∫₀ˣ exp(−t²) dt", arb.erf, size="below 1"),
-    "erf_inv": _odd("the y with erf(y) = x", arb.erfinv, _between(-1, 1)),
+    "tanh": _real("(exp(x) − exp(−x))/(exp(x) + exp(−x))", arb.tanh, monotone="increasing"),
+    "asinh": _odd("the y with sinh(y) = x", arb.asinh, monotone="increasing"),
+    "acosh": _real("the y ≥ 0 with cosh(y) = x", arb.acosh, _at_least(1), sign=">= 0", monotone="increasing"),
+    "atanh": _odd("the y with tanh(y) = x", arb.atanh, _between(-1, 1), monotone="increasing"),
+    "erf": _odd("(2/√π)·∫₀ˣ exp(−t²) dt", arb.erf, size="below 1", monotone="increasing"),
+    "erf_inv": _odd("the y with erf(y) = x", arb.erfinv, _between(-1, 1), monotone="increasing"),
     "lgamma": _real("log|Γ(x)|, with Γ(x) = ∫₀^∞ tˣ⁻¹·exp(−t) dt for x > 0, and Γ(x) = Γ(x + 1)/x", _lgamma, _no_pole),
     "digamma": _real("Γ′(x)/Γ(x)", arb.digamma, _no_pole),
     "polygamma": _real(
@@ -274,7 +276,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "bessel_i1e": _real("exp(−|x|)·I₁(x)", lambda x: x.bessel_i(1) * (-abs(x)).exp()),
     "is finite": Function(
-        arguments=("real",), result="boolean", says="true of a real number, false of ±∞", domain=_everywhere
+        arguments=("real",), result="boolean", says="true of a real number, false of ±∞", domain=everywhere
     ),
     "bitwise and": _integers("the integer whose binary digits are those that both have (two's complement)"),
     "bitwise or": _integers("the integer whose binary digits are those that one has (two's complement)"),
@@ -283,21 +285,21 @@ FUNCTIONS: dict[str, Function] = {
     "round_even": _real("", _round_even, whole=True),
     "round_away": _real("", lambda x: (abs(x) + arb(0.5)).floor() * (1 if x >= 0 else -1), whole=True),
     "bessel_i0": _real("", lambda x: x.bessel_i(0), parity="even", at_zero=1, sign="> 0"),
-    "bessel_i1": _odd("", lambda x: x.bessel_i(1)),
+    "bessel_i1": _odd("", lambda x: x.bessel_i(1), monotone="increasing"),
     "incomplete_beta": replace(_INCOMPLETE_BETA, says=""),
     # Of a real order and an argument; I₀ and I₁ are rows of their own.
     "bessel_j": _real("", lambda v, x: x.bessel_j(v), _of_bessel(entire=True), arity=2),
     "bessel_y": _real("", lambda v, x: x.bessel_y(v), _of_bessel(entire=False), arity=2),
     "bessel_i": _real("", lambda v, x: x.bessel_i(v), _of_bessel(entire=True), arity=2),
     "bessel_k": _real("", lambda v, x: x.bessel_k(v), _of_bessel(entire=False), arity=2, sign="> 0"),
-    "erfi": _odd("", arb.erfi),
+    "erfi": _odd("", arb.erfi, monotone="increasing"),
     "expi": _real("", arb.ei, _not_zero),
     "si": _odd("", arb.si),
     "ci": _real("", lambda x: abs(x).ci(), _not_zero, parity="even"),
     "fresnels": _odd("", arb.fresnel_s, size="below 1"),
     "fresnelc": _odd("", arb.fresnel_c, size="below 1"),
-    "lambertw": _real("", arb.lambertw, _above_one_on_e, sign="of its argument", at_zero=0),
-    "spence": _real("", lambda x: acb(1 - x).polylog(2).real, _above(0)),
+    "lambertw": _real("", arb.lambertw, _above_one_on_e, sign="of its argument", at_zero=0, monotone="increasing"),
+    "spence": _real("", lambda x: acb(1 - x).polylog(2).real, _above(0), monotone="decreasing"),
     "owens_t": _real("", _owens_t, arity=2),
     "hyp1f1": _real("", lambda a, b, x: x.hypgeom_1f1(a, b), lambda a, b, x: _no_pole(b), arity=3),
     "hyp2f1": _real("", lambda a, b, c, x: x.hypgeom_2f1(a, b, c), _of_hyp2f1, arity=4),

@@ -38,6 +38,12 @@ def values(f: Function) -> list[tuple[arb, arb]]:
     return [(x, y) for x, y in found if y.is_finite()]
 
 
+def holds(f: Function, x: arb) -> bool:
+    """Whether it is defined at the point."""
+    asked = Reader(BALLS).read(f.domain(t.Array("x")))
+    return bool(asked(Scope({"x": np.asarray(fmpq(int(8 * float(x)), 8), dtype=object)}, {})))
+
+
 @pytest.mark.parametrize("name", OF_ONE)
 def test_facts_of_functions_of_one_number(name: str) -> None:
     f = OF_ONE[name]
@@ -56,16 +62,19 @@ def test_facts_of_functions_of_one_number(name: str) -> None:
             assert abs(y) < 1
         if f.whole:
             assert y.unique_fmpz() is not None
+    if f.monotone:
+        inside = [y for x, y in seen if holds(f, x)]
+        assert inside == sorted(inside, key=float, reverse=f.monotone == "decreasing")
+        assert len(inside) == len({float(y) for y in inside})
     if f.at_zero is not None:
         assert ball(name)(arb(0)).contains(arb(f.at_zero))
 
 
 @pytest.mark.parametrize("name", OF_ONE)
 def test_a_function_has_a_value_where_it_is_defined_and_only_there(name: str) -> None:
-    asked = Reader(BALLS).read(OF_ONE[name].domain(t.Array("x")))
     for x in POINTS:
         try:
-            inside = asked(Scope({"x": np.asarray(fmpq(int(8 * float(x)), 8), dtype=object)}, {}))
+            inside = holds(OF_ONE[name], x)
         except Undecided:
             continue
         found = ball(name)(x)
