@@ -13,7 +13,6 @@ from msgspec import UNSET, UnsetType
 
 from certgrad import language
 from certgrad._subject import OF_REFERENCE, Subject
-from certgrad.language.relations import as_written
 from certgrad.language.tree import Statement
 
 if TYPE_CHECKING:
@@ -240,7 +239,7 @@ class Certificate(Struct, frozen=True):
 def assumed(certificate: Certificate) -> list[str]:
     """The hypotheses that are assumed, as `domain=` takes them: `delta > 0`, `ids >= 0`, `ids < v`."""
     texts = dict.fromkeys(h.text for c in certificate.claims for h in c.hypotheses if h.source == ASSUMED)
-    return sorted(map(as_written, texts), key=lambda text: (text.split()[0], "<" in text))
+    return sorted(map(language.relations.as_written, texts), key=lambda text: (text.split()[0], "<" in text))
 
 
 def stated(certificate: Certificate) -> str:

@@ -20,7 +20,6 @@ from certgrad.obligations.balls._elementwise import atan2, real_power
 from certgrad.obligations.balls._errors import Undecided
 from certgrad.obligations.balls._functions import FUNCTIONS, polygamma
 from certgrad.obligations.balls._scalars import Real
-from certgrad.obligations.balls._special import OF_SEVERAL
 
 if TYPE_CHECKING:
     from certgrad.language.evaluate import Question
@@ -58,8 +57,8 @@ class Balls:
         return s.maximum(a, b)
 
     def apply(self, function: str, arguments: Sequence[Real]) -> Real:
-        table = FUNCTIONS if len(arguments) == 1 else OF_SEVERAL
-        if (found := _OWN.get(function) or table.get(function)) is not None:
+        found = _OWN.get(function) or (FUNCTIONS if len(arguments) == 1 else _of_several()).get(function)
+        if found is not None:
             return found(*arguments)
         raise UnfitError(f"'{function}' is no known function")
 
@@ -71,6 +70,12 @@ class Balls:
 
     def index(self, a: Real) -> int:
         return s.as_int(a)
+
+
+def _of_several() -> Mapping[str, Callable[..., Real]]:
+    from certgrad.obligations.balls._special import OF_SEVERAL  # which few statements need
+
+    return OF_SEVERAL
 
 
 def _of_bits(operation: Callable[[int, int], int]) -> Callable[[Real, Real], Real]:
