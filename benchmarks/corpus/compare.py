@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -16,6 +17,9 @@ from certgrad.language.tree import Statement
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
 
 PROVED = (*PROOFS, AT_SIZES)
+LONG = 300
+"""So many characters are shown of what the certificate of a graph asks in its own words."""
+_DIGEST = re.compile(r"\b[0-9a-f]{32}\b")
 SLOWER, FLOOR = 1.5, 1.0
 """Seconds are worse above this ratio, if they are more by so many as well."""
 
@@ -101,15 +105,21 @@ def _reach(entry: Entry, before: Record, now: Record) -> Iterator[Change]:
     assert now.hypotheses is not None
     assert before.hypotheses is not None
     for tree in not_implied(now.hypotheses, before.hypotheses):
-        yield Change("new hypothesis", entry, words(tree))
+        yield Change("new hypothesis", entry, words(tree) + _asked(now, before))
     for tree in not_implied(before.hypotheses, now.hypotheses):
-        yield Change("fewer hypotheses", entry, f"without {words(tree)}")
+        yield Change("fewer hypotheses", entry, f"without {words(tree)}{_asked(before, now)}")
     for limit in sorted(set(now.limits) - set(before.limits)):
         yield Change("narrower", entry, limit)
     for name in sorted(set(now.without_gradient) - set(before.without_gradient)):
         yield Change("narrower", entry, f"no gradient for {name}")
     if lost := [sizes for sizes in before.sizes if now.sizes and sizes not in now.sizes]:
         yield Change("narrower", entry, f"not at {lost[0]} any more")
+
+
+def _asked(one: Record, other: Record) -> str:
+    """What the certificate of one graph asks and that of the other does not, in words: they name lines and values."""
+    asked = "; ".join(text for text in one.asks if text not in other.asks)
+    return f" ({asked[:LONG]})" if asked else ""
 
 
 def not_implied(now: Sequence[Any], before: Sequence[Any]) -> list[Any]:
@@ -126,9 +136,10 @@ def _read(tree: Any) -> Statement | None:
 
 
 def words(tree: Any) -> str:
-    """A hypothesis for reading; as JSON where it cannot be read."""
+    """A hypothesis for reading, with digests of values cut short; as JSON where it cannot be read."""
     statement = _read(tree)
-    return text(statement) if statement is not None else msgspec.json.encode(tree).decode()
+    shown = text(statement) if statement is not None else msgspec.json.encode(tree).decode()
+    return _DIGEST.sub(lambda found: f"value {found[0][:6]}", shown)
 
 
 def _why(record: Record) -> str:

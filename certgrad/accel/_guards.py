@@ -26,7 +26,7 @@ from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Literal, Node
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.places import Question, question
-from certgrad.language.text import SIGNS
+from certgrad.language.relations import SIGNS
 from certgrad.language.tree import arrays as named
 
 

@@ -11,12 +11,11 @@ import numpy as np
 from jax import numpy as jnp
 
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.evaluate import question as asked_by
+from certgrad.language.evaluate import question
 from certgrad.language.floats import RoundedFloats
 from certgrad.language.parse import parse
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._errors import Undecided
-from certgrad.obligations.balls.statements import question
+from certgrad.obligations.balls.statements import inside as certain
 from certgrad.ops import Case, Op
 from certgrad.ops._magnitudes import ANY
 
@@ -108,17 +107,13 @@ def inside(call: Call, arrays: Sequence[Any], dtype: Any) -> bool:
 
 
 def _holds(texts: Sequence[str], values: dict[str, Any]) -> bool:
-    exact = {n: exactly(x) if np.asarray(x).dtype.kind == "f" else np.asarray(x) for n, x in values.items()}
-    try:
-        return all(question(parse(text, tuple(values))).holds(exact, {}) for text in texts)
-    except Undecided:
-        return False
+    return certain(texts, {n: exactly(x) if np.asarray(x).dtype.kind == "f" else x for n, x in values.items()})
 
 
 def _holds_rounded(texts: Sequence[str], values: dict[str, Any], dtype: Any) -> bool:
     arithmetic = RoundedFloats(np.dtype(dtype))
     with np.errstate(all="ignore"):
-        return all(asked_by(parse(text, tuple(values)), arithmetic).holds(values, {}) for text in texts)
+        return all(question(parse(text, tuple(values)), arithmetic).holds(values, {}) for text in texts)
 
 
 def exactly(x: Any) -> Any:

@@ -15,7 +15,7 @@ from certgrad.language.finite import decided
 from certgrad.language.sorts import sort
 from certgrad.language.tree import children
 from certgrad.specification import program as p
-from certgrad.specification.program import pruned
+from certgrad.specification.program import pruned, with_entries
 
 from ._errors import NotPrintedError
 from ._expressions import printed
@@ -25,8 +25,7 @@ from ._programs import let, plain
 
 def off_boundaries(program: p.Program) -> str:
     """The proposition, in the words of the program's inputs. Raises NotPrintedError, also where none is compared."""
-    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, p.Defined) else d for d in program.definitions)
-    program = pruned(replace(program, definitions=tuple(entries)))
+    program = pruned(replace(program, definitions=with_entries(program.definitions, decided)))
     lines: list[str] = []
     says: list[str] = []
     needed = 0

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from certgrad.language import tree as e
+from certgrad.language.functions import FUNCTIONS as RECORDS
 from certgrad.language.sorts import sort
 
 from ._errors import NotPrintedError
@@ -33,18 +34,11 @@ FUNCTIONS = {
 """Those of the specification that Coq's library or `proofs/Functions.v` defines. The others are arguments."""
 INFINITE = "infinite"
 """What stands for +∞: any number. A theorem holds for all of them, and says that no output reads it."""
-ASSUMED = {
-    INFINITE: 0,
-    "erf_inv": 1,
-    "lgamma": 1,
-    "digamma": 1,
-    "polygamma": 2,
-    "zeta": 2,
-    "igamma": 2,
-    "igamma_grad_a": 2,
-    "regularized_incomplete_beta": 3,
-    "bessel_i0e": 1,
-    "bessel_i1e": 1,
+ASSUMED = {INFINITE: 0} | {
+    name: len(RECORDS[name].arguments)
+    for name in (
+        "erf_inv lgamma digamma polygamma zeta igamma igamma_grad_a regularized_incomplete_beta bessel_i0e bessel_i1e"
+    ).split()
 }
 """Functions of which a theorem speaks by hypotheses alone, with the number of their arguments."""
 

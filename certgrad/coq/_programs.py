@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from certgrad.language import tree as e
 from certgrad.language.finite import decided
-from certgrad.language.tree import children, mapped
+from certgrad.language.tree import mapped, walk
 from certgrad.specification import program as p
-from certgrad.specification.program import pruned, reads
+from certgrad.specification.program import pruned, reads, with_entries
 
 from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, TYPES, function_type, printed
@@ -70,8 +70,7 @@ def functions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Funct
 def by_output(name: str, program: p.Program) -> Iterator[tuple[str, p.Program]]:
     """The program of each output, with the name of its function."""
     single = len(program.outputs) == 1
-    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, p.Defined) else d for d in program.definitions)
-    program = replace(program, definitions=tuple(entries))
+    program = replace(program, definitions=with_entries(program.definitions, decided))
     for k, out in enumerate(program.outputs):
         one = pruned(replace(program, outputs=(out,)))
         with contextlib.suppress(NotPrintedError):  # an infinity stands for any number then
@@ -87,7 +86,7 @@ def _function(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
     solved = [d for d in flat if isinstance(d, (p.Determined, p.Loop))]
     tensors = tuple(t for d in solved for t in _unknown(d))
     given = " ".join([*binders, *(f"({identifier(t.name)} : {kind(t)})" for t in tensors)])
-    others = pruned(replace(program, definitions=tuple(_said(d) for d in flat if d not in solved)))
+    others = pruned(replace(program, definitions=with_entries((d for d in flat if d not in solved), _value_of)))
     lines = [let(plain(d)) for d in others.definitions]
     text = "\n".join([f"Definition {name} {given} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."])
     if solved:
@@ -103,9 +102,9 @@ def chain(name: str, program: p.Program, binder: str, words: str, inputs: Mappin
 
     `inputs` says what the program's inputs are, in terms of the binder's words. Raises NotPrintedError.
     """
-    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, p.Defined) else d for d in program.definitions)
-    program = pruned(without_infinities(replace(program, definitions=tuple(entries))))
-    program = pruned(replace(program, definitions=tuple(map(_said, map(plain, program.definitions)))))
+    program = replace(program, definitions=with_entries(program.definitions, decided))
+    program = pruned(without_infinities(program))
+    program = pruned(replace(program, definitions=with_entries(map(plain, program.definitions), _value_of)))
     if assumed_by(program):
         raise NotPrintedError("a function of which hypotheses speak")
     said = dict(inputs)
@@ -120,12 +119,8 @@ def chain(name: str, program: p.Program, binder: str, words: str, inputs: Mappin
     return found
 
 
-def _said(definition: p.Definition) -> p.Definition:
-    """Without the conditions under which values are defined, and so without what only these read."""
-    return replace(definition, entry=_value_of(definition.entry)) if isinstance(definition, p.Defined) else definition
-
-
 def _value_of(x: e.Node) -> e.Node:
+    """Without the conditions under which it is defined, and so without what only these read."""
     return _value_of(x.value) if isinstance(x, e.Given) else mapped(x, _value_of)
 
 
@@ -240,7 +235,5 @@ def _value(value: e.Node) -> str:
 
 
 def _functions(x: e.Node) -> set[str]:
-    found = {x.function} & set(ASSUMED) if isinstance(x, e.Apply) else set()
-    if isinstance(x, e.Infinity):
-        found.add(INFINITE)
-    return found.union(*map(_functions, children(x)))
+    nodes = (n for n in walk(x) if isinstance(n, e.Infinity | e.Apply))
+    return ASSUMED.keys() & {INFINITE if isinstance(n, e.Infinity) else n.function for n in nodes}

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from certgrad._subject import Subject
 from certgrad.language import tree as t
-from certgrad.language.text import SIGNS, term_text
+from certgrad.language.relations import SIGNS
+from certgrad.language.text import term_text
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.decided import decided, predicates
 from certgrad.obligations.assume.fact import Fact

@@ -16,7 +16,7 @@ from certgrad.graph._satisfiable import UNCOMPILED, Asked, in_floats
 from certgrad.graph.certificate import AtArrays
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.places import Counted, Question, question
-from certgrad.language.text import SIGNS
+from certgrad.language.relations import SIGNS
 from certgrad.language.tree import arrays as named
 from certgrad.obligations.floats import compute
 from certgrad.obligations.tracing.jax_internals import computed_by, jaxpr_of, wide_floats

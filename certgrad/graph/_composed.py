@@ -44,6 +44,7 @@ from certgrad.obligations.certificate import (
     TracedCase,
     VerdictName,
     each_once,
+    hypothesis,
     sealed,
     statement,
     worst,
@@ -225,25 +226,13 @@ def _count(steps: Sequence[Step]) -> int:
 
 def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
     for h in found.hypotheses:
-        yield Hypothesis(
-            text=h.text,
-            latex=_latex(h.text),
-            prose="at every entry of what the part reads",
-            source=f"asked at node %{h.node}",
-            negligible=h.negligible,
-            tree=_tree(h.text, h.boundary, encode(h.tree), *(f"{name}: {value}" for name, value in h.of.items())),
-        )
+        tree = _tree(h.text, h.boundary, encode(h.tree), *(f"{name}: {value}" for name, value in h.of.items()))
+        yield hypothesis(tree, f"asked at node %{h.node}", h.negligible, "at every entry of what the part reads")
     boundaries = {_unnumbered(h.text) for h in found.hypotheses if h.boundary}
     for text in found.dimensions:
         asked = _unnumbered(text.partition(": ")[2])  # of the same part, where sizes make another program
-        yield Hypothesis(
-            text=text,
-            latex=_latex(text),
-            prose="of the sizes, whatever an entry is",
-            source="asked of the dimensions",
-            negligible=False,
-            tree=_tree(text, asked in boundaries),
-        )
+        tree = _tree(text, asked in boundaries)
+        yield hypothesis(tree, "asked of the dimensions", False, "of the sizes, whatever an entry is")
 
 
 def _tree(text: str, boundary: bool, *of: str) -> Statement:
@@ -254,10 +243,6 @@ def _tree(text: str, boundary: bool, *of: str) -> Statement:
 def _unnumbered(text: str) -> str:
     """Without the numbers of nodes: another graph counts otherwise."""
     return re.sub(r"%\d+", "%", text)
-
-
-def _latex(text: str) -> str:
-    return rf"\text{{{text}}}".replace("_", r"\_")
 
 
 def _conventions(cases: Sequence[Certification]) -> list[Convention]:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from certgrad.graph._expression import Expressions
 from certgrad.graph._values import Values
 from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Node, Ref
+from certgrad.language.relations import SIGNS, TURNED
 from certgrad.language.text import text
-from certgrad.language.tree import Statement, arrays
-from certgrad.obligations.assume.conditions import Atomic, Clause
+from certgrad.language.tree import ZERO, Array, Compare, Either, Statement, arrays, linear, walk
+from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.prove.negligible import negligible
-from certgrad.obligations.terms.atoms import Access
-from certgrad.obligations.terms.walk import deep_atoms
 from certgrad.obligations.wording.present import on_boundaries
-
-_SIGN = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
-_FLIP = {">": "<", "≥": "≤", "≠": "≠", "=": "="}
 
 
 def at_node(
@@ -31,7 +26,7 @@ def at_node(
     """The hypothesis in the user's names: ``every element of `x @ W1 + b1` ≠ 0``."""
     tree, clause = stated
     reals = {name: True for name, ref in arguments.items() if expressions.graph.type_of(ref).real}
-    shown = _elements(clause, arguments, expressions) or _formula(tree, arguments, expressions)
+    shown = _elements(tree, arguments, expressions) or _formula(tree, arguments, expressions)
     return NodeHypothesis(
         node=node.id,
         source=node.source,
@@ -49,69 +44,34 @@ def _label(node: Node) -> str:
     return f"{name} at {node.source}" if node.source else f"{name} (%{node.id})"
 
 
-def _elements(clause: Clause, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
-    """The clause where it compares arguments elementwise; empty where it is not of that form."""
-    if clause.guards:
+def _elements(tree: Statement, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
+    """The statement where it compares arguments element by element; empty where it is not of that form."""
+    parts = tree.parts if isinstance(tree, Either) else (tree,)
+    shown = [_comparison(part, arguments, expressions) for part in parts]
+    if not all(shown):
         return ""
-    parts = [_comparison(a, arguments, expressions) for a in clause.alternatives]
-    if not all(parts):
-        return ""
-    entries = [a for x in clause.alternatives for a in deep_atoms(x.poly) if isinstance(a, Access)]
-    if len(parts) == 1 and len(entries) == 1:
-        return f"every element of {parts[0]}"
-    return f"{' or '.join(parts)} at every element" if all(_aligned(entries[0], a) for a in entries) else ""
+    alone = sum(isinstance(n, Array) for n in walk(tree)) == 1
+    return f"every element of {shown[0]}" if alone else f"{' or '.join(shown)} at every element"
 
 
-def _comparison(atomic: Atomic, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
-    """The comparison of one element, or of two."""
-    sign = _SIGN.get(atomic.relation)
-    terms = list(atomic.poly.items())
-    if sign is None or not terms or len(terms) > 2:
+def _comparison(part: Statement, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
+    """The comparison of an element with a number, or with another element."""
+    if not isinstance(part, Compare) or part.right != ZERO:
         return ""
-    sides: list[tuple[str, bool]] = []
-    accesses: list[Access] = []
-    bound = ""
-    for mono, c in terms:
-        if mono == ():
-            bound = str(-c)
-            continue
-        atom = mono[0][0]
-        if (
-            len(mono) != 1
-            or mono[0][1] != 1
-            or abs(c) != 1
-            or not isinstance(atom, Access)
-            or atom.tensor not in arguments
-        ):
-            return ""
-        if not _elementwise(atom, expressions.graph.type_of(arguments[atom.tensor]).shape):
-            return ""
-        accesses.append(atom)
-        sides.append((expressions.of(arguments[atom.tensor]), c > 0))
+    summands = linear(part.left)
+    numbers = [c for c, factors in summands if not factors]
+    sides = [(c, f[0].name) for c, f in summands if abs(c) == 1 and len(f) == 1 and isinstance(f[0], Array)]
+    if len(numbers) + len(sides) < len(summands) or any(name not in arguments for _, name in sides):
+        return ""
+    shown = [f"`{expressions.of(arguments[name])}`" for _, name in sides]
     if len(sides) == 1:
-        (text, positive), right = sides[0], bound or "0"
-        if not positive:
-            sign = _FLIP[sign]
-            right = str(-int(right)) if re.fullmatch(r"-?\d+", right) else f"-({right})"
-        return f"`{text}` {sign} {right}"
-    if len(sides) == 2 and not bound and sides[0][1] != sides[1][1] and _aligned(*accesses):
-        (left, positive), (other, _) = sides
-        first, second = (left, other) if positive else (other, left)
-        return f"`{first}` {sign} `{second}`"
+        sign = sides[0][0]
+        relation = part.relation if sign > 0 else TURNED[part.relation]
+        return f"{shown[0]} {SIGNS[relation]} {-sign * sum(numbers)}"
+    if len(sides) == 2 and not numbers and sides[0][0] != sides[1][0]:
+        first, second = shown if sides[0][0] > 0 else reversed(shown)
+        return f"{first} {SIGNS[part.relation]} {second}"
     return ""
-
-
-def _elementwise(atom: Access, shape: list[str]) -> bool:
-    """The entry is read at its own indices, so that the condition is asked of every element."""
-    variables = [ix.variable() for ix in atom.index]
-    free = [v for v, d in zip(variables, shape, strict=True) if d != "1"]
-    return all(v is not None for v in free) and len(set(free)) == len(free)
-
-
-def _aligned(a: Access, b: Access) -> bool:
-    """Both are read at the same indices, the shorter at the last ones, as numpy broadcasts."""
-    first, second = sorted(([ix.variable() for ix in x.index] for x in (a, b)), key=len)
-    return all(v in (None, w) for v, w in zip(first, second[len(second) - len(first) :], strict=True))
 
 
 def _formula(tree: Statement, arguments: Mapping[str, Ref], expressions: Expressions) -> str:

@@ -17,6 +17,8 @@ from certgrad.graph._operation import Operation
 from certgrad.graph._proof import Proof
 from certgrad.graph.certificate import Step
 from certgrad.graph.ir import Node
+from certgrad.language import relations
+from certgrad.language.tree import Relation
 from certgrad.obligations.certificate import HOLDS, PROOFS
 from certgrad.obligations.tracing.jax_internals import equations_of, is_literal
 
@@ -24,13 +26,8 @@ TRIED = 16
 """So many conditions are tried for one rule."""
 NUMBERS = 3
 """Of the numbers that a rule compares with, so many are tried, the smallest first."""
+_SIGNS: tuple[Relation, ...] = ("!=", ">", "<")
 _COMPARED = frozenset("lt le gt ge eq ne max min clamp".split())
-_HOLDS = {
-    "!=": lambda a, b: a != b,
-    ">": lambda a, b: a > b,
-    "<": lambda a, b: a < b,
-    ">=": lambda a, b: a >= b,
-}
 
 
 def again_where_right(induction: Induction) -> tuple[Induction, set[int]] | None:
@@ -87,7 +84,7 @@ def _domain(induction: Induction, operation: Operation, proof: Proof) -> tuple[s
     return ()
 
 
-Condition = tuple[str, str, str]
+Condition = tuple[str, Relation, str]
 """A name, a sign, and a number or another name."""
 
 
@@ -100,11 +97,11 @@ def _conditions(operation: Operation, proof: Proof) -> Iterator[tuple[Condition,
         yield from (((name, ">=", "0"), (name, "<", size)) for size in _sizes(operation))
     numbers = sorted(_compared(proof), key=lambda c: (c != 0, c))[: NUMBERS + 1]
     texts = [str(int(c)) if c == int(c) else repr(float(c)) for c in numbers]
-    for sign in ("!=", ">", "<"):
+    for sign in _SIGNS:
         for name in floats:
             yield from (((name, sign, number),) for number in texts)
     for a, b in combinations(floats, 2):
-        yield from (((a, sign, b),) for sign in ("!=", ">", "<"))
+        yield from (((a, sign, b),) for sign in _SIGNS)
     for name in floats:
         for low, high in combinations(sorted(texts, key=float), 2):
             yield (name, ">", low), (name, "<", high)
@@ -136,7 +133,7 @@ def _holds(condition: Condition, inputs: Mapping[str, Any]) -> bool:
     right = _entries(inputs[bound]) if bound in inputs else [Fraction(bound)]
     if len(right) == 1:
         right = right * len(left)
-    return len(left) != len(right) or all(_HOLDS[sign](a, b) for a, b in zip(left, right, strict=True))
+    return len(left) != len(right) or all(relations.HOLDS[sign](a, b) for a, b in zip(left, right, strict=True))
 
 
 _TRUTHS = {"False": "0", "True": "1"}

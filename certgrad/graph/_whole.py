@@ -7,7 +7,6 @@ with the same definition are taken for the same one: no more than a guess, which
 from __future__ import annotations
 
 import hashlib
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,6 +19,7 @@ from certgrad.coq import input_name
 from certgrad.graph._induction import Induction
 from certgrad.graph._trace import TracedGraph
 from certgrad.language import tree as e
+from certgrad.language.relations import HOLDS
 from certgrad.language.tree import mapped
 from certgrad.specification import program as p
 from certgrad.specification._jax import size, sort_of
@@ -133,9 +133,6 @@ def _as_it_is(entry: e.Entry, definition: p.Defined) -> bool:
     return len(entry.index) == len(definition.variables) and all(same)
 
 
-_HOLDS = {"=": operator.eq, "<": operator.lt, "<=": operator.le}
-
-
 def _folded(x: Any) -> Any:
     """What is computed from numbers, and what these choose."""
     match x:
@@ -144,7 +141,7 @@ def _folded(x: Any) -> Any:
         case e.If(condition, then, otherwise) if condition in (e.TRUE, e.FALSE):
             return then if condition == e.TRUE else otherwise
         case e.Compare(relation, e.Number() | e.Integer(), e.Number() | e.Integer()):
-            return e.TRUE if _HOLDS[relation](_value(x.left), _value(x.right)) else e.FALSE
+            return e.TRUE if HOLDS[relation](_value(x.left), _value(x.right)) else e.FALSE
         case e.Add((e.Number(), e.Number()) as parts):
             return e.number(sum(map(_value, parts)))
         case e.Mul((e.Number(), e.Number()) as parts):

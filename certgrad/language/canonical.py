@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from certgrad.language import tree as t
+from certgrad.language.forms import sum_of
 from certgrad.language.substitute import unbound
 
 LETTERS = "ijklabcdefgh"
@@ -89,8 +90,7 @@ def _ordered(node: Any, names: Mapping[str, str]) -> Any:
     if isinstance(node, t.Compare) and node.relation in ("!=", "=") and node.right == t.ZERO:
         terms = t.linear(node.left)
         if terms and terms[0][0] < 0:  # p ≠ 0 is −p ≠ 0
-            left = t.added([t.scaled(-c, list(factors)) for c, factors in terms])
-            return msgspec.structs.replace(node, left=left)
+            return msgspec.structs.replace(node, left=sum_of((-c, factors) for c, factors in terms))
     where = getattr(node, "where", None) or getattr(node, "guards", None)
     if where:
         field = "where" if hasattr(node, "where") else "guards"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from operator import eq, ge, gt, le, lt, ne
 
 from . import tree as t
 from .forms import in_whole_numbers
-
-_HOLDS = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq, "!=": ne}
-_OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "!=", "!=": "="}
+from .relations import HOLDS, OPPOSITE
 
 
 def denied(where: t.Where) -> t.Statement | None:
@@ -19,7 +16,7 @@ def denied(where: t.Where) -> t.Statement | None:
         return None
     left, right = (Fraction(side.value) for side in (asked.left, asked.right) if isinstance(side, t.Number))
     parts = [opposite(guard) for guard in where.guards]
-    if _HOLDS[asked.relation](left, right) or not parts:
+    if HOLDS[asked.relation](left, right) or not parts:
         return None
     known = tuple(part for part in parts if part is not None)
     if len(known) < len(parts):
@@ -34,4 +31,4 @@ def opposite(guard: t.Statement) -> t.Statement | None:
     inner = in_whole_numbers(guard.left.statement) if isinstance(guard.left, t.Truth) else None
     if inner is not None and guard.right == t.ZERO and guard.relation in ("=", "!="):
         return inner if guard.relation == "=" else opposite(inner)
-    return t.Compare(_OPPOSITE[guard.relation], guard.left, guard.right)  # type: ignore[arg-type]
+    return t.Compare(OPPOSITE[guard.relation], guard.left, guard.right)

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import tree as t
 from .arithmetic import Arithmetic, UndefinedError, UnfitError
-from .fitting import about_whole_arrays
+from .fitting import about_whole_arrays, entered, spread
 from .reader import Read, Reader, Scope
 
 
@@ -29,7 +29,6 @@ class Question:
     whole: bool
     """It is asked at every entry of whole arrays."""
     entered: frozenset[str]
-    """The arrays whose entries it mentions, and not only how long they are."""
 
     def failing(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
         """The entries at which it is false or undefined; where it is not about entries, one without an index.
@@ -48,14 +47,11 @@ class Question:
         if not self.whole:
             yield from self._open(Scope(used, sizes))
             return
-        try:
-            shape = np.broadcast_shapes(*(used[name].shape for name in self.entered))
-        except ValueError:
-            raise UnfitError("its arrays do not broadcast") from None
-        spread = {name: np.broadcast_to(used[name], shape) for name in self.entered}
+        shape = spread(used[name].shape for name in self.entered)
+        whole = {name: np.broadcast_to(used[name], shape) for name in self.entered}
         shapes = {name: x.shape for name, x in used.items()}
         for at in np.ndindex(shape):
-            yield from self._open(Scope(spread, sizes, at, shapes=shapes))
+            yield from self._open(Scope(whole, sizes, at, shapes=shapes))
 
     def _open(self, scope: Scope) -> Iterator[tuple[tuple[int, ...], bool]]:
         try:
@@ -89,5 +85,5 @@ def evaluate(
 def question(statement: t.Statement, arithmetic: Arithmetic) -> Question:
     """The statement, to be asked by an arithmetic. Raises UnfitError for what no arithmetic can tell."""
     whole = about_whole_arrays(statement)
-    entered = frozenset(n.name for n in t.walk(statement) if isinstance(n, t.Array | t.Entry))
-    return Question(statement, Reader(arithmetic).read(statement), frozenset(t.arrays(statement)), whole, entered)
+    names = frozenset(t.arrays(statement))
+    return Question(statement, Reader(arithmetic).read(statement), names, whole, entered(statement))

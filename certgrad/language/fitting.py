@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from certgrad.signatures.sizes import NoSizeError, size_at
 
@@ -24,6 +26,19 @@ def about_whole_arrays(statement: t.Statement) -> bool:
     if free := sorted(unbound(statement)):
         raise UnfitError(f"the index '{free[0]}' runs over nothing")
     return whole
+
+
+def entered(statement: t.Statement) -> frozenset[str]:
+    """The arrays whose entries it mentions, and not only how long they are."""
+    return frozenset(n.name for n in t.walk(statement) if isinstance(n, t.Array | t.Entry))
+
+
+def spread(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of whole arrays beside each other. Raises UnfitError where they do not broadcast."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise UnfitError("its arrays do not broadcast") from None
 
 
 def size(name: str, sizes: Mapping[str, int]) -> int:

@@ -12,9 +12,29 @@ import numpy as np
 
 from .arithmetic import UndefinedError, UnfitError, as_float
 
+
+def _logistic(x: float) -> float:
+    small = math.exp(-abs(x))
+    return (small if x < 0 else 1) / (1 + small)
+
+
+def _of_scipy(name: str) -> Callable[[float], float]:
+    def function(x: float) -> float:
+        from scipy import special  # which takes a third of a second, and few statements have one
+
+        return float(getattr(special, name)(x))
+
+    return function
+
+
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "abs": abs,
-    **{name: getattr(math, name) for name in "cos exp floor log sin sqrt".split()},
+    "digamma": _of_scipy("digamma"),
+    "erf_inv": _of_scipy("erfinv"),
+    "logistic": _logistic,
+    "square": lambda x: x * x,
+    **{name: getattr(math, name) for name in "acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp".split()},
+    **{name: getattr(math, name) for name in "exp2 expm1 floor lgamma log log1p sin sinh sqrt tan tanh".split()},
 }
 
 

@@ -12,6 +12,19 @@ from certgrad.language import tree as t
 Summands = list[tuple[Fraction, tuple[t.Term, ...]]]
 
 
+def collected(terms: Iterable[tuple[Fraction, tuple[t.Term, ...]]]) -> dict[tuple[t.Term, ...], Fraction]:
+    """The coefficient of each product, without those that are 0."""
+    found: dict[tuple[t.Term, ...], Fraction] = {}
+    for c, factors in terms:
+        found[factors] = found.get(factors, Fraction(0)) + c
+    return {factors: c for factors, c in found.items() if c}
+
+
+def difference(s: t.Compare) -> dict[tuple[t.Term, ...], Fraction]:
+    """The left side less the right one: the coefficient of each product."""
+    return collected([*t.linear(s.left), *((-c, factors) for c, factors in t.linear(s.right))])
+
+
 def sum_of(terms: Iterable[tuple[Fraction, tuple[t.Term, ...]]]) -> t.Term:
     return t.added([t.scaled(c, list(factors)) for c, factors in terms])
 

@@ -1,53 +1,94 @@
-"""The functions of programs, by name: what each is, and where it is defined.
+"""The functions that programs and statements name: one record each, with what any part knows of the function itself.
 
-Functions that others make are not here: the rule of `tan` says sin / cos, that of `log1p` log(1 + x).
+Functions that others make are not here: the rule of `tan` says sin / cos, that of `log1p` log(1 + x). What the calculus
+makes of a primitive is in its own table, as are hand-written derivatives, and what sympy has to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from .tree import TRUE, ZERO, Apply, Both, Compare, Either, Integer, Not, Number, Sort, Statement, Term, ToReal
+from flint import acb, arb
+
+from .tree import (
+    ONE,
+    TRUE,
+    ZERO,
+    Add,
+    Apply,
+    Both,
+    Compare,
+    Either,
+    Integer,
+    Mul,
+    Not,
+    Sort,
+    Statement,
+    Term,
+    ToReal,
+    number,
+)
 
 Domain = Callable[..., Statement]
 _REAL: Sort = "real"
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """A function: the sorts of its arguments and its result, what defines it, and where it is defined."""
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """What is known of a function: facts are for all real arguments inside its domain."""
 
     arguments: tuple[Sort, ...]
-    result: Sort
-    says: str
+    result: Sort = _REAL
     domain: Domain
+    """Where it is defined."""
+    says: str = ""
+    """What defines it, of those that the rules of programs name."""
+    ball: Callable[..., Any] | None = None
+    """Encloses its values at balls in the domain; not finite where it has none."""
+    parity: Literal["", "odd", "even"] = ""
+    at_zero: int | None = None
+    """f(0), where it is a whole number. An odd function is 0 there."""
+    sign: Literal["", "of its argument", ">= 0", "> 0"] = ""
+    only_zero: bool = False
+    """It is 0 at 0 only."""
+    size: Literal["", "at most 1", "below 1"] = ""
+    """How large its absolute value is."""
+    monotone: Literal["", "increasing", "decreasing"] = ""
+    """Strictly, throughout its domain."""
+    whole: bool = False
+    """Its values are whole numbers."""
 
 
-def _number(p: int) -> Term:
-    return Number(str(p))
+def ball(name: str) -> Callable[..., Any]:
+    """What encloses a function's values. Raises KeyError for one that is not known by balls."""
+    found = FUNCTIONS[name].ball
+    if found is None:
+        raise KeyError(name)
+    return found
 
 
-def _everywhere(*_: Term) -> Statement:
+def everywhere(*_: Term) -> Statement:
     return TRUE
 
 
 def _above(low: int) -> Domain:
-    return lambda x, *_: Compare("<", _number(low), x)
+    return lambda x, *_: Compare("<", number(low), x)
 
 
 def _at_least(low: int) -> Domain:
-    return lambda x, *_: Compare("<=", _number(low), x)
+    return lambda x, *_: Compare("<=", number(low), x)
 
 
 def _between(low: int, high: int) -> Domain:
     """low < x < high"""
-    return lambda x: Both((Compare("<", _number(low), x), Compare("<", x, _number(high))))
+    return lambda x: Both((Compare("<", number(low), x), Compare("<", x, number(high))))
 
 
 def _from_to(low: int, high: int) -> Domain:
     """low ≤ x ≤ high"""
-    return lambda x: Both((Compare("<=", _number(low), x), Compare("<=", x, _number(high))))
+    return lambda x: Both((Compare("<=", number(low), x), Compare("<=", x, number(high))))
 
 
 def _whole_part(x: Term) -> Term:
@@ -65,7 +106,7 @@ def _no_pole_of_second(n: Term, x: Term) -> Statement:
 
 
 def _of_zeta(s: Term, q: Term) -> Statement:
-    return Both((Compare("<", _number(1), s), Compare("<", ZERO, q)))
+    return Both((Compare("<", number(1), s), Compare("<", ZERO, q)))
 
 
 def _of_igamma(a: Term, x: Term) -> Statement:
@@ -79,6 +120,28 @@ def _of_betainc(a: Term, b: Term, x: Term) -> Statement:
 def _off_the_cut(y: Term, x: Term) -> Statement:
     """y ≠ 0 or x > 0: elsewhere the sign of a zero tells π from −π, and a real zero has none"""
     return Either((Not(Compare("=", y, ZERO)), Compare("<", ZERO, x)))
+
+
+def _not_zero(x: Term) -> Statement:
+    return Not(Compare("=", x, ZERO))
+
+
+def _above_one_on_e(x: Term) -> Statement:
+    return Compare("<", ZERO, Add((ONE, Mul((x, Apply("exp", (ONE,)))))))
+
+
+def _of_bessel(entire: bool) -> Domain:
+    """x > 0; J and I of whole orders are entire."""
+
+    def domain(order: Term, x: Term) -> Statement:
+        positive = Compare("<", ZERO, x)
+        return Either((positive, Compare("=", _whole_part(order), order))) if entire else positive
+
+    return domain
+
+
+def _of_hyp2f1(a: Term, b: Term, c: Term, x: Term) -> Statement:
+    return Both((_no_pole(c), Compare("<", x, number(1))))
 
 
 def _divisor_not_zero(_: Term, right: Term) -> Statement:
@@ -97,57 +160,149 @@ def _of_whole_power(base: Term, exponent: Term) -> Statement:
     return Either((_exponent_not_negative(base, exponent), Not(Compare("=", base, ZERO))))
 
 
-def _real(says: str, domain: Domain = _everywhere, arity: int = 1) -> Meaning:
-    return Meaning((_REAL,) * arity, "real", says, domain)
+def _real(
+    says: str, ball: Callable[..., Any] | None = None, domain: Domain = everywhere, arity: int = 1, **facts: Any
+) -> Function:
+    return Function(arguments=(_REAL,) * arity, domain=domain, says=says, ball=ball, **facts)
 
 
-def _integers(says: str, domain: Domain = _everywhere) -> Meaning:
-    return Meaning(("integer", "integer"), "integer", says, domain)
+def _odd(says: str, ball: Callable[..., Any], domain: Domain = everywhere, **facts: Any) -> Function:
+    """An odd function with the sign of its argument."""
+    return _real(says, ball, domain, parity="odd", sign="of its argument", only_zero=True, at_zero=0, **facts)
 
 
-FUNCTIONS: dict[str, Meaning] = {
-    "floor": Meaning(("real",), "integer", "the greatest integer that is at most x", _everywhere),
+def _integers(says: str, domain: Domain = everywhere) -> Function:
+    return Function(arguments=("integer", "integer"), result="integer", says=says, domain=domain)
+
+
+def _cbrt(x: arb) -> arb:
+    if x == 0:
+        return arb(0)
+    return x.root(3) if x > 0 else -((-x).root(3))
+
+
+def _lgamma(x: arb) -> arb:
+    return x.lgamma() if x > 0 else abs(x.gamma()).log()
+
+
+def _round_even(x: arb) -> arb:
+    low = (x + arb(0.5)).floor()
+    return low - 1 if x + arb(0.5) == low and int(low.unique_fmpz()) % 2 else low
+
+
+def _igamma_slope(a: arb, x: arb) -> arb:
+    """∂P/∂a: d/da of x^a·Σ (−x)ᵏ/(k!·(a + k)) / Γ(a)."""
+    if x == 0:
+        return arb(0)
+    series = (acb(-x).hypgeom([acb(a), acb(a)], [acb(a + 1), acb(a + 1)])).real / a**2
+    return x.gamma_lower(a, 1) * (x.log() - a.digamma()) - x**a * series * a.rgamma()
+
+
+def _owens_t(h: arb, a: arb) -> arb:
+    """Its integral over t from 0 to a."""
+    inside = acb.integral(lambda t, _: (-(acb(h) ** 2) * (1 + t * t) / 2).exp() / (1 + t * t), acb(0), acb(a))
+    return inside.real / (2 * arb.pi())
+
+
+_INCOMPLETE_BETA = _real(
+    "∫₀ˣ tᵃ⁻¹·(1−t)ᵇ⁻¹ dt / ∫₀¹ tᵃ⁻¹·(1−t)ᵇ⁻¹ dt, of a, b, x",
+    lambda a, b, x: x.beta_lower(a, b, 1),
+    _of_betainc,
+    arity=3,
+    sign=">= 0",
+    size="at most 1",
+)
+_WHOLE_POWER = Function(
+    arguments=("real", "integer"),
+    says="by multiplication, with x⁰ = 1; for an exponent < 0 the reciprocal, of x ≠ 0",
+    domain=_of_whole_power,
+)
+
+FUNCTIONS: dict[str, Function] = {
+    "floor": Function(
+        arguments=("real",),
+        result="integer",
+        says="the greatest integer that is at most x",
+        domain=everywhere,
+        ball=arb.floor,
+        whole=True,
+    ),
     "quotient": _integers("⌊left/right⌋: rounded towards −∞", _divisor_not_zero),
     "remainder": _integers("left − right·⌊left/right⌋: it has the sign of right", _divisor_not_zero),
-    "real power": _real("exp(y·log(x)) for x > 0, and 0 for x = 0 and y > 0", _of_real_power, arity=2),
-    "whole power": Meaning(
-        ("real", "integer"),
-        "real",
-        "by multiplication, with x⁰ = 1; for an exponent < 0 the reciprocal, of x ≠ 0",
-        _of_whole_power,
-    ),
+    "real power": _real("exp(y·log(x)) for x > 0, and 0 for x = 0 and y > 0", None, _of_real_power, arity=2),
+    "whole power": _WHOLE_POWER,
     "integer power": _integers("by multiplication, with x⁰ = 1, for an exponent ≥ 0", _exponent_not_negative),
-    "exp": _real("exp(x) = Σ_{k≥0} xᵏ/k!"),
-    "log": _real("the y with exp(y) = x", _above(0)),
-    "sqrt": _real("the y ≥ 0 with y² = x", _at_least(0)),
-    "cbrt": _real("the y with y³ = x"),
-    "sin": _real("sin(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ⁺¹/(2k+1)!"),
-    "cos": _real("cos(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ/(2k)!"),
-    "asin": _real("the y in [−π/2, π/2] with sin(y) = x", _from_to(-1, 1)),
-    "acos": _real("the y in [0, π] with cos(y) = x", _from_to(-1, 1)),
-    "atan": _real("the y in (−π/2, π/2) with sin(y)/cos(y) = x"),
-    "atan2": _real("atan2(y, x): the angle in (−π, π) of the point (x, y)", _off_the_cut, arity=2),
-    "sinh": _real("(exp(x) − exp(−x))/2"),
-    "cosh": _real("(exp(x) + exp(−x))/2"),
-    "tanh": _real("(exp(x) − exp(−x))/(exp(x) + exp(−x))"),
-    "asinh": _real("the y with sinh(y) = x"),
-    "acosh": _real("the y ≥ 0 with cosh(y) = x", _at_least(1)),
-    "atanh": _real("the y with tanh(y) = x", _between(-1, 1)),
-    "erf": _real("(2/√π)·∫₀ˣ exp(−t²) dt"),
-    "erf_inv": _real("the y with erf(y) = x", _between(-1, 1)),
-    "lgamma": _real("log|Γ(x)|, with Γ(x) = ∫₀^∞ tˣ⁻¹·exp(−t) dt for x > 0, and Γ(x) = Γ(x + 1)/x", _no_pole),
-    "digamma": _real("Γ′(x)/Γ(x)", _no_pole),
-    "polygamma": _real("polygamma(n, x): the n-th derivative of digamma at x", _no_pole_of_second, arity=2),
-    "zeta": _real("zeta(s, q) = Σ_{k≥0} (q + k)⁻ˢ", _of_zeta, arity=2),
-    "igamma": _real("igamma(a, x) = ∫₀ˣ tᵃ⁻¹·exp(−t) dt / Γ(a)", _of_igamma, arity=2),
-    "igamma_grad_a": _real("the derivative of igamma(a, x) in a", _of_igamma, arity=2),
-    "regularized_incomplete_beta": _real(
-        "∫₀ˣ tᵃ⁻¹·(1−t)ᵇ⁻¹ dt / ∫₀¹ tᵃ⁻¹·(1−t)ᵇ⁻¹ dt, of a, b, x", _of_betainc, arity=3
+    "exp": _real("exp(x) = Σ_{k≥0} xᵏ/k!", arb.exp, monotone="increasing"),
+    "log": _real("the y with exp(y) = x", arb.log, _above(0), monotone="increasing"),
+    "sqrt": _real("the y ≥ 0 with y² = x", arb.sqrt, _at_least(0), monotone="increasing"),
+    "cbrt": _odd("the y with y³ = x", _cbrt, monotone="increasing"),
+    "sin": _real("sin(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ⁺¹/(2k+1)!", arb.sin, parity="odd", at_zero=0, size="at most 1"),
+    "cos": _real("cos(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ/(2k)!", arb.cos, parity="even", at_zero=1, size="at most 1"),
+    "asin": _odd("the y in [−π/2, π/2] with sin(y) = x", arb.asin, _from_to(-1, 1), monotone="increasing"),
+    "acos": _real("the y in [0, π] with cos(y) = x", arb.acos, _from_to(-1, 1), sign=">= 0", monotone="decreasing"),
+    "atan": _odd("the y in (−π/2, π/2) with sin(y)/cos(y) = x", arb.atan, monotone="increasing"),
+    "atan2": _real(
+        "atan2(y, x): the angle in (−π, π) of the point (x, y)", lambda y, x: arb.atan2(y, x), _off_the_cut, arity=2
     ),
-    "bessel_i0e": _real("exp(−|x|)·I₀(x), with Iₙ(x) = Σ_{k≥0} (x/2)²ᵏ⁺ⁿ/(k!·(k+n)!)"),
-    "bessel_i1e": _real("exp(−|x|)·I₁(x)"),
-    "is finite": Meaning(("real",), "boolean", "true of a real number, false of ±∞", _everywhere),
+    "sinh": _real("(exp(x) − exp(−x))/2", arb.sinh, monotone="increasing"),
+    "cosh": _real("(exp(x) + exp(−x))/2", arb.cosh),
+    "tanh": _real("(exp(x) − exp(−x))/(exp(x) + exp(−x))", arb.tanh, monotone="increasing"),
+    "asinh": _odd("the y with sinh(y) = x", arb.asinh, monotone="increasing"),
+    "acosh": _real("the y ≥ 0 with cosh(y) = x", arb.acosh, _at_least(1), sign=">= 0", monotone="increasing"),
+    "atanh": _odd("the y with tanh(y) = x", arb.atanh, _between(-1, 1), monotone="increasing"),
+    "erf": _odd("(2/√π)·∫₀ˣ exp(−t²) dt", arb.erf, size="below 1", monotone="increasing"),
+    "erf_inv": _odd("the y with erf(y) = x", arb.erfinv, _between(-1, 1), monotone="increasing"),
+    "lgamma": _real("log|Γ(x)|, with Γ(x) = ∫₀^∞ tˣ⁻¹·exp(−t) dt for x > 0, and Γ(x) = Γ(x + 1)/x", _lgamma, _no_pole),
+    "digamma": _real("Γ′(x)/Γ(x)", arb.digamma, _no_pole),
+    "polygamma": _real(
+        "polygamma(n, x): the n-th derivative of digamma at x",
+        lambda n, x: acb(x).polygamma(n).real,
+        _no_pole_of_second,
+        arity=2,
+    ),
+    "zeta": _real("zeta(s, q) = Σ_{k≥0} (q + k)⁻ˢ", lambda s, q: s.zeta(q), _of_zeta, arity=2, sign="> 0"),
+    "igamma": _real(
+        "igamma(a, x) = ∫₀ˣ tᵃ⁻¹·exp(−t) dt / Γ(a)",
+        lambda a, x: x.gamma_lower(a, 1),
+        _of_igamma,
+        arity=2,
+        sign=">= 0",
+        size="at most 1",
+    ),
+    "igamma_grad_a": _real("the derivative of igamma(a, x) in a", _igamma_slope, _of_igamma, arity=2),
+    "regularized_incomplete_beta": _INCOMPLETE_BETA,
+    "bessel_i0e": _real(
+        "exp(−|x|)·I₀(x), with Iₙ(x) = Σ_{k≥0} (x/2)²ᵏ⁺ⁿ/(k!·(k+n)!)", lambda x: abs(x).bessel_i(0, scaled=True)
+    ),
+    "bessel_i1e": _real("exp(−|x|)·I₁(x)", lambda x: x.bessel_i(1) * (-abs(x)).exp()),
+    "is finite": Function(
+        arguments=("real",), result="boolean", says="true of a real number, false of ±∞", domain=everywhere
+    ),
     "bitwise and": _integers("the integer whose binary digits are those that both have (two's complement)"),
     "bitwise or": _integers("the integer whose binary digits are those that one has (two's complement)"),
     "bitwise xor": _integers("the integer whose binary digits are those in which they differ (two's complement)"),
+    # Of statements alone
+    "round_even": _real("", _round_even, whole=True),
+    "round_away": _real("", lambda x: (abs(x) + arb(0.5)).floor() * (1 if x >= 0 else -1), whole=True),
+    "bessel_i0": _real("", lambda x: x.bessel_i(0), parity="even", at_zero=1, sign="> 0"),
+    "bessel_i1": _odd("", lambda x: x.bessel_i(1), monotone="increasing"),
+    "incomplete_beta": replace(_INCOMPLETE_BETA, says=""),
+    # Of a real order and an argument; I₀ and I₁ are rows of their own.
+    "bessel_j": _real("", lambda v, x: x.bessel_j(v), _of_bessel(entire=True), arity=2),
+    "bessel_y": _real("", lambda v, x: x.bessel_y(v), _of_bessel(entire=False), arity=2),
+    "bessel_i": _real("", lambda v, x: x.bessel_i(v), _of_bessel(entire=True), arity=2),
+    "bessel_k": _real("", lambda v, x: x.bessel_k(v), _of_bessel(entire=False), arity=2, sign="> 0"),
+    "erfi": _odd("", arb.erfi, monotone="increasing"),
+    "expi": _real("", arb.ei, _not_zero),
+    "si": _odd("", arb.si),
+    "ci": _real("", lambda x: abs(x).ci(), _not_zero, parity="even"),
+    "fresnels": _odd("", arb.fresnel_s, size="below 1"),
+    "fresnelc": _odd("", arb.fresnel_c, size="below 1"),
+    "lambertw": _real("", arb.lambertw, _above_one_on_e, sign="of its argument", at_zero=0, monotone="increasing"),
+    "spence": _real("", lambda x: acb(1 - x).polylog(2).real, _above(0), monotone="decreasing"),
+    "owens_t": _real("", _owens_t, arity=2),
+    "hyp1f1": _real("", lambda a, b, x: x.hypgeom_1f1(a, b), lambda a, b, x: _no_pole(b), arity=3),
+    "hyp2f1": _real("", lambda a, b, c, x: x.hypgeom_2f1(a, b, c), _of_hyp2f1, arity=4),
+    "whole_power": replace(_WHOLE_POWER, says=""),
+    "stop": _real("", lambda x: x, sign="of its argument"),
 }

@@ -16,6 +16,7 @@ import msgspec
 
 from certgrad.language import tree as t
 from certgrad.language.canonical import canonical
+from certgrad.language.forms import difference, sum_of
 from certgrad.language.guards import plainly
 from certgrad.language.implied import unsaid
 from certgrad.language.substitute import substitute, unbound
@@ -159,12 +160,9 @@ def _monic(statement: t.Statement) -> t.Statement:
     """p ≠ q, and p = q, as r ≠ 0 and r = 0, where r has a term with the coefficient 1."""
     if not isinstance(statement, t.Compare) or statement.relation not in ("!=", "="):
         return statement
-    parts: dict[tuple[t.Term, ...], Fraction] = {}
-    for side, term in ((1, statement.left), (-1, statement.right)):
-        for c, factors in t.linear(term):
-            parts[factors] = parts.get(factors, Fraction(0)) + side * c
-    terms = sorted((factors for factors, c in parts.items() if c), key=repr)
-    left = t.added([t.scaled(parts[factors] / parts[terms[-1]], list(factors)) for factors in terms])
+    parts = difference(statement)
+    terms = sorted(parts, key=repr)
+    left = sum_of((parts[factors] / parts[terms[-1]], factors) for factors in terms)
     return t.Compare(statement.relation, left, t.ZERO)
 
 

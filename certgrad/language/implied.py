@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import comb
 
 from . import tree as t
+from .forms import difference
 
 Polynomial = dict[int, Fraction]
 LARGEST = 12
@@ -69,11 +70,7 @@ def _combination(statement: t.Statement) -> Combination | None:
     if (found := _comparison(statement)) is None:
         return None
     over, holds = found
-    parts: dict[tuple[t.Term, ...], Fraction] = {}
-    for side, term in ((1, holds.left), (-1, holds.right)):
-        for c, factors in t.linear(term):
-            parts[factors] = parts.get(factors, Fraction(0)) + side * c
-    return over, {factors: c for factors, c in parts.items() if c}, holds.relation
+    return over, difference(holds), holds.relation
 
 
 def _combinations_imply(known: Combination, asked: Combination) -> bool:

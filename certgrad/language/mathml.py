@@ -16,6 +16,8 @@ from certgrad.language import tree as t
 from certgrad.language.denied import denied
 from certgrad.language.forms import roots_together
 from certgrad.language.guards import plainly
+from certgrad.language.platform import platform_named
+from certgrad.language.relations import SIGNS
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "epsilon": "ε", "lambda": "λ", "lambd": "λ",
@@ -86,11 +88,9 @@ class _Printer:
     # --- statements
 
     def statement(self, s: t.Statement) -> str:
-        if isinstance(s, t.Compare) and s.right == t.ZERO and not isinstance(s.left, t.Matrix):
+        if isinstance(s, t.Compare) and not isinstance(s.left, t.Matrix) and not platform_named(s):
             left, relation, right = self.plain.balanced(s)
-            return row(self.term(left), operator(relation), self.term(right))
-        if isinstance(s, t.Compare) and not isinstance(s.left, t.Matrix):
-            return row(self.term(s.left), operator(words.SIGNS[s.relation]), self.term(s.right))
+            return row(self.term(left), operator(SIGNS[relation]), self.term(right))
         if isinstance(s, t.ForAll):
             bounds = self.plain.bounded(s)
             return row(self.statement(s.holds), *([said(bounds)] if bounds else []))

@@ -5,7 +5,6 @@ Each variable that a statement binds is an axis of the arrays that stand for its
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -18,7 +17,8 @@ import numpy as np
 
 from . import tree as t
 from .arithmetic import UnfitError, as_float
-from .fitting import about_whole_arrays, length, size
+from .fitting import about_whole_arrays, entered, length, size, spread
+from .relations import HOLDS
 
 MAX_TERMS = 1 << 28
 """Of how many numbers a part of a statement consists at most."""
@@ -78,7 +78,7 @@ class Scope:
             return wide
         kept = np.ones(shape, bool)
         for relation, left, right in sides:
-            kept &= _RELATIONS[relation](left, right)
+            kept &= HOLDS[relation](left, right)
         most = max(int(kept.sum(-1).max(initial=0)), 1)
         if most >= count:
             return wide
@@ -135,11 +135,7 @@ def question(statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[s
     """
     scope = Scope(arrays, sizes)
     if about_whole_arrays(statement):
-        used = [jnp.shape(_array(name, scope)) for name in sorted(t.arrays(statement))]
-        try:
-            shape = np.broadcast_shapes(*used)
-        except ValueError:
-            raise UnfitError("its arrays do not broadcast") from None
+        shape = spread(jnp.shape(_array(name, scope)) for name in sorted(entered(statement)))
         scope = Scope(arrays, sizes, tuple((f"axis {k}", n) for k, n in enumerate(shape)), len(shape))
     while isinstance(statement, t.ForAll):
         scope, statement = scope.within(statement.over), statement.holds
@@ -184,18 +180,8 @@ def _test(s: t.Statement, scope: Scope) -> Tested:
     raise UnfitError("it is said in words alone" if isinstance(s, t.Words | t.Solves | t.OffBoundaries) else "a loop")
 
 
-_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-}
-
-
-def _compared(relation: str, a: Any, b: Any) -> Tested:
-    return Tested(jnp.asarray(_RELATIONS[relation](a, b)), jnp.asarray((a == a) & (b == b)))
+def _compared(relation: t.Relation, a: Any, b: Any) -> Tested:
+    return Tested(jnp.asarray(HOLDS[relation](a, b)), jnp.asarray((a == a) & (b == b)))
 
 
 _OF_INDICES = (t.Compare, t.Index, t.Number, t.Size, t.Axis, t.Add, t.Mul)

@@ -16,6 +16,7 @@ from . import matrices
 from . import tree as t
 from .arithmetic import Arithmetic, UndefinedError, UnfitError
 from .fitting import length, size
+from .relations import HOLDS
 
 MAX_TERMS = 10_000
 """How many values variables go through at most."""
@@ -41,16 +42,6 @@ Read = Callable[[Scope], Any]
 Ranges = Callable[[Scope], Iterator[Scope]]
 
 
-_ORDERS: dict[str, tuple[int, ...]] = {
-    ">": (1,),
-    ">=": (0, 1),
-    "<": (-1,),
-    "<=": (-1, 0),
-    "=": (0,),
-    "!=": (-1, 1),
-}
-
-
 class Reader:
     """Turns expressions into functions of a scope: terms into numbers, statements into truth values."""
 
@@ -73,8 +64,8 @@ class Reader:
 
     def related(self, relation: t.Relation) -> Callable[[Any, Any], bool]:
         """The relation, of two numbers."""
-        orders = _ORDERS[relation]
-        return lambda a, b: self.order(a, b) in orders
+        holds = HOLDS[relation]
+        return lambda a, b: holds(self.order(a, b), 0)
 
     def order(self, a: Any, b: Any) -> int:
         found = self.a.order(a, b)
@@ -283,22 +274,18 @@ class Reader:
 
     def applied(self, p: t.Apply) -> Read:
         arguments = [self.read(x) for x in p.arguments]
-        if p.function == "stop":
-            return arguments[0]
-        if p.function in ("quotient", "remainder"):
-            return self.divided(arguments[0], arguments[1], p.function == "remainder")
-        return lambda scope: self.a.apply(p.function, [x(scope) for x in arguments])
+        return lambda scope: self.called(p.function, [x(scope) for x in arguments])
 
-    def divided(self, left: Read, right: Read, rest: bool) -> Read:
-        """⌊a / b⌋, or a − b·⌊a / b⌋."""
+    def called(self, function: str, values: Sequence[Any]) -> Any:
+        """A function at numbers; of two, ⌊x / y⌋ and x − y·⌊x / y⌋."""
         a = self.a
-
-        def value(scope: Scope) -> Any:
-            x, y = left(scope), right(scope)
-            whole = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
-            return a.add(x, a.mul(a.number(-1), a.mul(y, whole))) if rest else whole
-
-        return value
+        if function == "stop":
+            return values[0]
+        if function not in ("quotient", "remainder"):
+            return a.apply(function, values)
+        x, y = values
+        whole = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
+        return whole if function == "quotient" else a.add(x, a.mul(a.number(-1), a.mul(y, whole)))
 
     def indicator(self, p: t.Truth) -> Read:
         test = self.read(p.statement)

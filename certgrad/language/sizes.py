@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from .canonical import canonical
-from .tree import Add, Mul, Node, Number, Power, Size, Statement, Term, added, linear, mapped, number, scaled
+from .forms import collected, sum_of
+from .tree import Add, Mul, Node, Number, Power, Size, Statement, linear, mapped, number
 
 
 def at_sizes(statement: Statement, sizes: Mapping[str, str]) -> Any:
@@ -29,7 +30,4 @@ def folded(node: Node) -> Node:
         return number(base ** int(node.exponent)) if base or int(node.exponent) >= 0 else node
     if not isinstance(node, Add | Mul):
         return node
-    table: dict[tuple[Term, ...], Fraction] = {}
-    for c, factors in linear(node):
-        table[factors] = table.get(factors, Fraction(0)) + c
-    return added([scaled(c, list(factors)) for factors, c in table.items() if c])
+    return sum_of((c, factors) for factors, c in collected(linear(node)).items())

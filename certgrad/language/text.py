@@ -17,12 +17,11 @@ from .denied import denied
 from .forms import Summands, extreme, once_or_zero, roots_together, sum_of
 from .guards import plainly
 from .platform import platform_named
+from .relations import SIGNS, TURNED
 
 Style = Literal["text", "latex"]
 CONTINUOUS = ", continuously"
-SIGNS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "!=": "≠", "=": "="}
-_LATEX = {"≥": r"\ge", "≤": r"\le", "≠": r"\ne"}
-_FLIPPED = {">": "<", "≥": "≤", "<": ">", "≤": "≥"}
+_LATEX = {">=": r"\ge", "<=": r"\le", "!=": r"\ne"}
 _LETTERS = "abcdefghijklmnop"
 _GREEK = ("alpha", "beta", "gamma", "delta", "eps", "epsilon", "lambda")
 
@@ -54,7 +53,7 @@ Sizes = Mapping[str, Sequence[Size]]
 
 _OF_MATRIX = {
     ("smallest minor", ">"): (r"{} \succ 0", "the matrix {} is positive definite"),
-    ("discriminant", "≠"): (r"{}\text{{ has no repeated eigenvalue}}", "the matrix {} has no repeated eigenvalue"),
+    ("discriminant", "!="): (r"{}\text{{ has no repeated eigenvalue}}", "the matrix {} has no repeated eigenvalue"),
     ("pivot gap", ">"): (
         r"{}\text{{ has no pivot with the modulus of another candidate}}",
         "the matrix {} has no pivot with the modulus of another candidate",
@@ -216,20 +215,19 @@ class Printer:
 
     def compare(self, s: t.Compare) -> str:
         """p relation 0, with the entries on the left, and numbers, parameters and negative terms on the right."""
-        relation = SIGNS[s.relation]
         if platform := platform_named(s):
             return rf"\text{{{platform}}}" if self.latex else platform
         matrix = s.left
-        if isinstance(matrix, t.Matrix) and s.right == t.ZERO and (words := _OF_MATRIX.get((matrix.kind, relation))):
+        if isinstance(matrix, t.Matrix) and s.right == t.ZERO and (words := _OF_MATRIX.get((matrix.kind, s.relation))):
             return words[not self.latex].format(self.matrix_inside(matrix))
-        if s.right != t.ZERO:
-            return f"{self.term(s.left)} {self.sign(relation)} {self.term(s.right)}"
         left, relation, right = self.balanced(s)
         return f"{self.term(left)} {self.sign(relation)} {self.term(right)}"
 
-    def balanced(self, s: t.Compare) -> tuple[t.Term, str, t.Term]:
-        """A comparison with 0 as two sides: entries on the left, negative terms and what does not vary on the right."""
-        relation = SIGNS[s.relation]
+    def balanced(self, s: t.Compare) -> tuple[t.Term, t.Relation, t.Term]:
+        """Its sides: of one with 0, entries on the left, negative terms and what does not vary on the right."""
+        relation = s.relation
+        if s.right != t.ZERO:
+            return s.left, relation, s.right
         summands = t.linear(s.left)
         entries = [one for one in summands if self.varies(one[1])]
         rest = [one for one in summands if one not in entries] if entries else []
@@ -238,7 +236,7 @@ class Printer:
         right = [(-c, f) for c, f in moving if c < 0]
         if self.place(right) < self.place(left) or (_constant(left) and not _constant(right)):
             left, right, rest = right, left, [(-c, f) for c, f in rest]
-            relation = _FLIPPED.get(relation, relation)
+            relation = TURNED[relation]
         return sum_of(left), relation, sum_of([*right, *((-c, f) for c, f in rest)])
 
     def varies(self, factors: Sequence[t.Term]) -> bool:
@@ -340,7 +338,7 @@ class Printer:
     def truth(self, s: t.Statement) -> str:
         """Inside brackets, a condition on indices as it stands: `[j-i ≥ 0]`."""
         if isinstance(s, t.Compare) and s.right == t.ZERO and s.relation != ">" and of_indices(s):
-            return f"{self.compact(s.left)} {self.sign(SIGNS[s.relation])} 0"
+            return f"{self.compact(s.left)} {self.sign(s.relation)} 0"
         return self.statement(s)
 
     def apply(self, a: t.Apply) -> str:
@@ -384,7 +382,7 @@ class Printer:
             relation, summands = ">", apart
         left = sum_of((c, f) for c, f in summands if c > 0)
         right = sum_of((-c, f) for c, f in summands if c < 0)
-        return f"{self.compact(left)} {self.sign(SIGNS[relation])} {self.compact(right)}"
+        return f"{self.compact(left)} {self.sign(relation)} {self.compact(right)}"
 
     def matrix(self, a: t.Matrix) -> str:
         """`determinant(A)`, `inverse(A)[i,j]`."""
@@ -464,8 +462,8 @@ class Printer:
             out += f"-{one}" if c < 0 else f"+{one}" if out else one
         return out or "0"
 
-    def sign(self, relation: str) -> str:
-        return _LATEX.get(relation, relation) if self.latex else relation
+    def sign(self, relation: t.Relation) -> str:
+        return _LATEX.get(relation, relation) if self.latex else SIGNS[relation]
 
     def symbol(self, name: str) -> str:
         if not self.latex:

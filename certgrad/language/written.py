@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from certgrad.language import tree as t
+from certgrad.language.relations import SIGNS
 
 OR, AND, COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(8)
 """How strongly a form binds: a part that binds less than its place wants gets parentheses."""
 _FOLDS = {"sum": "Σ", "product": "∏", "maximum": "max"}
-_RELATIONS = {"<=": "≤", ">=": "≥", "!=": "≠"}
 
 
 def text(x: t.Node, place: int = OR) -> str:
@@ -63,7 +63,7 @@ def _shown(x: t.Node) -> tuple[str, int]:
         case t.Exists((over,), holds):
             return f"for some {_range(over)}: {text(holds)}", OR
         case t.Compare(relation, left, right):
-            return f"{text(left, SUM)} {_RELATIONS.get(relation, relation)} {text(right, SUM)}", COMPARISON
+            return f"{text(left, SUM)} {SIGNS[relation]} {text(right, SUM)}", COMPARISON
         case t.Both(parts):
             return (" ∧ ".join(text(part, COMPARISON) for part in parts) or "true"), _several(parts, AND)
         case t.Either(parts):

@@ -6,7 +6,7 @@ order, no timestamps, no paths, no floats.
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -14,6 +14,9 @@ from msgspec import UNSET, UnsetType
 from certgrad import language
 from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.language.tree import Statement
+
+if TYPE_CHECKING:
+    from certgrad.signatures.sizes import Size
 
 FORMAT = 4
 KERNEL = "32"
@@ -65,6 +68,25 @@ class Hypothesis(Struct, frozen=True):
     outside: Literal["no derivative", "right"] | UnsetType = UNSET
     """What was seen at points where it alone fails: the function has no derivative at one, or it has one at all of them
     and the rule gives it, so that the proof needs the hypothesis and the claim need not."""
+
+
+def hypothesis(
+    tree: Statement,
+    source: str,
+    negligible: bool,
+    prose: str = "",
+    inputs: Sequence[str] = (),
+    axes: "Mapping[str, Sequence[Size]] | None" = None,
+) -> Hypothesis:
+    """What a statement asks, printed; in other words where some are given."""
+    return Hypothesis(
+        text=language.text.text(tree, inputs=inputs),
+        latex=language.text.text(tree, "latex", inputs, axes),
+        prose=prose or language.prose.prose(tree, inputs),
+        source=source,
+        negligible=negligible,
+        tree=tree,
+    )
 
 
 def each_once(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
@@ -217,8 +239,7 @@ class Certificate(Struct, frozen=True):
 def assumed(certificate: Certificate) -> list[str]:
     """The hypotheses that are assumed, as `domain=` takes them: `delta > 0`, `ids >= 0`, `ids < v`."""
     texts = dict.fromkeys(h.text for c in certificate.claims for h in c.hypotheses if h.source == ASSUMED)
-    found = [text.replace("≥", ">=").replace("≤", "<=") for text in texts]
-    return sorted(found, key=lambda text: (text.split()[0], "<" in text))
+    return sorted(map(language.relations.as_written, texts), key=lambda text: (text.split()[0], "<" in text))
 
 
 def stated(certificate: Certificate) -> str:

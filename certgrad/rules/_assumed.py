@@ -32,7 +32,7 @@ from certgrad.language.canonical import canonical
 from certgrad.language.parse import parse
 from certgrad.language.tree import ZERO, Array, Compare, Number, Size, Statement, arrays
 from certgrad.obligations.auditing.witnesses import search
-from certgrad.obligations.certificate import ASSUMED, PROOFS, Certificate, Hypothesis, Witness
+from certgrad.obligations.certificate import ASSUMED, PROOFS, Certificate, Hypothesis, Witness, hypothesis
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.terms.budget import FIRST_STEPS
@@ -41,7 +41,7 @@ from certgrad.signatures.sizes import Star
 
 from ._handled import A_SIZE, Comparison, handled
 from ._judged import Look, claims_of
-from ._listed import hypothesis, listing
+from ._listed import listing
 from ._statement import SECONDS_AT_SIZES
 from ._user_rule import UserRule
 
@@ -325,7 +325,7 @@ def _listed(found: _Proved, refuted: Certificate) -> Certificate:
     """
     rule = found.look.rule
     trees = [tree for one in found.bounds.values() for tree in one.statements]
-    added = {h.text: h for h in (hypothesis(tree, rule.arg_names, ASSUMED) for tree in trees)}
+    added = {h.text: h for h in (hypothesis(tree, ASSUMED, False, inputs=rule.arg_names) for tree in trees)}
     needed = {claim.kind for claim in refuted.claims if claim.verdict == "refuted"}
 
     def of_case(kind: str, own: list[Hypothesis]) -> list[Hypothesis]:

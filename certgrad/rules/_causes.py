@@ -21,6 +21,7 @@ from certgrad._subject import Rules
 from certgrad.errors import CertgradError
 from certgrad.language.canonical import canonical
 from certgrad.language.parse import parse
+from certgrad.language.relations import as_written
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Hypothesis, Witness
@@ -189,9 +190,7 @@ def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
 
 def _as_written(hypothesis: Hypothesis, names: tuple[str, ...]) -> str:
     """The hypothesis as a user writes it; empty where there is no such form that reads as this very statement."""
-    plain = hypothesis.text
-    for sign, written in (("≠", "!="), ("≥", ">="), ("≤", "<=")):
-        plain = plain.replace(sign, written)
+    plain = as_written(hypothesis.text)
     try:
         return plain if canonical(parse(plain, names)) == canonical(hypothesis.tree) else ""
     except CertgradError:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import msgspec
 
-from certgrad.language.prose import prose
-from certgrad.language.text import text
-from certgrad.language.tree import Statement
 from certgrad.obligations.certificate import (
     CaseClaim,
     Certificate,
@@ -21,18 +18,6 @@ from certgrad.obligations.certificate import (
 )
 
 from ._user_rule import UserRule
-
-
-def hypothesis(tree: Statement, inputs: Sequence[str], source: str) -> Hypothesis:
-    """What a statement about arguments excludes: an open set."""
-    return Hypothesis(
-        text=text(tree, inputs=inputs),
-        latex=text(tree, "latex", inputs),
-        prose=prose(tree, inputs),
-        source=source,
-        negligible=False,
-        tree=tree,
-    )
 
 
 def listing(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
 from certgrad.language.tree import ZERO, Apply, Axis, Compare, Number, Term
-from certgrad.obligations.certificate import Certificate, Hypothesis
+from certgrad.obligations.certificate import Certificate, Hypothesis, hypothesis
 from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.generality.traces import Traces
@@ -23,7 +23,7 @@ from certgrad.signatures.signature import Signature
 from certgrad.signatures.sizes import Star
 
 from ._at_sizes import first_sizes
-from ._listed import hypothesis, listing
+from ._listed import listing
 from ._traced import forward_of, traces, untraced
 from ._unify import entries_lost
 from ._user_rule import UserRule
@@ -107,7 +107,7 @@ def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
         Compare("=", Apply("remainder", (length(name), Number(by) if by.isdigit() else length(by))), ZERO)
         for name, by in chosen.items()
     )
-    return [hypothesis(tree, rule.arg_names, "sizes that divide") for tree in trees]
+    return [hypothesis(tree, "sizes that divide", False, inputs=rule.arg_names) for tree in trees]
 
 
 def listed(certificate: Certificate, rule: UserRule, chosen: Multiples) -> Certificate:

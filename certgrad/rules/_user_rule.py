@@ -20,10 +20,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad import rules
+from certgrad import language, rules
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
-from certgrad.language.lengths import in_lengths
 from certgrad.obligations import tracing
 from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.process.threads import ALONE
@@ -128,8 +127,11 @@ class UserRule(Subject):
         self.excluded = tuple(excluded)
         flat = flat_signature(self.arguments, declared.outputs)
         axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
-        self.domain = in_lengths(self.domain, axes, taken=self.params)
-        self.assumed = in_lengths(assumed, axes, taken=self.params)
+        self.assumed = tuple(assumed)
+        if self.domain or assumed:
+            self.domain, self.assumed = (
+                language.lengths.in_lengths(texts, axes, taken=self.params) for texts in (self.domain, assumed)
+            )
         self.domain += self.assumed
         fixed = {*self.undifferentiated, *excluded}
         held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]

@@ -61,6 +61,8 @@ def _lines() -> Iterator[str]:
     yield "| --- | --- | --- |"
     names = [language.Index(v) for v in ("x", "y", "z")]
     for name, meant in FUNCTIONS.items():
+        if not meant.says:
+            continue
         domain = meant.domain(*names[: len(meant.arguments)])
         where = "everywhere" if domain == TRUE else text(domain)
         yield f"| {name} | {_cell(meant.says)} | {_cell(where)} |"

@@ -1,19 +1,21 @@
-"""The value of a program's entries at concrete sizes and inputs, straight from the definitions: for tests."""
+"""The value of a program's entries at concrete sizes and inputs, straight from the definitions: for tests.
+
+The arithmetic is given. Its numbers are those of flint, which solves equations here: rationals and balls.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from flint import arb, arb_mat, fmpq
 
-from certgrad.language import exact
 from certgrad.language import tree as t
-from certgrad.language.arithmetic import UndefinedError
-from certgrad.language.exact import Exact, UndecidedError
+from certgrad.language.arithmetic import Arithmetic, UndefinedError, UnfitError
 from certgrad.language.functions import FUNCTIONS
 from certgrad.language.reader import Read, Reader, Scope
 from certgrad.language.tree import Node
@@ -30,7 +32,7 @@ BITS = 256
 
 
 def _unknown(definition: p.Opaque, k: int, index: tuple[int, ...]) -> Any:
-    raise UndecidedError(f"{definition.name} has no known value")
+    raise UnfitError(f"{definition.name} has no known value")
 
 
 @contextmanager
@@ -49,13 +51,18 @@ class Evaluation:
     """A program at sizes and inputs. Each entry is evaluated when it is asked for, and once."""
 
     def __init__(
-        self, program: p.Program, sizes: Mapping[str, int], inputs: Inputs, opaque: OpaqueValue = _unknown
+        self,
+        program: p.Program,
+        sizes: Mapping[str, int],
+        inputs: Inputs,
+        arithmetic: Arithmetic,
+        opaque: OpaqueValue = _unknown,
     ) -> None:
         self.program, self.sizes, self.inputs, self.opaque = program, sizes, inputs, opaque
         self._tensors: dict[str, p.Tensor] = {t.name: t for t in program.inputs}
         self._made: dict[str, tuple[Any, p.Tensor]] = {}
         self._known: dict[tuple[str, tuple[int, ...]], Any] = {}
-        self._reader = _Reader(self)
+        self._reader = _Reader(self, arithmetic)
         self._read: dict[int, tuple[Node, Read]] = {}
         self._index(program.definitions)
 
@@ -76,7 +83,7 @@ class Evaluation:
 
     def shape(self, tensor: p.Tensor) -> tuple[int, ...]:
         """The tensor's shape at these sizes."""
-        return tuple(self.value(n, {}) for n in tensor.shape)
+        return tuple(self.length(n, {}) for n in tensor.shape)
 
     def shapes_fit(self) -> bool:
         """No tensor has a negative size."""
@@ -86,7 +93,7 @@ class Evaluation:
         """An entry of an output. Raises UndefinedError where it is no real number."""
         with deep():
             found = self.entry(self.program.outputs[k].name, index)
-        if exact.infinite(found):
+        if self._reader.infinite(found):
             raise UndefinedError("an output that is ±∞")
         return found
 
@@ -97,7 +104,7 @@ class Evaluation:
         key = name, index
         if key not in self._known:
             try:
-                self._known[key] = self._entry(name, index)
+                self._known[key] = self._reader.defined(self._entry(name, index))
             except UndefinedError as error:
                 self._known[key] = error
         found = self._known[key]
@@ -111,7 +118,7 @@ class Evaluation:
         if not all(0 <= i < n for i, n in zip(place, self.shape(tensor), strict=True)):
             raise UndefinedError(f"{name} has no entry {place}")
         if name not in self._made:
-            return self.inputs(name, index)
+            return self._reader.number_of(self.inputs(name, index))
         definition, tensor = self._made[name]
         if isinstance(definition, p.Table):
             position = 0
@@ -121,7 +128,7 @@ class Evaluation:
         if isinstance(definition, p.Carry):
             return self._carried(definition, index)
         if isinstance(definition, p.Opaque):
-            return self.opaque(definition, definition.tensors.index(tensor), index)
+            return self._reader.number_of(self.opaque(definition, definition.tensors.index(tensor), index))
         if isinstance(definition, p.Determined):
             return self._determined(definition, tensor, index)
         return self.value(definition.entry, dict(zip(definition.variables, index, strict=True)))
@@ -170,12 +177,13 @@ class Evaluation:
     def _differences(self, formula: Node, env: dict[str, int]) -> Iterator[Any]:
         if isinstance(formula, t.ForAll):
             ((over,), holds) = formula.over, formula.holds
-            for k in range(self.value(over.size, env)):
+            for k in range(self.length(over.size, env)):
                 yield from self._differences(holds, {**env, over.variable: k})
             return
         assert isinstance(formula, t.Compare)
         left, right = self.value(formula.left, env), self.value(formula.right, env)
-        yield exact.add(left, -right)
+        a = self._reader.a
+        yield self._reader.defined(a.add(left, a.mul(a.number(-1), right)))
 
     def _cholesky(self, d: p.Determined, outer: tuple[int, ...]) -> list[Any]:
         """By rows; not defined where a diagonal entry is no root of a positive number."""
@@ -188,7 +196,7 @@ class Evaluation:
             for j in range(i + 1):
                 x = arb(self.entry(held.name, (*times, *batch, i, j)))
                 x -= sum((factor[i][k] * factor[j][k] for k in range(j)), arb(0))
-                if i == j and not exact.less(0, x):
+                if i == j and self._reader.order(x, self._reader.a.number(0)) <= 0:
                     raise UndefinedError("a matrix that is not positive definite")
                 factor[i][j] = x.sqrt() if i == j else x / factor[j][j]
         return [x for row in factor for x in row]
@@ -196,25 +204,40 @@ class Evaluation:
     # --- expressions
 
     def value(self, x: Node, env: Env) -> Any:
-        """The value of an expression. Raises UndefinedError, and UndecidedError."""
+        """The value of an expression. Raises UndefinedError, and what the arithmetic raises where it is undecided."""
         if id(x) not in self._read:
             self._read[id(x)] = x, self._reader.read(x)
         return self._read[id(x)][1](Scope({}, self.sizes, indices=env))
+
+    def length(self, x: Node, env: Env) -> int:
+        """The value of an expression that is an integer."""
+        return self._reader.a.index(self.value(x, env))
 
 
 class _Reader(Reader):
     """Reads expressions of a program: entries from its evaluation; and only what is defined by its form has a value."""
 
-    def __init__(self, program: Evaluation) -> None:
-        super().__init__(Exact())
+    def __init__(self, program: Evaluation, arithmetic: Arithmetic) -> None:
+        super().__init__(arithmetic)
         self.program = program
+
+    def number_of(self, value: Any) -> Any:
+        """A number of the arithmetic; a truth value stays one."""
+        return value if isinstance(value, bool) else self.a.entry(value)
+
+    def defined(self, value: Any) -> Any:
+        """The value, if it is one. Raises UndefinedError."""
+        if not isinstance(value, bool):
+            self.order(value, value)
+        return value
+
+    def infinite(self, value: Any) -> bool:
+        """It is ±∞."""
+        return not isinstance(value, bool) and any(self.order(value, self.a.constant(x)) == 0 for x in ("∞", "−∞"))
 
     def entry(self, x: t.Entry) -> Read:
         places = [self.read(i) for i in x.index]
-        return lambda scope: self.program.entry(x.name, tuple([place(scope) for place in places]))
-
-    def related(self, relation: t.Relation) -> Callable[[Any, Any], bool]:
-        return {"=": exact.equal, "<": exact.less, "<=": lambda a, b: not exact.less(b, a)}[relation]
+        return lambda scope: self.program.entry(x.name, tuple([self.a.index(place(scope)) for place in places]))
 
     def both(self, x: t.Both) -> Read:
         parts = [self.read(part) for part in x.parts]
@@ -232,16 +255,26 @@ class _Reader(Reader):
 
     def ratio(self, x: t.Divide) -> Read:
         left, right = self.read(x.left), self.read(x.right)
-        return lambda scope: exact.divide(left(scope), right(scope))
+
+        def value(scope: Scope) -> Any:
+            above, below = left(scope), right(scope)
+            if self.infinite(above) or self.infinite(below):
+                raise UndefinedError("a quotient with ∞")
+            return self.a.mul(above, self.a.power(below, Fraction(-1)))
+
+        return value
 
     def applied(self, x: t.Apply) -> Read:
         arguments, domain = [self.read(a) for a in x.arguments], self.read(FUNCTIONS[x.function].domain(*x.arguments))
 
         def value(scope: Scope) -> Any:
             found = [a(scope) for a in arguments]
-            if not any(map(exact.infinite, found)) and not domain(scope):
-                raise UndefinedError(f"{x.function} outside its domain")
-            return exact.apply(x.function, found)
+            if not any(map(self.infinite, found)):
+                if not domain(scope):
+                    raise UndefinedError(f"{x.function} outside its domain")
+            elif x.function != "is finite" and (x.function != "exp" or found[0] > 0):
+                raise UndefinedError(f"{x.function} of ∞")
+            return self.called(x.function, found)
 
         return value
 

@@ -7,7 +7,7 @@ to it. Sizes of shapes are integer expressions in `Size`; a size is at least 1 w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 
 from certgrad.language.tree import Entry, Node, Sort, Statement, Term, walk
@@ -156,6 +156,11 @@ def reads(definition: Definition | Carry) -> set[str]:
         return length.union(*inner)
     found = {name for x in held(definition) for name in read_by(x)}
     return found | (set(definition.operands) if isinstance(definition, (Determined, Opaque)) else set())
+
+
+def with_entries(definitions: Iterable[Definition], change: Callable[[Node], Node]) -> tuple[Definition, ...]:
+    """The definitions, those of one expression an entry with another one."""
+    return tuple(replace(d, entry=change(d.entry)) if isinstance(d, Defined) else d for d in definitions)
 
 
 def pruned(program: Program) -> Program:

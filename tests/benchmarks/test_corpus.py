@@ -100,6 +100,13 @@ def test_what_changed(expected: str, before: Record, now: Record, kinds: list[st
     assert all("tests/rule" in str(change) for change in found)
 
 
+def test_a_hypothesis_of_a_graph_is_said_in_its_own_words() -> None:
+    digest = "17d68b9c" * 4
+    tree = ["compare", "!=", ["entry", digest, [["number", "0"]]], ["number", "2"]]
+    (new,) = changes(entry("right"), record(), record(hypotheses=[tree], asks=["log: every element of `x` ≠ 2"]))
+    assert new.text == "value 17d68b[0] ≠ 2 (log: every element of `x` ≠ 2)"
+
+
 def test_outside_of_the_model_nothing_fails_and_all_is_said() -> None:
     (proved, weaker) = changes(entry("wrong", outside="it counts"), record("refuted"), record())
     assert not proved.fails

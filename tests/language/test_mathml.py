@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from certgrad.language import tree as t
 from certgrad.language.mathml import mathml, summands, symbol
 from certgrad.language.parse import parse
+from certgrad.language.platform import PLATFORM, number_of
 
 CHILDREN = {"mfrac": 2, "msup": 2, "msub": 2, "munder": 2}
 X, Y, I = t.Entry("x", (t.Index("i"),)), t.Entry("y", (t.Index("i"),)), t.Range("i", t.Size("n"))
@@ -66,6 +67,11 @@ def test_every_element_has_its_children(term: t.Term) -> None:
 )
 def test_statements(text: str, expected: str) -> None:
     assert shown(mathml(parse(text, ("x", "y")))).replace("\u2062", "") == expected
+
+
+def test_a_platform_is_named() -> None:
+    machine = t.Add((t.Entry(PLATFORM), t.number(-number_of("cpu"))))
+    assert shown(mathml(t.Compare("!=", machine, t.ZERO))) == "the platform is not cpu"
 
 
 def test_a_quotient_is_a_fraction() -> None:

@@ -184,6 +184,13 @@ def test_whole_arrays_broadcast() -> None:
         places.question(parse("x > y", ("x", "y")), {"x": np.arange(3.0), "y": np.ones(2)}, {})
 
 
+def test_an_array_of_which_a_length_alone_is_named_has_no_part_in_broadcasting() -> None:
+    statement = parse("label < x.shape[1]", ("label", "x"))
+    arrays = {"label": np.array([0, 3, 4]), "x": np.ones((3, 4))}
+    assert places.question(statement, arrays, {}).holds().tolist() == [True, True, False]
+    assert [*evaluate.question(statement, Floats()).failing(arrays, {})] == [(2,)]
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -11,11 +11,11 @@ from certgrad.language import tree as t
 from certgrad.language.arithmetic import UndefinedError, UnfitError
 from certgrad.language.build import argmax_over, for_all, integer_power, least_over, minimum_over, sum_over
 from certgrad.language.coding import decode, encode
-from certgrad.language.exact import Exact
 from certgrad.language.reader import Reader, Scope
 from certgrad.language.sorts import misfit, sort
 from certgrad.language.substitute import substitute, unbound
 from certgrad.language.written import text
+from certgrad.obligations.balls.statements import BALLS
 
 I, K, N = t.Index("i"), t.Index("k"), t.Size("n")
 TWO = t.Integer(2)
@@ -68,20 +68,20 @@ def test_a_new_name_is_no_other_variable_s():
     ],
 )
 def test_values(node, value):
-    assert Reader(Exact()).read(node)(Scope({"x": np.asarray(fmpq(1), dtype=object)}, {"n": 4})) == value
+    assert Reader(BALLS).read(node)(Scope({"x": np.asarray(fmpq(1), dtype=object)}, {"n": 4})) == value
 
 
 @pytest.mark.parametrize(
     ("node", "error"),
     [
-        (t.Divide(t.ONE, t.ZERO), UndefinedError),
+        (t.Compare("=", t.Divide(t.ONE, t.ZERO), t.ONE), UndefinedError),
         (t.Given(t.FALSE, t.ONE), UndefinedError),
         (for_all("k", t.ENDLESS, t.TRUE), UnfitError),
     ],
 )
 def test_what_has_no_value(node, error):
     with pytest.raises(error):
-        Reader(Exact()).read(node)(Scope({}, {}))
+        Reader(BALLS).read(node)(Scope({}, {}))
 
 
 def test_sorts():

@@ -17,9 +17,10 @@ import pytest
 from flint import arb, fmpq
 
 from certgrad.language.arithmetic import UndefinedError
-from certgrad.language.exact import UndecidedError
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor, argument
+from certgrad.obligations.balls import Undecided
+from certgrad.obligations.balls.statements import BALLS
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
@@ -57,7 +58,7 @@ def test_an_op(op: Op, case: Case) -> None:
         for bounds in RANGES:
             sizes = _sizes(found, instance, rng)
             entries = dict(_entries(found, program, sizes, bounds, rng))
-            at = Evaluation(found, sizes, lambda n, i, entries=entries: entries[n, i], on_any_platform)
+            at = Evaluation(found, sizes, lambda n, i, entries=entries: entries[n, i], BALLS, on_any_platform)
             found_here = 0 if terms is None else _beside_terms(at, terms, entries)
             count += found_here or _beside_jax(at, op, instance, name, entries)
         assert count, f"nothing was compared of the {name}"
@@ -81,7 +82,7 @@ def _sizes(found: Meaning, instance: Instance, rng: np.random.Generator) -> dict
     """Small sizes at which no tensor of the program has a negative one."""
     for attempt in range(40):
         sizes = {name: int(rng.integers(1, 3 + attempt // 8)) for name in instance.names}
-        at = Evaluation(found, sizes, lambda name, index: 0)
+        at = Evaluation(found, sizes, lambda name, index: 0, BALLS)
         if all(n >= 1 for t in found.inputs for n in at.shape(t)) and at.shapes_fit():
             return sizes
     raise AssertionError("no sizes")
@@ -91,7 +92,7 @@ def _entries(
     found: Meaning, program: Program, sizes: Mapping[str, int], bounds: tuple[int, int, int], rng: np.random.Generator
 ) -> Iterator[tuple[tuple[str, tuple[int, ...]], Any]]:
     low, high, grid = bounds
-    at = Evaluation(found, sizes, lambda name, index: 0)
+    at = Evaluation(found, sizes, lambda name, index: 0, BALLS)
     for tensor, v in zip(found.inputs, program.jaxpr.invars, strict=True):
         for index in itertools.product(*map(range, at.shape(tensor))):
             if not index and low == 0 and kind_of(v.aval.dtype) == "f":
@@ -119,7 +120,7 @@ def _beside_terms(at: Evaluation, terms: list[Tensor], entries: Mapping[Any, Any
                 value, term = at.output(k, index), evaluate(tensor.body, at.sizes, point.value, env)
             except UndefinedError as error:
                 pytest.fail(f"at {index} of {at.sizes} the calculus has a value, and it is not defined: {error}")
-            except (UndecidedError, NotTold):
+            except (Undecided, NotTold):
                 continue
             difference = abs(term - arb(int(value) if isinstance(value, bool) else value))
             assert difference < 1e-9 * (1 + abs(term)) or difference.rad() > 1e-12, (index, at.sizes, value, term)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from certgrad.language.relations import SIGNS
 from certgrad.language.tree import ZERO, Array, Compare, Number, Statement
 
-_RELATIONS = {">": ">", "≥": ">=", "<": "<", "≤": "<=", "≠": "!=", "=": "="}
+_RELATIONS = {sign: relation for relation, sign in SIGNS.items()}
 _COMPARISON = re.compile(r"([>≥<≤≠=]) (−?[01])")
 _INTERVAL = re.compile(r"in ([\[(])(−?[01]), (−?[01])([\])])")
 

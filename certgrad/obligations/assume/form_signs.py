@@ -9,9 +9,9 @@ from itertools import product
 
 from flint import fmpq
 
+from certgrad.language.functions import FUNCTIONS
 from certgrad.obligations.terms.atoms import Base, Fn, IndexNumber, Max, Product, Sum
 from certgrad.obligations.terms.exponents import Exponent
-from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, poly_of

@@ -10,10 +10,10 @@ from math import gcd, lcm
 
 from flint import fmpq
 
+from certgrad.language.functions import FUNCTIONS
 from certgrad.obligations.terms.atoms import Dim, Fn
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.exponents import Exponent
-from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.predicates import PREDICATES

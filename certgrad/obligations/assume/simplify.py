@@ -10,9 +10,9 @@ from typing import TypeGuard
 
 from flint import fmpq
 
+from certgrad.language.functions import FUNCTIONS
 from certgrad.obligations.terms.atoms import Base, Exp, Fn
 from certgrad.obligations.terms.determined import Matrix
-from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.index_terms import as_index, index_number
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, monomial, poly_of

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import certgrad
-from certgrad import language
 from certgrad._subject import Subject
 from certgrad.language.tree import Statement
 from certgrad.obligations import prove
@@ -25,6 +24,7 @@ from certgrad.obligations.certificate import (
     VerdictName,
     Witness,
     each_once,
+    hypothesis,
     sealed,
     statement,
     worst,
@@ -79,20 +79,12 @@ def each_listed(
     outcome: Outcome, axes: Mapping[str, Sequence[Size]], inputs: Sequence[str], read: Reads, reals: Reals
 ) -> list[Hypothesis]:
     """Each condition once, whatever its index variables are called."""
-    listed = []
-    for clause in outcome.hypotheses:
-        tree = read(clause)
-        listed.append(
-            Hypothesis(
-                text=language.text.text(tree, inputs=inputs),
-                latex=language.text.text(tree, "latex", inputs, axes),
-                prose=language.prose.prose(tree, inputs),
-                source=clause.origin,
-                negligible=prove.negligible.negligible(clause, reals, inputs),
-                tree=tree,
-            )
+    return each_once(
+        hypothesis(
+            read(clause), clause.origin, prove.negligible.negligible(clause, reals, inputs), inputs=inputs, axes=axes
         )
-    return each_once(listed)
+        for clause in outcome.hypotheses
+    )
 
 
 def at_shapes(

@@ -174,7 +174,7 @@ for _name, _function in FUNCTIONS.items():
     elementwise(_name, value=_function, tangent=t.chain(_function))
 
 
-def _atan2(y: Real, x: Real) -> Real:
+def atan2(y: Real, x: Real) -> Real:
     """The angle of (x, y). Where y is 0 and x is not positive the sign of a zero decides it, which nothing here has."""
     if y is UNKNOWN or x is UNKNOWN:
         return UNKNOWN
@@ -195,7 +195,7 @@ def _atan2_tangent(out: Real, y: Real, x: Real, dy: Tangent, dx: Tangent) -> Tan
     return t.plus(t.by_partial(lambda: s.div(x, norm), dy), t.by_partial(lambda: s.neg(s.div(y, norm)), dx))
 
 
-elementwise("atan2", value=_atan2, tangent=_atan2_tangent)
+elementwise("atan2", value=atan2, tangent=_atan2_tangent)
 
 
 @cache

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flint import acb, arb
+from flint import arb
 
+from certgrad.language.functions import ball as enclosed
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._elementwise import elementwise, real_power
@@ -18,6 +19,9 @@ from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._functions import FUNCTIONS
 from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO, Real
 from certgrad.obligations.balls._tangents import Tangent
+
+OF_SEVERAL: dict[str, Callable[..., Real]] = {}
+"""The values of these functions, by name."""
 
 
 def _special(
@@ -59,6 +63,7 @@ def _special(
         return t.plus(t.by_partial(lambda: by_first(*xs), dxs[0]), last)
 
     elementwise(*names, value=value, tangent=tangent)
+    OF_SEVERAL.update(dict.fromkeys(names, value))
 
 
 def _positive(*xs: Real) -> bool:
@@ -82,14 +87,8 @@ def _beta_density(a: Real, b: Real, x: Real) -> Real:
     return s.mul(powers, s.known((p + q).gamma() * p.rgamma() * q.rgamma()))
 
 
-def _gamma_slope(a: arb, x: arb) -> arb:
-    """dP/da, from P(a, x) = x^a sum (-x)^k / (k! (a + k)) / Gamma(a)."""
-    series = acb(-x).hypgeom([acb(a), acb(a)], [acb(a + 1), acb(a + 1)]).real / a**2
-    return x.gamma_lower(a, regularized=1) * (x.log() - a.digamma()) - x**a * series * a.rgamma()
-
-
 def _by_first(a: Real, x: Real) -> Real:
-    return s.known(_gamma_slope(s.ball(a), s.ball(x))) if _positive(a, x) else s.nan
+    return s.known(enclosed("igamma_grad_a")(s.ball(a), s.ball(x))) if _positive(a, x) else s.nan
 
 
 def _beta_at_ends(a: Real, b: Real, x: Real) -> Real | None:
@@ -99,14 +98,14 @@ def _beta_at_ends(a: Real, b: Real, x: Real) -> Real | None:
 
 _special(
     "igamma_grad_a",
-    ball=_gamma_slope,
+    ball=enclosed("igamma_grad_a"),
     slope=lambda a, x: s.mul(_gamma_density(a, x), s.sub(FUNCTIONS["log"](x), FUNCTIONS["digamma"](a))),
     inside=_positive,
     exact=lambda a, x: ZERO if s.sign(x) == 0 and _positive(a) else None,
 )
 _special(
     "igamma",
-    ball=lambda a, x: x.gamma_lower(a, regularized=1),
+    ball=enclosed("igamma"),
     slope=_gamma_density,
     inside=_positive,
     exact=lambda a, x: ZERO if s.sign(x) == 0 and _positive(a) else None,
@@ -122,15 +121,15 @@ _special(
 )
 _special(
     "regularized_incomplete_beta",
-    ball=lambda a, b, x: x.beta_lower(a, b, regularized=1),
+    ball=enclosed("regularized_incomplete_beta"),
     slope=_beta_density,
     inside=lambda a, b, x: _positive(a, b, x, s.sub(ONE, x)),
     exact=_beta_at_ends,
 )
 _special(
     "zeta",
-    ball=lambda x, q: x.zeta(q),
-    slope=lambda x, q: s.neg(s.mul(x, s.known(s.ball(s.add(x, ONE)).zeta(s.ball(q))))),
+    ball=enclosed("zeta"),
+    slope=lambda x, q: s.neg(s.mul(x, s.known(enclosed("zeta")(s.ball(s.add(x, ONE)), s.ball(q))))),
     inside=lambda x, q: _positive(s.sub(x, ONE), q),
 )
 
@@ -154,15 +153,16 @@ def _half_sum(ball: Callable[[arb, arb], arb], before: int, after: int) -> Calla
     return slope
 
 
-def _bessel(name: str, ball: Callable[[arb, arb], arb], before: int, after: int, entire: bool) -> None:
+def _bessel(kind: str, before: int, after: int, entire: bool) -> None:
+    ball = enclosed(f"bessel_{kind}")
     inside = _everywhere_if_whole if entire else _positive_last
-    _special(f"certgrad_{name}", ball=ball, slope=_half_sum(ball, before, after), inside=inside)
+    _special(f"certgrad_{kind}v", ball=ball, slope=_half_sum(ball, before, after), inside=inside)
 
 
-_bessel("jv", lambda v, x: x.bessel_j(v), 1, -1, entire=True)
-_bessel("yv", lambda v, x: x.bessel_y(v), 1, -1, entire=False)
-_bessel("iv", lambda v, x: x.bessel_i(v), 1, 1, entire=True)
-_bessel("kv", lambda v, x: x.bessel_k(v), -1, -1, entire=False)
+_bessel("j", 1, -1, entire=True)
+_bessel("y", 1, -1, entire=False)
+_bessel("i", 1, 1, entire=True)
+_bessel("k", -1, -1, entire=False)
 
 
 def _no_pole(x: Real) -> bool:
@@ -171,26 +171,21 @@ def _no_pole(x: Real) -> bool:
 
 _special(
     "certgrad_hyp1f1",
-    ball=lambda a, b, x: x.hypgeom_1f1(a, b),
+    ball=enclosed("hyp1f1"),
     slope=lambda a, b, x: s.mul(
-        s.div(a, b), s.known(s.ball(x).hypgeom_1f1(s.ball(s.add(a, ONE)), s.ball(s.add(b, ONE))))
+        s.div(a, b), s.known(enclosed("hyp1f1")(s.ball(s.add(a, ONE)), s.ball(s.add(b, ONE)), s.ball(x)))
     ),
     inside=lambda a, b, x: _no_pole(b),
 )
 _special(
     "certgrad_hyp2f1",
-    ball=lambda a, b, c, x: x.hypgeom_2f1(a, b, c),
+    ball=enclosed("hyp2f1"),
     slope=lambda a, b, c, x: s.mul(
         s.div(s.mul(a, b), c),
-        s.known(s.ball(x).hypgeom_2f1(*(s.ball(s.add(p, ONE)) for p in (a, b, c)))),
+        s.known(enclosed("hyp2f1")(*(s.ball(s.add(p, ONE)) for p in (a, b, c)), s.ball(x))),
     ),
     inside=lambda a, b, c, x: _no_pole(c) and _positive(s.sub(ONE, x)),
 )
-
-
-def _owens_t(h: arb, a: arb) -> arb:
-    inside = acb.integral(lambda t, _: (-(acb(h) ** 2) * (1 + t * t) / 2).exp() / (1 + t * t), acb(0), acb(a))
-    return inside.real / (2 * arb.pi())
 
 
 def _owens_by_first(h: Real, a: Real) -> Real:
@@ -204,4 +199,10 @@ def _owens_slope(h: Real, a: Real) -> Real:
     return s.known((-(p**2) * q / 2).exp() / (2 * arb.pi() * q))
 
 
-_special("certgrad_owens_t", ball=_owens_t, slope=_owens_slope, inside=lambda h, a: True, by_first=_owens_by_first)
+_special(
+    "certgrad_owens_t",
+    ball=enclosed("owens_t"),
+    slope=_owens_slope,
+    inside=lambda h, a: True,
+    by_first=_owens_by_first,
+)

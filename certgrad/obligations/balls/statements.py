@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,9 +16,9 @@ from certgrad.language.arithmetic import UnfitError
 from certgrad.language.parse import parse
 from certgrad.language.tree import Compare, Number, Statement, arrays, walk
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._elementwise import real_power
+from certgrad.obligations.balls._elementwise import atan2, real_power
 from certgrad.obligations.balls._errors import Undecided
-from certgrad.obligations.balls._functions import FUNCTIONS
+from certgrad.obligations.balls._functions import FUNCTIONS, polygamma
 from certgrad.obligations.balls._scalars import Real
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ class Balls:
         return fmpq(int(value)) if isinstance(value, np.generic) else value
 
     def constant(self, name: str) -> Real:
-        if name == "pi":
-            return arb.pi()
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]()
         raise UnfitError(f"the number '{name}'")
 
     def add(self, a: Real, b: Real) -> Real:
@@ -56,15 +57,9 @@ class Balls:
         return s.maximum(a, b)
 
     def apply(self, function: str, arguments: Sequence[Real]) -> Real:
-        if len(arguments) == 1:
-            if function == "floor":
-                return s.floor(arguments[0])
-            if function == "abs":
-                return s.maximum(arguments[0], s.neg(arguments[0]))
-            if function == "square":
-                return s.mul(arguments[0], arguments[0])
-            if function in FUNCTIONS:
-                return FUNCTIONS[function](arguments[0])
+        found = _OWN.get(function) or (FUNCTIONS if len(arguments) == 1 else _of_several()).get(function)
+        if found is not None:
+            return found(*arguments)
         raise UnfitError(f"'{function}' is no known function")
 
     def order(self, a: Real, b: Real) -> int | None:
@@ -77,6 +72,30 @@ class Balls:
         return s.as_int(a)
 
 
+def _of_several() -> Mapping[str, Callable[..., Real]]:
+    from certgrad.obligations.balls._special import OF_SEVERAL  # which few statements need
+
+    return OF_SEVERAL
+
+
+def _of_bits(operation: Callable[[int, int], int]) -> Callable[[Real, Real], Real]:
+    return lambda a, b: fmpq(operation(s.as_int(a), s.as_int(b)))
+
+
+_CONSTANTS: dict[str, Callable[[], Real]] = {"pi": arb.pi, "∞": lambda: s.inf, "−∞": lambda: -s.inf}
+_OWN: dict[str, Callable[..., Real]] = {
+    "abs": lambda x: s.maximum(x, s.neg(x)),
+    "atan2": atan2,
+    "bitwise and": _of_bits(operator.and_),
+    "bitwise or": _of_bits(operator.or_),
+    "bitwise xor": _of_bits(operator.xor),
+    "floor": s.floor,
+    "is finite": s.finite,
+    "polygamma": lambda order, x: polygamma(s.as_int(order), x),
+    "square": lambda x: s.mul(x, x),
+    **dict.fromkeys(("integer power", "real power", "whole power"), real_power),
+}
+"""Functions that the tables of smooth ones lack."""
 BALLS = Balls()
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from flint import arb
 
-from certgrad.obligations.terms.functions import FUNCTIONS, whole
+from certgrad.language.functions import ball
+from certgrad.obligations.terms.functions import whole
 from certgrad.obligations.tracing.jax_internals import bits_function
 
 _BITS: dict[str, Callable[..., int]] = {
@@ -27,4 +28,9 @@ def _machine(name: str, dtype: str, args: list[arb]) -> arb:
 def function(name: str, args: list[arb]) -> arb:
     """A named function of the terms' language at balls."""
     name, _, dtype = name.partition(":")
-    return _machine(name, dtype, args) if dtype or name in _BITS else FUNCTIONS[name].ball(*args)
+    if dtype or name in _BITS:
+        return _machine(name, dtype, args)
+    if name == "whole_power":
+        return args[0] ** whole(args[1])
+    found: arb = ball(name)(*args)
+    return found

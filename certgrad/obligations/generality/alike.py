@@ -21,7 +21,7 @@ import numpy as np
 
 from certgrad.language.tree import Words
 from certgrad.obligations.assume.conditions import polys
-from certgrad.obligations.certificate import Hypothesis
+from certgrad.obligations.certificate import hypothesis
 from certgrad.obligations.generality.bounded import inside
 from certgrad.obligations.prove.problem import Programs, Shapes, build
 from certgrad.obligations.prove.prove import prove
@@ -30,22 +30,17 @@ from certgrad.obligations.terms.walk import mentions
 from certgrad.obligations.tracing.jax_internals import Program, bits_of, genuine, kind_of
 from certgrad.obligations.tracing.jax_internals._numbering import Numbering, Value, reached, rebuilt
 
-FINITE = Hypothesis(
-    text="what both programs compute alike is finite",
-    latex=r"\text{what both programs compute alike is finite}",
-    prose="every value that both programs compute by the same operations from the inputs is a finite number",
-    source="shared values",
-    negligible=False,
-    tree=Words("what both programs compute alike is finite"),
+FINITE = hypothesis(
+    Words("what both programs compute alike is finite"),
+    "shared values",
+    False,
+    "every value that both programs compute by the same operations from the inputs is a finite number",
 )
-
-IDLE = Hypothesis(
-    text="what is multiplied by 0 is finite",
-    latex=r"\text{what is multiplied by 0 is finite}",
-    prose="every value that the programs multiply by the number 0 is a finite number",
-    source="values multiplied by 0",
-    negligible=False,
-    tree=Words("what is multiplied by 0 is finite"),
+IDLE = hypothesis(
+    Words("what is multiplied by 0 is finite"),
+    "values multiplied by 0",
+    False,
+    "every value that the programs multiply by the number 0 is a finite number",
 )
 
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from certgrad.language import tree as t
+from certgrad.language.relations import TURNED
 from certgrad.obligations.tracing.jax_internals import genuine, is_literal, literal_value
 from certgrad.obligations.tracing.jax_internals._numbering import Value
 from certgrad.obligations.tracing.within import UnsaidError, conditions, constant
 
 Bounds = tuple[Fraction | None, Fraction | None]
-_TURNED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _WIDENING = ("broadcast_in_dim", "convert_element_type", "reshape")
 """What leaves a number as it is, but for the rounding to its dtype."""
 
@@ -60,7 +60,7 @@ def _bounds(domain: Sequence[str], arguments: Mapping[str, Value]) -> dict[Value
         assert isinstance(one, t.Compare)
         for left, right, relation in (
             (one.left, one.right, one.relation),
-            (one.right, one.left, _TURNED.get(one.relation, "")),
+            (one.right, one.left, TURNED[one.relation]),
         ):
             argument = arguments.get(left.name) if isinstance(left, t.Array) else None
             number = constant(right)

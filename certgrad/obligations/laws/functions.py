@@ -13,6 +13,7 @@ from functools import partial
 
 from flint import fmpq
 
+from certgrad.language.functions import FUNCTIONS as RECORDS
 from certgrad.obligations.assume.conditions import UNDEFINED, Atomic, Clause, Clauses, condition
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS, ZERO, negated
 from certgrad.obligations.terms.atoms import Access
@@ -128,6 +129,19 @@ def _atom(name: str) -> Callable[[Poly], Poly]:
     return lambda p: fn(name, p)
 
 
+_SIGNS: dict[str, Callable[[int], int]] = {
+    "": lambda s: ANY,
+    "of its argument": _odd,
+    ">= 0": lambda s: NONNEG,
+    "> 0": _positive,
+}
+
+
+def _kept(name: str, defined: Callable[..., Clauses] = _always, smooth: Callable[..., Clauses] = _always) -> Row:
+    """A function that terms keep as an atom. Its sign is in its record."""
+    return Row(_atom(name), defined, smooth, _SIGNS[RECORDS[name].sign])
+
+
 FUNCTIONS: dict[str, Row] = {
     "neg": Row(lambda p: -p, signs=negated),
     "exp": Row(exp_of, signs=_positive),
@@ -144,20 +158,15 @@ FUNCTIONS: dict[str, Row] = {
     "tanh": Row(_tanh, signs=_odd),
     "sinh": Row(lambda p: (exp_of(p) - exp_of(-p)).scale(fmpq(1, 2)), signs=_odd),
     "cosh": Row(lambda p: (exp_of(p) + exp_of(-p)).scale(fmpq(1, 2)), signs=_positive),
-    "sin": Row(_atom("sin")),
-    "cos": Row(_atom("cos")),
+    "sin": _kept("sin"),
+    "cos": _kept("cos"),
     "tan": Row(lambda p: fn("sin", p) * power(fn("cos", p), -1), *_throughout(("!= 0", _atom("cos"), "tan"))),
-    "asin": Row(_atom("asin"), _inside(">= 0", "asin"), _inside("> 0", "asin"), signs=_odd),
-    "acos": Row(_atom("acos"), _inside(">= 0", "acos"), _inside("> 0", "acos"), signs=lambda s: NONNEG),
-    "atan": Row(_atom("atan"), signs=_odd),
-    "asinh": Row(_atom("asinh"), signs=_odd),
-    "acosh": Row(
-        _atom("acosh"),
-        _needs((">= 0", lambda p: p - ONE, "acosh")),
-        _needs(("> 0", lambda p: p - ONE, "acosh")),
-        signs=lambda s: NONNEG,
-    ),
-    "atanh": Row(_atom("atanh"), _inside("> 0", "atanh"), _inside("> 0", "atanh"), signs=_odd),
+    "asin": _kept("asin", _inside(">= 0", "asin"), _inside("> 0", "asin")),
+    "acos": _kept("acos", _inside(">= 0", "acos"), _inside("> 0", "acos")),
+    "atan": _kept("atan"),
+    "asinh": _kept("asinh"),
+    "acosh": _kept("acosh", _needs((">= 0", lambda p: p - ONE, "acosh")), _needs(("> 0", lambda p: p - ONE, "acosh"))),
+    "atanh": _kept("atanh", _inside("> 0", "atanh"), _inside("> 0", "atanh")),
     "sqrt": Row(
         lambda p: power(p, HALF) if not p.is_zero else p,
         _needs((">= 0", _same, "sqrt")),
@@ -165,39 +174,37 @@ FUNCTIONS: dict[str, Row] = {
         signs=lambda s: s & NONNEG or NONNEG,
     ),
     "rsqrt": Row(lambda p: power(p, -HALF), *_throughout(("> 0", _same, "rsqrt")), signs=_positive),
-    "cbrt": Row(_atom("cbrt"), smooth=_needs(("!= 0", _same, "cbrt")), signs=_odd),
+    "cbrt": _kept("cbrt", smooth=_needs(("!= 0", _same, "cbrt"))),
     "square": Row(lambda p: p * p, signs=lambda s: (s & ZERO) | (POS if s & (POS | NEG) else 0)),
     "abs": Row(_abs, signs=lambda s: (s & ZERO) | (POS if s & (POS | NEG) else 0)),
     "sign": Row(sign_of, signs=_odd),
-    "erf": Row(_atom("erf"), signs=_odd),
+    "erf": _kept("erf"),
     "erfc": Row(lambda p: ONE - fn("erf", p), signs=_positive),
-    "erf_inv": Row(_atom("erf_inv"), _inside("> 0", "erf_inv"), _inside("> 0", "erf_inv"), signs=_odd),
-    "lgamma": Row(_atom("lgamma"), *_off_poles("lgamma")),
-    "digamma": Row(_atom("digamma"), *_off_poles("digamma")),
-    "floor": Row(_atom("floor"), smooth=_not("not integer", Fraction(0), "floor")),
+    "erf_inv": _kept("erf_inv", _inside("> 0", "erf_inv"), _inside("> 0", "erf_inv")),
+    "lgamma": _kept("lgamma", *_off_poles("lgamma")),
+    "digamma": _kept("digamma", *_off_poles("digamma")),
+    "floor": _kept("floor", smooth=_not("not integer", Fraction(0), "floor")),
     "ceil": Row(lambda p: -fn("floor", -p), smooth=_not("not integer", Fraction(0), "ceil")),
-    "round_even": Row(_atom("round_even"), smooth=_not("not integer", Fraction(-1, 2), "round")),
-    "round_away": Row(_atom("round_away"), smooth=_not("not integer", Fraction(-1, 2), "round")),
+    "round_even": _kept("round_even", smooth=_not("not integer", Fraction(-1, 2), "round")),
+    "round_away": _kept("round_away", smooth=_not("not integer", Fraction(-1, 2), "round")),
     "one_minus_square": Row(lambda p: ONE - p * p),
     "bessel_i0e": Row(lambda p: exp_of(-_abs(p)) * fn("bessel_i0", p), signs=_positive),
     "bessel_i1e": Row(
         lambda p: exp_of(-_abs(p)) * fn("bessel_i1", p), smooth=_needs(("!= 0", _same, "bessel_i1e")), signs=_odd
     ),
-    "certgrad_erfi": Row(_atom("erfi"), signs=_odd),
-    "certgrad_expi": Row(_atom("expi"), *_throughout(("!= 0", _same, "expi"))),
-    "certgrad_si": Row(_atom("si"), smooth=_needs(("!= 0", _same, "si")), signs=_odd),
-    "certgrad_ci": Row(_atom("ci"), *_throughout(("!= 0", _same, "ci"))),
-    "certgrad_fresnels": Row(_atom("fresnels"), signs=_odd),
-    "certgrad_fresnelc": Row(_atom("fresnelc"), signs=_odd),
-    "certgrad_spence": Row(
-        _atom("spence"),
+    "certgrad_erfi": _kept("erfi"),
+    "certgrad_expi": _kept("expi", *_throughout(("!= 0", _same, "expi"))),
+    "certgrad_si": _kept("si", smooth=_needs(("!= 0", _same, "si"))),
+    "certgrad_ci": _kept("ci", *_throughout(("!= 0", _same, "ci"))),
+    "certgrad_fresnels": _kept("fresnels"),
+    "certgrad_fresnelc": _kept("fresnelc"),
+    "certgrad_spence": _kept(
+        "spence",
         _needs(("> 0", _same, "spence")),
         _needs(("> 0", _same, "spence"), ("!= 0", lambda p: ONE - p, "spence")),
     ),
-    "certgrad_lambertw": Row(
-        _atom("lambertw"),
-        *_throughout(("> 0", lambda p: ONE + p * exp_of(ONE), "lambertw"), ("!= 0", _same, "lambertw")),
-        signs=_odd,
+    "certgrad_lambertw": _kept(
+        "lambertw", *_throughout(("> 0", lambda p: ONE + p * exp_of(ONE), "lambertw"), ("!= 0", _same, "lambertw"))
     ),
 }
 

@@ -5,7 +5,7 @@ Wherever what is compared is defined, and with n > 0:
     Σ c·log P + q has the sign of exp(n·q)·Π_{c>0} P^(n·c) − Π_{c<0} P^(−n·c), all P being positive;
     exp(p) − exp(q) has the sign of p − q;
     A − B has the sign of Aⁿ − Bⁿ, if A ≥ 0 and B ≥ 0;
-    f(u) − f(v) has the sign of u − v for f = asin, atan, erf, erf_inv, erfi, cbrt, that of v − u for f = acos.
+    f(u) − f(v) has the sign of u − v for a strictly increasing f, that of v − u for a decreasing one.
 
 What is compared is brought from the left to the right: to terms without logarithms and roots, where linear arithmetic
 knows what follows from what. Where a side is defined at some points only, that must be shown from what is assumed: a
@@ -19,13 +19,13 @@ from dataclasses import replace
 from fractions import Fraction
 from math import lcm
 
+from certgrad.language.functions import FUNCTIONS, everywhere
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.simplify import difference_of_exponents
 from certgrad.obligations.terms.atoms import Exp, Fn
-from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.power import content, pred, side
@@ -102,11 +102,15 @@ def _not_negative(a: Atom, e: object, facts: Facts) -> bool:
     return not signs & NEG and not (signs & ZERO and isinstance(e, int | Fraction) and e < 0)
 
 
-_INCREASING = frozenset({"asin", "atan", "erf", "erf_inv", "erfi", "cbrt"})
-_DECREASING = frozenset({"acos"})
 _BOUNDED = {"asin": ZERO | POS, "acos": ZERO | POS, "erf_inv": POS}
-"""Functions that are defined where 1 − p² has such a sign; the others are everywhere."""
-_SEEN = _INCREASING | _DECREASING | {"log", "asinh", "acosh", "atanh"}
+"""Functions that are defined where 1 − p² has such a sign."""
+_LOGARITHMIC = frozenset({"log", "asinh", "acosh", "atanh"})
+_MONOTONE = {
+    name: known.monotone
+    for name, known in FUNCTIONS.items()
+    if known.monotone and (known.domain is everywhere or name in _BOUNDED) and name not in _LOGARITHMIC
+}
+_SEEN = _LOGARITHMIC | _MONOTONE.keys()
 
 
 def _by_arguments(poly: Poly, facts: Facts) -> Poly | None:
@@ -117,7 +121,7 @@ def _by_arguments(poly: Poly, facts: Facts) -> Poly | None:
     if abs(c) != abs(d) or any(len(m) != 1 or m[0][1] != 1 for m in (first, second)):
         return None
     a, b = first[0][0], second[0][0]
-    if not (isinstance(a, Fn) and isinstance(b, Fn)) or a.name != b.name or a.name not in _INCREASING | _DECREASING:
+    if not (isinstance(a, Fn) and isinstance(b, Fn)) or a.name != b.name or a.name not in _MONOTONE:
         return None
     u, v = a.args[0], b.args[0]
     if a.name in _BOUNDED and any(facts.signs(ONE - p * p) & ~_BOUNDED[a.name] for p in (u, v)):
@@ -127,7 +131,7 @@ def _by_arguments(poly: Poly, facts: Facts) -> Poly | None:
             return None
         v = -v
     difference = u - v if c > 0 else v - u
-    return difference if a.name in _INCREASING else -difference
+    return difference if _MONOTONE[a.name] == "increasing" else -difference
 
 
 _LAWS = (_by_logarithms, _by_exponents, _by_powers, _by_arguments)

@@ -18,7 +18,7 @@ import sympy
 from flint import fmpq
 
 from certgrad.obligations.terms.atoms import Num
-from certgrad.obligations.terms.functions import FUNCTIONS, A, Q
+from certgrad.obligations.terms.functions import EXPRESSIONS, A, Q
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number, poly_of
 from certgrad.obligations.terms.power import exp_of, fn, log_of, power
 from certgrad.obligations.terms.session import intern
@@ -66,8 +66,8 @@ def derivative_of(name: str, args: tuple[Poly, ...], position: int) -> Poly:
     """∂f/∂(argument `position`) at the arguments."""
     if (name, position) in _FROM_EQUATION:
         return _FROM_EQUATION[name, position](*args)
-    known = FUNCTIONS.get(name)
-    if known is None or known.expression is None or name in NEVER:
+    known = EXPRESSIONS.get(name)
+    if known is None or name in NEVER:
         raise NoDerivativeError(f"{name} by its argument {position}")
     try:
         return _read(_differentiated(name, position), dict(zip(known.symbols, args, strict=True)))
@@ -77,9 +77,8 @@ def derivative_of(name: str, args: tuple[Poly, ...], position: int) -> Poly:
 
 @cache
 def _differentiated(name: str, *positions: int) -> sympy.Expr:
-    known = FUNCTIONS[name]
-    assert known.expression is not None
-    whole = known.expression(*known.symbols) if known.antiderivative is None else known.antiderivative
+    known = EXPRESSIONS[name]
+    whole = known.of(*known.symbols) if known.antiderivative is None else known.antiderivative
     return sympy.diff(whole, *(known.symbols[k] for k in positions))
 
 

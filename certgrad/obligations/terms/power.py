@@ -12,10 +12,12 @@ from math import ceil, floor, lcm
 
 from flint import fmpq, fmpz
 
+from certgrad.language.functions import FUNCTIONS
+
 from .atoms import Base, Dim, Exp, Fn, IndexNumber, Num
 from .budget import budget
 from .exponents import Exponent, exponent
-from .functions import FUNCTIONS, WHOLE
+from .functions import WHOLE
 from .index import Ix
 from .index_terms import as_index, index_pred
 from .law import Law, applied
@@ -441,7 +443,6 @@ def fn(name: str, *args: Poly) -> Poly:
 
 
 _OF_TURNS = frozenset({"sin", "cos"})
-"""Functions whose values are whole numbers."""
 
 
 def _turns(poly: Poly) -> Poly | None:

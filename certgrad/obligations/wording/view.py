@@ -10,7 +10,7 @@ from flint import fmpq
 from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
 from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.exponents import Exponent
-from certgrad.obligations.terms.functions import FUNCTIONS
+from certgrad.obligations.terms.functions import EXPRESSIONS
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
@@ -48,8 +48,8 @@ class SympyView:
         if isinstance(a, IndexNumber):
             return self.integer(a.var)
         if isinstance(a, Fn):
-            known = FUNCTIONS.get(a.name)
-            written = known.expression if known is not None and known.expression is not None else sympy.Function(a.name)
+            known = EXPRESSIONS.get(a.name)
+            written = sympy.Function(a.name) if known is None else known.of
             return written(*(self(p) for p in a.args))
         if isinstance(a, Base):
             return self(a.poly)

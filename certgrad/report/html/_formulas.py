@@ -32,20 +32,7 @@ def of_hypothesis(h: Hypothesis) -> Formula:
     tree = h.tree.holds if isinstance(h.tree, t.ForAll) else h.tree
     if any(isinstance(n, _IN_WORDS) for n in t.walk(tree)) or " for " in h.text:
         return Formula([], number(h.text))
-    return Formula([mathml(_with_indices(h, tree))], number(h.text))
-
-
-def _with_indices(h: Hypothesis, tree: t.Statement) -> t.Statement:
-    """Arrays with the indices that the text of the hypothesis gives them: `x[i]` for the whole array x."""
-
-    def change(node: t.Node) -> t.Node:
-        if isinstance(node, t.Array) and (
-            found := re.search(rf"\b{re.escape(node.name)}\[([a-z](?:,[a-z])*)\]", h.text)
-        ):
-            return t.Entry(node.name, tuple(t.Index(i) for i in found[1].split(",")))
-        return t.mapped(node, change)
-
-    return change(tree)
+    return Formula([mathml(tree)], number(h.text))
 
 
 def of_term(term: t.Term | None, text: str) -> Formula:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from certgrad.language.build import real_power
 from certgrad.language.functions import FUNCTIONS
-from certgrad.language.tree import Apply, Node, Number
+from certgrad.language.tree import Apply, Node, number
 
 from ..rule import Call, Entries, Operand, rule
 
@@ -28,10 +28,6 @@ for _name in NAMED:
     rule(_name)(_named(_name))
 
 
-def _number(p: int) -> Node:
-    return Number(str(p))
-
-
 def of(name: str, *arguments: Node) -> Node:
     """A function of the table."""
     return Apply(name, arguments)
@@ -45,13 +41,13 @@ def _made(name: str, says: str, formula: Callable[..., Node]) -> None:
     rule(name)(apply)
 
 
-_made("exp2", "2 to the power of x", lambda x: real_power(_number(2), x))
-_made("expm1", "exp(x) − 1", lambda x: of("exp", x) - _number(1))
-_made("log1p", "log(1 + x)", lambda x: of("log", _number(1) + x))
-_made("log2", "log(x)/log(2)", lambda x: of("log", x) / of("log", _number(2)))
-_made("rsqrt", "1/√x", lambda x: _number(1) / of("sqrt", x))
+_made("exp2", "2 to the power of x", lambda x: real_power(number(2), x))
+_made("expm1", "exp(x) − 1", lambda x: of("exp", x) - number(1))
+_made("log1p", "log(1 + x)", lambda x: of("log", number(1) + x))
+_made("log2", "log(x)/log(2)", lambda x: of("log", x) / of("log", number(2)))
+_made("rsqrt", "1/√x", lambda x: number(1) / of("sqrt", x))
 _made("tan", "sin(x)/cos(x)", lambda x: of("sin", x) / of("cos", x))
-_made("logistic", "1/(1 + exp(−x))", lambda x: _number(1) / (_number(1) + of("exp", -x)))
-_made("erfc", "1 − erf(x)", lambda x: _number(1) - of("erf", x))
-_made("igammac", "1 − igamma(a, x)", lambda a, x: _number(1) - of("igamma", a, x))
-_made("one_minus_square", "1 − x·x", lambda x: _number(1) - x * x)
+_made("logistic", "1/(1 + exp(−x))", lambda x: number(1) / (number(1) + of("exp", -x)))
+_made("erfc", "1 − erf(x)", lambda x: number(1) - of("erf", x))
+_made("igammac", "1 − igamma(a, x)", lambda a, x: number(1) - of("igamma", a, x))
+_made("one_minus_square", "1 − x·x", lambda x: number(1) - x * x)

@@ -1,0 +1,29 @@
+"""The relations of two numbers: when each holds, and how it is written, turned around and denied."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .tree import Relation
+
+HOLDS: dict[Relation, Callable[[Any, Any], Any]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
+SIGNS: dict[str, str] = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "=", "!=": "≠"}
+TURNED: dict[Relation, Relation] = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "=": "=", "!=": "!="}
+"""What the right side is to the left one."""
+OPPOSITE: dict[Relation, Relation] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "!=", "!=": "="}
+
+
+def as_written(text: str) -> str:
+    """Printed relations as users write them: `x ≠ 0` as `x != 0`."""
+    for relation, sign in SIGNS.items():
+        text = text.replace(sign, relation)
+    return text
