@@ -13,7 +13,7 @@ from functools import partial
 
 from flint import fmpq
 
-from certgrad.obligations.laws.both_sides import on_both_sides
+from certgrad.obligations.laws.selections import on_both_sides
 from certgrad.obligations.terms.atoms import Access, Exp, access
 from certgrad.obligations.terms.determined import CARRY, Carry, Loop, Rec, carried
 from certgrad.obligations.terms.index import Ix, of_const, of_var

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certgrad
-from certgrad.obligations.laws.both_sides import on_both_sides
+from certgrad.obligations.laws.selections import on_both_sides
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import of_const
 from certgrad.obligations.terms.polynomials import ZERO, number
