@@ -6,23 +6,26 @@ is defined, and differentiable, comes with these entries: `Tensor.indexed` moves
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
-from typing import Any, Literal
+from typing import Any
 
 from certgrad.language import tree as t
 from certgrad.obligations.assume.signs import ANY, NONNEG, POS
 from certgrad.obligations.assume.tensor import Tensor, axis_index
 from certgrad.obligations.terms.atoms import dimension
-from certgrad.obligations.terms.index import Ix, combine, of_const, whole_number
+from certgrad.obligations.terms.index import Ix, combine, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import at_least, bounds, index_number
 from certgrad.obligations.terms.integers import quotient, remainder, row_major
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Mono, Poly, number, poly_of
-from certgrad.obligations.terms.variables import template
+from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import kind_of, rounded_sizes
 from certgrad.specification._jax import factor_of_size
 from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError
 
+from . import _folds as folds
+from ._elementwise import _mul
 from ._registry import Context, Params, UnprovedError, rule
 
 Shape = tuple[Poly, ...]
@@ -32,6 +35,7 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 @rule(
     *"broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value".split(),
     *"slice rev split unstack".split(),
+    *"reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general".split(),
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
@@ -46,7 +50,7 @@ def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tens
         found = RULES[name](Call(name, equation.params, results, ctx.notes), *given)
         entries: Sequence[Entries] = [found] if callable(found) else found
         return [
-            Entry(operands, shape, sizes).tensor(at(*(t.Index(str(k)) for k in range(len(shape)))))
+            Entry(ctx, operands, shape, sizes).tensor(at(*(t.Index(str(k)) for k in range(len(shape)))))
             for at, shape in zip(entries, shapes, strict=True)
         ]
     except UnreadableError as error:
@@ -100,11 +104,28 @@ class Sizes:
         return self._rounded.get(node)
 
 
+Binder = t.Fold | t.Minimum | t.ForAll | t.Exists
+FOLDS: dict[str, Callable[[Tensor, folds.Dummies], Tensor]] = {
+    "sum": folds.total,
+    "product": folds.product,
+    "maximum": folds.greatest,
+}
+
+
+def _fold(x: Binder) -> Callable[[Tensor, folds.Dummies], Tensor]:
+    """What the binder makes of a tensor."""
+    if isinstance(x, (t.Fold, t.Minimum)) and x.where:
+        raise UnprovedError("a fold over those values of a variable at which something holds")
+    if isinstance(x, t.Fold):
+        return FOLDS[x.kind]
+    return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
+
+
 class Entry:
     """Reads the entry of a result as a tensor of its shape."""
 
-    def __init__(self, operands: Sequence[Tensor], shape: Shape, sizes: Sizes) -> None:
-        self.operands, self.shape, self.sizes = operands, shape, sizes
+    def __init__(self, ctx: Context, operands: Sequence[Tensor], shape: Shape, sizes: Sizes) -> None:
+        self.ctx, self.operands, self.shape, self.sizes = ctx, operands, shape, sizes
         self.variables = {str(k): axis_index(k, n) for k, n in enumerate(shape)}
         self.ranges = {template(k): n for k, n in enumerate(shape)}
 
@@ -116,16 +137,39 @@ class Entry:
                 axes = zip(x.index, operand.shape, strict=True)
                 return operand.indexed([of_const(ZERO) if n == ONE else self.index(i) for i, n in axes], self.shape)
             case t.ToReal():
-                return self._number(x.operand, "f")
-        return self._number(x, "i")
+                return replace(self.tensor(x.operand), kind="f")
+            case t.Mul((left, right)) if any(isinstance(part, t.SortedEntry) for part in t.walk(x)):
+                return _mul(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
+            case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
+                return self._folded(x)
+        return self._number(x)
 
-    def _number(self, x: t.Node, kind: Literal["f", "i"]) -> Tensor:
+    def _folded(self, x: Binder) -> Tensor:
+        """What a binder makes of a body; those of its kind that stand in it directly are one with it."""
+        fold = _fold(x)
+        over: folds.Dummies = []
+        body: t.Node = x
+        while isinstance(body, Binder) and _fold(body) is fold:
+            over += [self._bound(r) for r in body.over]
+            body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
+        return fold(self.tensor(body), [(v, n) for v, n in over if n != ONE])
+
+    def _bound(self, r: t.Range) -> tuple[Var, Poly]:
+        size = self.index(r.size)
+        if size.terms:
+            raise UnprovedError("a range that depends on an index")
+        v = fresh()
+        self.variables[r.variable] = of_const(ZERO) if size.const == ONE else of_var(v)
+        self.ranges[v] = size.const
+        return v, size.const
+
+    def _number(self, x: t.Node) -> Tensor:
         index = self.index(x)
         least, _ = bounds(index, self.ranges)
         signs = ANY
         if least is not None and (least in self.sizes.not_negative or at_least(least) == ONE):
             signs = POS if least.positive else NONNEG
-        return Tensor(self.shape, index_number(index), kind, signs=signs)
+        return Tensor(self.shape, index_number(index), "i", signs=signs)
 
     def index(self, x: t.Node) -> Ix:
         """An integer that indices and sizes make."""

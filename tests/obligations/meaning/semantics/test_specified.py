@@ -8,7 +8,22 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from certgrad.language.tree import Index, Integer, Mul, Node, Size, Truth
+from certgrad.language.tree import (
+    TRUE,
+    Exists,
+    Fold,
+    ForAll,
+    Index,
+    Integer,
+    Minimum,
+    Mul,
+    Node,
+    Range,
+    Size,
+    Sort,
+    SortedEntry,
+    Truth,
+)
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.decide.evaluate import evaluate
@@ -74,7 +89,51 @@ def test_a_reshape_is_numpy_s(seed: int) -> None:
 def test_what_is_not_read(said: Node, why: str) -> None:
     clear_caches()
     with pytest.raises(UnprovedError, match=why):
-        Entry([], (dimension("n"), dimension("m")), Sizes({})).index(said)
+        Entry(Context(Facts()), [], (dimension("n"), dimension("m")), Sizes({})).index(said)
+
+
+K = Range("k", Size("m"))
+
+
+def entry(operand: int, sort: Sort) -> SortedEntry:
+    return SortedEntry(str(operand), (Index("0"), Index("k")), sort)
+
+
+@pytest.mark.parametrize(
+    "said, found",
+    [
+        (Fold("sum", (K,), entry(0, "real")), "1*sum[1.0<1*$m](x[t0.0,b1.0])"),
+        (Minimum((K,), entry(0, "real")), "-1*max[1.0<1*$m](-1*x[t0.0,b1.0])"),
+        (Exists((K,), entry(1, "boolean")), "1*[1*sum[1.0<1*$m]([1*p[t0.0,b1.0]>0])>0]"),
+        (ForAll((K,), entry(1, "boolean")), "1 + -1*[1*$m + -1*sum[1.0<1*$m]([1*p[t0.0,b1.0]>0])>0]"),
+    ],
+)
+def test_binders(said: Node, found: str) -> None:
+    assert reader().tensor(said).body.key == found
+
+
+@pytest.mark.parametrize(
+    "said, why",
+    [
+        (Fold("sum", (K,), entry(1, "boolean")), "a sum of booleans"),
+        (Fold("product", (K,), entry(1, "boolean")), "a product of booleans"),
+        (Exists((K,), entry(2, "integer")), "a bitwise reduction of integers"),
+        (Fold("sum", (K,), entry(0, "real"), (TRUE,)), "a fold over those values of a variable"),
+        (Fold("sum", (Range("k", Index("0")),), entry(0, "real")), "a range that depends on an index"),
+        (Minimum((Range("k", Size("n") - Size("m")),), entry(0, "real")), "a range that may be empty"),
+    ],
+)
+def test_binders_that_are_not_read(said: Node, why: str) -> None:
+    with pytest.raises(UnprovedError, match=why):
+        reader().tensor(said)
+
+
+def reader() -> Entry:
+    """Reads the entry of a result with one axis of size n."""
+    clear_caches()
+    shape = dimension("n"), dimension("m")
+    operands = [argument(name, shape, dtype) for name, dtype in (("x", "float"), ("p", "bool"), ("i", "int"))]
+    return Entry(Context(Facts()), operands, shape[:1], Sizes({}))
 
 
 def test_a_quotient_by_several_sizes_is_taken_one_after_another() -> None:
@@ -82,9 +141,9 @@ def test_a_quotient_by_several_sizes_is_taken_one_after_another() -> None:
     clear_caches()
     n, m = dimension("n"), dimension("m")
     sizes = Sizes({})
-    reader = Entry([], (n * m * number(2),), sizes)
+    reader = Entry(Context(Facts()), [], (n * m * number(2),), sizes)
     product = Mul((Size("n"), Size("m")))
     assert reader.index(Index("0") // product) == reader.index(Index("0") // Size("m") // Size("n"))
     sizes.written((m * n,))
-    one = Entry([], (n * m * number(2),), sizes)
+    one = Entry(Context(Facts()), [], (n * m * number(2),), sizes)
     assert one.index(Index("0") // next(iter(sizes.axes))).key == "<t0.0//1*$m*$n>"
