@@ -51,6 +51,14 @@ OUTSIDE = {
     "cache": "verdicts remembered (`--no-cache` does without)",
 }
 
+READ = {
+    "../specification": (
+        ("rule.py", "blocks.py", "_jax.py", "primitives/*.py"),
+        "a primitive that means something else: of those that `meaning` reads there",
+    ),
+}
+"""The same of which only these files count."""
+
 SPECIFIED = ("specification/**/*.py", "jaxpr/lu_solver.py", "jaxpr/same_program.py")
 WHOLE = (
     "coq/_graph.py",
@@ -122,8 +130,9 @@ def table() -> str:
     lines = ["| package of `certgrad/obligations/` | modules | lines | of code | an error there would be |"]
     lines.append("| --- | ---: | ---: | ---: | --- |")
     total: Counter[int] = Counter()
-    for name, error in FLOORS.items():
-        numbers = counted((KERNEL / name).rglob("*.py"))
+    found = {name: (("**/*.py",), error) for name, error in FLOORS.items()} | READ
+    for name, (patterns, error) in found.items():
+        numbers = counted({f for pattern in patterns for f in (KERNEL / name).glob(pattern)})
         total.update(dict(enumerate(numbers)))
         lines.append(f"| `{name}/` | {' | '.join(f'{n:,}' for n in numbers)} | {error} |")
     lines.append(f"| **what a `proved` rests on** | {' | '.join(f'**{total[k]:,}**' for k in range(3))} | |")

@@ -42,7 +42,7 @@ def size(dim: Any) -> Node:
 
 def _term(term: Any, count: int) -> Node:
     """The product of a number and powers of factors."""
-    factors = [factor for f, power in term._factors for factor in [_factor(f)] * power]
+    factors = [factor for f, power in term._factors for factor in [factor_of_size(f)] * power]
     if count != 1 or not factors:
         factors = [Integer(count), *factors]
     product = factors[0]
@@ -51,7 +51,8 @@ def _term(term: Any, count: int) -> Node:
     return product
 
 
-def _factor(factor: Any) -> Node:
+def factor_of_size(factor: Any) -> Node:
+    """A factor of a term of a size: a name, or what is made of sizes by rounding or by comparing them."""
     if factor.var is not None:
         return Size(factor.var)
     left, right = map(size, factor.operands)

@@ -10,7 +10,6 @@ import numpy as np
 from certgrad.language.tree import Index, Node, Sort, SortedEntry
 
 from .._machine_integers import wraps
-from . import primitives  # noqa: F401  (the rules register themselves)
 from ._jax import called_program, consts_of, is_dropped, is_literal, jaxpr_of, literal, size, sort_of
 from .program import Defined, Definition, Determined, Loop, Opaque, Program, Table, Tensor, pruned
 from .rule import RULES, STRUCTURED, Call, Entries, Operand, Result, UnreadableError

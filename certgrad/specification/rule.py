@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from certgrad.language.tree import Both, Compare, If, Index, Integer, Node, Sort
+from certgrad.process.on_demand import Table
 
 Entries = Callable[..., Node]
 """From the indices of an entry, one an axis, to what the entry is."""
@@ -82,7 +83,11 @@ class Call:
 
 
 Rule = Callable[..., "Entries | Sequence[Entries]"]
-RULES: dict[str, Rule] = {}
+MODULES = (
+    "shape casts elementwise reductions contractions comparisons functions windows cumulative gather_scatter order "
+    "control linear_algebra opaque"
+)
+RULES: Table[Rule] = Table("certgrad.specification.primitives", MODULES)
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -90,14 +95,14 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
     def register(f: Rule) -> Rule:
         for name in names:
-            RULES[name] = f
+            RULES.add(name, f)
         return f
 
     return register
 
 
 Structured = Callable[..., "Sequence[Operand]"]
-STRUCTURED: dict[str, Structured] = {}
+STRUCTURED: Table[Structured] = Table("certgrad.specification.primitives", MODULES)
 
 
 def structured(*names: str) -> Callable[[Structured], Structured]:
@@ -105,7 +110,7 @@ def structured(*names: str) -> Callable[[Structured], Structured]:
 
     def register(f: Structured) -> Structured:
         for name in names:
-            STRUCTURED[name] = f
+            STRUCTURED.add(name, f)
         return f
 
     return register

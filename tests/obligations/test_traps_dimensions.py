@@ -170,3 +170,17 @@ def test_a_sum_over_one_of_several_axes():
     assert error(wrong, (ones(3),)) < 1e-4
     assert error(wrong, (ones(2, 3),)) > 0.1
     assert not audit(wrong).verdict.startswith("proved")
+
+
+def test_a_size_less_a_number_may_be_negative():
+    """√(n − 5) is no number at sizes below 5. The calculus says so, and not only who looks at a point in the end."""
+
+    def room(x):
+        return jnp.asarray(x.shape[0] - 5).astype(x.dtype)
+
+    wrong = declare("n -> n", lambda x: x * jnp.sqrt(room(x)) * jnp.sqrt(room(x)), lambda x, g: g * room(x))
+    assert np.isnan(wrong(ones(3))).all()
+    certificate = audit(wrong)
+    reasons = [case.reason or "" for claim in certificate.claims for case in claim.cases]
+    assert certificate.verdict != "proved"
+    assert not any("defect" in reason for reason in reasons)

@@ -1,6 +1,7 @@
 """The calculus and the specification agree on every traced program of the op library, at drawn points.
 
-Neither knows of the other. Where the calculus counts a value as defined, so does the specification, with that value.
+Of primitives that the calculus reads from the specification this compares its reader with `Evaluation`; of the others
+neither knows of the other. Where the calculus counts a value as defined, so does the specification, with that value.
 Programs that the calculus does not read as a whole, as those of ops that are made of others, are compared with JAX;
 so is what it counts as undefined at a whole point.
 """

@@ -1,18 +1,1 @@
-"""One rule a primitive, one concept a file. Importing this package registers all of them."""
-
-from . import (
-    casts,
-    comparisons,
-    contractions,
-    control,
-    cumulative,
-    elementwise,
-    functions,
-    gather_scatter,
-    linear_algebra,
-    opaque,
-    order,
-    reductions,
-    shape,
-    windows,
-)
+"""One rule a primitive, one concept a file: `rule.RULES` and `rule.STRUCTURED` load them as they are asked for."""

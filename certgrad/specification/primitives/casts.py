@@ -61,6 +61,8 @@ def dim_as_value(call: Call) -> Entries:
 def iota(call: Call, *sizes: Operand) -> Entries:
     """The index along the axis `dimension`"""
     sort, axis = call.results[0].sort, call["dimension"]
+    if sort == "real" and call["dtype"] != np.float64:
+        call.note(f"iota in {call['dtype']} is read as exact")
     return lambda *i: cast(i[axis], "integer", sort)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from certgrad.language.build import for_some, sum_over
 from certgrad.language.tree import Both, If, Index, Node
 
@@ -21,7 +23,9 @@ def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
     free_x = [a for a in range(x.rank) if a not in (*of_x, *batch_x)]
     free_y = [a for a in range(y.rank) if a not in (*of_y, *batch_y)]
     names = [call.bound() for _ in of_x]
-    sort = call.results[0].sort
+    sort, wide = call.results[0].sort, call["preferred_element_type"]
+    if wide is not None and np.dtype(wide) not in (np.float64, x.dtype, y.dtype):
+        call.note(f"accumulation in {wide} is read as exact")
 
     def entry(*i: Node) -> Node:
         batch, rest = i[: len(batch_x)], i[len(batch_x) :]

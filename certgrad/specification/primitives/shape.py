@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from certgrad.language.tree import Both, If, Integer, Node
 
 from .._jax import size
+from ..blocks import blocks
 from ..rule import ONE, ZERO, Call, Entries, Operand, clamped, equal, less, row_major, rule, unravelled, within
 
 
@@ -23,11 +24,22 @@ def broadcast_in_dim(call: Call, x: Operand, *sizes: Operand) -> Entries:
 
 @rule("reshape")
 def reshape(call: Call, x: Operand, *sizes: Operand) -> Entries:
-    """The entry at the same position in row-major order"""
+    """The entry at the same position in row-major order, block by block of axes of the same size before and after"""
     if call["dimensions"] is not None:
         order = tuple(call["dimensions"])
         x = Operand(tuple(x.shape[a] for a in order), x.sort, x.dtype, _permuted(x.at, order))
-    return lambda *i: x.at(*unravelled(row_major(i, call.shape), x.shape))
+    parts = blocks(x.shape, call.shape)
+
+    def entry(*i: Node) -> Node:
+        index: list[Node] = [ZERO] * x.rank
+        for before, after in parts:
+            place = row_major([i[a] for a in after], [call.shape[a] for a in after])
+            found = [place] if len(before) == 1 else unravelled(place, [x.shape[a] for a in before])
+            for a, j in zip(before, found, strict=True):
+                index[a] = j
+        return x.at(*index)
+
+    return entry
 
 
 def _permuted(at: Entries, order: Sequence[int]) -> Entries:

@@ -1,4 +1,4 @@
-"""Semantics of `cond`: each branch under its guard."""
+"""Semantics of `cond`: each branch under its guard; and of which branch a platform takes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 from certgrad.obligations.assume.conditions import Clauses, discharged, merged
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
+from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.platform import is_platform
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.variables import template
@@ -17,7 +19,7 @@ from certgrad.obligations.tracing.jax_internals import branch_programs
 
 from ._index_numbers import index_cases
 from ._interpreter import interpret
-from ._registry import Context, UnprovedError, control
+from ._registry import Context, Params, UnprovedError, control, rule
 
 
 @control("cond")
@@ -79,3 +81,20 @@ def _either(guards: list[Poly], branches: list[Clauses]) -> Clauses:
         if c.key not in common
     )
     return (*shared, *guarded)
+
+
+@rule("platform_index")
+def _platform_index(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
+    """Which of several programs runs: that of the list that names the machine's platform, else the default's.
+
+    The platform is one arbitrary integer, each name another number, so that two lists agree where the names say so.
+    """
+    platforms = list(params["platforms"])
+    chosen = {name: k for k, names in enumerate(platforms) if names is not None for name in names}
+    if None not in platforms:
+        ctx.note(f"the platform is one of {', '.join(sorted(chosen))}, for which alone a program stands")
+    other = platforms.index(None) if None in platforms else chosen[min(chosen)]
+    body = number(other)
+    for name, k in chosen.items():
+        body = body + is_platform(name).scale(k - other)
+    return [Tensor((), body, "i", signs=NONNEG)]

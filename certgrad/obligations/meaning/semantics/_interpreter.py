@@ -258,7 +258,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         if key is not None:
             ctx.known[key] = values, listed
         return listed
-    ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
+    ctx.equation = eqn
     inputs = looked_at(name, values)
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
     outs = [known_after(name, x) for x in rule(ctx, _plain(eqn.params), shapes, *inputs)]

@@ -34,8 +34,8 @@ class Runs:
 
 RULES: Table[Rule | Runs] = Table(
     __package__,
-    "_elementwise _structure _reductions _casts _linear_algebra _gathers _branches _integers _division _order "
-    "_cumulative _loops _windows _special _factorisations _solvers",
+    "_elementwise _specified _casts _linear_algebra _gathers _branches _integers _division _order "
+    "_cumulative _loops _windows _special _factorisations _solvers _folds",
 )
 """By primitive, and by the name of a function in `LIBRARY`."""
 
@@ -94,8 +94,13 @@ class Context:
         """Sums of an index and a size of which it is not said that they fit, by object, with the index (`_fits`)."""
         self.in_range: dict[Clause, None] = {}
         """What says of indices that are clamped that they need not be, as it is asked of those that are not."""
-        self.dtypes: tuple[Any, ...] = ()
+        self.equation: Any = None
+        """The equation that is being read."""
+
+    @property
+    def dtypes(self) -> tuple[Any, ...]:
         """The operands' types in the equation that is being read."""
+        return tuple(v.aval.dtype for v in self.equation.invars)
 
     def note(self, text: str) -> None:
         self.notes.setdefault(text)

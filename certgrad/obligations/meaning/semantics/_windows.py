@@ -1,4 +1,4 @@
-"""Semantics of slices, padding, windows, convolutions and cumulative sums: index sets of the traced sizes.
+"""Semantics of joining, padding, windows, convolutions and cumulative sums: index sets of the traced sizes.
 
 A position that a primitive leaves out is a condition on indices that multiplies the entry; strides and dilations are
 coefficients of indices. Formulas are those of the XLA operation semantics.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from certgrad.obligations.assume.conditions import Clauses, merged
+from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, merged
 from certgrad.obligations.assume.signs import ANY, NONNEG, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor, axis_index, own_index
 from certgrad.obligations.laws.recurrences import joined
@@ -20,7 +20,7 @@ from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
-from certgrad.obligations.tracing.jax_internals import dim_poly
+from certgrad.obligations.tracing.jax_internals import dim_poly, kind_of
 
 from ._index_numbers import Case, in_range, index_cases, opposite
 from ._registry import Context, Params, UnprovedError, rule
@@ -55,32 +55,11 @@ def ranges_of(shape: Sequence[Poly]) -> dict[Var, Poly]:
     return {template(k): n for k, n in enumerate(shape)}
 
 
-@rule("slice")
-def _slice(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-    (shape,) = shapes
-    strides = params.get("strides") or [1] * x.rank
-    starts = [dim_poly(d) for d in params["start_indices"]]
-    index = [
-        ix.scaled(_whole(step)).shifted(start)
-        for ix, start, step in zip(own_index(shape), starts, strides, strict=True)
-    ]
-    return [x.indexed(index, shape)]
-
-
 def _whole(step: object) -> int:
     number = whole_number(dim_poly(step))
     if number is None:
         raise UnprovedError("a stride that is a symbolic size")
     return number
-
-
-@rule("rev")
-def _rev(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-    (shape,) = shapes
-    index = list(own_index(shape))
-    for k in params["dimensions"]:
-        index[k] = index[k].scaled(-1).shifted(shape[k] - ONE)
-    return [x.indexed(index, shape)]
 
 
 @rule("concatenate")
@@ -112,28 +91,6 @@ def _stack(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[
     others = [ix for k, ix in enumerate(index) if k != axis]
     parts = [(index_equal(index[axis].shifted(number(-k))), x.indexed(others, shape)) for k, x in enumerate(args)]
     return [chosen(shape, parts)]
-
-
-@rule("unstack")
-def _unstack(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-    axis = params["axis"]
-    out = []
-    for k, shape in enumerate(shapes):
-        index = list(own_index(shape))
-        index.insert(axis, of_const(number(k)))
-        out.append(x.indexed(index, shape))
-    return out
-
-
-@rule("split")
-def _split(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-    axis, start, out = params["axis"], NOTHING, []
-    for shape in shapes:
-        index = list(own_index(shape))
-        index[axis] = index[axis].shifted(start)
-        out.append(x.indexed(index, shape))
-        start = start + shape[axis]
-    return out
 
 
 @rule("pad")
@@ -182,7 +139,7 @@ def _pad(ctx: Context, params: Params, shapes: Shapes, x: Tensor, value: Tensor)
     ]
 
 
-# --- slices at a position that is a value --------------------------------------------------------------------------
+# --- parts at a position that is a value --------------------------------------------------------------------------
 
 
 def clamped(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
@@ -210,6 +167,13 @@ def _positions(
         cases = [c for case in found for c in clamped(case, room - size, ctx.ranges)]
         positions = [(g * c.guard, [*ixs, c.ix]) for g, ixs in positions for c in cases]
     return [(g, ixs) for g, ixs in positions if not g.is_zero]
+
+
+@rule("empty2", "empty")
+def _empty(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
+    """An array of arbitrary content: undefined until it is written."""
+    (shape,) = shapes
+    return [Tensor(shape, NOTHING, kind_of(params["dtype"]), UNDEFINED, UNDEFINED)]  # type: ignore[arg-type]
 
 
 @rule("dynamic_slice")

@@ -68,6 +68,7 @@ from ._values import (
     keep_widths_apart,
     kind_of,
     literal_value,
+    rounded_sizes,
     shape_polys,
     stands_for,
     weakly_typed,

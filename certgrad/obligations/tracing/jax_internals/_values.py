@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -31,13 +31,29 @@ def dim_poly(dim: Any) -> Poly:
     for term, count in dim._sorted_terms:
         product = ONE
         for factor, power in term._factors:
-            if factor.var is not None:
-                atom = dimension(factor.var)
-            else:
-                atom = dimension(str(factor), positive=_lower_bound(factor, dim) >= 1)
-            product = product * atom**power
+            product = product * _factor_poly(factor, dim) ** power
         total = total + product.scale(count)
     return total
+
+
+def _factor_poly(factor: Any, dim: Any) -> Poly:
+    """A factor of a term of a dimension: a size, or what is made of sizes by rounding, as a name."""
+    if factor.var is not None:
+        return dimension(factor.var)
+    return dimension(str(factor), positive=_lower_bound(factor, dim) >= 1)
+
+
+def rounded_sizes(value: Any) -> Iterator[tuple[Any, Poly, bool]]:
+    """The factors of dimensions in parameters of an equation that are no sizes, as ⌊n/2⌋: each with its name, and
+    whether it is known not to be negative."""
+    if isinstance(value, DimExpr):
+        for term, _ in value._sorted_terms:
+            for factor, _ in term._factors:
+                if factor.var is None:
+                    yield factor, _factor_poly(factor, value), _lower_bound(factor, value) >= 0
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from rounded_sizes(part)
 
 
 def _lower_bound(factor: Any, dim: Any) -> float:

@@ -1,0 +1,234 @@
+"""Primitives that mean what their rule in `certgrad.specification` says: an expression for an entry, read as a tensor.
+
+The entry of the result at its template variables is an expression in entries of the operands. Under which conditions it
+is defined, and differentiable, comes with these entries: `Tensor.indexed` moves conditions as it moves bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from certgrad.language import tree as t
+from certgrad.obligations.assume.signs import ANY, NONNEG, POS
+from certgrad.obligations.assume.tensor import Tensor, axis_index
+from certgrad.obligations.terms.atoms import dimension
+from certgrad.obligations.terms.index import Ix, combine, of_const, of_var, whole_number
+from certgrad.obligations.terms.index_terms import at_least, bounds, index_number
+from certgrad.obligations.terms.integers import quotient, remainder, row_major
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Mono, Poly, number, poly_of
+from certgrad.obligations.terms.variables import Var, fresh, template
+from certgrad.obligations.tracing.jax_internals import kind_of, rounded_sizes
+from certgrad.specification._jax import factor_of_size
+from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError
+
+from . import _folds as folds
+from ._elementwise import _mul
+from ._registry import Context, Params, UnprovedError, rule
+
+Shape = tuple[Poly, ...]
+SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
+
+
+@rule(
+    *"broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value".split(),
+    *"slice rev split unstack".split(),
+    *"reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general".split(),
+)
+def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
+    """What the equation gives, by the rule of its primitive."""
+    equation, sizes = ctx.equation, Sizes(ctx.equation.params)
+    name, dtypes = equation.primitive.name, [v.aval.dtype for v in equation.outvars]
+    results = [Result(sizes.written(s), SORTS[kind_of(d)], d) for s, d in zip(shapes, dtypes, strict=True)]
+    given = [
+        Operand(sizes.written(x.shape), SORTS[x.kind], dtype, _entries(str(k), SORTS[x.kind]))
+        for k, (x, dtype) in enumerate(zip(operands, ctx.dtypes, strict=True))
+    ]
+    try:
+        found = RULES[name](Call(name, equation.params, results, ctx.notes), *given)
+        entries: Sequence[Entries] = [found] if callable(found) else found
+        return [
+            Entry(ctx, operands, shape, sizes).tensor(at(*(t.Index(str(k)) for k in range(len(shape)))))
+            for at, shape in zip(entries, shapes, strict=True)
+        ]
+    except UnreadableError as error:
+        raise UnprovedError(f"primitive {name}: {error}") from None
+
+
+def _entries(name: str, sort: t.Sort) -> Entries:
+    return lambda *index: t.SortedEntry(name, index, sort)
+
+
+class Sizes:
+    """Sizes as the specification writes them, and back."""
+
+    def __init__(self, params: dict[str, Any]) -> None:
+        self.params = params
+        self.axes: set[t.Node] = set()
+        """The sizes of the operands' and the results' axes."""
+        self.not_negative: list[Poly] = []
+        """Of what is made of sizes by rounding in the parameters, what is known to be at least 0."""
+        self.named: dict[str, Poly] = {}
+        self._rounded: dict[t.Node, Poly] | None = None
+
+    def written(self, shape: Shape) -> tuple[t.Node, ...]:
+        """The sizes of an array."""
+        nodes = tuple(map(self._written, shape))
+        self.axes |= {*nodes}
+        return nodes
+
+    def _written(self, n: Poly) -> t.Node:
+        terms = [self._product(mono, int(c.p)) for mono, c in n.sorted_items()] or [t.Integer(0)]
+        return terms[0] if len(terms) == 1 else t.Add(tuple(terms))
+
+    def _product(self, mono: Mono, c: int) -> t.Node:
+        factors: list[t.Node] = [t.Integer(c)] if c != 1 or not mono else []
+        for a, e in mono:
+            name = a.name  # type: ignore[attr-defined]
+            self.named[name] = poly_of(a)
+            factors += [t.Size(name)] * int(e)
+        return factors[0] if len(factors) == 1 else t.Mul(tuple(factors))
+
+    def size(self, name: str) -> Poly:
+        """The size of this name."""
+        return self.named.get(name) or dimension(name)
+
+    def rounded(self, node: t.Node) -> Poly | None:
+        """⌊n / 2⌋ and the like, where a parameter is made of it."""
+        if self._rounded is None:
+            found = list(rounded_sizes(tuple(self.params.values())))
+            self._rounded = {factor_of_size(factor): poly for factor, poly, _ in found}
+            self.not_negative += [poly for _, poly, least in found if least]
+        return self._rounded.get(node)
+
+
+Binder = t.Fold | t.Minimum | t.ForAll | t.Exists
+FOLDS: dict[str, Callable[[Tensor, folds.Dummies], Tensor]] = {
+    "sum": folds.total,
+    "product": folds.product,
+    "maximum": folds.greatest,
+}
+
+
+def _fold(x: Binder) -> Callable[[Tensor, folds.Dummies], Tensor]:
+    """What the binder makes of a tensor."""
+    if isinstance(x, (t.Fold, t.Minimum)) and x.where:
+        raise UnprovedError("a fold over those values of a variable at which something holds")
+    if isinstance(x, t.Fold):
+        return FOLDS[x.kind]
+    return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
+
+
+class Entry:
+    """Reads the entry of a result as a tensor of its shape."""
+
+    def __init__(self, ctx: Context, operands: Sequence[Tensor], shape: Shape, sizes: Sizes) -> None:
+        self.ctx, self.operands, self.shape, self.sizes = ctx, operands, shape, sizes
+        self.variables = {str(k): axis_index(k, n) for k, n in enumerate(shape)}
+        self.ranges = {template(k): n for k, n in enumerate(shape)}
+
+    def tensor(self, x: t.Node) -> Tensor:
+        """An expression of any sort."""
+        match x:
+            case t.SortedEntry():
+                operand = self.operands[int(x.name)]
+                axes = zip(x.index, operand.shape, strict=True)
+                return operand.indexed([of_const(ZERO) if n == ONE else self.index(i) for i, n in axes], self.shape)
+            case t.ToReal():
+                return replace(self.tensor(x.operand), kind="f")
+            case t.Mul((left, right)) if any(isinstance(part, t.SortedEntry) for part in t.walk(x)):
+                return _mul(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
+            case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
+                return self._folded(x)
+        return self._number(x)
+
+    def _folded(self, x: Binder) -> Tensor:
+        """What a binder makes of a body; those of its kind that stand in it directly are one with it."""
+        fold = _fold(x)
+        over: folds.Dummies = []
+        body: t.Node = x
+        while isinstance(body, Binder) and _fold(body) is fold:
+            over += [self._bound(r) for r in body.over]
+            body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
+        return fold(self.tensor(body), [(v, n) for v, n in over if n != ONE])
+
+    def _bound(self, r: t.Range) -> tuple[Var, Poly]:
+        size = self.index(r.size)
+        if size.terms:
+            raise UnprovedError("a range that depends on an index")
+        v = fresh()
+        self.variables[r.variable] = of_const(ZERO) if size.const == ONE else of_var(v)
+        self.ranges[v] = size.const
+        return v, size.const
+
+    def _number(self, x: t.Node) -> Tensor:
+        index = self.index(x)
+        least, _ = bounds(index, self.ranges)
+        signs = ANY
+        if least is not None and (least in self.sizes.not_negative or at_least(least) == ONE):
+            signs = POS if least.positive else NONNEG
+        return Tensor(self.shape, index_number(index), "i", signs=signs)
+
+    def index(self, x: t.Node) -> Ix:
+        """An integer that indices and sizes make."""
+        match x:
+            case t.Index():
+                return self.variables[x.name]
+            case t.Integer():
+                return of_const(number(x.value))
+            case t.Size():
+                return of_const(self.sizes.size(x.name))
+            case t.Add((t.Mul((major, stride)), minor)):
+                return self._place(self.index(major), self.index(stride), self.index(minor))
+            case t.Add():
+                return combine([(1, self.index(term)) for term in x.terms])
+            case t.Subtract():
+                return self.index(x.left).minus(self.index(x.right))
+            case t.Mul():
+                return reduce(self._product, map(self.index, x.factors))
+            case t.Apply("quotient" | "remainder", (left, right)):
+                rounded = self.sizes.rounded(x)
+                return self._divided(x, left, right) if rounded is None else of_const(rounded)
+        raise UnprovedError(f"an integer that is written with {type(x).__name__}")
+
+    def _place(self, major: Ix, stride: Ix, minor: Ix) -> Ix:
+        """major·stride + minor: where the stride is a symbol, a place in row-major order."""
+        if not major.terms or stride.terms or whole_number(stride.const) is not None:
+            return self._product(major, stride).plus(minor)
+        least, most = bounds(minor, self.ranges)
+        if least is None or most is None or at_least(least) * at_least(stride.const - ONE - most) != ONE:
+            raise UnprovedError("an index times a size, beside what is not shown to be less")
+        return row_major(major, minor, stride.const)
+
+    def _product(self, one: Ix, other: Ix) -> Ix:
+        if not one.terms and not other.terms:
+            return of_const(one.const * other.const)
+        one, other = (other, one) if other.terms else (one, other)
+        factor = None if other.terms else whole_number(other.const)
+        if factor is None:
+            raise UnprovedError("an index times a size or another index")
+        return one.scaled(factor)
+
+    def _divided(self, x: t.Apply, left: t.Node, right: t.Node) -> Ix:
+        place = self.index(left)
+        if x.function == "remainder":
+            return remainder(place, self._divisor(right))
+        for size in reversed(self._factors(right)):  # ⌊e / (m·n)⌋ = ⌊⌊e / n⌋ / m⌋
+            place = quotient(place, self._divisor(size))
+        return place
+
+    def _factors(self, x: t.Node) -> list[t.Node]:
+        """The sizes of axes that are multiplied."""
+        if isinstance(x, t.Mul) and x not in self.sizes.axes:
+            return [size for factor in x.factors for size in self._factors(factor)]
+        return [x]
+
+    def _divisor(self, x: t.Node) -> Poly:
+        """A size of an axis, or a step. Where an axis has size 0, there is no entry for which to divide."""
+        found = self.index(x)
+        known = whole_number(found.const)
+        if found.terms or (known is not None and known < 1):
+            raise UnprovedError("a division by what is not a size")
+        return found.const

@@ -1,0 +1,149 @@
+"""What the specification says of where entries go, as terms: places in row-major order at sizes that are drawn."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flint import fmpq
+
+from certgrad.language.tree import (
+    TRUE,
+    Exists,
+    Fold,
+    ForAll,
+    Index,
+    Integer,
+    Minimum,
+    Mul,
+    Node,
+    Range,
+    Size,
+    Sort,
+    SortedEntry,
+    Truth,
+)
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.tensor import argument
+from certgrad.obligations.decide.evaluate import evaluate
+from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
+from certgrad.obligations.meaning.semantics._specified import Entry, Sizes
+from certgrad.obligations.terms.atoms import dimension
+from certgrad.obligations.terms.polynomials import number
+from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.variables import template
+from certgrad.obligations.tracing.jax_internals import shape_polys, symbols
+
+
+def grouped(factors: list, rng: np.random.Generator) -> tuple:
+    """The factors in order, some beside each other multiplied to one size."""
+    sizes: list = []
+    for factor in factors:
+        if sizes and rng.random() < 0.5:
+            sizes[-1] = sizes[-1] * factor
+        else:
+            sizes.append(factor)
+    return tuple(sizes)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_reshape_is_numpy_s(seed: int) -> None:
+    clear_caches()
+    rng = np.random.default_rng(seed)
+    dims = symbols(["m", "n"])
+    known = {"m": int(rng.integers(1, 4)), "n": int(rng.integers(3, 5))}
+    kinds = [lambda d: 2, lambda d: 3, lambda d: d["n"], lambda d: d["m"], lambda d: d["n"] + 1, lambda d: 2 * d["m"]]
+    drawn = [kinds[k] for k in rng.integers(len(kinds), size=3)]
+    state = int(rng.integers(2**16))
+    shapes = [
+        [grouped([f(d) for f in drawn], draws) for draws in (np.random.default_rng(state + k) for k in range(2))]
+        for d in (dims, known)
+    ]
+    (old, new), (old_here, new_here) = shapes
+    program = jax.make_jaxpr(lambda x: jax.lax.reshape(x, new))(jax.ShapeDtypeStruct(old, jnp.float32))
+    x = argument("x", shape_polys(program.jaxpr.invars[0].aval), "float")
+    (out,) = interpret(Context(Facts()), program, [x], [True])
+    assert out is not None
+    places = np.arange(np.prod(old_here)).reshape(old_here)
+
+    def entry(name: str, index: tuple[int, ...]) -> fmpq:
+        return fmpq(int(places[index]))
+
+    for index in np.ndindex(*new_here):
+        at = {template(k): i for k, i in enumerate(index)}
+        assert evaluate(out.body, known, entry, at) == int(places.reshape(new_here)[index])
+
+
+@pytest.mark.parametrize(
+    "said, why",
+    [
+        (Index("0") * Size("m"), "an index times a size or another index"),
+        (Index("0") * Index("1"), "an index times a size or another index"),
+        (Index("0") * Size("m") + Index("0"), "an index times a size, beside what is not shown to be less"),
+        (Index("0") // Index("1"), "a division by what is not a size"),
+        (Index("0") % Integer(0), "a division by what is not a size"),
+        (Truth(Index("0")), "an integer that is written with Truth"),
+    ],
+)
+def test_what_is_not_read(said: Node, why: str) -> None:
+    clear_caches()
+    with pytest.raises(UnprovedError, match=why):
+        Entry(Context(Facts()), [], (dimension("n"), dimension("m")), Sizes({})).index(said)
+
+
+K = Range("k", Size("m"))
+
+
+def entry(operand: int, sort: Sort) -> SortedEntry:
+    return SortedEntry(str(operand), (Index("0"), Index("k")), sort)
+
+
+@pytest.mark.parametrize(
+    "said, found",
+    [
+        (Fold("sum", (K,), entry(0, "real")), "1*sum[1.0<1*$m](x[t0.0,b1.0])"),
+        (Minimum((K,), entry(0, "real")), "-1*max[1.0<1*$m](-1*x[t0.0,b1.0])"),
+        (Exists((K,), entry(1, "boolean")), "1*[1*sum[1.0<1*$m]([1*p[t0.0,b1.0]>0])>0]"),
+        (ForAll((K,), entry(1, "boolean")), "1 + -1*[1*$m + -1*sum[1.0<1*$m]([1*p[t0.0,b1.0]>0])>0]"),
+    ],
+)
+def test_binders(said: Node, found: str) -> None:
+    assert reader().tensor(said).body.key == found
+
+
+@pytest.mark.parametrize(
+    "said, why",
+    [
+        (Fold("sum", (K,), entry(1, "boolean")), "a sum of booleans"),
+        (Fold("product", (K,), entry(1, "boolean")), "a product of booleans"),
+        (Exists((K,), entry(2, "integer")), "a bitwise reduction of integers"),
+        (Fold("sum", (K,), entry(0, "real"), (TRUE,)), "a fold over those values of a variable"),
+        (Fold("sum", (Range("k", Index("0")),), entry(0, "real")), "a range that depends on an index"),
+        (Minimum((Range("k", Size("n") - Size("m")),), entry(0, "real")), "a range that may be empty"),
+    ],
+)
+def test_binders_that_are_not_read(said: Node, why: str) -> None:
+    with pytest.raises(UnprovedError, match=why):
+        reader().tensor(said)
+
+
+def reader() -> Entry:
+    """Reads the entry of a result with one axis of size n."""
+    clear_caches()
+    shape = dimension("n"), dimension("m")
+    operands = [argument(name, shape, dtype) for name, dtype in (("x", "float"), ("p", "bool"), ("i", "int"))]
+    return Entry(Context(Facts()), operands, shape[:1], Sizes({}))
+
+
+def test_a_quotient_by_several_sizes_is_taken_one_after_another() -> None:
+    """So a place in row-major order comes apart as it was put together; an axis whose size is a product is one."""
+    clear_caches()
+    n, m = dimension("n"), dimension("m")
+    sizes = Sizes({})
+    reader = Entry(Context(Facts()), [], (n * m * number(2),), sizes)
+    product = Mul((Size("n"), Size("m")))
+    assert reader.index(Index("0") // product) == reader.index(Index("0") // Size("m") // Size("n"))
+    sizes.written((m * n,))
+    one = Entry(Context(Facts()), [], (n * m * number(2),), sizes)
+    assert one.index(Index("0") // next(iter(sizes.axes))).key == "<t0.0//1*$m*$n>"
