@@ -20,7 +20,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from math import isnan
+from math import inf, isnan
 from typing import Any
 
 import jax.numpy as jnp
@@ -169,10 +169,14 @@ class _Tried:
         number, and a proof may need that. The axes of other arguments come first."""
         if self.free[one.name] != "int" or one.below:
             return
-        spec = self.look.rule.signature.inputs[self.look.rule.arg_names.index(one.name)]
-        own = {d.name for d in spec.dims if not isinstance(d, Star)}
-        for size in sorted(self._sizes, key=lambda size: (size in own, size)):
+        for size in self._sizes_for(one.name):
             yield replace(one, below="<", limit=size)
+
+    def _sizes_for(self, name: str) -> list[str]:
+        """The sizes of axes that an argument may index, those of its own axes last."""
+        spec = self.look.rule.signature.inputs[self.look.rule.arg_names.index(name)]
+        own = {d.name for d in spec.dims if not isinstance(d, Star)}
+        return sorted(self._sizes, key=lambda size: (size in own, size))
 
     def needed(self, found: _Proved) -> _Proved:
         """The same without bounds that the proof need not have: one was perhaps tried before the one that counts."""
@@ -227,7 +231,7 @@ class _Tried:
             if dtype != "int" and max(entries) > 1:
                 found.append(replace(before, below="<", limit="1"))
             if dtype == "int":
-                sizes = (n for n, size in witness.dims.items() if n in self._sizes and size <= max(entries))
+                sizes = (n for n in self._sizes_for(name) if witness.dims.get(n, inf) <= max(entries))
                 numbers = (str(n) for n in self._numbers if n <= max(entries))
                 found += (replace(before, below="<", limit=n) for n in (*sizes, *numbers))
         yield from found

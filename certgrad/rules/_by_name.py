@@ -309,7 +309,12 @@ def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
     """
     fewer, all_axes = (parse(f"{', '.join(leaves(one))} ->").inputs for one in (text, signature))
     pairs = [(n, a.dims, b.dims) for n, a, b in zip(names, fewer, all_axes, strict=True) if a.dims != b.dims]
-    return all(a and a == b[-len(a) :] and n.rpartition("_")[2] in PARAMETERS for n, a, b in pairs)
+    return all(a and a == b[-len(a) :] and _is_parameter(n, names) for n, a, b in pairs)
+
+
+def _is_parameter(name: str, names: Sequence[str]) -> bool:
+    """By its name; `b` beside `a` is the second of two."""
+    return name.rpartition("_")[2] in PARAMETERS and not (name == "b" and "a" in names)
 
 
 def _rank(signature: Any) -> int:

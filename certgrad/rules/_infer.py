@@ -25,7 +25,7 @@ from ._declaration import Declaration
 from ._defaults import values_by_kind
 from ._layers import backward_of, parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
-from ._ranks import Search, runs_at_numbers
+from ._ranks import PRIMES, Search, runs_at_numbers
 from ._statics import Default, different, each, real
 from ._structure import read
 from ._traced import untraced
@@ -196,7 +196,11 @@ def _at_values(function: Callable, declared: Declaration, values: Mapping[str, S
 def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
     static = dict(declared.static)
     for name, some in values.items():
-        running = [v for v in some if _traces(function, replace(declared, static={**declared.static, name: v}))]
+        at = {k: replace(declared, static={**declared.static, name: v}) for k, v in enumerate(some)}
+        # Symbols may be divided by anything: three groups of 2·d channels are none at most numbers.
+        running = [
+            some[k] for k, one in at.items() if _traces(function, one) and runs_at_numbers(function, one, PRIMES)
+        ]
         static[name] = each(*running) if len(running) > 1 else (*running, declared.static[name])[0]
     return replace(declared, static=static)
 

@@ -46,8 +46,14 @@ SCALARS = frozenset(
     "power sigma scale".split()
 )
 """Names of arguments that are numbers more often than arrays, where nothing else tells."""
+WHOLE_NUMBERS = frozenset(
+    "label labels class_ids classes id ids idx index indices segment_ids token tokens token_ids".split()
+)
+"""Names of arguments without a gradient that are integers more often than floats."""
 NUMBERS = (2, 3, 5, 4)
-"""For the sizes of a rule that is called."""
+"""For the sizes of a rule that is called,"""
+PRIMES = (7, 5, 11, 13)
+"""and for those of one of which it is asked what divides them: no window is longer, and no count of groups fits."""
 MOST_REFUSED = 16
 MOST_AS_CALLED = 8
 """So many choices are tried that agree with one call."""
@@ -85,6 +91,8 @@ class _Seen:
     """Which cotangent is of another shape than its argument, where that is why."""
     suggested: _Choice | None = None
     """The choice that the cotangents of the backward are of, where that is another one."""
+    resting: tuple[int, ...] = ()
+    """The arguments of which the backward returns None."""
 
     @property
     def consistent(self) -> bool:
@@ -120,6 +128,7 @@ class Search:
         self.seen: dict[_Choice, _Seen] = {}
         self.asked = 0
         """The highest rank that code said it needs."""
+        self.returns_cotangents = backward_of(unwrapped(function)) is not None
 
     def tried(self) -> Tried:
         """What was tried, with the consistent choices of the first rank and dtypes that have some."""
@@ -142,7 +151,7 @@ class Search:
                 break  # a function that runs with floats is of floats
         if not found:
             found = [c for c, seen in self.seen.items() if seen.consistent][:1]
-        found = sorted(dict.fromkeys(found), key=self._likely)
+        found = self._of_integers(sorted(dict.fromkeys(found), key=self._likely))
         self.out.found = self._declared(dict.fromkeys(self.seen[c].signature for c in found))[:MAX_SIGNATURES]
         if found and max(found[0].ranks) == RANKS[0] and self._names_no_axis(self.seen[found[0]].signature):
             vectors = [c for c in below if max(c.ranks) == RANKS[0] - 1]
@@ -244,7 +253,7 @@ class Search:
         """Dtypes of the arguments: as in calls, floats where nothing says otherwise, integers or booleans for some."""
         free = [k for k, e in enumerate(self.evidence) if e.kind is None]
         base, in_calls = self._declared_kinds(), self._kinds_in_calls()
-        if in_calls != base and "" in in_calls and backward_of(unwrapped(self.function)) is not None:
+        if in_calls != base and "" in in_calls and self.returns_cotangents:
             yield in_calls  # a backward says of which arguments there is a gradient; a rule in forward mode does not
         for count in range(min(len(free), 2) + 1):
             for kind in self._whole_kinds() if count else ("",):
@@ -307,7 +316,8 @@ class Search:
             if len(self.out.refused) == SAME_REFUSALS and len({*self.out.refused.values()}) == 1:
                 return []  # it is not for its shapes that the rule fails
             if seen.suggested is not None and max(seen.suggested.ranks, default=0) >= min(highest, max(choice.ranks)):
-                waiting.appendleft(seen.suggested)
+                # A cotangent of more axes than any argument was given may have them from what was given too many.
+                (waiting.append if max(seen.suggested.ranks) > highest else waiting.appendleft)(seen.suggested)
         return []
 
     def _beside(self, choice: _Choice) -> list[_Choice]:
@@ -323,6 +333,20 @@ class Search:
                     if other != choice and seen.consistent and not seen.broadcasts:
                         found.append(other)
         return found
+
+    def _of_integers(self, found: list[_Choice]) -> list[_Choice]:
+        """The choices, with integers for those arguments of the first one that have no gradient, where it runs so too:
+        in the place of floats if these are called as integers are, and else as the last choice.
+        """
+        free = [k for k in (self.seen[found[0]].resting if found else ()) if self.evidence[k].kind is None]
+        kinds = tuple(":int" if k in free else kind for k, kind in enumerate(found[0].kinds)) if free else ()
+        if "" not in kinds or kinds == found[0].kinds or not self.returns_cotangents:
+            return found
+        whole = replace(found[0], kinds=kinds)
+        if not self._at(whole).consistent:
+            return found
+        named = all(self.names[k] in WHOLE_NUMBERS for k in free)
+        return [whole] if named else [*found[: MAX_SIGNATURES - 1], whole]
 
     # --- one choice ---
 
@@ -359,7 +383,8 @@ class Search:
         except CertgradError as error:
             return _Seen(why=str(error))
         if not why:
-            return _Seen(signature)
+            arrays = [array_of(one) for one in of_leaves(rule, returned)]
+            return _Seen(signature, resting=tuple(k for k, array in enumerate(arrays) if array is None))
         self._take(lambda: self.forms.as_returned(returned))
         arrays = [array_of(one) for one in of_leaves(rule, returned)]
         if numbers is None and not whole_rule and (more := self._of_numbers(choice, specs, arrays)):
@@ -450,16 +475,16 @@ def _names(shape: str) -> list[str]:
     return [n for d in _dims(shape) for n in ((d.name,) if isinstance(d, Star) else d.names)]
 
 
-def _at_small_sizes(function: Callable, declared: Declaration) -> UserRule:
+def _at_small_sizes(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> UserRule:
     names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
-    sizes = {name: NUMBERS[k % len(NUMBERS)] for k, name in enumerate(names)}
+    sizes = {name: numbers[k % len(numbers)] for k, name in enumerate(names)}
     return UserRule(function, declared.signature, static=declared.static, at=sizes)
 
 
-def runs_at_numbers(function: Callable, declared: Declaration) -> bool:
+def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> bool:
     """Whether the function runs with numbers for all sizes: what it calls out of its program is not seen to fail in a
     trace."""
-    return runs(_at_small_sizes(function, declared))
+    return runs(_at_small_sizes(function, declared, numbers))
 
 
 def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:

@@ -147,6 +147,19 @@ def wrong_scale(r, g):
     return ds @ k, ds.T @ q, p.T @ g
 
 
+def smoothed(logits, labels):
+    return -jnp.mean(jnp.sum(targets(logits, labels) * jax.nn.log_softmax(logits), axis=-1))
+
+
+def targets(logits, labels):
+    return 0.9 * jax.nn.one_hot(labels, logits.shape[-1], dtype=logits.dtype) + 0.1 / logits.shape[-1]
+
+
+def of_smoothed(r, g):
+    logits, labels = r
+    return g * (jax.nn.softmax(logits) - targets(logits, labels)) / logits.shape[0], None
+
+
 def tempered(x, t):
     return jax.nn.softmax(x / t, -1)
 
@@ -168,6 +181,21 @@ AT_RANKS = {
         "n d, d, ()",
         "proved under hypotheses",
         'with "n d, d, n d" it is refuted',
+    ),
+    "labels without a gradient": (smoothed, of_smoothed, "n d, n:int", "proved under hypotheses", ""),
+    "labels by another name": (
+        lambda logits, wanted: smoothed(logits, wanted),
+        of_smoothed,
+        "n d, n:int",
+        "proved under hypotheses",
+        'with "n d, n" it is refuted',
+    ),
+    "the second of two": (
+        lambda a, b: a * b,
+        lambda r, g: (g * r[1], g * r[0]),
+        "n d, n d",
+        "proved",
+        'the function also runs with "n d, d"',
     ),
     "another size of the same name at tied sizes": (attend, wrong_scale, "n d, m d, m l", "refuted", ""),
     "broadcasting that the rule does not undo": (
@@ -203,7 +231,7 @@ AT_RANKS = {
         lambda r, g: tuple(jnp.split(g, 2, 1)),
         "n d, n d",
         "proved",
-        'the function also runs with "n d, n m"',
+        'with "b n d, b m d" its rule fails and the function runs: ValueError: array split does not result in an equal',
     ),
     "transposed": (lambda x, w: x @ w, lambda r, g: (g @ r[1].T, g.T @ r[0]), "n d, d d", "refuted", ""),
     "a mean over the first axis": (
@@ -353,6 +381,20 @@ def blocks(x, kernel_size):
     return x.reshape(-1, kernel_size).sum(1)
 
 
+def in_groups(x, groups):
+    n, c = x.shape
+    return jnp.repeat(x.reshape(n, groups, c // groups).sum(2), c // groups, axis=1) * x
+
+
+def of_groups(groups, x, g):
+    n, c = x.shape
+
+    def summed(y):
+        return jnp.repeat(y.reshape(n, groups, c // groups).sum(2), c // groups, axis=1)
+
+    return summed(x) * g + summed(g * x)
+
+
 def running(x, reverse):
     return jax.lax.cumsum(x, reverse=reverse)
 
@@ -362,6 +404,7 @@ HANDED_ON = {
     "an axis that is forgotten": (softmax, softmax_backward(lambda axis: -1), "refuted", None),
     "a number of entries": (
         blocks, lambda k, x, g: jnp.repeat(g, k), "proved", "kernel_size=2; kernel_size=1"),
+    "a count of groups": (in_groups, of_groups, "proved", "groups=2; groups=1"),
     "a choice": (running, lambda r, x, g: jax.lax.cumsum(g, reverse=not r), "proved", "reverse=True; reverse=False"),
     "a choice that is ignored": (running, lambda r, x, g: jax.lax.cumsum(g), "refuted", None),
     "a number": (lambda x, scale: x * scale, lambda k, x, g: g * k, "proved", None),
