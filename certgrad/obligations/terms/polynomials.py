@@ -249,7 +249,10 @@ class Poly:
 
     def _mark(self) -> object:
         """The mark of the session that the term is of; None of a number, which is of all."""
-        return next((m[0][0].mark for m in self._terms if m), None)
+        for m in self._terms:
+            if m:
+                return m[0][0].mark
+        return None
 
     def __hash__(self) -> int:
         return hash(self._key or self.key)

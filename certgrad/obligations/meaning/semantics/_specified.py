@@ -14,11 +14,11 @@ from typing import Any
 from certgrad.language import tree as t
 from certgrad.obligations.assume.signs import ANY, NONNEG, POS
 from certgrad.obligations.assume.tensor import Tensor, axis_index
-from certgrad.obligations.terms.atoms import dimension
+from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.index import Ix, combine, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import at_least, bounds, index_number
 from certgrad.obligations.terms.integers import quotient, remainder, row_major
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Mono, Poly, number, poly_of
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import kind_of, rounded_sizes
 from certgrad.specification._jax import factor_of_size
@@ -80,16 +80,22 @@ class Sizes:
         return nodes
 
     def _written(self, n: Poly) -> t.Node:
+        only = n.atom()
+        if only is not None:
+            return self._size(only)
         terms = [self._product(mono, int(c.p)) for mono, c in n.sorted_items()] or [t.Integer(0)]
         return terms[0] if len(terms) == 1 else t.Add(tuple(terms))
 
     def _product(self, mono: Mono, c: int) -> t.Node:
         factors: list[t.Node] = [t.Integer(c)] if c != 1 or not mono else []
         for a, e in mono:
-            name = a.name  # type: ignore[attr-defined]
-            self.named[name] = poly_of(a)
-            factors += [t.Size(name)] * int(e)
+            factors += [self._size(a)] * int(e)
         return factors[0] if len(factors) == 1 else t.Mul(tuple(factors))
+
+    def _size(self, a: Atom) -> t.Node:
+        assert isinstance(a, Dim)
+        self.named[a.name] = poly_of(a)
+        return t.Size(a.name)
 
     def size(self, name: str) -> Poly:
         """The size of this name."""
