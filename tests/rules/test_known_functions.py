@@ -286,8 +286,6 @@ def test_a_right_rule_of_two_arguments_is_proved_where_they_are_measured(name: s
     domain = {"kepler": "b > 0 and b < 1", "gammaincinv": "a > 0 and b > 0 and b < 1"}.get(name, "a > 0 and b > 0")
     assert f"inferred from its values at 160 points with {domain}, as nothing declares it" in remark
     assert f'approximates="certgrad.special:{name}" and domain="{domain}" do' in remark
-    hypotheses = {h.text for claim in report.claims for h in claim.hypotheses}
-    assert {*domain.split(" and ")} <= hypotheses
 
 
 @pytest.mark.one_in(9)
