@@ -53,7 +53,7 @@ def _values(*args: Any, called: str) -> Any:
     wide = dtype == jnp.float64
     given = [lax.bitcast_convert_type(x, jnp.uint32) for x in args] if wide else args
     out = jax.ShapeDtypeStruct((*shape, 2) if wide else shape, jnp.uint32 if wide else dtype)
-    found = jax.pure_callback(partial(_on_host, called, dtype), out, *given)
+    found = jax.pure_callback(partial(_on_host, called, dtype), out, *given, vmap_method="broadcast_all")
     return lax.bitcast_convert_type(found, dtype) if wide else found
 
 
@@ -103,7 +103,6 @@ _erfi_p, _expi_p, _si_p, _ci_p = (_primitive(name) for name in ("erfi", "expi", 
 _fresnels_p, _fresnelc_p = (_primitive(name) for name in ("fresnels", "fresnelc"))
 _lambertw_p, _spence_p = (_primitive(name) for name in ("lambertw", "spence"))
 _owens_t_p, _hyp1f1_p, _hyp2f1_p = (_primitive(name, several=True) for name in ("owens_t", "hyp1f1", "hyp2f1"))
-_gammaincinv_p, _gammainccinv_p = (_primitive(name, several=True) for name in ("gammaincinv", "gammainccinv"))
 
 _moves(_jv_p, None, lambda v, x: (_jv_p.bind(v - 1, x) - _jv_p.bind(v + 1, x)) / 2)
 _moves(_yv_p, None, lambda v, x: (_yv_p.bind(v - 1, x) - _yv_p.bind(v + 1, x)) / 2)
@@ -317,13 +316,13 @@ def _inverse(equation: Callable[..., Any]) -> Callable[[Callable[..., Any]], Cal
 @_inverse(lambda x, a, y: lax.igamma(a, x) - y)
 def gammaincinv(a: Any, y: Any) -> jax.Array:
     """The x at which the regularized incomplete gamma function P(a, x) is y, for a > 0 and 0 < y < 1. DLMF 8.2."""
-    return _gammaincinv_p.bind(a, y)
+    return _values(a, y, called="gammaincinv")
 
 
 @_inverse(lambda x, a, y: lax.igammac(a, x) - y)
 def gammainccinv(a: Any, y: Any) -> jax.Array:
     """The x at which Q(a, x) = 1 − P(a, x) is y, for a > 0 and 0 < y < 1. DLMF 8.2."""
-    return _gammainccinv_p.bind(a, y)
+    return _values(a, y, called="gammainccinv")
 
 
 @_inverse(lambda anomaly, mean, e: anomaly - e * jnp.sin(anomaly) - mean)

@@ -215,8 +215,8 @@ def inverse_gamma(a: Any, y: Any) -> Any:
     def on_host(a: Any, y: Any) -> Any:
         return np.asarray(scipy.special.gammaincinv(a, y), dtype=y.dtype)
 
-    shape = jax.ShapeDtypeStruct(y.shape, y.dtype)
-    return jax.pure_callback(on_host, shape, a, y, vmap_method="broadcast_all")
+    a, y = jnp.broadcast_arrays(a, y)
+    return jax.pure_callback(on_host, jax.ShapeDtypeStruct(y.shape, y.dtype), a, y, vmap_method="broadcast_all")
 
 
 def anomaly(mean: Any, e: Any) -> Any:
