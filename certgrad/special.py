@@ -11,7 +11,7 @@ Formulas: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov,
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from math import pi, sqrt
 from typing import Any
 
@@ -23,6 +23,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from certgrad.errors import UsageError
+from certgrad.jaxpr.solves import solves
 
 PREFIX = "certgrad_"
 """Of the names of the primitives."""
@@ -52,7 +53,7 @@ def _values(*args: Any, called: str) -> Any:
     wide = dtype == jnp.float64
     given = [lax.bitcast_convert_type(x, jnp.uint32) for x in args] if wide else args
     out = jax.ShapeDtypeStruct((*shape, 2) if wide else shape, jnp.uint32 if wide else dtype)
-    found = jax.pure_callback(partial(_on_host, called, dtype), out, *given)
+    found = jax.pure_callback(partial(_on_host, called, dtype), out, *given, vmap_method="broadcast_all")
     return lax.bitcast_convert_type(found, dtype) if wide else found
 
 
@@ -137,6 +138,13 @@ def j0(x: Any) -> jax.Array:
 def j1(x: Any) -> jax.Array:
     """Bessel's J₁(x)."""
     return jv(1, x)
+
+
+def jinc(x: Any) -> jax.Array:
+    """J₁(x)/x, which is 1/2 at 0."""
+    x = jnp.asarray(x)
+    away = jnp.where(x == 0, 1, x)
+    return jnp.where(x == 0, 0.5, jv(1, away) / away)
 
 
 def yv(v: Any, x: Any) -> jax.Array:
@@ -267,3 +275,71 @@ def hyp1f1(a: Any, b: Any, x: Any) -> jax.Array:
 def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> jax.Array:
     """Gauss' function ₂F₁(a, b; c; x) for x < 1, with a derivative by x alone; c is not 0, −1, −2, … DLMF 15.2."""
     return _of(_hyp2f1_p, a, b, c, x)
+
+
+# --- of the gamma function, and inverses
+
+
+def betaln(x: Any, y: Any) -> jax.Array:
+    """The logarithm of |B(x, y)|. DLMF 5.12."""
+    return lax.lgamma(x) + lax.lgamma(y) - lax.lgamma(x + y)
+
+
+def log_gamma_difference(x: Any, y: Any) -> jax.Array:
+    """The logarithm of |Γ(y)/Γ(x + y)|, `algdiv` of TOMS 708 (Didonato and Morris 1992)."""
+    return lax.lgamma(y) - lax.lgamma(x + y)
+
+
+def _inverse(equation: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The solver of an equation, elementwise, with the derivative that the implicit function theorem gives."""
+
+    def made(solver: Callable[..., Any]) -> Callable[..., Any]:
+        solution = jax.custom_jvp(solves(equation)(solver))
+
+        @solution.defjvp
+        def jvp(primals: Any, tangents: Any) -> Any:
+            z = solution(*primals)
+            moved = jax.jvp(lambda *args: equation(z, *args), primals, tangents)[1]
+            slope = jax.jvp(lambda z: equation(z, *primals), (z,), (jnp.ones_like(z),))[1]
+            return z, -moved / slope
+
+        @wraps(solver)
+        def run(*args: Any) -> Any:
+            dtype = jnp.result_type(float, *args)
+            return solution(*jnp.broadcast_arrays(*(jnp.asarray(x, dtype) for x in args)))
+
+        return run
+
+    return made
+
+
+@_inverse(lambda x, a, y: lax.igamma(a, x) - y)
+def gammaincinv(a: Any, y: Any) -> jax.Array:
+    """The x at which the regularized incomplete gamma function P(a, x) is y, for a > 0 and 0 < y < 1. DLMF 8.2."""
+    return _values(a, y, called="gammaincinv")
+
+
+@_inverse(lambda x, a, y: lax.igammac(a, x) - y)
+def gammainccinv(a: Any, y: Any) -> jax.Array:
+    """The x at which Q(a, x) = 1 − P(a, x) is y, for a > 0 and 0 < y < 1. DLMF 8.2."""
+    return _values(a, y, called="gammainccinv")
+
+
+@_inverse(lambda anomaly, mean, e: anomaly - e * jnp.sin(anomaly) - mean)
+def eccentric_anomaly(mean: Any, e: Any) -> jax.Array:
+    """The E with E − e·sin E = M, Kepler's equation, for 0 ≤ e < 1."""
+    low, high = mean - e, mean + e  # by halves, as Newton's steps stray where e is near 1
+    for _ in range(60):
+        middle = (low + high) / 2
+        below = middle - e * jnp.sin(middle) < mean
+        low, high = jnp.where(below, middle, low), jnp.where(below, high, middle)
+    return (low + high) / 2
+
+
+def kepler(mean: Any, e: Any) -> tuple[jax.Array, jax.Array]:
+    """The sine and the cosine of the true anomaly, of a mean anomaly and an eccentricity 0 ≤ e < 1 (Murray and Dermott,
+    Solar System Dynamics, 2.4).
+    """
+    anomaly = eccentric_anomaly(mean, e)
+    distance = 1 - e * jnp.cos(anomaly)
+    return jnp.sqrt(1 - e * e) * jnp.sin(anomaly) / distance, (jnp.cos(anomaly) - e) / distance

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.special
 
 import certgrad
@@ -36,7 +37,38 @@ FUNCTIONS = {
     "spence": (special.spence, scipy.special.spence),
     "hyp1f1": (lambda x: special.hyp1f1(1, 2.5, x), lambda x: scipy.special.hyp1f1(1, 2.5, x)),
     "hyp2f1": (lambda x: special.hyp2f1(1, 2.5, 3, x), lambda x: scipy.special.hyp2f1(1, 2.5, 3, x)),
+    "jinc": (special.jinc, lambda x: scipy.special.j1(x) / x),
+    "betaln": (lambda x: special.betaln(x, 1.5), lambda x: scipy.special.betaln(x, 1.5)),
+    "log_gamma_difference": (
+        lambda x: special.log_gamma_difference(x, 1.5),
+        lambda x: scipy.special.gammaln(1.5) - scipy.special.gammaln(x + 1.5),
+    ),
+    "gammaincinv": (lambda y: special.gammaincinv(1.5, y), lambda y: scipy.special.gammaincinv(1.5, y)),
+    "gammaincinv by its first": (lambda a: special.gammaincinv(a, 0.4), lambda a: scipy.special.gammaincinv(a, 0.4)),
+    "gammainccinv": (lambda y: special.gammainccinv(1.5, y), lambda y: scipy.special.gammainccinv(1.5, y)),
+    "eccentric_anomaly": (lambda m: special.eccentric_anomaly(m, 0.4), lambda m: np.vectorize(_anomaly)(m, 0.4)),
+    "kepler, sine": (
+        lambda m: special.kepler(m, 0.4)[0],
+        lambda m: np.sin(_true_anomaly(np.vectorize(_anomaly)(m, 0.4), 0.4)),
+    ),
+    "kepler, cosine by eccentricity": (
+        lambda e: special.kepler(1.1, e)[1],
+        lambda e: np.cos(_true_anomaly(np.vectorize(_anomaly)(1.1, e), e)),
+    ),
 }
+
+
+def _anomaly(mean: float, e: float) -> float:
+    return float(scipy.optimize.brentq(lambda z: z - e * np.sin(z) - mean, mean - e, mean + e, xtol=1e-15, rtol=1e-14))
+
+
+def _true_anomaly(eccentric: np.ndarray, e: np.ndarray | float) -> np.ndarray:
+    return np.asarray(2 * np.arctan(np.sqrt((1 + e) / (1 - e)) * np.tan(eccentric / 2)))
+
+
+def test_jinc_at_0() -> None:
+    assert special.jinc(0.0) == 0.5
+    assert jax.grad(special.jinc)(0.0) == 0.0
 
 
 @pytest.mark.one_in(13)

@@ -56,6 +56,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """The package without which the entry is not run."""
     stands: str = ""
     """Why the record stands and the entry is not run here, if it is not."""
+    note: str = ""
+    """What is to be known of the rule beside that."""
     outside: str = ""
     """Why the code lies outside of what the claim is about, if it does: it is not written in good faith."""
 

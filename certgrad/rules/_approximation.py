@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 from certgrad.errors import CertgradError
@@ -96,7 +97,14 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
         said = f"{rule.name}{at} is read as {rule.derivative_of}, which it approximates"
         run, exact = partial(call, rule.call, statics), partial(call, rule.call_ideal, statics)
         inside = within if domain else None
-        yield Ideal(run, exact, len(rule.arg_names), said, bool(rule.kind), within=inside, near=near)
+        helper = rule.function if named_in_module(rule.function) else None
+        yield Ideal(run, exact, len(rule.arg_names), said, bool(rule.kind), within=inside, near=near, shown=helper)
+
+
+def named_in_module(helper: Any) -> bool:
+    """It is a helper under `jit` of which the module has the plain function, in whose place it can be put."""
+    plain = getattr(helper, "__wrapped__", None)
+    return isinstance(plain, FunctionType) and plain.__globals__.get(plain.__name__) is plain
 
 
 def _is_near(rule: UserRule, statics: Mapping[str, Any]) -> bool:

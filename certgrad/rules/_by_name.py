@@ -66,6 +66,9 @@ DECIDED = (*PROOFS, AT_SIZES)
 SHORT, HALF = 0.25, 0.5
 """These shares of its time have a rule of what is perhaps an approximation, and the same of what is approximated."""
 KNOWN = 'inferred from its values at 160 points between −200 and 200, as nothing declares it; approximates="{}" does'
+KNOWN_WHERE = (
+    'inferred from its values at 160 points with {1}, as nothing declares it; approximates="{0}" and domain="{1}" do'
+)
 
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
@@ -224,18 +227,19 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
         return checked(declared), declared
     subject = UserRule(found.rule, declared.signature, static=declared.static, domain=declared.domain, name=found.name)
     long = rules.is_long(subject)
-    first = rules.known(subject) if long else ""
+    first = rules.known(subject) if long else None
     started = time.thread_time()
     report = checked(declared, AUDIT * SHORT if first else AUDIT)
-    cut_short = bool(first) and time.thread_time() - started > AUDIT * SHORT / 2
+    cut_short = first is not None and time.thread_time() - started > AUDIT * SHORT / 2
     if report.verdict in DECIDED or report.assumed:
         return report, declared
-    if name := first if long else rules.known(subject):
-        of_ideal = replace(declared, approximates=name)
+    if meant := first if long else rules.known(subject):
+        of_ideal = replace(declared, domain=(*declared.conditions, *meant.domain), approximates=meant.name)
         there = checked(of_ideal, AUDIT * HALF, rules.known_beside(subject))
         # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal.
-        if there.verdict in PROOFS or (there.verdict, report.verdict) == ("unproved", "refuted"):
-            return replace(there, approximates=f"{there.approximates}; {KNOWN.format(name)}"), of_ideal
+        if there.verdict in DECIDED or (there.verdict, report.verdict) == ("unproved", "refuted"):
+            said = (KNOWN_WHERE if meant.domain else KNOWN).format(meant.name, " and ".join(meant.domain))
+            return replace(there, approximates=f"{there.approximates}; {said}"), of_ideal
     return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
 
 

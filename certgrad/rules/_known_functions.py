@@ -8,20 +8,25 @@ Nothing is proved of this, and a report says that it is inferred.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
+from types import FunctionType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from certgrad import special
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.reach import each_once, named_in, parts
 from certgrad.obligations.tracing.jax_internals import (
     Program,
     approximation,
     equations_of,
+    from_library,
     inner_program,
     is_literal,
     wide_floats,
@@ -30,19 +35,47 @@ from certgrad.signatures.sizes import Star
 
 from ._approximation import Declared
 from ._declaration import Declaration
-from ._layers import unwrapped
+from ._layers import parameters_of, plain_function, unwrapped
+from ._statics import each
 from ._traced import forward_of
 from ._user_rule import UserRule
 
-NAMES = (
-    "j0 j1 y0 y1 i0 i1 k0 k1 erfi dawsn erfcx expi exp1 si ci sici fresnel lambertw spence".split(),
-    "jv yv iv kv owens_t".split(),
-)
-"""Those of one argument, and of two, in `certgrad.special`."""
+
+@dataclass(frozen=True)
+class Family:
+    """Functions of `certgrad.special` that are measured at the same points."""
+
+    names: tuple[str, ...]
+    points: tuple[np.ndarray, ...]
+    """The arguments, one after the other."""
+    domain: tuple[str, ...] = ()
+    """Where they are measured and claimed alone, with numbers for the arguments; everywhere if empty."""
+
+
 _FAR = np.array([2e-5, 1.3e-3, 30.3, 57.1, 101.9, 203.3])
 POINTS = np.concatenate([np.linspace(-19.9, 19.8, 148), _FAR, -_FAR])
 ORDERS = np.tile([0.0, 1.0, 2.0, 5.0], 40)
 """Of a function of two arguments, the first one."""
+POSITIVE = np.geomspace(0.03, 190, 160)
+_MIXED = np.arange(160) * 37 % 160
+"""An order of the points of a second argument in which no two of the first one go with neighbours."""
+OF_ORDER = Family(("jv", "yv", "iv", "kv", "owens_t"), (ORDERS, POINTS))
+FAMILIES = (
+    Family(
+        tuple(
+            "j0 j1 y0 y1 i0 i1 k0 k1 jinc erfi dawsn erfcx expi exp1 si ci sici fresnel lambertw spence".split(),
+        ),
+        (POINTS,),
+    ),
+    OF_ORDER,
+    Family(("betaln", "log_gamma_difference"), (POSITIVE, POSITIVE[_MIXED]), ("{0} > 0", "{1} > 0")),
+    Family(
+        ("gammaincinv", "gammainccinv"),
+        (POSITIVE, np.linspace(0.004, 0.996, 160)[_MIXED]),
+        ("{0} > 0", "{1} > 0", "{1} < 1"),
+    ),
+    Family(("kepler",), (np.linspace(-9.9, 9.8, 160), np.linspace(0, 0.95, 160)[_MIXED]), ("{1} > 0", "{1} < 1")),
+)
 NEAR = 1e-6
 """Apart by so much, relative where values are above 1, functions are the same."""
 ENOUGH = 40
@@ -53,29 +86,49 @@ CALLS_OUT = ("while", "scan", "pure_callback")
 ORIGIN = "inferred from its values"
 
 
-def known(rule: UserRule) -> str:
-    """The name, as `certgrad.check` takes it, of the special function whose values the rule's function has; or an
-    empty text."""
-    arrays, program = _points(rule), forward_of(rule)
-    if arrays is None or program is None or not _is_of_entries(program):
-        return ""
+@dataclass(frozen=True)
+class Known:
+    """A special function, as `certgrad.check` takes its name, and where the values of another one are its values."""
+
+    name: str
+    domain: tuple[str, ...]
+
+
+def known(rule: UserRule) -> Known | None:
+    """The special function whose values the rule's function has; None if there is none."""
+    if not _is_measurable(rule):
+        return None
+    program = forward_of(rule)
+    if program is None or not _is_of_entries(program):
+        return None
+    for family in FAMILIES:
+        if len(family.points) != len(rule.arg_names):
+            continue
+        arrays = [x.reshape(_shape(rule)) for x in family.points]
+        found = _run(rule, arrays)
+        name = next((n for n in family.names if _is_near(found, _values(n, *arrays))), None)
+        if name is not None:
+            return Known(f"certgrad.special:{name}", tuple(text.format(*rule.arg_names) for text in family.domain))
+    return None
+
+
+def _run(rule: UserRule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The values of the rule's function; none, where it fails."""
     run = rule.call
     if not np.ndim(arrays[0]) or not rule.signature.inputs[0].dims:
         run = jax.vmap(rule.call, in_axes=(0, None))
     try:
         with wide_floats():
-            found = [np.asarray(x, float) for x in jax.tree.leaves(run([*map(jnp.asarray, arrays)], rule.choices[0]))]
+            return [np.asarray(x, float) for x in jax.tree.leaves(run([*map(jnp.asarray, arrays)], rule.choices[0]))]
     except Exception:  # the function does in its own way what it does of such points
-        return ""
-    names = NAMES[len(arrays) - 1]
-    return next((f"certgrad.special:{name}" for name in names if _is_near(found, _values(name, *arrays))), "")
+        return []
 
 
 def is_long(rule: UserRule) -> bool:
     """The function is one of real numbers, and no formula at first sight; nor is it made of what the calculus reads as
     an approximation.
     """
-    if _points(rule) is None:
+    if not _is_measurable(rule):
         return False
     program = forward_of(rule)
     if program is None or not _is_of_entries(program) or _calls_what_is_read(program):
@@ -117,7 +170,8 @@ def _calls_what_is_read(program: Program) -> bool:
 
 
 def known_beside(rule: UserRule) -> list[Declared]:
-    """Other functions with rules of their own, among those that the rule's code reaches, with what they approximate."""
+    """Other functions among those that the rule's code reaches, with what they approximate: those with rules of their
+    own, and helpers that a module names, whose calls are shown as those of a function."""
     return list(_known_beside(rule))
 
 
@@ -128,29 +182,101 @@ def _known_beside(rule: UserRule) -> Iterator[Declared]:
     own = unwrapped(rule.function)
     for value in each_once(rule.code, reached):
         function = unwrapped(value) if callable(value) else None
-        if function is None or function is own or not isinstance(function, jax.custom_jvp | jax.custom_vjp):
+        if isinstance(value, FunctionType) and _is_named_in_its_module(value):
+            function = jax.jit(value)
+        elif function is own or not isinstance(function, jax.custom_jvp | jax.custom_vjp):
             continue
-        for shapes in ("n", "n, n"):
-            try:
-                name = known(UserRule(function, shapes))
-            except CertgradError:
-                continue
-            if name:
-                yield function, Declaration(shapes, approximates=name, origin=ORIGIN)
+        if (found := _known_function(function) or _known_of_order(function)) is not None:
+            yield function, found
 
 
-def _points(rule: UserRule) -> list[np.ndarray] | None:
-    """Where a function of one or two real arrays of one shape is measured; None where it is none."""
+def _is_named_in_its_module(function: FunctionType) -> bool:
+    """It is no part of a library, and another function can be put in its place in the module."""
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        return False
+    named = function.__globals__.get(function.__name__)
+    return named is function and not from_library(function.__code__.co_filename)
+
+
+def _known_function(function: Any) -> Declaration | None:
+    for shapes in ("n", "n, n"):
+        try:
+            found = known(UserRule(function, shapes))
+        except CertgradError:
+            continue
+        if found is not None:
+            return Declaration(shapes, domain=found.domain, approximates=found.name, origin=ORIGIN)
+    return None
+
+
+def _known_of_order(function: Any) -> Declaration | None:
+    """One that takes an order first, as it is: its values at some orders are those of a function of an order."""
+    rule = _at_order(function, 0)
+    if rule is None or not _is_measurable(rule):
+        return None
+    program = forward_of(rule)
+    if program is None or not _is_of_entries(program):
+        return None
+    (order,) = rule.choices[0]
+    found = np.full(len(POINTS), np.nan)
+    for value in {*ORDERS.tolist()}:
+        at = value == ORDERS
+        there = _at_order(function, int(value))
+        values = _run(there, [POINTS[at]]) if there is not None else []
+        if len(values) != 1 or values[0].shape != (at.sum(),):
+            return None
+        found[at] = values[0]
+    names = (n for n in OF_ORDER.names if _is_near([found], _values(n, *OF_ORDER.points)))
+    name = next(names, None)
+    if name is None:
+        return None
+    orders = each(*sorted({int(v) for v in ORDERS}))
+    return Declaration("n", static={order: orders}, approximates=_of_order(name, order), origin=ORIGIN)
+
+
+def _at_order(function: Any, order: int) -> UserRule | None:
+    """The function of one array at an order, which it takes first and as it is."""
+    numbers = getattr(function, "nondiff_argnums", ()) or ()
+    if tuple(numbers if isinstance(numbers, (tuple, list)) else (numbers,)) != (0,):
+        return None
+    try:
+        first = next(iter(parameters_of(function, plain_function(function)).values()))
+        name = f"{first.name}_0" if first.kind == first.VAR_POSITIONAL else first.name
+        return UserRule(function, "n", static={name: order})
+    except (CertgradError, TypeError, ValueError, StopIteration):
+        return None
+
+
+def _of_order(name: str, order: str) -> Callable[..., Any]:
+    """The special function of an order and a number, as one of an array that takes the order by this name."""
+    exact = getattr(special, name)
+
+    def ideal(x: Any, **given: Any) -> Any:
+        return exact(given[order], x)
+
+    kinds = inspect.Parameter
+    ideal.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [kinds("x", kinds.POSITIONAL_ONLY), kinds(order, kinds.KEYWORD_ONLY)]
+    )
+    ideal.__name__ = ideal.__qualname__ = name
+    return ideal
+
+
+def _is_measurable(rule: UserRule) -> bool:
+    """It is a function of one or two real arrays of one shape, of open sizes."""
     shapes = [spec.dims for spec in rule.signature.inputs]
     floats = all(spec.dtype == "float" for spec in rule.signature.inputs)
     if rule.params or len(shapes) not in (1, 2) or not floats or len({*shapes}) > 1:
-        return None
+        return False
     dims = [d for d in shapes[0] if not isinstance(d, Star)]
-    if len({*dims}) < len(dims) or any(d.name is None for d in dims) or len(dims) > 3:
-        return None
-    lengths = [4] * (len(dims) - 1)
-    shape = (*lengths, len(POINTS) // prod(lengths)) if dims else POINTS.shape
-    return [x.reshape(shape) for x in ([POINTS] if len(shapes) == 1 else [ORDERS, POINTS])]
+    return len({*dims}) == len(dims) and all(d.name is not None for d in dims) and len(dims) <= 3
+
+
+def _shape(rule: UserRule) -> tuple[int, ...]:
+    """That of the points, as arrays of the function's rank."""
+    rank = len([d for d in rule.signature.inputs[0].dims if not isinstance(d, Star)])
+    lengths = [4] * (rank - 1)
+    return (*lengths, len(POINTS) // prod(lengths))
 
 
 def _values(name: str, *args: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -161,11 +287,20 @@ def _values(name: str, *args: np.ndarray) -> tuple[np.ndarray, ...]:
         "sici": lambda x: (scipy.special.sici(x)[0], scipy.special.sici(np.abs(x))[1]),
         "si": lambda x: scipy.special.sici(x)[0],
         "ci": lambda x: scipy.special.sici(np.abs(x))[1],
+        "jinc": lambda x: np.where(x == 0, 0.5, scipy.special.j1(x) / np.where(x == 0, 1, x)),
+        "log_gamma_difference": lambda x, y: scipy.special.gammaln(y) - scipy.special.gammaln(x + y),
+        "kepler": _kepler,
         "lambertw": lambda x: np.where(x > -np.exp(-1), scipy.special.lambertw(x).real, np.nan),
     }
     with np.errstate(all="ignore"):
         found = others.get(name, getattr(scipy.special, name, None))(*args)  # type: ignore[misc]
     return found if isinstance(found, tuple) else (found,)
+
+
+def _kepler(mean: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, ...]:
+    with wide_floats():
+        sine, cosine = special.kepler(jnp.asarray(mean), jnp.asarray(e))
+        return np.asarray(sine), np.asarray(cosine)
 
 
 def _is_near(found: list[np.ndarray], exact: tuple[np.ndarray, ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ from certgrad import special
 from certgrad.report.findings import OF_IDEAL
 from certgrad.rules._by_name import examined
 from certgrad.rules._find import Found
-from certgrad.rules._known_functions import NAMES, known, known_beside
+from certgrad.rules._known_functions import FAMILIES, known, known_beside
 from certgrad.rules._user_rule import UserRule
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
@@ -143,13 +144,16 @@ def test_a_wrong_rule_of_one_is_refuted(name: str) -> None:
     assert audit(WRONG[name])[1].verdict == "refuted"
 
 
-EXACT = {name: getattr(special, name) for names in NAMES for name in names}
+EXACT = {name: (getattr(special, name), family) for family in FAMILIES for name in family.names}
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_each_function_is_known_by_its_values(name: str) -> None:
-    shapes = "n d" if name in NAMES[0] else "n, n"
-    assert known(UserRule(EXACT[name], shapes)) == f"certgrad.special:{name}"
+    function, family = EXACT[name]
+    found = known(UserRule(function, ", ".join(["n d"] * len(family.points))))
+    assert found is not None
+    assert found.name == f"certgrad.special:{name}"
+    assert len(found.domain) == len(family.domain)
 
 
 @pytest.mark.parametrize(
@@ -166,9 +170,192 @@ def test_each_function_is_known_by_its_values(name: str) -> None:
     ],
 )
 def test_others_are_not(function: Any) -> None:
-    assert known(UserRule(function, "n d")) == ""
+    assert known(UserRule(function, "n d")) is None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: special.betaln(x, y) + 1e-4,
+        lambda x, y: -special.log_gamma_difference(x, y),
+        lambda x, y: special.log_gamma_difference(y, x),
+        lambda x, y: special.gammaincinv(y, x),
+        lambda x, y: special.kepler(x, y)[::-1],
+        lambda x, y: special.kepler(x, y)[0],
+        lambda x, y: jnp.where(x < 100, special.betaln(x, y), 0.0),
+    ],
+)
+def test_others_of_two_arguments_are_not(function: Any) -> None:
+    assert known(UserRule(function, "n, n")) is None
 
 
 def test_functions_that_a_rule_calls_are_known_too() -> None:
     beside = known_beside(UserRule(RIGHT["j0"], "n"))
     assert [(f, d.approximates) for f, d in beside] == [(BESSEL_1, "certgrad.special:j1")]
+
+
+# --- of two arguments, claimed where they are measured
+
+
+def _correction(x: Any) -> Any:
+    """What Stirling's formula lacks of the logarithm of Γ, for x ≥ 8. DLMF 5.11.1."""
+    terms = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+    return sum(c / x ** (2 * k + 1) for k, c in enumerate(terms))
+
+
+def gamma_difference(x: Any, y: Any) -> Any:
+    """By Stirling's formula where y is large, without its large terms."""
+    large = jnp.maximum(y, 8.0)
+    by_stirling = x - x * jnp.log(large) - (x + large - 0.5) * jnp.log1p(x / large)
+    by_stirling = by_stirling + _correction(large) - _correction(x + large)
+    return jnp.where(y >= 8, by_stirling, jax.lax.lgamma(y) - jax.lax.lgamma(x + y))
+
+
+def inverse_gamma(a: Any, y: Any) -> Any:
+    def on_host(a: Any, y: Any) -> Any:
+        return np.asarray(scipy.special.gammaincinv(a, y), dtype=y.dtype)
+
+    a, y = jnp.broadcast_arrays(a, y)
+    return jax.pure_callback(on_host, jax.ShapeDtypeStruct(y.shape, y.dtype), a, y, vmap_method="broadcast_all")
+
+
+def anomaly(mean: Any, e: Any) -> Any:
+    """By bisection."""
+    low, high = mean - e, mean + e
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        below = middle - e * jnp.sin(middle) < mean
+        low, high = jnp.where(below, middle, low), jnp.where(below, high, middle)
+    half = jnp.sqrt((1 + e) / (1 - e)) * jnp.tan(high / 2)
+    return 2 * half / (1 + half**2), (1 - half**2) / (1 + half**2)
+
+
+def of_two(function: Callable[..., Any], tangent: Callable[..., Any]) -> Any:
+    rule = jax.custom_jvp(lambda a, b: function(a, b))
+    rule.defjvp(lambda p, t: (rule(*p), tangent(*p, rule(*p), *t)))
+    return rule
+
+
+def _digammas(x: Any, y: Any, v: Any, dx: Any, dy: Any) -> Any:
+    psi = jax.lax.digamma
+    return -psi(x + y) * dx + (psi(y) - psi(x + y)) * dy
+
+
+def _of_true_anomaly(mean: Any, e: Any, v: Any, dm: Any, de: Any) -> Any:
+    sine, cosine = v
+    moved = (1 + e * cosine) ** 2 / (1 - e * e) ** 1.5 * dm + (2 + e * cosine) * sine / (1 - e * e) * de
+    return cosine * moved, -sine * moved
+
+
+def _of_inverse(a: Any, y: Any, v: Any, da: Any, dy: Any) -> Any:
+    density = jnp.exp((a - 1) * jnp.log(v) - v - jax.lax.lgamma(a))
+    return (dy - jax.lax.igamma_grad_a(a, v) * da) / density
+
+
+OF_TWO = {
+    "log_gamma_difference": of_two(gamma_difference, _digammas),
+    "gammaincinv": of_two(inverse_gamma, _of_inverse),
+    "kepler": of_two(anomaly, _of_true_anomaly),
+}
+WRONG_OF_TWO = {
+    "a difference of gammas, arguments swapped": of_two(gamma_difference, lambda x, y, *r: _digammas(y, x, *r)),
+    "a difference of gammas of the other sign": of_two(gamma_difference, lambda *r: -_digammas(*r)),
+    "a difference of gammas without a term": of_two(
+        gamma_difference, lambda x, y, v, dx, dy: _digammas(x, y, v, dx, 0 * dy)
+    ),
+    "an inverse by the other slope": of_two(inverse_gamma, lambda a, y, v, da, dy: _of_inverse(a, y, v, -da, dy)),
+    "an inverse by half its slope": of_two(inverse_gamma, lambda *r: _of_inverse(*r) / 2),
+    "an inverse with its arguments swapped": of_two(
+        inverse_gamma, lambda a, y, v, da, dy: _of_inverse(a, y, v, dy, da)
+    ),
+    "an anomaly of the other sign": of_two(anomaly, lambda *r: (_of_true_anomaly(*r)[0], -_of_true_anomaly(*r)[1])),
+    "an anomaly whose eccentricity counts twice": of_two(
+        anomaly, lambda m, e, v, dm, de: _of_true_anomaly(m, e, v, dm, 2 * de)
+    ),
+    "an anomaly, sine for cosine": of_two(anomaly, lambda m, e, v, *r: _of_true_anomaly(m, e, v[::-1], *r)),
+}
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("name", OF_TWO)
+def test_a_right_rule_of_two_arguments_is_proved_where_they_are_measured(name: str) -> None:
+    result, report = audit(OF_TWO[name])
+    assert report is not None
+    assert report.proved, str(report)
+    (remark,) = (r.text for r in result.remarks if r.code == OF_IDEAL)
+    domain = {"kepler": "b > 0 and b < 1", "gammaincinv": "a > 0 and b > 0 and b < 1"}.get(name, "a > 0 and b > 0")
+    assert f"inferred from its values at 160 points with {domain}, as nothing declares it" in remark
+    assert f'approximates="certgrad.special:{name}" and domain="{domain}" do' in remark
+
+
+@pytest.mark.one_in(9)
+@pytest.mark.parametrize("name", WRONG_OF_TWO)
+def test_a_wrong_rule_of_two_arguments_is_not_proved(name: str) -> None:
+    report = audit(WRONG_OF_TWO[name])[1]
+    assert report is not None
+    assert report.verdict in ("refuted", "unproved"), str(report)
+
+
+# --- helpers without a rule, and functions of an order
+
+
+QUOTIENT = chebyshev(lambda x: np.where(x == 0, 0.5, scipy.special.j1(x) / np.where(x == 0, 1, x)), lambda x: 0 * x)
+
+
+def quotient_of_bessel(x: Any) -> Any:
+    inside = jnp.abs(x) <= 20.5
+    return jnp.where(inside, QUOTIENT(x), J1(jnp.where(inside, 25.0, x)) / jnp.where(inside, 25.0, x))
+
+
+BESSEL_0 = rule_of(J0, lambda x, y: -BESSEL_1(x))
+BY_HELPER = {
+    "right": lambda x, y: BESSEL_0(x) - quotient_of_bessel(x),
+    "of the other sign": lambda x, y: BESSEL_0(x) + quotient_of_bessel(x),
+    "twice": lambda x, y: BESSEL_0(x) - 2 * quotient_of_bessel(x),
+    "at another place": lambda x, y: BESSEL_0(x) - quotient_of_bessel(2 * x),
+}
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", BY_HELPER)
+def test_a_helper_without_a_rule_is_read_as_what_it_approximates(name: str) -> None:
+    report = audit(rule_of(J1, BY_HELPER[name]))[1]
+    assert report is not None
+    if name == "right":
+        assert report.proved, str(report)
+        assert "quotient_of_bessel is read as certgrad.special.jinc, which it approximates" in str(report)
+    else:
+        assert report.verdict in ("refuted", "unproved"), str(report)
+    assert globals()["quotient_of_bessel"].__name__ == "quotient_of_bessel"
+    assert not hasattr(quotient_of_bessel, "lower"), "the helper is not under jit any more"
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def of_order(*args: Any) -> Any:
+    v, x = args
+
+    def on_host(x: Any) -> Any:
+        return np.asarray(scipy.special.jv(v, x), dtype=x.dtype)
+
+    return jax.pure_callback(on_host, jax.ShapeDtypeStruct(x.shape, x.dtype), x, vmap_method="broadcast_all")
+
+
+of_order.defjvp(lambda v, p, t: (of_order(v, *p), (of_order(v - 1, *p) - of_order(v + 1, *p)) / 2 * t[0]))
+BY_ORDER = {
+    "right": lambda x, y: (BESSEL_0(x) - of_order(2, x)) / 2,
+    "of another order": lambda x, y: (BESSEL_0(x) - of_order(3, x)) / 2,
+    "of the other sign": lambda x, y: (BESSEL_0(x) + of_order(2, x)) / 2,
+    "without the half": lambda x, y: BESSEL_0(x) - of_order(2, x),
+}
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", BY_ORDER)
+def test_a_function_of_an_order_is_read_at_the_order_of_each_call(name: str) -> None:
+    report = audit(rule_of(J1, BY_ORDER[name]))[1]
+    assert report is not None
+    if name == "right":
+        assert report.proved, str(report)
+        assert "of_order at args_0 = 2 is read as jv, which it approximates" in str(report)
+    else:
+        assert report.verdict in ("refuted", "unproved"), str(report)

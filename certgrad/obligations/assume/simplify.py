@@ -122,10 +122,21 @@ def _each_factor(clause: Clause) -> list[Clause]:
     wanted = ONE - guard if value else guard
     if (single := wanted.single()) is not None and single[1] == 1 and len(single[0]) > 1:
         return [replace(clause, guards=((poly_of(a), False),)) for a, _ in single[0]]
+    if shared := _shared_predicates(wanted):
+        rest = Poly({tuple((a, e) for a, e in mono if a not in shared): c for mono, c in wanted.items()})
+        return [replace(clause, guards=((one, False),)) for one in (*map(poly_of, shared), rest)]
     if (between := _between_places(wanted)) is not None:
         above, beyond = between
         return [replace(clause, guards=(g,)) for g in ((poly_of(above), False), (poly_of(beyond), True))]
     return [clause]
+
+
+def _shared_predicates(wanted: Poly) -> list[Pred]:
+    """The predicates by which each of several terms is multiplied: the sum is 1 where these and the rest are."""
+    monos = list(wanted)
+    if len(monos) < 2:
+        return []
+    return [a for a, e in monos[0] if e == 1 and isinstance(a, Pred) and all((a, e) in mono for mono in monos[1:])]
 
 
 def _between_places(poly: Poly) -> tuple[IxPred, IxPred] | None:
@@ -167,6 +178,8 @@ def _unguarded(clause: Clause) -> Clause:
             opposites.append(Atomic("> 0", atom.poly))
         elif isinstance(other := (ONE - wanted).atom(), Pred):
             opposites.append(Atomic(">= 0", -other.poly))
+        elif (apart := _on_either_side(wanted)) is not None:
+            opposites.append(Atomic("!= 0", apart))
         elif isinstance(atom, IxPred):
             opposites.append(Atomic(">= 0", index_number(atom.ix)))
         elif isinstance(other, IxPred):
@@ -174,6 +187,15 @@ def _unguarded(clause: Clause) -> Clause:
         else:
             return clause
     return replace(clause, alternatives=tuple(opposites), guards=())
+
+
+def _on_either_side(wanted: Poly) -> Poly | None:
+    """The p of [p > 0] + [p < 0], which is 1 where p ≠ 0."""
+    terms = [Poly({mono: c}).atom() for mono, c in wanted.items()]
+    if len(terms) != 2 or not all(isinstance(one, Pred) for one in terms):
+        return None
+    p, q = (coprime(one.poly) for one in terms if isinstance(one, Pred))
+    return p if (p + q).is_zero else None
 
 
 def _between(a: Atomic, facts: Facts) -> list[Atomic]:

@@ -15,7 +15,7 @@ import ast
 import os
 import random
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -73,6 +73,10 @@ def hidden_from_a_trace(
         if asked and not _asked_of_nothing_traced(plain, answers):
             what = f"{plain.__name__} asks whether a value is traced ({min(asked)})"
             return Hidden(f"{what}: where none is, it may do other things")
+    compared = [one for f in functions if (tree := source_tree(f)) is not None for one in _same_objects(tree, f)]
+    if asked_of := _comparing(subject, compared):
+        said = f"{asked_of.function.__name__} asks whether {' and '.join(asked_of.sides)} are one object"
+        return Hidden(f"{said}: they are where an array is given twice", asked_of.function in reachable(subject))
     catching = {c for f in functions for c in code_in(f.__code__) if c.co_exceptiontable}
     if caught := _caught(subject, catching):
         return Hidden(f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things")
@@ -98,8 +102,6 @@ def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
         return f"{name} calls {source}, which gives another value each time: it may do other things in later calls"
     if _asks_for_a_type(tree):
         return f"{name} compares the type of a value: a trace has other types, so it may do other things"
-    if pair := next(_same_objects(tree, plain), None):
-        return f"{name} asks whether {' and '.join(pair)} are one object: they are where an array is given twice"
     return ""
 
 
@@ -180,13 +182,65 @@ def _calls(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Call) and name_of(node.func) == name
 
 
-def _same_objects(tree: ast.AST, function: FunctionType) -> Iterator[tuple[str, str]]:
-    """The values of the call that its code compares by identity: a trace gives two names to an array given twice."""
+@dataclass(frozen=True)
+class _Comparison:
+    """A comparison of two values of the call by identity: a trace gives two names to an array given twice."""
+
+    function: FunctionType
+    sides: tuple[str, str]
+    lines: range
+
+
+def _same_objects(tree: ast.AST, function: FunctionType) -> Iterator[_Comparison]:
     local = {*_locals(function.__code__)}
-    for pair in compared_by_identity(tree):
-        roots = [n.value if isinstance(n, ast.Subscript) else n for n in pair]
+    for left, right in compared_by_identity(tree):
+        roots = [n.value if isinstance(n, ast.Subscript) else n for n in (left, right)]
         if all(isinstance(n, ast.Name) and n.id in local for n in roots):
-            yield ast.unparse(pair[0]), ast.unparse(pair[1])
+            lines = range(left.lineno, (right.end_lineno or right.lineno) + 1)
+            yield _Comparison(function, (ast.unparse(left), ast.unparse(right)), lines)
+
+
+def _comparing(subject: Subject, comparisons: Sequence[_Comparison]) -> _Comparison | None:
+    """The first comparison whose line runs while the subject is traced; None where none does.
+
+    Until code comes to one, it does the same whichever of its values are one object: where the traces come to none,
+    what runs comes to none.
+    """
+    if not comparisons:
+        return None
+    at = {(code, line): one for one in comparisons for code in code_in(one.function.__code__) for line in one.lines}
+    met: list[_Comparison] = []
+
+    def local(frame: FrameType, event: str, value: Any) -> Any:
+        if event == "line" and (one := at.get((frame.f_code, frame.f_lineno))) is not None:
+            met.append(one)
+        return local
+
+    _traced_again(subject, {code for code, _ in at}, local)
+    return met[0] if met else None
+
+
+def _traced_again(subject: Subject, codes: Collection[CodeType], local: Callable[..., Any]) -> None:
+    """Trace the subject at symbolic sizes and at numbers, in both dtypes, with these frames followed."""
+    traces = Traces(subject)
+    with _following(codes, local):
+        for family in traces.families:
+            instance = family.prove[0]
+            for sizes in ({}, generality.decisions.concrete(instance)):
+                for wide in (True, False):
+                    with suppress(CertgradError):
+                        traces.at(instance, sizes, wide)
+
+
+@contextmanager
+def _following(codes: Collection[CodeType], local: Callable[..., Any]) -> Iterator[None]:
+    """Tell `local` of what happens in the frames of this code."""
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, value: local if frame.f_code in codes else None)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 # --- errors that are caught ------------------------------------------------------------------------------------------
@@ -231,12 +285,8 @@ def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
             seen[at] = seen.get(at, False) or _of_tracing(value[1], value[2])
         return local
 
-    before = sys.gettrace()
-    sys.settrace(lambda frame, event, value: local if frame.f_code in codes else None)
-    try:
+    with _following(codes, local):
         yield seen
-    finally:
-        sys.settrace(before)
 
 
 def _of_tracing(error: BaseException, traceback: Any) -> bool:

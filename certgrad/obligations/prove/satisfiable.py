@@ -14,7 +14,8 @@ from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solv
 from certgrad.obligations.balls import precision
 from certgrad.obligations.decide.evaluate import Values, all_different_at, attained_once_at, evaluate
 from certgrad.obligations.laws.order import different_entries, maximum_once
-from certgrad.obligations.terms.atoms import Dim, Max
+from certgrad.obligations.laws.solutions import solution_of
+from certgrad.obligations.terms.atoms import Access, Dim, Max
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
@@ -59,6 +60,7 @@ def satisfiable(
         dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in parse_size(a.name).names})
     except ValueError:
         return False  # the number of steps of a loop that ends by its values
+    clauses = sorted(clauses, key=_speaks_of_a_solution)  # a root is looked for last: few points satisfy all else
     rng = random.Random(20)
     without_root = 0
     for attempt in range(TRIES):
@@ -102,6 +104,12 @@ def satisfiable(
         except (UndecidedError, ZeroDivisionError, KeyError, ValueError, IndexError):  # no such row of a matrix, say
             continue
     return False
+
+
+def _speaks_of_a_solution(clause: Clause) -> bool:
+    polys = [*(a.poly for a in clause.alternatives), *(g for g, _ in clause.guards)]
+    accesses = (a for p in polys for a in deep_atoms(p) if isinstance(a, Access))
+    return of_solver(clause) or any(solution_of(a.tensor) is not None for a in accesses)
 
 
 def _all_atoms(poly: Poly) -> list:

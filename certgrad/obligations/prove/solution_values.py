@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from flint import arb, arb_mat
@@ -16,8 +16,9 @@ from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import template
 
-STARTS = 3
-"""From how many random points Newton's method starts."""
+STARTS, STARTS_BY_ENTRY = 3, 12
+"""From how many random points Newton's method starts: for all entries at once, and for one that has an equation of its
+own."""
 Place = tuple[int, ...]
 
 
@@ -61,6 +62,23 @@ def has_solution(equation: Clause, values: Values) -> bool:
 def _root(solution: Solution, dims: Mapping[str, int], values: Values, rng: random.Random) -> dict[Place, arb]:
     sizes = [round(float(evaluate(n, dims, values).mid())) for n in solution.shape]
     places = list(product(*map(range, sizes)))
+    if solution.jacobian.axis is not None:
+        return _root_at(places, STARTS, solution, dims, values, rng)
+    found: dict[Place, arb] = {}
+    for place in places:  # each entry has an equation of its own
+        found |= _root_at([place], STARTS_BY_ENTRY, solution, dims, values, rng)
+    return found
+
+
+def _root_at(
+    places: Sequence[Place],
+    starts: int,
+    solution: Solution,
+    dims: Mapping[str, int],
+    values: Values,
+    rng: random.Random,
+) -> dict[Place, arb]:
+    """The entries at these places, of which the equations there speak alone."""
     envs = [{template(k): i for k, i in enumerate(place)} for place in places]
 
     def at(z: list[arb], direction: int | None = None) -> Values:
@@ -83,7 +101,7 @@ def _root(solution: Solution, dims: Mapping[str, int], values: Values, rng: rand
         columns = [[evaluate(solution.change, dims, at(z, k), env) for env in envs] for k in range(len(places))]
         return arb_mat([[column[i] for column in columns] for i in range(len(places))])
 
-    for attempt in range(STARTS):
+    for attempt in range(starts):
         start = [arb(rng.uniform(-1, 1) * (0.1, 1, 3)[attempt % 3]) for _ in places]
         try:
             root = enclosed_root(residual, jacobian, start)

@@ -6,8 +6,9 @@ coefficients as well. What is claimed of the ideal function is claimed with thes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -23,6 +24,7 @@ from certgrad.obligations.tracing.jax_internals import (
     is_literal,
     program_of,
 )
+from certgrad.process.threads import one_at_a_time
 
 
 @dataclass(eq=False)
@@ -43,6 +45,9 @@ class Ideal:
     """Of the arrays of a call and a dtype: a zero that is defined where the one approximates the other."""
     near: Callable[[], bool] | None = None
     """Whether the one is near the other, measured where it is called; None where that is said elsewhere."""
+    shown: Callable[..., Any] | None = None
+    """A helper of a module under `jit`, which stands in the helper's place while a program is traced: there its calls
+    are seen."""
     _calls: dict[tuple[str, ...], _Call | None] = field(default_factory=dict)
     _near: bool | None = None
 
@@ -147,12 +152,26 @@ def reading(function: Callable[..., list[Any]], ideals: Sequence[Ideal]) -> Call
     """
 
     def read(*lists: Sequence[Any]) -> list[Any]:
-        closed = jax.make_jaxpr(function)(*map(list, lists))
+        with _shown([one.shown for one in ideals if one.shown is not None]):
+            closed = jax.make_jaxpr(function)(*map(list, lists))
         found: Found = {}
         _met(closed.jaxpr, ideals, dict(zip(closed.jaxpr.constvars, closed.consts, strict=True)), found)
         return _run(closed.jaxpr, closed.consts, [x for one in lists for x in one], found)
 
     return read
+
+
+@one_at_a_time
+def _shown(helpers: Sequence[Callable[..., Any]]) -> Iterator[None]:
+    """Let modules find these helpers under `jit` where they name them."""
+    plain: dict[Callable[..., Any], FunctionType] = {one: one.__wrapped__ for one in helpers}  # type: ignore[attr-defined]
+    for one, own in plain.items():
+        own.__globals__[own.__name__] = one
+    try:
+        yield
+    finally:
+        for own in plain.values():
+            own.__globals__[own.__name__] = own
 
 
 Found = dict[int, Ideal | Program]

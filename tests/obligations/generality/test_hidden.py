@@ -118,6 +118,45 @@ def test_other_comparisons_by_identity():
     assert of_check(two_arrays)[0] == "proved"
 
 
+def compared_elsewhere(x, nested=False):
+    """As code for nested structures has it, which is not run on an array."""
+    if nested:
+        return jax.tree.map(lambda y: 1.0 if y is x else 5.0, x)
+    return 1.0
+
+
+def compared_in_float32(x):
+    y = x + 0
+    if x.dtype == jnp.float32:
+        return 5.0 if x is y else 1.0
+    return 1.0
+
+
+def compared_where_sizes_are_numbers(x):
+    y = x + 0
+    if isinstance(x.shape[0], int) and x.shape[0] > 2:
+        return 5.0 if x is y else 1.0
+    return 1.0
+
+
+def compared_inside(x):
+    y = x + 0
+
+    def same(z):
+        return z is y
+
+    return 5.0 if same(x) else 1.0
+
+
+def test_a_comparison_by_identity_that_no_trace_comes_to():
+    assert of_check(compared_elsewhere)[0] == "proved"
+
+
+@pytest.mark.parametrize("asking", [compared_in_float32, compared_where_sizes_are_numbers, compared_inside])
+def test_a_comparison_by_identity_that_some_trace_comes_to(asking):
+    assert of_check(asking)[0] == "unproved"
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_its_right_twin_is_proved(door):
     assert door(right)[0] == "proved"

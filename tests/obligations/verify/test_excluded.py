@@ -67,6 +67,18 @@ CASES = {
     "a mean of what is kept, where nothing is": (
         "n, n:bool -> ", mean_of_kept,
         lambda g, x, m: (g * m / jnp.sum(m), None), lambda g, x, m: (g * m / jnp.maximum(jnp.sum(m), 1), None), None),
+    "nan at one number": (
+        "*s -> *s", jnp.sin,
+        lambda g, x: (jnp.where(x == 0.5, jnp.nan, g * jnp.cos(x)),),
+        lambda g, x: (jnp.where(x == 0.5, g * jnp.cos(0.5), g * jnp.cos(x)),), "2·x ≠ 1"),
+    "nan near a number": (
+        "*s -> *s", jnp.sin,
+        lambda g, x: (jnp.where(jnp.isclose(x, 0.5), jnp.nan, g * jnp.cos(x)),),
+        lambda g, x: (jnp.where(jnp.isclose(x, 0.5), g, g) * jnp.cos(x),), None),
+    "nan where one of two tests is met": (
+        "*s -> *s", jnp.sin,
+        lambda g, x: (jnp.where((x == 0.5) | (x > 3), jnp.nan, g * jnp.cos(x)),),
+        lambda g, x: (jnp.where((x == 0.5) | (x > 3), g, g) * jnp.cos(x),), None),
 }  # fmt: skip
 
 LOOKS_OUTSIDE = True
@@ -92,6 +104,19 @@ def test_another_value_than_the_derivative_is_wrong_as_well():
     report = certgrad.check(rule(lambda x: x * x, slope_at_zero(1.0)), "*s -> *s")
     assert report.verdict == "refuted"
     assert certgrad.check(rule(lambda x: x * x, slope_at_zero(0.0)), "*s -> *s").verdict.startswith("proved")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda g, x: jnp.where(x == 0.5, jnp.nan, 2 * g * jnp.cos(x)),
+        lambda g, x: jnp.where(x == 0.5, g * jnp.cos(x), jnp.nan),
+        lambda g, x: jnp.where(jnp.isclose(x, 0.5), jnp.nan, -g * jnp.cos(x)),
+        lambda g, x: jnp.where((x == 0.5) | (x > 3), g * jnp.cos(x), g),
+    ],
+)
+def test_a_rule_that_is_wrong_where_it_has_a_value_is_not_proved(wrong):
+    assert certgrad.check(rule(jnp.sin, lambda g, x: (wrong(g, x),)), "*s -> *s").verdict == "refuted"
 
 
 @pytest.mark.parametrize("name", ["mixture", "log_density", "f"])

@@ -36,13 +36,19 @@ from ..jax_dimensions import arithmetic_of_dimensions
 from ._programs import Decision, Program, jaxpr_of, without_mark
 from ._values import DimExpr, dim_poly
 
-_LIBRARIES = tuple(os.path.dirname(m.__file__) for m in (jax, np, os) if m.__file__) + (
-    os.path.join(os.path.dirname(os.path.dirname(jax.__file__)), "opt_einsum"),
+_PACKAGES = os.path.dirname(os.path.dirname(jax.__file__))
+_LIBRARIES = tuple(
+    os.path.join(folder, "")  # jaxopt and numpyro stand beside them, and are none of them
+    for folder in (
+        *(os.path.dirname(m.__file__) for m in (jax, np, os) if m.__file__),
+        *(os.path.join(_PACKAGES, name) for name in ("opt_einsum", "jaxlib", "jaxtyping")),
+    )
 )
-"""Folders of code that is trusted to treat dimensions uniformly: JAX, numpy, opt_einsum, the standard library."""
+"""Folders of code that is trusted to treat dimensions uniformly: JAX, numpy, the standard library, opt_einsum, and
+jaxtyping, which compares sizes with each other and raises."""
 
 
-_OUTSIDE = os.path.join(os.path.dirname(os.__file__), "site-packages")
+_OUTSIDE = os.path.join(os.path.dirname(os.__file__), "site-packages", "")
 
 
 _TRACING = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
@@ -63,13 +69,13 @@ def asks_for_others(file: str) -> bool:
     """A file of the standard library or of numpy: what it asks of a size is what its caller wants to know."""
     if file.startswith("<frozen "):
         return True
-    return from_library(file) and not file.startswith((_LIBRARIES[0], _LIBRARIES[3]))
+    return from_library(file) and not file.startswith((_LIBRARIES[0], *_LIBRARIES[3:]))
 
 
 @lru_cache(maxsize=4096)
 def from_library(file: str) -> bool:
     """A file of JAX's, numpy's, opt_einsum's or Python's own."""
-    if file.startswith((*_LIBRARIES[:2], _LIBRARIES[3])):
+    if file.startswith((*_LIBRARIES[:2], *_LIBRARIES[3:])):
         return True
     return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
 
