@@ -30,7 +30,7 @@ def of_five_axes(x):
     ("function", "said"),
     [
         (of_five_axes, 'none of the 4 that were tried traces ("n d": ValueError: not enough values to unpack'),
-        (lambda x, table: x * dict(table)["scale"], '"n d, m k": TypeError: cannot convert dictionary update sequence'),
+        (lambda x, table: x * dict(table)["scale"], 'none of the 68 that were tried traces ("n d, m k": '),
         (lambda a, b, c, d, e, f, g, h, i: a, "shapes are tried for at most 8 arrays, and it takes a, b, c, d, e"),
         (lambda k=3: jnp.ones(k), "it takes no argument without a default, of which a shape could be tried"),
     ],
