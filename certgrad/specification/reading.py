@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.jaxpr.programs import wraps
 from certgrad.language.tree import Index, Node, Sort, SortedEntry
 
-from .._machine_integers import wraps
 from ._jax import called_program, consts_of, is_dropped, is_literal, jaxpr_of, literal, size, sort_of
 from .program import Defined, Definition, Determined, Loop, Opaque, Program, Table, Tensor, pruned
 from .rule import RULES, STRUCTURED, Call, Entries, Operand, Result, UnreadableError

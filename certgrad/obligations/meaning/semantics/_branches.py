@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from certgrad.language.platform import PLATFORM, number_of
 from certgrad.obligations.assume.conditions import Clauses, discharged, merged
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.terms.index_terms import index_equal
-from certgrad.obligations.terms.platform import is_platform
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.index_terms import as_index, index_equal
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.variables import template
@@ -96,5 +97,12 @@ def _platform_index(ctx: Context, params: Params, shapes: list[tuple], *args: Te
     other = platforms.index(None) if None in platforms else chosen[min(chosen)]
     body = number(other)
     for name, k in chosen.items():
-        body = body + is_platform(name).scale(k - other)
+        body = body + _is_platform(name).scale(k - other)
     return [Tensor((), body, "i", signs=NONNEG)]
+
+
+def _is_platform(name: str) -> Poly:
+    """[the platform is the one of that name]: each name is another number."""
+    this = as_index(access(PLATFORM, ()) - number(number_of(name)))
+    assert this is not None
+    return index_equal(this)

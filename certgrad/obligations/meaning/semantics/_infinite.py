@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad._machine_integers import MOVES
+from certgrad.jaxpr.programs import MOVES
 from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, condition, merged
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor

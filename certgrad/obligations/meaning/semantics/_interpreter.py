@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._machine_integers import MOVES, wraps
 from certgrad.jaxpr.lowerings import idealised, is_python, why_not
+from certgrad.jaxpr.programs import MOVES, wraps
 from certgrad.obligations.assume.conditions import UNDEFINED, merged
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor, argument
