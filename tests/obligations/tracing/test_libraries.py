@@ -7,7 +7,6 @@ from pathlib import Path
 
 import jax
 import jaxlib
-import jaxtyping
 import numpy as np
 import pytest
 
@@ -16,9 +15,14 @@ from certgrad.obligations.tracing.jax_internals import asks_for_others, from_lib
 PACKAGES = Path(jax.__file__).parent.parent
 
 
-@pytest.mark.parametrize("module", [jax, jaxlib, jaxtyping, np, os, jax.numpy])
+@pytest.mark.parametrize("module", [jax, jaxlib, np, os, jax.numpy])
 def test_the_libraries(module: object) -> None:
     assert from_library(str(module.__file__))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["jaxtyping", "opt_einsum"])
+def test_packages_that_jax_asks_with(name: str) -> None:
+    assert from_library(str(PACKAGES / name / "rules.py"))
 
 
 @pytest.mark.parametrize("name", ["jaxopt", "jax_md", "numpyro", "opt_einsum_fx", "numpy_groupies", "flax"])
