@@ -94,8 +94,12 @@ class Known:
     domain: tuple[str, ...]
 
 
-def known(rule: UserRule) -> Known | None:
-    """The special function whose values the rule's function has; None if there is none."""
+def known(rule: UserRule, everywhere: bool = False) -> Known | None:
+    """The special function whose values the rule's function has; None if there is none.
+
+    Code of positive numbers may have no value at others: `everywhere` asks for one wherever the special function has
+    it.
+    """
     if not _is_measurable(rule):
         return None
     program = forward_of(rule)
@@ -106,7 +110,7 @@ def known(rule: UserRule) -> Known | None:
             continue
         arrays = [x.reshape(_shape(rule)) for x in family.points]
         found = _run(rule, arrays)
-        name = next((n for n in family.names if _is_near(found, _values(n, *arrays))), None)
+        name = next((n for n in family.names if _is_near(found, _values(n, *arrays), everywhere)), None)
         if name is not None:
             return Known(f"certgrad.special:{name}", tuple(text.format(*rule.arg_names) for text in family.domain))
     return None
@@ -201,7 +205,8 @@ def _is_named_in_its_module(function: FunctionType) -> bool:
 def _known_function(function: Any) -> Declaration | None:
     for shapes in ("n", "n, n"):
         try:
-            found = known(UserRule(function, shapes))
+            # What a rule computes by it is read as the special function, also where the helper would be nan.
+            found = known(UserRule(function, shapes), everywhere=True)
         except CertgradError:
             continue
         if found is not None:
@@ -226,7 +231,7 @@ def _known_of_order(function: Any) -> Declaration | None:
         if len(values) != 1 or values[0].shape != (at.sum(),):
             return None
         found[at] = values[0]
-    names = (n for n in OF_ORDER.names if _is_near([found], _values(n, *OF_ORDER.points)))
+    names = (n for n in OF_ORDER.names if _is_near([found], _values(n, *OF_ORDER.points), everywhere=True))
     name = next(names, None)
     if name is None:
         return None
@@ -303,12 +308,12 @@ def _kepler(mean: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, ...]:
         return np.asarray(sine), np.asarray(cosine)
 
 
-def _is_near(found: list[np.ndarray], exact: tuple[np.ndarray, ...]) -> bool:
-    """At all points at which both have a value it is the same. Code of positive numbers may have none at others."""
+def _is_near(found: list[np.ndarray], exact: tuple[np.ndarray, ...], everywhere: bool) -> bool:
+    """The values are the same at all points at which both are numbers; `everywhere`: at all at which the second is."""
     if [x.shape for x in found] != [x.shape for x in exact]:
         return False
     for a, b in zip(found, exact, strict=True):
-        where = np.isfinite(b) & ~np.isnan(a)
+        where = np.isfinite(b) & (everywhere | ~np.isnan(a))
         a, b = a[where], b[where]
         if where.sum() < ENOUGH or not (np.abs(a - b) <= NEAR * np.maximum(1, np.abs(b))).all():
             return False

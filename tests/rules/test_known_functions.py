@@ -173,6 +173,16 @@ def test_others_are_not(function: Any) -> None:
     assert known(UserRule(function, "n d")) is None
 
 
+def test_a_helper_that_is_nan_where_the_function_has_a_value_is_not_read_as_it() -> None:
+    def of_positive_numbers(x: Any) -> Any:
+        return special.i1(x) * jnp.sqrt(x) / jnp.sqrt(x)
+
+    rule = UserRule(of_positive_numbers, "n d")
+    assert known(rule) is not None
+    assert known(rule, everywhere=True) is None
+    assert known(UserRule(special.i1, "n d"), everywhere=True) is not None
+
+
 @pytest.mark.parametrize(
     "function",
     [

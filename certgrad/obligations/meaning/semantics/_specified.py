@@ -144,6 +144,8 @@ class Entry:
                 return operand.indexed([of_const(ZERO) if n == ONE else self.index(i) for i, n in axes], self.shape)
             case t.ToReal():
                 return replace(self.tensor(x.operand), kind="f")
+            case t.If(condition, (t.Number("1") | t.Integer(1)) as one, t.Number("0") | t.Integer(0)):  # of a boolean
+                return replace(self.tensor(condition), kind="f" if isinstance(one, t.Number) else "i")
             case t.Mul((left, right)) if any(isinstance(part, t.SortedEntry) for part in t.walk(x)):
                 return _mul(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
             case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
@@ -194,9 +196,10 @@ class Entry:
                 return self.index(x.left).minus(self.index(x.right))
             case t.Mul():
                 return reduce(self._product, map(self.index, x.factors))
+            case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
+                return of_const(made)
             case t.Apply("quotient" | "remainder", (left, right)):
-                rounded = self.sizes.rounded(x)
-                return self._divided(x, left, right) if rounded is None else of_const(rounded)
+                return self._divided(x, left, right)
         raise UnprovedError(f"an integer that is written with {type(x).__name__}")
 
     def _place(self, major: Ix, stride: Ix, minor: Ix) -> Ix:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
+import certgrad
 from certgrad.language.tree import (
     TRUE,
     Exists,
@@ -147,3 +148,13 @@ def test_a_quotient_by_several_sizes_is_taken_one_after_another() -> None:
     sizes.written((m * n,))
     one = Entry(Context(Facts()), [], (n * m * number(2),), sizes)
     assert one.index(Index("0") // next(iter(sizes.axes))).key == "<t0.0//1*$m*$n>"
+
+
+@pytest.mark.parametrize("factor, verdict", [(1.0, "proved"), (2.0, "refuted")])
+def test_booleans_are_numbers_beside_floats(factor: float, verdict: str) -> None:
+    @jax.custom_vjp
+    def kept(x: jax.Array, mask: jax.Array) -> jax.Array:
+        return jnp.dot(x, mask)
+
+    kept.defvjp(lambda x, m: (kept(x, m), m), lambda m, g: (factor * g * m, None))
+    assert certgrad.check(kept, "n, n:bool -> ").verdict == verdict
