@@ -19,6 +19,7 @@ from certgrad.rules._by_name import examined
 from certgrad.rules._find import Found
 from certgrad.rules._known_functions import FAMILIES, known, known_beside
 from certgrad.rules._user_rule import UserRule
+from examples.rules.solvers import kepler
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 
@@ -171,6 +172,10 @@ def test_each_function_is_known_by_its_values(name: str) -> None:
 )
 def test_others_are_not(function: Any) -> None:
     assert known(UserRule(function, "n d")) is None
+
+
+def test_a_loop_that_may_end_nowhere_is_not_run_at_points_of_other_domains() -> None:
+    assert known(UserRule(kepler, "n, n")) is None  # it ends for eccentricities below 1 alone
 
 
 def test_a_helper_that_is_nan_where_the_function_has_a_value_is_not_read_as_it() -> None:
