@@ -291,7 +291,7 @@ WRONG_OF_TWO = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_TWO)
 def test_a_right_rule_of_two_arguments_is_proved_where_they_are_measured(name: str) -> None:
     result, report = audit(OF_TWO[name])
@@ -332,7 +332,7 @@ BY_HELPER = {
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("name", BY_HELPER)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "right")) for n in BY_HELPER])
 def test_a_helper_without_a_rule_is_read_as_what_it_approximates(name: str) -> None:
     report = audit(rule_of(J1, BY_HELPER[name]))[1]
     assert report is not None
@@ -365,7 +365,7 @@ BY_ORDER = {
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("name", BY_ORDER)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "right")) for n in BY_ORDER])
 def test_a_function_of_an_order_is_read_at_the_order_of_each_call(name: str) -> None:
     report = audit(rule_of(J1, BY_ORDER[name]))[1]
     assert report is not None
