@@ -1,5 +1,5 @@
 """What equations that hold programs say of them, in each version of JAX; whether two programs are one, by their
-equations, never by their texts; values that are no numbers."""
+equations, never by their texts; values that are no numbers, and integers that wrap."""
 
 from __future__ import annotations
 

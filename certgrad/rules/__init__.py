@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._declaration import declare, named_function
     from ._equal import Equality, equal
     from ._fails import failure, refuted, runs
-    from ._known_functions import is_long, known, known_beside
+    from ._known_functions import is_long, known_as, known_beside, measured
     from ._merged import as_surrogate, merged, read_as_ideal, with_integers, with_value
     from ._multiples import listed, multiples, no_multiples
     from ._numeric import checked_numerically, pointed_to_solves
@@ -52,9 +52,10 @@ _FOR_SOME_RULES = {
     "gradients_of": "_second",
     "ideals_of": "_approximation",
     "is_long": "_known_functions",
-    "known": "_known_functions",
+    "known_as": "_known_functions",
     "known_beside": "_known_functions",
     "listed": "_multiples",
+    "measured": "_known_functions",
     "merged": "_merged",
     "multiples": "_multiples",
     "no_multiples": "_multiples",

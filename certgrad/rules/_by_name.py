@@ -226,14 +226,15 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
     if declared.surrogate or declared.approximates is not None:
         return checked(declared), declared
     subject = UserRule(found.rule, declared.signature, static=declared.static, domain=declared.domain, name=found.name)
-    long = rules.is_long(subject)
-    first = rules.known(subject) if long else None
+    program = rules.measured(subject)
+    long = program is not None and rules.is_long(program)
+    first = rules.known_as(subject, program) if program is not None and long else None
     started = time.thread_time()
     report = checked(declared, AUDIT * SHORT if first else AUDIT)
     cut_short = first is not None and time.thread_time() - started > AUDIT * SHORT / 2
     if report.verdict in DECIDED or report.assumed:
         return report, declared
-    if meant := first if long else rules.known(subject):
+    if meant := first if long or program is None else rules.known_as(subject, program):
         of_ideal = replace(declared, domain=(*declared.conditions, *meant.domain), approximates=meant.name)
         there = checked(of_ideal, AUDIT * HALF, rules.known_beside(subject))
         # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal.

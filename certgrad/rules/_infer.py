@@ -194,13 +194,14 @@ def _at_values(function: Callable, declared: Declaration, values: Mapping[str, S
 
 
 def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
+    def runs(name: str, value: Any) -> bool:
+        """Symbols may be divided by anything: three groups of 2·d channels are none at most numbers."""
+        there = replace(declared, static={**declared.static, name: value})
+        return _traces(function, there) and runs_at_numbers(function, there, PRIMES)
+
     static = dict(declared.static)
     for name, some in values.items():
-        at = {k: replace(declared, static={**declared.static, name: v}) for k, v in enumerate(some)}
-        # Symbols may be divided by anything: three groups of 2·d channels are none at most numbers.
-        running = [
-            some[k] for k, one in at.items() if _traces(function, one) and runs_at_numbers(function, one, PRIMES)
-        ]
+        running = [v for v in some if runs(name, v)]
         static[name] = each(*running) if len(running) > 1 else (*running, declared.static[name])[0]
     return replace(declared, static=static)
 

@@ -94,17 +94,24 @@ class Known:
     domain: tuple[str, ...]
 
 
+def measured(rule: UserRule) -> Program | None:
+    """The program of a function that can be measured: of one or two real arrays of one shape, entry by entry."""
+    program = forward_of(rule) if _is_measurable(rule) else None
+    return program if program is not None and _is_of_entries(program) else None
+
+
 def known(rule: UserRule, everywhere: bool = False) -> Known | None:
-    """The special function whose values the rule's function has; None if there is none.
+    """The special function whose values the rule's function has; None if there is none."""
+    program = measured(rule)
+    return None if program is None else known_as(rule, program, everywhere)
+
+
+def known_as(rule: UserRule, program: Program, everywhere: bool = False) -> Known | None:
+    """The same, of the function's program as it was measured.
 
     Code of positive numbers may have no value at others: `everywhere` asks for one wherever the special function has
     it.
     """
-    if not _is_measurable(rule):
-        return None
-    program = forward_of(rule)
-    if program is None or not _is_of_entries(program):
-        return None
     # A loop that ends by its values may end nowhere outside of the domain that its author has in mind.
     ends = all(eqn.primitive.name != "while" for eqn in equations_of(program.jaxpr))
     for family in FAMILIES:
@@ -130,17 +137,10 @@ def _run(rule: UserRule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         return []
 
 
-def is_long(rule: UserRule) -> bool:
-    """The function is one of real numbers, and no formula at first sight; nor is it made of what the calculus reads as
-    an approximation.
-    """
-    if not _is_measurable(rule):
-        return False
-    program = forward_of(rule)
-    if program is None or not _is_of_entries(program) or _calls_what_is_read(program):
-        return False
+def is_long(program: Program) -> bool:
+    """The program is no formula at first sight; nor is it made of what the calculus reads as an approximation."""
     names = [e.primitive.name for e in equations_of(program.jaxpr)]
-    return len(names) >= LONG or any(n in CALLS_OUT for n in names)
+    return (len(names) >= LONG or any(n in CALLS_OUT for n in names)) and not _calls_what_is_read(program)
 
 
 def _is_of_entries(program: Program) -> bool:
@@ -219,10 +219,7 @@ def _known_function(function: Any) -> Declaration | None:
 def _known_of_order(function: Any) -> Declaration | None:
     """One that takes an order first, as it is: its values at some orders are those of a function of an order."""
     rule = _at_order(function, 0)
-    if rule is None or not _is_measurable(rule):
-        return None
-    program = forward_of(rule)
-    if program is None or not _is_of_entries(program):
+    if rule is None or measured(rule) is None:
         return None
     (order,) = rule.choices[0]
     found = np.full(len(POINTS), np.nan)

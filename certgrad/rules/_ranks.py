@@ -382,11 +382,10 @@ class Search:
             why, returned = why_untraced(rule)
         except CertgradError as error:
             return _Seen(why=str(error))
+        arrays = [array_of(one) for one in of_leaves(rule, returned)]
         if not why:
-            arrays = [array_of(one) for one in of_leaves(rule, returned)]
             return _Seen(signature, resting=tuple(k for k, array in enumerate(arrays) if array is None))
         self._take(lambda: self.forms.as_returned(returned))
-        arrays = [array_of(one) for one in of_leaves(rule, returned)]
         if numbers is None and not whole_rule and (more := self._of_numbers(choice, specs, arrays)):
             seen = self._looked_at(choice, more)
             if seen.consistent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -314,6 +314,21 @@ def test_a_wrong_rule_of_two_arguments_is_not_proved(name: str) -> None:
 # --- helpers without a rule, and functions of an order
 
 
+def right_is_slow(rules: Iterable[str]) -> list[Any]:
+    """The names of rules; an audit of the right one takes most of its budget."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name == "right")) for name in rules]
+
+
+def only_the_right_one_is_proved(name: str, backwards: Mapping[str, Callable], said: str) -> None:
+    report = audit(rule_of(J1, backwards[name]))[1]
+    assert report is not None
+    if name == "right":
+        assert report.proved, str(report)
+        assert said in str(report)
+    else:
+        assert report.verdict in ("refuted", "unproved"), str(report)
+
+
 QUOTIENT = chebyshev(lambda x: np.where(x == 0, 0.5, scipy.special.j1(x) / np.where(x == 0, 1, x)), lambda x: 0 * x)
 
 
@@ -332,15 +347,11 @@ BY_HELPER = {
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "right")) for n in BY_HELPER])
+@pytest.mark.parametrize("name", right_is_slow(BY_HELPER))
 def test_a_helper_without_a_rule_is_read_as_what_it_approximates(name: str) -> None:
-    report = audit(rule_of(J1, BY_HELPER[name]))[1]
-    assert report is not None
-    if name == "right":
-        assert report.proved, str(report)
-        assert "quotient_of_bessel is read as certgrad.special.jinc, which it approximates" in str(report)
-    else:
-        assert report.verdict in ("refuted", "unproved"), str(report)
+    only_the_right_one_is_proved(
+        name, BY_HELPER, "quotient_of_bessel is read as certgrad.special.jinc, which it approximates"
+    )
     assert globals()["quotient_of_bessel"].__name__ == "quotient_of_bessel"
     assert not hasattr(quotient_of_bessel, "lower"), "the helper is not under jit any more"
 
@@ -365,12 +376,6 @@ BY_ORDER = {
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "right")) for n in BY_ORDER])
+@pytest.mark.parametrize("name", right_is_slow(BY_ORDER))
 def test_a_function_of_an_order_is_read_at_the_order_of_each_call(name: str) -> None:
-    report = audit(rule_of(J1, BY_ORDER[name]))[1]
-    assert report is not None
-    if name == "right":
-        assert report.proved, str(report)
-        assert "of_order at args_0 = 2 is read as jv, which it approximates" in str(report)
-    else:
-        assert report.verdict in ("refuted", "unproved"), str(report)
+    only_the_right_one_is_proved(name, BY_ORDER, "of_order at args_0 = 2 is read as jv, which it approximates")
