@@ -76,11 +76,12 @@ def _of_rule(node: Node, judgement: Judgement, dimensions: list[str]) -> Iterato
 def _is_general(judgement: Judgement, case: Fixed) -> bool:
     """The rule's program at these sizes is the general one, whose sizes are the node's own."""
     operation, general = judgement.operation, judgement.instance.proof.programs
-    if general is None or judgement.instance.sizes.keys() != own_table(operation).keys():
+    table = own_table(operation)  # to the lemma's names
+    if general is None or {*judgement.instance.sizes} != {*table.values()}:
         return False
     with wide_floats(operation.equation.wide):
         try:
-            setting = of_node(operation, own_table(operation), case)
+            setting = of_node(operation, table, case)
             return are_same(general, case, traced_programs(operation, setting.run, setting.shapes))
         except UNTRACEABLE:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace as replace_fields
 from functools import cache
 from typing import Any
 
@@ -19,7 +20,10 @@ from certgrad.graph.certificate import Lemma, NodeHypothesis, Step, sealed
 from certgrad.language.canonical import canonical
 from certgrad.language.text import text
 from certgrad.language.tree import Add, Number
+from certgrad.obligations.prove import problem
 from certgrad.obligations.prove.statements import Outcome
+from certgrad.obligations.terms.polynomials import number
+from certgrad.obligations.tracing.jax_internals import Decision, dim_poly
 from tests.graph.models import MLP, mlp, right_vjp, wrong_mask
 
 replace = msgspec.structs.replace
@@ -104,6 +108,20 @@ def test_it_uses_nothing_of_the_calculus(perceptron: GraphCertificate, monkeypat
     monkeypatch.setattr(_certify, "Induction", used)
     monkeypatch.setattr("certgrad.obligations.differentiate.derivative.Differentiator.__call__", used)
     monkeypatch.setattr("certgrad.obligations.decide.cases.nonzero_part", used)
+    assert verify_graph(perceptron, mlp, *MLP).outcome == "verified"
+
+
+def test_what_a_cache_of_jax_asks_of_a_size_by_chance_is_traced(
+    perceptron: GraphCertificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asking(fn: Callable, specs: Any) -> Any:
+        program = problem_trace(fn, specs)
+        sizes = [d for v in program.jaxpr.invars for d in v.aval.shape if not isinstance(d, int)]
+        asked = tuple(Decision(dim_poly(d) - number(7), "library") for d in sizes[:1])
+        return replace_fields(program, decisions=program.decisions + asked)
+
+    problem_trace = problem.trace
+    monkeypatch.setattr(problem, "trace", asking)
     assert verify_graph(perceptron, mlp, *MLP).outcome == "verified"
 
 
