@@ -40,6 +40,8 @@ def _on_host(name: str, dtype: Any, *args: np.ndarray) -> np.ndarray:
         "ci": lambda x: scipy.special.sici(np.abs(x))[1],
         "fresnels": lambda x: scipy.special.fresnel(x)[0],
         "fresnelc": lambda x: scipy.special.fresnel(x)[1],
+        "wofz_re": lambda x, y: scipy.special.wofz(x + 1j * y).real,
+        "wofz_im": lambda x, y: scipy.special.wofz(x + 1j * y).imag,
         "lambertw": np.vectorize(lambda x: float(arb(x).lambertw()), otypes=[float]),  # scipy's own is complex
     }
     run = found[name] if name in found else getattr(scipy.special, name)
@@ -98,10 +100,17 @@ def _of(made: Any, *args: Any) -> jax.Array:
     return made.bind(*arrays)
 
 
+def _wofz_slope(x: Any, y: Any) -> tuple[Any, Any]:
+    """The real and the imaginary part of w′(x + iy)."""
+    u, v = _wofz_re_p.bind(x, y), _wofz_im_p.bind(x, y)
+    return -2 * (x * u - y * v), 2 / sqrt(pi) - 2 * (x * v + y * u)
+
+
 _jv_p, _yv_p, _iv_p, _kv_p = (_primitive(name, several=True) for name in ("jv", "yv", "iv", "kv"))
 _erfi_p, _expi_p, _si_p, _ci_p = (_primitive(name) for name in ("erfi", "expi", "si", "ci"))
 _fresnels_p, _fresnelc_p = (_primitive(name) for name in ("fresnels", "fresnelc"))
 _lambertw_p, _spence_p = (_primitive(name) for name in ("lambertw", "spence"))
+_wofz_re_p, _wofz_im_p = (_primitive(name, several=True) for name in ("wofz_re", "wofz_im"))
 _owens_t_p, _hyp1f1_p, _hyp2f1_p = (_primitive(name, several=True) for name in ("owens_t", "hyp1f1", "hyp2f1"))
 
 _moves(_jv_p, None, lambda v, x: (_jv_p.bind(v - 1, x) - _jv_p.bind(v + 1, x)) / 2)
@@ -121,6 +130,9 @@ _moves(
     lambda h, a: -jnp.exp(-h * h / 2) * lax.erf(a * h / sqrt(2)) / (2 * sqrt(2 * pi)),
     lambda h, a: jnp.exp(-h * h * (1 + a * a) / 2) / (2 * pi * (1 + a * a)),
 )
+# w′(z) = 2i/√π − 2z·w(z), and ∂w/∂y = i·w′. DLMF 7.10.
+_moves(_wofz_re_p, lambda x, y: _wofz_slope(x, y)[0], lambda x, y: -_wofz_slope(x, y)[1])
+_moves(_wofz_im_p, lambda x, y: _wofz_slope(x, y)[1], lambda x, y: _wofz_slope(x, y)[0])
 _moves(_hyp1f1_p, None, None, lambda a, b, x: a / b * _hyp1f1_p.bind(a + 1, b + 1, x))
 _moves(_hyp2f1_p, None, None, None, lambda a, b, c, x: a * b / c * _hyp2f1_p.bind(a + 1, b + 1, c + 1, x))
 
@@ -265,6 +277,23 @@ def lambertw(x: Any) -> jax.Array:
 def spence(x: Any) -> jax.Array:
     """Spence's function ∫₁ˣ log t / (1 − t) dt for x > 0, the dilogarithm of 1 − x. DLMF 25.12."""
     return _of(_spence_p, x)
+
+
+def wofz(z: Any) -> jax.Array:
+    """The Faddeeva function w(z) = exp(−z²)·erfc(−iz), complex, of complex or real numbers. DLMF 7.2."""
+    z = jnp.asarray(z)
+    x, y = (z.real, z.imag) if jnp.iscomplexobj(z) else (z, jnp.zeros_like(z))
+    return lax.complex(voigt_k(x, y), voigt_l(x, y))
+
+
+def voigt_k(x: Any, y: Any) -> jax.Array:
+    """The line broadening function K(x, y) = Re w(x + iy) of Voigt profiles, Hjerting's H (Armstrong 1967)."""
+    return _of(_wofz_re_p, x, y)
+
+
+def voigt_l(x: Any, y: Any) -> jax.Array:
+    """L(x, y) = Im w(x + iy), the conjugate of `voigt_k` (Armstrong 1967)."""
+    return _of(_wofz_im_p, x, y)
 
 
 def hyp1f1(a: Any, b: Any, x: Any) -> jax.Array:

@@ -204,6 +204,12 @@ def _owens_t(h: arb, a: arb) -> arb:
     return inside.real / (2 * arb.pi())
 
 
+def _wofz(x: arb, y: arb) -> acb:
+    """exp(−z²)·erfc(−iz), z = x + iy."""
+    z = acb(x, y)
+    return (-z * z).exp() * (z * acb(0, -1)).erfc()
+
+
 _INCOMPLETE_BETA = _real(
     "∫₀ˣ tᵃ⁻¹·(1−t)ᵇ⁻¹ dt / ∫₀¹ tᵃ⁻¹·(1−t)ᵇ⁻¹ dt, of a, b, x",
     lambda a, b, x: x.beta_lower(a, b, 1),
@@ -301,6 +307,9 @@ FUNCTIONS: dict[str, Function] = {
     "lambertw": _real("", arb.lambertw, _above_one_on_e, sign="of its argument", at_zero=0, monotone="increasing"),
     "spence": _real("", lambda x: acb(1 - x).polylog(2).real, _above(0), monotone="decreasing"),
     "owens_t": _real("", _owens_t, arity=2),
+    # The real and the imaginary part of the Faddeeva function at x + iy.
+    "wofz_re": _real("", lambda x, y: _wofz(x, y).real, arity=2),
+    "wofz_im": _real("", lambda x, y: _wofz(x, y).imag, arity=2),
     "hyp1f1": _real("", lambda a, b, x: x.hypgeom_1f1(a, b), lambda a, b, x: _no_pole(b), arity=3),
     "hyp2f1": _real("", lambda a, b, c, x: x.hypgeom_2f1(a, b, c), _of_hyp2f1, arity=4),
     "whole_power": replace(_WHOLE_POWER, says=""),

@@ -9,7 +9,9 @@ Nothing is proved of this, and a report says that it is inferred.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from types import FunctionType
@@ -63,11 +65,12 @@ OF_ORDER = Family(("jv", "yv", "iv", "kv", "owens_t"), (ORDERS, POINTS))
 FAMILIES = (
     Family(
         tuple(
-            "j0 j1 y0 y1 i0 i1 k0 k1 jinc erfi dawsn erfcx expi exp1 si ci sici fresnel lambertw spence".split(),
+            "j0 j1 y0 y1 i0 i1 k0 k1 jinc erfi dawsn erfcx expi exp1 si ci sici fresnel lambertw spence wofz".split(),
         ),
         (POINTS,),
     ),
     OF_ORDER,
+    Family(("voigt_k", "voigt_l"), (POINTS, np.geomspace(0.003, 40, 160)[_MIXED]), ("{1} > 0",)),
     Family(("betaln", "log_gamma_difference"), (POSITIVE, POSITIVE[_MIXED]), ("{0} > 0", "{1} > 0")),
     Family(
         ("gammaincinv", "gammainccinv"),
@@ -131,10 +134,28 @@ def _run(rule: UserRule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     if not np.ndim(arrays[0]) or not rule.signature.inputs[0].dims:
         run = jax.vmap(rule.call, in_axes=(0, None))
     try:
-        with wide_floats():
-            return [np.asarray(x, float) for x in jax.tree.leaves(run([*map(jnp.asarray, arrays)], rule.choices[0]))]
+        with wide_floats(), _quietly():
+            return _reals(jax.tree.leaves(run([*map(jnp.asarray, arrays)], rule.choices[0])))
     except Exception:  # the function does in its own way what it does of such points
         return []
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """JAX logs what a call out of a program raises, with a traceback, and raises it too."""
+    logger = logging.getLogger("jax._src.callback")
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def _reals(arrays: Iterable[Any]) -> list[np.ndarray]:
+    """With a complex one as its real and its imaginary part."""
+    found = [*map(np.asarray, arrays)]
+    return [np.asarray(y, float) for x in found for y in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
 
 
 def is_long(program: Program) -> bool:
@@ -283,7 +304,7 @@ def _shape(rule: UserRule) -> tuple[int, ...]:
     return (*lengths, len(POINTS) // prod(lengths))
 
 
-def _values(name: str, *args: np.ndarray) -> tuple[np.ndarray, ...]:
+def _values(name: str, *args: np.ndarray) -> list[np.ndarray]:
     """Those of the exact function, not finite where it has none."""
     import scipy.special
 
@@ -294,11 +315,13 @@ def _values(name: str, *args: np.ndarray) -> tuple[np.ndarray, ...]:
         "jinc": lambda x: np.where(x == 0, 0.5, scipy.special.j1(x) / np.where(x == 0, 1, x)),
         "log_gamma_difference": lambda x, y: scipy.special.gammaln(y) - scipy.special.gammaln(x + y),
         "kepler": _kepler,
+        "voigt_k": lambda x, y: scipy.special.wofz(x + 1j * y).real,
+        "voigt_l": lambda x, y: scipy.special.wofz(x + 1j * y).imag,
         "lambertw": lambda x: np.where(x > -np.exp(-1), scipy.special.lambertw(x).real, np.nan),
     }
     with np.errstate(all="ignore"):
         found = others.get(name, getattr(scipy.special, name, None))(*args)  # type: ignore[misc]
-    return found if isinstance(found, tuple) else (found,)
+    return _reals(found if isinstance(found, tuple) else (found,))
 
 
 def _kepler(mean: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -307,7 +330,7 @@ def _kepler(mean: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, ...]:
         return np.asarray(sine), np.asarray(cosine)
 
 
-def _is_near(found: list[np.ndarray], exact: tuple[np.ndarray, ...], everywhere: bool) -> bool:
+def _is_near(found: list[np.ndarray], exact: list[np.ndarray], everywhere: bool) -> bool:
     """The values are the same at all points at which both are numbers; `everywhere`: at all at which the second is."""
     if [x.shape for x in found] != [x.shape for x in exact]:
         return False

@@ -311,6 +311,56 @@ def test_a_wrong_rule_of_two_arguments_is_not_proved(name: str) -> None:
     assert report.verdict in ("refuted", "unproved"), str(report)
 
 
+# --- of complex values, and the parts of such
+
+
+def _on_host(function: Callable[..., Any], *args: Any, dtype: Any = None) -> Any:
+    arrays = jnp.broadcast_arrays(*args)
+    out = jax.ShapeDtypeStruct(arrays[0].shape, dtype or arrays[0].dtype)
+    return jax.pure_callback(
+        lambda *xs: np.asarray(function(*xs), dtype=out.dtype), out, *arrays, vmap_method="broadcast_all"
+    )
+
+
+def faddeeva(factor: float) -> Any:
+    """w(x) of real numbers, with w′(x) = 2i/√π − 2x·w(x), times a factor."""
+    rule = jax.custom_jvp(lambda x: _on_host(scipy.special.wofz, x, dtype=jnp.result_type(x, jnp.complex64)))
+    rule.defjvp(lambda p, t: (rule(*p), (2j / jnp.sqrt(jnp.pi) - factor * p[0] * rule(*p)) * t[0]))
+    return rule
+
+
+def voigt(sign: int) -> Any:
+    """The line broadening function, whose slopes have its partner in them."""
+    k = jax.custom_jvp(lambda x, a: _on_host(lambda x, a: scipy.special.wofz(x + 1j * a).real, x, a))
+    partner = jax.custom_jvp(lambda x, a: _on_host(lambda x, a: scipy.special.wofz(x + 1j * a).imag, x, a))
+
+    @partner.defjvp
+    def partner_jvp(p: Any, t: Any) -> Any:
+        (x, a), (dx, da), u, v = p, t, k(*p), partner(*p)
+        return v, (2 / jnp.sqrt(jnp.pi) - 2 * (x * v + a * u)) * dx + 2 * (a * v - x * u) * da
+
+    @k.defjvp
+    def k_jvp(p: Any, t: Any) -> Any:
+        (x, a), (dx, da), u, v = p, t, k(*p), partner(*p)
+        return u, 2 * (a * v - x * u) * dx + (2 * (x * v + sign * a * u) - 2 / jnp.sqrt(jnp.pi)) * da
+
+    return k
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"), [("wofz", faddeeva(2), faddeeva(1)), ("voigt_k", voigt(1), voigt(-1))]
+)
+def test_the_faddeeva_function_and_its_parts_are_known(name: str, right: Any, wrong: Any) -> None:
+    result, report = audit(right)
+    assert report is not None
+    assert report.verdict == "proved up to rounding", str(report)  # a float is read as π
+    assert any(f"certgrad.special:{name}" in r.text for r in result.remarks if r.code == OF_IDEAL)
+    report = audit(wrong)[1]
+    assert report is not None
+    assert report.verdict in ("refuted", "unproved"), str(report)
+
+
 # --- helpers without a rule, and functions of an order
 
 

@@ -206,3 +206,26 @@ _special(
     inside=lambda h, a: True,
     by_first=_owens_by_first,
 )
+
+
+def _wofz_slope(x: Real, y: Real) -> tuple[arb, arb]:
+    """The real and the imaginary part of w′(x + iy)."""
+    p, q = s.ball(x), s.ball(y)
+    u, v = enclosed("wofz_re")(p, q), enclosed("wofz_im")(p, q)
+    return 2 * (q * v - p * u), 2 * (1 / arb.pi().sqrt() - p * v - q * u)
+
+
+_special(
+    "certgrad_wofz_re",
+    ball=enclosed("wofz_re"),
+    slope=lambda x, y: s.known(-_wofz_slope(x, y)[1]),
+    inside=lambda x, y: True,
+    by_first=lambda x, y: s.known(_wofz_slope(x, y)[0]),
+)
+_special(
+    "certgrad_wofz_im",
+    ball=enclosed("wofz_im"),
+    slope=lambda x, y: s.known(_wofz_slope(x, y)[0]),
+    inside=lambda x, y: True,
+    by_first=lambda x, y: s.known(_wofz_slope(x, y)[1]),
+)

@@ -291,6 +291,8 @@ OF_SEVERAL: dict[str, Row] = {
     ),
     **{f"certgrad_{c}v": Row(partial(bessel, f"bessel_{c}"), *_of_order) for c, _of_order in _BESSEL.items()},
     "certgrad_owens_t": Row(lambda h, a: fn("owens_t", h, a)),
+    "certgrad_wofz_re": Row(lambda x, y: fn("wofz_re", x, y)),
+    "certgrad_wofz_im": Row(lambda x, y: fn("wofz_im", x, y)),
     "certgrad_hyp1f1": Row(lambda a, b, x: fn("hyp1f1", a, b, x), *_hypergeometric(1, bounded=False)),
     "certgrad_hyp2f1": Row(lambda a, b, c, x: fn("hyp2f1", a, b, c, x), *_hypergeometric(2, bounded=True)),
     "zeta": Row(lambda s, q: fn("zeta", s, q), _zeta_conditions, _zeta_conditions, signs=lambda s, q: POS),

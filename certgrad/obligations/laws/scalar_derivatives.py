@@ -31,6 +31,12 @@ def _pi() -> Poly:
     return poly_of(intern(Num("pi")))
 
 
+def _wofz_slope(x: Poly, y: Poly) -> tuple[Poly, Poly]:
+    """The real and the imaginary part of w′(z) = 2i/√π − 2z·w(z), z = x + iy; ∂w/∂y is i·w′. DLMF 7.10."""
+    u, v = fn("wofz_re", x, y), fn("wofz_im", x, y)
+    return (y * v - x * u).scale(2), (power(_pi(), -HALF) - x * v - y * u).scale(2)
+
+
 _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("cbrt", 0): lambda p: power(fn("cbrt", p), -2).scale(fmpq(1, 3)),
     ("floor", 0): lambda p: ZERO,
@@ -47,6 +53,10 @@ _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("owens_t", 1): lambda h, a: (
         exp_of((h * h * (ONE + a * a)).scale(fmpq(-1, 2))) * power((ONE + a * a) * _pi().scale(2), -1)
     ),
+    ("wofz_re", 0): lambda x, y: _wofz_slope(x, y)[0],
+    ("wofz_re", 1): lambda x, y: -_wofz_slope(x, y)[1],
+    ("wofz_im", 0): lambda x, y: _wofz_slope(x, y)[1],
+    ("wofz_im", 1): lambda x, y: _wofz_slope(x, y)[0],
     ("spence", 0): lambda x: log_of(x) * power(ONE - x, -1),
     ("lambertw", 0): lambda x: exp_of(-fn("lambertw", x)) * power(ONE + fn("lambertw", x), -1),
     ("hyp1f1", 2): lambda a, b, x: a * power(b, -1) * fn("hyp1f1", a + ONE, b + ONE, x),

@@ -153,6 +153,8 @@ BINARY: dict[str, tuple[Function, float, float]] = {
     "igamma": (lax.igamma, 0.1, 3),
     "igammac": (lax.igammac, 0.1, 3),
     "owens_t": (special.owens_t, -3, 3),
+    "voigt_k": (special.voigt_k, -3, 3),
+    "voigt_l": (special.voigt_l, -3, 3),
     "incomplete beta": (lambda x, y: lax.betainc(jnp.full_like(x, 2.0), jnp.full_like(x, 0.5), x * y), 0.1, 0.9),
     "zeta by q": (lambda x, q: lax.zeta(lax.stop_gradient(1 + x), lax.stop_gradient(q)) * x, 0.1, 3),
     "compare": (lambda x, y: (x < y) * x + (x <= y) * 2.0 + (x > y) * y + (x >= y) + (x == y) * 3 + (x != y), -3, 3),

@@ -181,6 +181,8 @@ SPECIAL: list[Example] = [
     example("certgrad_lambertw", special.lambertw, real("x", "n", -0.36, 4)),
     example("certgrad_spence", special.spence, real("x", "n", 0.05, 4)),
     example("certgrad_owens_t", special.owens_t, X, Y),
+    example("certgrad_wofz_re", special.voigt_k, X, Y),
+    example("certgrad_wofz_im", special.voigt_l, X, Y),
     example("certgrad_hyp1f1", lambda x, a, b: special.hyp1f1(a, b, x), X, a=(1.0, -2.0, 0.5), b=(2.0, 0.75, -0.5)),
     example("certgrad_hyp2f1", lambda x, a, b: special.hyp2f1(a, b, 1.5, x), real("x", "n", -2, 0.9),
             a=(1.0, 0.5), b=(2.0, -0.75)),
