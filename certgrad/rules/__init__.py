@@ -46,6 +46,7 @@ _FOR_SOME_RULES = {
     "at_sizes": "_at_sizes",
     "checked_numerically": "_numeric",
     "diagnosed": "_causes",
+    "differs_at_a_point": "_numeric",
     "failure": "_fails",
     "first_sizes": "_at_sizes",
     "forward_of": "_traced",

@@ -52,13 +52,12 @@ from ._infer import inferred as infer
 from ._infer import without_open_numbers
 from ._layers import plain_function, unwrapped
 from ._marked import NOBODY
+from ._more_axes import is_parameter, wrong_with_an_axis_more
 from ._report import Report
 from ._tried import ORIGIN as INFERRED_BY
 from ._tried import SHOWN, Tried
 from ._user_rule import UserRule
 
-PARAMETERS = frozenset("b bias beta g gain gamma offset scale shift w weight".split())
-"""Names of arguments, or their last words, which are the same in all rows more often than not."""
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
@@ -290,6 +289,9 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
                 report, declared = lower, choice
     if further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
+    above = [] if in_calls or report.verdict not in PROOFS else [*wrong_with_an_axis_more(found, declared)]
+    others += [f'with "{text}" it is refuted' for text, why in above if not why]
+    refuted = refuted or any(not why for _, why in above)
     refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
     names = UserRule(found.rule, declared.signature, static=declared.static, name=found.name).arg_names
     likely_too = [
@@ -305,6 +307,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
         texts = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
         called = f", as {where} calls it" if where else ""
         others.append(f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}")
+    others += [f'the function also runs with "{text}", where its rule fails: {why}' for text, why in above if why]
     return _Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
 
 
@@ -314,12 +317,7 @@ def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
     """
     fewer, all_axes = (parse(f"{', '.join(leaves(one))} ->").inputs for one in (text, signature))
     pairs = [(n, a.dims, b.dims) for n, a, b in zip(names, fewer, all_axes, strict=True) if a.dims != b.dims]
-    return all(a and a == b[-len(a) :] and _is_parameter(n, names) for n, a, b in pairs)
-
-
-def _is_parameter(name: str, names: Sequence[str]) -> bool:
-    """By its name; `b` beside `a` is the second of two."""
-    return name.rpartition("_")[2] in PARAMETERS and not (name == "b" and "a" in names)
+    return all(a and a == b[-len(a) :] and is_parameter(n, names) for n, a, b in pairs)
 
 
 def _rank(signature: Any) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from certgrad._subject import OF_RULES
 from certgrad.jaxpr.programs import scan_counts
 from certgrad.jaxpr.solves import NAME as MARKED
 from certgrad.obligations.auditing.numeric import Numeric, numeric
@@ -60,6 +61,12 @@ def _is_iteration(equation: Any) -> bool:
         return False
     constants, carried = scan_counts(equation.params)
     return len(equation.invars) == carried + constants and len(equation.outvars) == carried
+
+
+def differs_at_a_point(rule: UserRule) -> bool:
+    """A numeric check of the rule's claims finds a point where both sides differ, and ball arithmetic confirms it."""
+    shapes = family(rule, rule.cases[0]).prove[0]
+    return any(numeric(rule, shapes, kind).witness is not None for kind in OF_RULES)
 
 
 def checked_numerically(report: Report, rule: UserRule) -> Report:

@@ -17,7 +17,6 @@ from typing import Any
 import jax
 
 from certgrad.errors import CertgradError
-from certgrad.obligations.tracing.jax_internals import equations_of
 from certgrad.signatures.signature import parse
 from certgrad.signatures.sizes import Size, Star, whole
 
@@ -28,7 +27,7 @@ from ._containers import NO_ARRAY, Forms, OtherFormsError
 from ._declaration import Declaration
 from ._fails import failure, runs
 from ._layers import backward_of, unwrapped
-from ._traced import array_of, forward_of, of_leaves, other_shape, why_untraced
+from ._traced import array_of, names_no_axis, of_leaves, other_shape, why_untraced
 from ._tried import ORIGIN, Tried
 from ._unify import Sizes, Unifier
 from ._user_rule import UserRule
@@ -153,7 +152,7 @@ class Search:
             found = [c for c, seen in self.seen.items() if seen.consistent][:1]
         found = self._of_integers(sorted(dict.fromkeys(found), key=self._likely))
         self.out.found = self._declared(dict.fromkeys(self.seen[c].signature for c in found))[:MAX_SIGNATURES]
-        if found and max(found[0].ranks) == RANKS[0] and self._names_no_axis(self.seen[found[0]].signature):
+        if found and max(found[0].ranks) == RANKS[0] and names_no_axis(self._rule(self.seen[found[0]].signature)):
             vectors = [c for c in below if max(c.ranks) == RANKS[0] - 1]
             lower = vectors or sorted(self._consistent(found[0].kinds, RANKS[0] - 1), key=self._likely)
             self.out.lower = self._declared(dict.fromkeys(self.seen[c].signature for c in lower))[:1]
@@ -190,15 +189,13 @@ class Search:
         if first is None:
             return refused[:1]
         self.out.refused.clear()  # it is not known where the rule fails
-        if self._names_no_axis(str(first.signature)):
+        if names_no_axis(self._rule(str(first.signature))):
             highest = max(choices[str(first.signature)].ranks)
             self.out.lower = [one for one in running if 0 < max(choices[str(one.signature)].ranks) < highest][:1]
         return [first]
 
-    def _names_no_axis(self, signature: str) -> bool:
-        """The function treats all axes of its arrays alike, so that nothing in it says how many there are."""
-        program = forward_of(UserRule(self.function, signature, static=self.static))
-        return program is not None and all(map(_of_all_axes, equations_of(program.jaxpr)))
+    def _rule(self, signature: str) -> UserRule:
+        return UserRule(self.function, signature, static=self.static)
 
     def _declared(self, signatures: Iterable[str]) -> list[Declaration]:
         return [Declaration(s, self.static, origin=ORIGIN) for s in signatures]
@@ -372,13 +369,13 @@ class Search:
         specs = self._specs(choice)
         rigid = frozenset(n for e in self.evidence if e.shape is not None for n in _names(e.shape))
         try:
-            rule = UserRule(self.function, self.forms.signature(specs), static=self.static)
+            rule = self._rule(self.forms.signature(specs))
             unified = Unifier(rule, rigid, whole_rule).unified(numbers or {})
             if unified.sizes is None:
                 error = unified.error
                 return _Seen(why=f"{type(error).__name__}: {error}")
             signature = self.forms.signature(self._written(choice, unified.sizes))
-            rule = UserRule(self.function, signature, static=self.static)
+            rule = self._rule(signature)
             why, returned = why_untraced(rule)
         except CertgradError as error:
             return _Seen(why=str(error))
@@ -450,18 +447,6 @@ def _apart(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
     """How far a choice is from another one: first those where later arguments have lower ranks."""
     changed = [k for k, (a, b) in enumerate(zip(choice.ranks, other.ranks, strict=True)) if a != b]
     return len(changed), any(choice.ranks[k] > other.ranks[k] for k in changed) or 0 in changed, -sum(choice.ranks)
-
-
-def _of_all_axes(equation: Any) -> bool:
-    """An equation between arrays of one shape, or over all axes of one."""
-    ranks = {len(v.aval.shape) for v in (*equation.invars, *equation.outvars)}
-    if equation.primitive.name in ("pjit", "jit", "custom_jvp_call", "custom_vjp_call"):
-        return True  # what it calls is looked at
-    if "axes" in equation.params:
-        return len(equation.params["axes"]) == len(equation.invars[0].aval.shape)
-    if equation.primitive.name == "broadcast_in_dim":
-        return not equation.invars[0].aval.shape
-    return len(ranks) == 1 and not {"dimension_numbers", "axis", "dimension", "permutation"} & equation.params.keys()
 
 
 def _dims(text: str) -> tuple[Size | Star, ...]:

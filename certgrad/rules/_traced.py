@@ -12,7 +12,7 @@ from certgrad.errors import CertgradError
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.prove.problem import trace_forward
-from certgrad.obligations.tracing.jax_internals import Program
+from certgrad.obligations.tracing.jax_internals import Program, equations_of
 
 from ._layers import backward_of
 from ._returned import recorded
@@ -90,3 +90,21 @@ def other_shape(names: Sequence[str], shapes: Sequence[Sequence[str]], cotangent
             found, wanted = (" ".join(map(str, one)) or "()" for one in (cotangent.shape, shape))
             return f"the cotangent of {name} has the shape {found}, and not {wanted}"
     return ""
+
+
+def names_no_axis(rule: UserRule) -> bool:
+    """The function treats all axes of its arrays alike, so that nothing in it says how many there are."""
+    program = forward_of(rule)
+    return program is not None and all(map(_of_all_axes, equations_of(program.jaxpr)))
+
+
+def _of_all_axes(equation: Any) -> bool:
+    """An equation between arrays of one shape, or over all axes of one."""
+    ranks = {len(v.aval.shape) for v in (*equation.invars, *equation.outvars)}
+    if equation.primitive.name in ("pjit", "jit", "custom_jvp_call", "custom_vjp_call"):
+        return True  # what it calls is looked at
+    if "axes" in equation.params:
+        return len(equation.params["axes"]) == len(equation.invars[0].aval.shape)
+    if equation.primitive.name == "broadcast_in_dim":
+        return not equation.invars[0].aval.shape
+    return len(ranks) == 1 and not {"dimension_numbers", "axis", "dimension", "permutation"} & equation.params.keys()

@@ -1,0 +1,62 @@
+"""A rule whose shapes are inferred, looked at with an axis more: its function may run there, and its rule be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from certgrad import rules
+from certgrad.errors import CertgradError
+from certgrad.signatures.sizes import named
+
+from ._check import choice_of
+from ._declaration import Declaration
+from ._find import Found
+from ._traced import forward_of, names_no_axis, why_untraced
+from ._user_rule import UserRule
+
+PARAMETERS = frozenset("b bias beta g gain gamma offset scale shift w weight".split())
+"""Names of arguments, or their last words, which are the same in all rows more often than not."""
+LEADING = ("b", "h", "n", "batch")
+"""What the axis is called: the first that no other is."""
+
+
+def is_parameter(name: str, names: Sequence[str]) -> bool:
+    """By its name; `b` beside `a` is the second of two."""
+    return name.rpartition("_")[2] in PARAMETERS and not (name == "b" and "a" in names)
+
+
+def wrong_with_an_axis_more(found: Found, declared: Declaration) -> Iterator[tuple[str, str]]:
+    """The signature with one leading axis more, where the function runs so, and why the rule fails there; an empty text
+    where it runs and is refuted, of which JAX would say nothing.
+
+    Of a rule that is proved at the shapes that are declared, with arrays for its arguments.
+    """
+    with suppress(CertgradError):
+        rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
+        text = _with_an_axis_more(rule)
+        if not text or not isinstance(declared.signature, str) or names_no_axis(rule):
+            return
+        more = UserRule(found.rule, text, static=declared.static, name=found.name)
+        if forward_of(more) is None:
+            return
+        if why := why_untraced(more)[0]:
+            yield text, why
+        elif rules.differs_at_a_point(more):
+            looked = choice_of(found.rule, replace(declared, signature=text), found.name)
+            if looked.verdict == "refuted" and not looked.under_assumed():
+                yield text, ""
+
+
+def _with_an_axis_more(rule: UserRule) -> str:
+    """Of all arrays but parameters; empty where there is none, or one of any number of axes."""
+    signature = rule.signature
+    name = next((n for n in LEADING if n not in signature.names), None)
+    if name is None or signature.stars:
+        return ""
+    specs = [
+        replace(spec, dims=(named(name), *spec.dims)) if spec.dims and not is_parameter(arg, rule.arg_names) else spec
+        for arg, spec in zip(rule.arg_names, signature.inputs, strict=True)
+    ]
+    return "" if specs == [*signature.inputs] else ", ".join(map(str, specs))

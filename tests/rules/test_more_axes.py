@@ -1,0 +1,90 @@
+"""Rules that are proved at the shapes that are inferred, and wrong with an axis more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from certgrad.report.findings import INFERRED
+from tests.rules.test_known_functions import audit
+
+
+def ruled(forward: Any, backward: Any) -> Any:
+    rule = jax.custom_vjp(forward)
+    rule.defvjp(lambda *args: (forward(*args), args), lambda args, g: backward(*args, g))
+    return rule
+
+
+def softmax(axis: int) -> Any:
+    def backward(x: Any, g: Any) -> Any:
+        y = jax.nn.softmax(x, -1)
+        return (y * (g - jnp.sum(g * y, axis=axis, keepdims=True)),)
+
+    return ruled(lambda x: jax.nn.softmax(x, -1), backward)
+
+
+def scaled(axes: Any) -> Any:
+    """Rows over their length, times a weight of each column."""
+
+    def forward(x: Any, w: Any) -> Any:
+        return x / jnp.sum(x * x, -1, keepdims=True) * w
+
+    def backward(x: Any, w: Any, g: Any) -> Any:
+        s = jnp.sum(x * x, -1, keepdims=True)
+        h = g * w
+        return h / s - 2 * x * jnp.sum(h * x, -1, keepdims=True) / s**2, jnp.sum(g * x / s, axes(x))
+
+    return ruled(forward, backward)
+
+
+def picked(axis: int) -> Any:
+    def forward(x: Any, labels: Any) -> Any:
+        return jnp.take_along_axis(x, labels[..., None], -1)[..., 0] - jax.nn.logsumexp(x, -1)
+
+    def backward(x: Any, labels: Any, g: Any) -> Any:
+        at = labels[..., None] == jnp.arange(x.shape[-1])
+        return g[..., None] * (at - jax.nn.softmax(x, axis)), None
+
+    return ruled(forward, backward)
+
+
+def said(rule: Any) -> tuple[str, bool]:
+    """What is said of the shapes that were inferred, and whether it is by default."""
+    result, report = audit(rule)
+    assert report is not None
+    assert report.verdict in ("proved", "proved under hypotheses"), str(report)
+    (remark,) = (r for r in result.remarks if r.code == INFERRED)
+    return remark.text, remark.wrong_at_other_shapes
+
+
+@pytest.mark.parametrize(
+    ("rule", "at"), [(softmax(1), '"b n d"'), (picked(1), '"b n d, b n:int"')], ids=["softmax", "labels"]
+)
+def test_an_axis_that_is_counted_from_the_front_is_wrong_with_one_more(rule: Any, at: str) -> None:
+    text, shown = said(rule)
+    assert text.startswith(f"with {at} it is refuted; ")
+    assert shown
+
+
+@pytest.mark.parametrize(
+    "rule", [softmax(-1), scaled(lambda x: tuple(range(x.ndim - 1))), picked(-1)], ids=["softmax", "scaled", "labels"]
+)
+def test_of_a_rule_that_is_right_there_nothing_is_said(rule: Any) -> None:
+    text, shown = said(rule)
+    assert "refuted" not in text
+    assert "b n d" not in text
+    assert not shown
+
+
+def test_a_rule_that_fails_there_says_so_itself() -> None:
+    text, shown = said(scaled(lambda x: 0))
+    assert 'the function also runs with "b n d, d", where its rule fails' in text
+    assert not shown
+
+
+def test_functions_that_treat_all_axes_alike_have_one_rank() -> None:
+    text, _ = said(ruled(lambda x: jnp.tanh(x), lambda x, g: (g * (1 - jnp.tanh(x) ** 2),)))
+    assert "b n d" not in text
