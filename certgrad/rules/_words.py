@@ -42,6 +42,7 @@ _WORDS = {
     "concatenate": "concatenation",
     "scatter-add": "scattered sum",
     "add_any": "sum",
+    "custom_jvp_call": "function with a rule of its own",
 }
 
 

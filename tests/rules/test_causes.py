@@ -403,3 +403,22 @@ def test_what_the_rule_alone_needs_is_its_cause():
         ("refuted", "right where x ≠ 0", "x != 0"),
         ("proved", "", ""),
     ]
+
+
+def test_a_function_that_reads_a_table_is_no_step_that_is_held_constant():
+    """JAX hands the table to the call of the function, so that the call is not of the arguments alone."""
+    table = np.linspace(0.5, 1.5, 4).astype(np.float32)
+
+    @jax.custom_jvp
+    def series(x):
+        return jnp.sum(jnp.sin(x[..., None] * table), -1)
+
+    @series.defjvp
+    def series_jvp(primals, tangents):
+        (x,), (dx,) = primals, tangents
+        return series(x), jnp.sum(jnp.cos(x[..., None] * table), -1) * dx
+
+    report = certgrad.check(series, "n -> n", conformance=False)
+    assert report.verdict == "refuted"
+    assert "custom_jvp" not in report.cause
+    assert "a rule of its own" not in report.cause

@@ -101,11 +101,19 @@ def primal_body(closed: Any) -> Program:
     program = program_of(closed)
     while len(program.jaxpr.eqns) == 1:
         (eqn,) = program.jaxpr.eqns
-        inner = inner_program(eqn)
-        same = list(eqn.invars) == list(program.jaxpr.invars) and list(eqn.outvars) == list(program.jaxpr.outvars)
+        inner, held = inner_program(eqn), dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+        count = sum(not is_literal(v) and v in held for v in eqn.invars)  # constants come first
+        same = list(eqn.invars[count:]) == list(program.jaxpr.invars) and eqn.outvars == program.jaxpr.outvars
         if inner is None or not same:
             break
-        program = inner
+        given, consts = inner.jaxpr.invars, [held[v] for v in eqn.invars[:count]]
+        of_values = SimpleNamespace(
+            invars=given[count:],
+            constvars=[*inner.jaxpr.constvars, *given[:count]],
+            eqns=inner.jaxpr.eqns,
+            outvars=inner.jaxpr.outvars,
+        )
+        program = Program(of_values, [*inner.consts, *consts])
     return program
 
 
