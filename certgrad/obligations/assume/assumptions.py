@@ -18,11 +18,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from certgrad.obligations.terms.atoms import Access
-from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.determined import Matrix, Rec, carried
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
 from certgrad.obligations.terms.index_terms import not_negative
 from certgrad.obligations.terms.integers import Chosen, Entry, Rounded
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, number
 from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, own_indices
@@ -84,12 +84,14 @@ class _Axis(NamedTuple):
     """None where it is not known."""
     start: Poly = ZERO
     stride: int = 1
+    of_times: bool = False
+    """The times of a loop: what it carries makes sense at as many as there are entries of what its steps read."""
 
     @property
     def whole(self) -> bool:
-        """From the first entry of an axis on, which is there."""
+        """From the first entry of an axis on, which is there. A loop goes on otherwise than with its last entry."""
         there = self.size is not None and not_negative(self.size - ONE)
-        return there and self.start.is_zero and self.stride == 1
+        return there and self.start.is_zero and self.stride == 1 and not self.of_times
 
     @property
     def places(self) -> Poly | None:
@@ -120,18 +122,40 @@ def _numbered(v: Var, clause: Clause, shapes: Shapes) -> list[_Axis] | None:
         if one is None:
             return None
         axes.append(one)
-    return axes
+    # How many steps of a loop a clause is about, the entries beside it tell.
+    return None if axes and all(a.of_times for a in axes) else axes
 
 
 def _in_terms(v: Var, terms: Iterable[Poly], shapes: Shapes) -> Iterator[_Axis | None]:
     """The axes that an index numbers in terms; None for what else it does."""
-    for a in (a for p in terms for a in deep_atoms(p)):
+    yield from _of_atoms(v, (a for p in terms for a in deep_atoms(p)), shapes)
+
+
+def _of_atoms(v: Var, atoms: Iterable[Atom], shapes: Shapes) -> Iterator[_Axis | None]:
+    for a in atoms:
         if isinstance(a, Access):
             yield from _in_entry(v, a.index, shapes.get(a.tensor, ()), shapes)
         elif isinstance(a, Matrix):
             yield from _in_entry(v, a.index, a.ranges, shapes)
+        elif isinstance(a, Rec):
+            yield from _in_entry(v, a.index, a.carries[a.position].ranges, shapes)
+            if v in a.time.free:
+                yield _times(v, a, shapes)
         elif any(v in set(ix.free) for ix in own_indices(a)):
             yield None
+
+
+def _times(v: Var, a: Rec, shapes: Shapes) -> _Axis | None:
+    """The times of a loop as an axis that an index numbers: as many as the axes have entries of which a step reads one,
+    where these are of one size and read from the first entry on.
+    """
+    own = {carried(a.level, k) for k in range(len(a.carries))}
+    read = [b for c in a.carries for b in deep_atoms(c.step) if not (isinstance(b, Access) and b.tensor in own)]
+    axes = [*_of_atoms(("b", a.level, 0), read, shapes)]
+    sizes = {one.size for one in axes if one is not None and one.start.is_zero and one.stride == 1}
+    if a.time.variable() != v or None in axes or len(sizes) != 1:
+        return None
+    return _Axis(sizes.pop(), of_times=True)
 
 
 def _in_entry(v: Var, index: Sequence[Ix], sizes: Sequence[Poly], shapes: Shapes) -> Iterator[_Axis | None]:

@@ -1,6 +1,8 @@
-"""Predicates under sums, on terms that the hypotheses say are not 0: there are two sides of such a term, and no third.
+"""Predicates under sums and in loops, on terms that the hypotheses say are not 0: there are two sides of such a term,
+and no third.
 
-Outside of sums the regions of a sign are looked at one by one; at each summed index the term has a sign of its own.
+Elsewhere the regions of a sign are looked at one by one; at each summed index, and each step, the term has a sign of
+its own.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Mapping
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
 from certgrad.obligations.terms.atoms import Base, Sum
+from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, poly_of
@@ -22,7 +25,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 def off_zero(poly: Poly, facts: Facts) -> Poly:
     """The term with [−p > 0] as 1 − [p > 0] where p is not 0, and 1/sign(p) as sign(p)."""
-    inside = [b for a in deep_atoms(poly) if isinstance(a, Sum) and a.piecewise for b in deep_atoms(poly_of(a))]
+    inside = [b for a in deep_atoms(poly) if isinstance(a, (Sum, Rec)) and a.piecewise for b in deep_atoms(poly_of(a))]
     if not any(isinstance(b, Pred) and _opposite(b, facts) is not None for b in inside):
         return poly
     return _OffZero(facts)(poly)

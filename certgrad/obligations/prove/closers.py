@@ -153,10 +153,17 @@ def _from_above(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 
 def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """With the two sides of what is not 0, at each value of a summed index."""
-    form = decide.off_zero.off_zero(difference, closing.region.facts)
-    if form != difference:
+    """With the two sides of what is not 0, at each value of a summed index and at each step of a loop."""
+    looped = has_loop(difference)
+    before = closing.raw if looped else difference
+    form = decide.off_zero.off_zero(before, closing.region.facts)
+    if form == before:
+        return
+    if not looped:
         yield form, ()
+        return
+    with suppress(laws.transposition.NoInvariantError):
+        yield decide.induction.by_induction(form, closing.region, closing.transposed)
 
 
 def _term_by_term(closing: Closing, difference: Poly) -> Iterator[Form]:

@@ -75,7 +75,7 @@ def value(poly: Poly, table: Table, env: Mapping[Var, int]) -> arb:
 
 def true(a: Atomic, table: Table, env: Mapping[Var, int]) -> bool:
     x = value(a.poly, table, env)
-    if x.contains(0) and x != 0:
+    if x.contains(0) and not (x == 0):  # a ball, and no number
         raise UndecidedError("on a boundary")
     signs = {"> 0": x > 0, ">= 0": x >= 0, "!= 0": x != 0, "= 0": x == 0}
     return bool(signs[a.relation])

@@ -125,3 +125,91 @@ def test_steps_with_seams_that_are_none(step, slope, verdict):
 def test_a_kink_in_a_step_is_asked_to_be_away():
     kinked = chain(lambda r, t: jnp.abs(r) + t, lambda r, t: (jnp.sign(r), one(t)))
     assert certgrad.check(kinked, "n -> ").verdict != "proved"
+
+
+# --- kinks in steps: a step has two sides of what the hypotheses say is not 0
+
+
+def saturated(within, mask, reverse=True):
+    """c ← within(c + x[t]), all of them; the backward multiplies by a mask of c + x[t]."""
+
+    def steps(x, out):
+        def step(c, t):
+            return within(c + t), out(c, t)
+
+        return jax.lax.scan(step, jnp.zeros((), x.dtype), x)[1]
+
+    @jax.custom_vjp
+    def function(x):
+        return steps(x, lambda c, t: within(c + t))
+
+    def backward(x, seed):
+        open_ = mask(steps(x, lambda c, t: c + t)).astype(x.dtype)
+
+        def body(e, here):
+            g, m = here
+            return (e + g) * m, (e + g) * m
+
+        return (jax.lax.scan(body, jnp.zeros((), x.dtype), (seed, open_), reverse=reverse)[1],)
+
+    function.defvjp(lambda x: (function(x), x), backward)
+    return function
+
+
+def clipped(u):
+    return jnp.clip(u, -1, 1)
+
+
+def below(u):
+    return jnp.minimum(u, 1)
+
+
+SATURATED = {
+    "below a bound": (saturated(below, lambda u: u < 1), "proved under hypotheses"),
+    "or on it": (saturated(below, lambda u: u <= 1), "proved under hypotheses"),
+    "between two": (saturated(clipped, lambda u: (u > -1) & (u < 1)), "proved under hypotheses"),
+    "by its magnitude": (saturated(clipped, lambda u: jnp.abs(u) < 1), "proved under hypotheses"),
+    "above it": (saturated(below, lambda u: u > 1), "refuted"),
+    "below another": (saturated(below, lambda u: u < 0.5), "refuted"),
+    "of two, one": (saturated(clipped, lambda u: u < 1), "refuted"),
+    "not reversed": (saturated(clipped, lambda u: (u > -1) & (u < 1), reverse=False), "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", SATURATED)
+def test_steps_that_saturate(name):
+    rule, verdict = SATURATED[name]
+    report = certgrad.check(rule, "n -> n", conformance=False)
+    assert report.verdict == verdict
+    if verdict != "refuted":
+        assert any("≠ 1 " in str(h) for h in report.hypotheses)
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["beside an entry", "alone"])
+def test_what_is_asked_at_each_step_says_nothing_of_the_last_carry(beside):
+    """log is of what is carried before each step; |c| is of what is left, and its slope is not 1 where that is < 0."""
+
+    def parts(x):
+        def step(c, t):
+            return c / 2 + t, jnp.log(c + t if beside else c)
+
+        last, logs = jax.lax.scan(step, jnp.ones((), x.dtype), x)
+        return jnp.sum(logs), last
+
+    def rule(slope):
+        @jax.custom_vjp
+        def function(x):
+            logs, last = parts(x)
+            return logs + jnp.abs(last)
+
+        def backward(x, seed):
+            (_, last), pull = jax.vjp(parts, x)
+            return pull((seed, seed * slope(last)))
+
+        function.defvjp(lambda x: (function(x), x), backward)
+        return function
+
+    right, wrong = (certgrad.check(rule(slope), "n -> ", conformance=False) for slope in (jnp.sign, jnp.ones_like))
+    assert right.verdict == "proved under hypotheses"
+    assert any("c[n] ≠ 0" in str(h) for h in right.hypotheses)
+    assert wrong.verdict == "refuted"
