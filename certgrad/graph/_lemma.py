@@ -1,11 +1,11 @@
 """Lemmas: one operation with its parameters, at one pattern of shapes, proved for all sizes of its dimensions.
 
 A certification has a budget, as an audit has (`terms/budget.py`), of `seconds` of the thread's processor time. Half of
-it has each lemma: the same whatever was proved before, so that a lemma comes to the same in every graph. The other half
-is for all lemmas together that come to no proof, with a little more for each one that is proved: once it is used up, no
-further lemma is begun. So the cost of a graph that is proved, which is linear in its nodes, is bounded by nothing but
-its distinct lemmas; what is not proved is said within about the `seconds`; and a graph whose attempts that fail take
-less than half of them comes to the same on every machine.
+them has each lemma, whatever was proved before, so that a lemma comes to the same in every graph; it has so many steps
+that a proof has all that it would have alone. Half of them have all lemmas together that come to no proof, and a little
+more for each one that is proved: once that is used up, no further proof is begun. So what is proved is never charged:
+a long chain, or a model of many layers, takes what its nodes take; a graph whose attempts that fail take less than half
+of the seconds does not see the budget; and what is not proved is said after about as many seconds as were given.
 """
 
 from __future__ import annotations
@@ -85,6 +85,10 @@ def _at_numbers(equation: Equation) -> Any:
 
 SHARE = 0.5
 """This part of its seconds a certification has for each lemma, and for those together that come to no proof."""
+GUESS = 0.25
+"""An attempt at one of many guesses, as which operations are certified together, has this part of what a lemma has."""
+STEPS_A_SECOND = 270_000
+"""More than proofs take: so it has as many steps as a proof has alone, and the seconds end it where these are slow."""
 MORE_A_LEMMA = 0.1
 """Seconds that these have besides for each lemma that is proved: as long as most lemmas take."""
 
@@ -118,7 +122,7 @@ class Lemmas:
             found = None if known is None else _instances.table.get(known)
             if found is None:
                 start, before = time.thread_time(), budget.cut_short
-                with self.allowance(), wide_floats(operation.equation.wide):
+                with self.allowance(1.0 if operation.search else GUESS), wide_floats(operation.equation.wide):
                     found = self._instance(operation)
                 known = known if budget.cut_short == before else None
                 self.left -= 0 if found.proof.holds else time.thread_time() - start
@@ -128,9 +132,9 @@ class Lemmas:
             self.left += MORE_A_LEMMA if found.proof.holds else 0
         return found
 
-    def allowance(self) -> AbstractContextManager[None]:
-        """The budget of one lemma, and of what is asked of it besides."""
-        return auditing(self.seconds, A_LEMMA, MORE_OF_A_GRAPH)
+    def allowance(self, share: float = 1.0) -> AbstractContextManager[None]:
+        """The budget of one lemma, or a share of it, and of what is asked of it besides."""
+        return auditing(share * self.seconds, A_LEMMA, MORE_OF_A_GRAPH, STEPS_A_SECOND)
 
     def _once(self, operation: Operation, store: dict[Any, Proof], key: Any, prove: Callable[[], Proof]) -> Proof:
         """A proof of an operation, kept for all certifications of the thread unless it was cut short."""

@@ -101,15 +101,17 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
 
 
 @contextmanager
-def auditing(seconds: float = AUDIT, of: str = AN_AUDIT, more: str = MORE) -> Iterator[None]:
+def auditing(
+    seconds: float = AUDIT, of: str = AN_AUDIT, more: str = MORE, a_second: int = STEPS_A_SECOND
+) -> Iterator[None]:
     """Run the audit of one rule, or of what it is made of: an audit inside of another one has what is left of that.
 
-    A reason says that what runs out is `of` an audit, and what gives it `more`.
+    A reason says that what runs out is `of` an audit, and what gives it `more`; it has so many steps `a_second`.
     """
     if budget.steps is not None:
         yield
         return
-    budget.given, budget.steps, budget.of, budget.more = seconds, int(seconds * STEPS_A_SECOND), of, more
+    budget.given, budget.steps, budget.of, budget.more = seconds, int(seconds * a_second), of, more
     budget.end = time.thread_time() + seconds
     try:
         yield
