@@ -48,6 +48,15 @@ def graph(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 1 for unproved, surrogate, up to rounding as well.")
     ] = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="Of the processor, for what does not come to a proof: it is unproved then. Usually 20.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Trace a JAX function at symbolic shapes, and prove that its backprop is the adjoint of its derivative.
 
@@ -62,7 +71,8 @@ def graph(
 
     function = load(target)
     specs = specs_of(function, target, spec or [])
-    certificate = with_source(certify(trace(function, *specs)), Source(target=target, specs=specs if spec else []))
+    source = Source(target=target, specs=specs if spec else [])
+    certificate = with_source(certify(trace(function, *specs), seconds=timeout), source)
     match format:
         case Format.json:
             typer.echo(encode(certificate).decode(), nl=False)

@@ -20,6 +20,7 @@ from certgrad.graph._comparisons import joins_comparisons, with_comparisons
 from certgrad.graph._conclusions import ASSUMPTIONS, DRAWN, conclusions
 from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._jaxpr import bytes_of
+from certgrad.graph._lemma import Lemmas
 from certgrad.graph._look import defects
 from certgrad.graph._negligible import with_open_sets
 from certgrad.graph._own_witness import NONE, OwnWitness, at_witness, own_witness, refuted_kinds
@@ -60,22 +61,30 @@ class Certification:
     """What refutes the graph at sizes at which it or its rules are others."""
 
 
-def certify(traced: TracedGraph) -> GraphCertificate:
+def certify(traced: TracedGraph, *, seconds: float | None = None) -> GraphCertificate:
     """The certificate of a graph. A node that is not proved is a finding, and everything else is still reported.
+
+    Args:
+        traced: the graph, as `certgrad.trace` makes it.
+        seconds: of processor time, 20 if None: each lemma has half of them, and so have those together that come to no
+            proof. What is not decided then is `unproved`, with that reason. What a graph takes beside its lemmas, which
+            grows with its nodes, is not counted.
 
     Raises TraceError where the graph is not well formed.
     """
-    return certification(traced).certificate
+    return certification(traced, seconds=seconds).certificate
 
 
-def certification(traced: TracedGraph, compare: bool = True, shared: Shared | None = None) -> Certification:
+def certification(
+    traced: TracedGraph, compare: bool = True, shared: Shared | None = None, seconds: float | None = None
+) -> Certification:
     """`certify`, with the proofs that stand behind the certificate.
 
     With `compare`, what runs is compared with what was traced. Of the library's own ops nothing does that yet. `shared`
-    are the lemmas of another graph of the same function.
+    are the lemmas of another graph of the same function, with what is left of its budget.
     """
     with without_collection(), sizes_as_integers(reachable_from([traced.fn])):
-        return _certification(traced, compare, Shared() if shared is None else shared)
+        return _certification(traced, compare, Shared(Lemmas(seconds)) if shared is None else shared)
 
 
 def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certification:
@@ -146,6 +155,9 @@ def _certificate(
         own = own_witness(induction, refuted_kinds(steps, shared.used))
         verdict = "unproved" if own is None else verdict
         findings.append(NONE if own is None else f"the graph is refuted: {own} ({at_witness(own.witness)})")
+    if verdict == "surrogate" and shared.lemmas.not_begun:
+        verdict = "unproved"  # beside what was not begun, nothing might be stopped
+        findings.append(shared.lemmas.not_begun)
     if there.refuted is not None:
         verdict = "refuted"
     assumptions = [*ASSUMPTIONS, *there.others]
@@ -278,10 +290,11 @@ class Elsewhere:
 def _elsewhere(induction: Induction) -> Elsewhere:
     """The other programs of a graph, each certified where it can be, and refuted where a point says so.
 
-    Of a graph whose own steps are refuted no point is sought there: its own says more.
+    Of a graph whose own steps are refuted none is looked at: its own point says more.
     """
     out = Elsewhere()
-    refuted = any(s.verdict == "refuted" for s in induction.steps)
+    if any(s.verdict == "refuted" for s in induction.steps):
+        return out
     traced = induction.traced
     alike = partial(_runs_the_same, induction) if rules_of_users(traced) else None
     queue = deque(chain(other_programs(traced, alike), asked_by_rules(induction.cases)))
@@ -306,7 +319,7 @@ def _elsewhere(induction: Induction) -> Elsewhere:
             queue.extend(asked_by_rules(one.within(case.fixed) for one in run.cases))
             if case.asked and not case.same:
                 out.others.append((RULE_CERTIFIED_TOO if case.rules else CERTIFIED_TOO).format(case))
-        elif run is not None and not refuted and (own := _refuting(run)) is not None:
+        elif run is not None and (own := _refuting(run)) is not None:
             out.findings.append(f"the graph is refuted where {case}: {own} ({at_witness(own.witness)})")
             out.refuted = own
             break

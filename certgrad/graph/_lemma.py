@@ -1,7 +1,18 @@
-"""Lemmas: one operation with its parameters, at one pattern of shapes, proved for all sizes of its dimensions."""
+"""Lemmas: one operation with its parameters, at one pattern of shapes, proved for all sizes of its dimensions.
+
+A certification has a budget, as an audit has (`terms/budget.py`), of `seconds` of the thread's processor time. Half of
+them has each lemma, whatever was proved before, so that a lemma comes to the same in every graph; it has so many steps
+that a proof has all that it would have alone. Half of them have all lemmas together that come to no proof, and a little
+more for each one that is proved: once that is used up, no further proof is begun. So what is proved is never charged:
+a long chain, or a model of many layers, takes what its nodes take; a graph whose attempts that fail take less than half
+of the seconds does not see the budget; and what is not proved is said after about as many seconds as were given.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +22,7 @@ from certgrad.graph._jaxpr import Equation, bytes_of
 from certgrad.graph._rules import ActiveShapes
 from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.generality.decisions import Fixed
+from certgrad.obligations.terms.budget import A_LEMMA, MORE_OF_A_GRAPH, auditing, budget, given
 from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
 
@@ -71,10 +83,27 @@ def _at_numbers(equation: Equation) -> Any:
     return key
 
 
+SHARE = 0.5
+"""This part of its seconds a certification has for each lemma, and for those together that come to no proof."""
+GUESS = 0.25
+"""An attempt at one of many guesses, as which operations are certified together, has this part of what a lemma has."""
+STEPS_A_SECOND = 270_000
+"""More than proofs take: so it has as many steps as a proof has alone, and the seconds end it where these are slow."""
+MORE_A_LEMMA = 0.1
+"""Seconds that these have besides for each lemma that is proved: as long as most lemmas take."""
+
+
 class Lemmas:
     """All lemmas of one certification, each proved once."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = SHARE * (given() if seconds is None else seconds)
+        self.left = self.seconds
+        """What lemmas may still take that come to no proof."""
+        self.not_begun = ""
+        """Why lemmas were not begun, if some were not."""
+        self.cut_short: dict[Any, Proof] = {}
+        """Proofs that ended with their budget, or were not begun: another certification may have more of it."""
         self.rules = _jaxpr.installed_rules()
         self.instances: dict[Any, Instance] = {}
         self.proofs: dict[Any, Proof] = {}
@@ -92,12 +121,36 @@ class Lemmas:
             known = (self.rules, at_numbers, *key[1:]) if (at_numbers := _at_numbers(o.equation)) else None
             found = None if known is None else _instances.table.get(known)
             if found is None:
-                with wide_floats(operation.equation.wide):
+                start, before = time.thread_time(), budget.cut_short
+                with self.allowance(1.0 if operation.search else GUESS), wide_floats(operation.equation.wide):
                     found = self._instance(operation)
+                known = known if budget.cut_short == before else None
+                self.left -= 0 if found.proof.holds else time.thread_time() - start
             if known is not None:
                 _instances.table[known] = found
             self.instances[key] = found
+            self.left += MORE_A_LEMMA if found.proof.holds else 0
         return found
+
+    def allowance(self, share: float = 1.0) -> AbstractContextManager[None]:
+        """The budget of one lemma, or a share of it, and of what is asked of it besides."""
+        return auditing(share * self.seconds, A_LEMMA, MORE_OF_A_GRAPH, STEPS_A_SECOND)
+
+    def _once(self, operation: Operation, store: dict[Any, Proof], key: Any, prove: Callable[[], Proof]) -> Proof:
+        """A proof of an operation, kept for all certifications of the thread unless it was cut short."""
+        found = store.get(key) or self.cut_short.get(key)
+        if found is None:
+            before = budget.cut_short
+            found = prove() if self.left > 0 else self._not_begun(operation)
+            (store if budget.cut_short == before else self.cut_short)[key] = found
+        return found
+
+    def _not_begun(self, operation: Operation) -> Proof:
+        """What is said where the time of lemmas that came to no proof is over."""
+        budget.cut_short += 1
+        over = f"budget: lemmas that came to no proof took {self.seconds:g} s and more before this one"
+        self.not_begun = f"{over}; {MORE_OF_A_GRAPH}"
+        return Proof(failed_lemma(operation, ActiveShapes((), ()), (), self.not_begun), ())
 
     def _without_search(self, key: tuple[Any, ...]) -> Instance | None:
         """What holds without a search for a witness, which begins where a proof fails."""
@@ -148,14 +201,11 @@ class Lemmas:
 
     def _proved(self, operation: Operation, family: Family, everywhere: bool) -> Proof:
         key = (self.rules, operation_key(operation), family.key, everywhere)
-        found = _proved.table.get(key)
-        if found is None:
 
-            def at(case: Fixed) -> Proof:
-                return in_general(operation, family.at(case) if case else family)
+        def at(case: Fixed) -> Proof:
+            return in_general(operation, family.at(case) if case else family)
 
-            found = _proved.table[key] = at_all_sizes(at) if everywhere else at({})
-        return found
+        return self._once(operation, _proved.table, key, lambda: at_all_sizes(at) if everywhere else at({}))
 
     def _as_it_stands(self, operation: Operation) -> Instance:
         """The lemma at the node's own sizes: numbers stay numbers."""
@@ -170,9 +220,7 @@ class Lemmas:
                 for x in (operation.equation.eqn.params, [v.aval.shape for v in operation.equation.variables])
             )
             key, store = (self.rules, operation_key(operation), params, shapes), _proved.table
-        found = store.get(key)
-        if found is None:
-            found = store[key] = own_sizes(operation, table, self.judged)
+        found = self._once(operation, store, key, lambda: own_sizes(operation, table, self.judged))
         return Instance(found, {mine: name for name, mine in table.items()})
 
     def nothing(self, operation: Operation) -> Proof:
@@ -185,7 +233,8 @@ class Lemmas:
             return ()
         found = base.signs.get(operation.signs)
         if found is None:
-            found = base.signs[operation.signs] = output_signs(operation, base.programs.forward)
+            with self.allowance():
+                found = base.signs[operation.signs] = output_signs(operation, base.programs.forward)
         return found
 
     def signs_alone(self, operation: Operation) -> tuple[int, ...]:
@@ -195,7 +244,7 @@ class Lemmas:
         key = at_numbers or operation.equation, operation.names, operation.signs
         found = store.get(key)
         if found is None:
-            with wide_floats(operation.equation.wide):
+            with self.allowance(), wide_floats(operation.equation.wide):
                 found = store[key] = self._signs_alone(operation)
         return found
 

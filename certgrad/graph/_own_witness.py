@@ -27,10 +27,11 @@ from certgrad.obligations.balls._draw import MOST_ENTRIES
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.patterns import sees_zeros
+from certgrad.obligations.terms.budget import budget
 
 LARGEST = 4096
 """A graph of fixed sizes is not evaluated where an array of it has more entries."""
-SECONDS = 20.0
+SECONDS = 5.0
 """For all searches of one graph."""
 PATTERNS = 16
 """So many choices of moving arguments and used outputs are tried: all of both first, then one alone."""
@@ -70,14 +71,19 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
         return None
     hold, names = holding(traced, induction.asked), [a.name for a in traced.specs.arguments]
 
+    met = False
+
     def domain(values: Mapping[str, Any]) -> bool:
-        return hold([_array(values[n]) for n in names])
+        nonlocal met
+        inside = hold([_array(values[n]) for n in names])
+        met = met or inside
+        return inside
 
     fixed = [] if traced.ir.dims else [v.aval.shape for v in traced.program.jaxpr.invars]
     largest = max(map(prod, fixed), default=0)
     if largest > LARGEST:
         return None
-    until = time.thread_time() + SECONDS
+    until = budget.until(SECONDS)
     for moving, used, where in islice(_patterns(induction), PATTERNS):
         for kind in kinds:
             if time.thread_time() > until:
@@ -103,6 +109,8 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
                 continue
             if found is not None:
                 return OwnWitness(kind, as_data(found, instance.keywords(found.dims.sizes)), where)
+            if not met:  # no point that was drawn satisfies the hypotheses, which are those of the others as well
+                return None
     return None
 
 

@@ -15,12 +15,14 @@ from certgrad.obligations import balls
 from certgrad.obligations.auditing.witnesses import as_data
 from certgrad.obligations.balls import BallError, Dims, Input, Rule, Run, find_witness, seeded
 from certgrad.obligations.balls._draw import draw_dims, draw_point
+from certgrad.obligations.balls._witness import SECONDS
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import VerdictName
 from certgrad.obligations.generality.decisions import Fixed, _solution
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.atoms import Dim
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.wording.present import show_difference
 from certgrad.signatures.sizes import parse_size
@@ -85,7 +87,8 @@ def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, nam
     given: dict[str, Any] = {"domain": here.inside, "fits": here.as_traced, "name": here.name}
     given["at_least"] = ROUNDING[operation.equation.wide]
     try:
-        found = find_witness(kind, here.at, here.inputs, **given, precision=256, loose=True)
+        seconds = min(SECONDS, budget.seconds_left())
+        found = find_witness(kind, here.at, here.inputs, **given, precision=256, loose=True, seconds=seconds)
         return as_data(found, {}) if found is not None else None
     except (BallError, TypeError, ValueError, KeyError):
         return None

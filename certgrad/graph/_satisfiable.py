@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice, product
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
-from certgrad.obligations.decide.evaluate import all_different_at, evaluate
+from certgrad.obligations.decide.evaluate import Evaluation, evaluate
 from certgrad.obligations.floats import Setting
 from certgrad.obligations.floats import run as run_in_floats
 from certgrad.obligations.laws.order import different_entries
@@ -57,6 +58,8 @@ CONSTANT = 20_000
 """How many scalar operations it may take to compute values that depend on no input."""
 ENTRIES = 4_000
 """How many entries of a hypothesis are looked at in float64."""
+TOGETHER = 256
+"""At so many of them, what terms have in common is computed once: a maximum that they all are compared with, say."""
 
 UNKNOWN = (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError)
 """What is raised at a point at which a hypothesis cannot be told."""
@@ -137,7 +140,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Looked:
 def holding(traced: TracedGraph, asked: Sequence[Asked]) -> Callable[[Sequence[Any]], bool]:
     """Whether all hypotheses hold at arrays, one for each argument: of floats, or of rational numbers as objects."""
     search = _Search(traced, asked)
-    return lambda arrays: not asked or search.at(arrays) is not None
+    return lambda arrays: not asked or search.at(arrays, only_whether=True) is not None
 
 
 @dataclass(frozen=True)
@@ -172,18 +175,22 @@ class _Search:
         self.traced, self.asked = traced, asked
         self.wanted = list(dict.fromkeys(k for a in asked for k in a.keys().values()))
         self.programs: dict[tuple[int, ...], _Programs] = {}
+        self.order = [*range(len(asked))]
+        """In which the hypotheses are looked at."""
         self.held: set[int] = set()
         """Which hypotheses held at a point."""
         self.tried = 0
         self.taken = 0
         """How many scalar operations points in floats took."""
 
-    def at(self, arrays: Sequence[Any]) -> Found | None:
-        """Whether the arrays that the function was traced with are such a point."""
+    def at(self, arrays: Sequence[Any], only_whether: bool = False) -> Found | None:
+        """Whether the arrays that the function was traced with are such a point; `only_whether`: and no more than that,
+        so that the first hypothesis that fails is the last one looked at."""
         try:
             sizes = self.traced.specs.sizes([np.shape(x) for x in arrays])
             at = self._at(sizes)
-            failing, rigorous = self._failing(sizes, [_given(arrays[k], at.rigorous) for k in at.needed])
+            point = [_given(arrays[k], at.rigorous) for k in at.needed]
+            failing, rigorous = self._failing(sizes, point, only_whether)
         except UNKNOWN:
             return None
         return None if failing else "rigorous" if rigorous else "in floats"
@@ -249,7 +256,7 @@ class _Search:
             self.programs[key] = _program(self.traced, self.wanted, sizes)
         return self.programs[key]
 
-    def _failing(self, sizes: Mapping[str, int], point: Sequence[Any]) -> tuple[int, bool]:
+    def _failing(self, sizes: Mapping[str, int], point: Sequence[Any], one_is_enough: bool = False) -> tuple[int, bool]:
         """How many hypotheses do not hold at the point, and whether rigorous arithmetic says so."""
         at = self._at(sizes)
         self.tried += 1
@@ -262,7 +269,14 @@ class _Search:
                 values = in_floats(at.program, given, at.compiled, self.taken <= UNCOMPILED)
         table = dict(zip([*self.wanted, *at.places], values, strict=True))
         with scalars.precision(PRECISION):
-            holding = {k for k, a in enumerate(self.asked) if _holds_if_known(a, table, sizes, at.rigorous)}
+            holding: set[int] = set()
+            for k in self.order:
+                if _holds_if_known(self.asked[k], table, sizes, at.rigorous):
+                    holding.add(k)
+                elif one_is_enough:  # what failed here is looked at first at the next point
+                    self.order.remove(k)
+                    self.order.insert(0, k)
+                    break
         self.held |= holding
         return len(self.asked) - len(holding), at.rigorous
 
@@ -373,32 +387,38 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
     at = {v: k for k, v in enumerate(variables)}
     reads = [(entries[t], [(None if v is None else at[v], k) for v, k in ix]) for t, ix in plain or ()]
     seen: dict[Any, bool] = {}
-    for step, point in points if rigorous else islice(points, ENTRIES):
+    last: tuple[int, ...] | None = None
+    for k, (step, point) in enumerate(points if rigorous else islice(points, ENTRIES)):
+        if step != last or k % TOGETHER == 0:
+            there, last = Evaluation(dims, partial(_at_step, entries, step)), step
         read = tuple([e[(*step, *[k if p is None else point[p] for p, k in ix])] for e, ix in reads])
         whole = plain is not None and all(isinstance(x, int | np.integer) for x in read)
         if whole and read in seen:  # what is true of some numbers is true wherever these are read
             if not seen[read]:
                 return False
             continue
-
-        def value(tensor: str, index: tuple[int, ...], step: tuple[int, ...] = step) -> arb | int:
-            entry = entries[tensor][(*step, *index)]
-            if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
-                return int(entry)  # it may stand in an index
-            return scalars.ball(entry) if not isinstance(entry, bool | np.bool_ | float) else arb(float(entry))
-
         env = dict(zip(variables, point, strict=True))
-        if clause.guards and any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
+        if clause.guards and any((there.poly(g, env) == 1) != want for g, want in clause.guards):
             continue
         if different is not None:
-            holds = all_different_at(*different, dims, value, env)
+            holds = there.all_different(*different, env)
         else:
-            holds = any(r.holds(dims, value, env) for r in relations)
+            holds = any(r.holds(there, env) for r in relations)
         if whole:
             seen[read] = holds
         if not holds:
             return False
     return True
+
+
+def _at_step(
+    entries: Mapping[str, np.ndarray], step: tuple[int, ...], tensor: str, index: tuple[int, ...]
+) -> arb | int:
+    """An entry of an array, at a step of the loops around it."""
+    entry = entries[tensor][(*step, *index)]
+    if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
+        return int(entry)  # it may stand in an index
+    return scalars.ball(entry) if not isinstance(entry, bool | np.bool_ | float) else arb(float(entry))
 
 
 def _entries(value: Any, rigorous: bool) -> np.ndarray:

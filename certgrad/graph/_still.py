@@ -78,7 +78,8 @@ def _output(
     key = id(judgement.instance.proof), operation.equation, operation.resting, tuple(still), beside
     found = induction.shared.still.get(key)
     if found is None:
-        found = induction.shared.still[key] = judgement, _outputs(judgement, still, beside)
+        with induction.shared.lemmas.allowance():
+            found = induction.shared.still[key] = judgement, _outputs(judgement, still, beside)
     return output < len(found[1]) and found[1][output]
 
 

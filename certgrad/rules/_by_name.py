@@ -233,14 +233,19 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
     cut_short = first is not None and time.thread_time() - started > AUDIT * SHORT / 2
     if report.verdict in DECIDED or report.assumed:
         return report, declared
-    if meant := first if long or program is None else rules.known_as(subject, program):
-        of_ideal = replace(declared, domain=(*declared.conditions, *meant.domain), approximates=meant.name)
-        there = checked(of_ideal, AUDIT * HALF, rules.known_beside(subject))
-        # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal.
-        if there.verdict in DECIDED or (there.verdict, report.verdict) == ("unproved", "refuted"):
-            said = (KNOWN_WHERE if meant.domain else KNOWN).format(meant.name, " and ".join(meant.domain))
-            return replace(there, approximates=f"{there.approximates}; {said}"), of_ideal
-    return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
+    meant = first if long or program is None else rules.known_as(subject, program)
+    if meant is None:
+        return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
+    of_ideal = replace(declared, domain=(*declared.conditions, *meant.domain), approximates=meant.name)
+    there = checked(of_ideal, AUDIT * HALF, rules.known_beside(subject))
+    if there.verdict not in DECIDED and cut_short and report.verdict == "unproved":
+        report = checked(declared)
+    # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal, and what
+    # was open of that, for want of time perhaps, stays open.
+    if there.verdict in DECIDED or (there.verdict, report.verdict) == ("unproved", "refuted"):
+        said = (KNOWN_WHERE if meant.domain else KNOWN).format(meant.name, " and ".join(meant.domain))
+        return replace(there, approximates=f"{there.approximates}; {said}"), of_ideal
+    return report, declared
 
 
 def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:

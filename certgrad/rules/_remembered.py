@@ -34,7 +34,7 @@ from certgrad.obligations.generality.decisions import contrary
 from certgrad.obligations.generality.hidden import INSTALLED
 from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
 from certgrad.obligations.generality.traces import Spec, Traces
-from certgrad.obligations.terms.budget import MORE
+from certgrad.obligations.terms.budget import MORE, MORE_OF_A_GRAPH
 from certgrad.obligations.tracing.jax_internals import unremembered
 from certgrad.report.audited import RuleResult
 
@@ -50,7 +50,7 @@ from ._layers import plain_function, unwrapped
 from ._tried import ORIGIN, Tried
 from ._user_rule import UserRule
 
-BY_THE_CLOCK = (MORE, "exceeded its seconds", "took longer", "took more than")
+BY_THE_CLOCK = (MORE, MORE_OF_A_GRAPH, "exceeded its seconds", "took longer", "took more than")
 """What a verdict says that another run, on a quicker machine or with more time, need not come to."""
 
 

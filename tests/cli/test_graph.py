@@ -193,3 +193,8 @@ def test_code_that_ends_the_program_is_no_pass(certgrad: Run, tmp_path: Path, te
     done = certgrad("graph", f"{path}:f", "--spec", "x: n")
     assert done.code == 2
     assert message in done.err
+
+
+def test_a_timeout_is_a_number_of_seconds(certgrad: Run, wrong: str) -> None:
+    assert certgrad("graph", f"{wrong}:loss", "--spec", "x: n", "--timeout", "20").code == 1
+    assert certgrad("graph", f"{wrong}:loss", "--spec", "x: n", "--timeout", "0").code == 2

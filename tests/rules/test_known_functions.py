@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import msgspec
 import numpy as np
 import pytest
 import scipy.special
 
 from certgrad import special
+from certgrad.obligations.terms.budget import auditing
 from certgrad.report.findings import OF_IDEAL
+from certgrad.rules import _by_name, _judged
+from certgrad.rules._approximation import ideals_of
 from certgrad.rules._by_name import examined
+from certgrad.rules._declaration import Declaration
 from certgrad.rules._find import Found
 from certgrad.rules._known_functions import FAMILIES, known, known_beside
 from certgrad.rules._user_rule import UserRule
@@ -429,3 +435,56 @@ BY_ORDER = {
 @pytest.mark.parametrize("name", right_is_slow(BY_ORDER))
 def test_a_function_of_an_order_is_read_at_the_order_of_each_call(name: str) -> None:
     only_the_right_one_is_proved(name, BY_ORDER, "of_order at args_0 = 2 is read as jv, which it approximates")
+
+
+# --- what is open for want of time
+
+
+def test_what_is_open_of_the_function_that_is_meant_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With time, what runs is refuted: a series is not the integral of another one."""
+    real = _by_name.check
+    monkeypatch.setattr(_by_name, "SHORT", 1e-3)
+    monkeypatch.setattr(_by_name, "HALF", 1e-3)
+    asked = []
+
+    def check(rule: Any, signature: Any, **options: Any) -> Any:
+        asked.append((options.get("approximates"), options["seconds"]))
+        if options["seconds"] < _by_name.AUDIT:
+            return real(rule, signature, **options)
+        return real(rule_of(jnp.sin, lambda x, y: -jnp.cos(x)), signature, name=options["name"])
+
+    monkeypatch.setattr(_by_name, "check", check)
+    report = audit(RIGHT["j0"])[1]
+    short = 1e-3 * _by_name.AUDIT
+    assert asked == [(None, short), ("certgrad.special:j0", short), (None, _by_name.AUDIT)]
+    assert report.verdict == "unproved"
+    assert "budget: the audit took its 0.02 s before" in report.reason
+    assert "the derivative is that of certgrad.special.j0" in report.approximates
+
+
+@pytest.mark.slow
+def test_a_right_rule_without_time_for_the_function_that_is_meant_is_not_refuted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_by_name, "SHORT", 1e-3)
+    monkeypatch.setattr(_by_name, "HALF", 1e-3)
+    assert audit(RIGHT["j0"])[1].verdict == "unproved"
+
+
+def test_a_value_is_not_refuted_where_its_reading_as_the_ideal_was_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = _judged._certificate
+
+    def certificate(rule: UserRule, look: Any = None) -> Any:
+        if rule.ideals:
+            with auditing(1e-6):
+                return real(rule, look)
+        return msgspec.structs.replace(real(rule, look), verdict="refuted")
+
+    value = UserRule(rule_of(jnp.sin, lambda x, y: jnp.cos(x)), "n d")
+    read = copy(value)
+    read.ideals = ideals_of(read, [(jax.jit(jnp.tanh), Declaration("n d", approximates="jax.numpy:tanh"))])
+    assert read.ideals
+    monkeypatch.setattr(_judged, "_certificate", certificate)
+    found = _judged._of_value(value, read)
+    assert found.verdict == "unproved"
+    assert any("budget: " in case.reason for claim in found.claims for case in claim.cases)

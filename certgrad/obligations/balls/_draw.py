@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import random
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -177,8 +178,10 @@ def draw_inputs(
     generic: bool = False,
     beside: Sequence[Fraction] = (),
     integers: tuple[int, ...] = (),
+    until: float = inf,
 ) -> list[Array] | None:
-    """The k-th point at these shapes that lies inside the domain, or None if none was hit.
+    """The k-th point at these shapes that lies inside the domain, or None if none was hit `until` then, by the thread's
+    processor time.
 
     Its floats are `beside` the numbers given, if any are; its integers are drawn from the `integers` as well.
     """
@@ -187,6 +190,8 @@ def draw_inputs(
     tops = tops_of(shapes)
     styles = [GENERIC if generic else SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
     for attempt in range(rounds(inputs, tops) * TRIES):
+        if time.thread_time() > until:
+            return None
         if attempt and not generic and not beside:
             styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in inputs]
         entry = partial(near(beside, ((1,), (1, -1), (-1,))[(k + attempt) % 3]), rng) if beside else None
@@ -214,9 +219,10 @@ def draw_point(
     generic: bool = False,
     beside: Sequence[Fraction] = (),
     integers: tuple[int, ...] = (),
+    until: float = inf,
 ) -> Point | None:
     """The k-th point for an obligation at the programs' shapes, its inputs `beside` the numbers given, if any are."""
-    inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain, generic, beside, integers)
+    inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain, generic, beside, integers, until)
     if inputs is None:
         return None
     tangents = [draw_direction(programs.shapes[i], rng) for i in programs.moving]

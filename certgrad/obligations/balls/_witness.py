@@ -114,7 +114,7 @@ class _Search:
         for k in range(points):
             if time.thread_time() > self.deadline:
                 return
-            point = draw_point(programs, self.kind, k, rng, self.domain, self.generic, numbers, integers)
+            point = draw_point(programs, self.kind, k, rng, self.domain, self.generic, numbers, integers, self.deadline)
             if point is None:
                 return
             gap = self.gap(programs, point)
@@ -257,7 +257,7 @@ def _simplified(found: _Found, search: _Search) -> _Found:
         for which, array in enumerate(getattr(found.point, group)):
             for index in np.ndindex(array.shape):
                 for value in _simpler(array[index], group):
-                    if budget == 0:
+                    if budget == 0 or time.thread_time() > search.deadline:
                         return best
                     budget -= 1
                     point = _replaced(best.point, group, which, index, value)

@@ -37,30 +37,19 @@ from certgrad.signatures.sizes import size_at
 from .evaluate_functions import function
 
 Values = Callable[[str, tuple[int, ...]], fmpq]
+Env = Mapping[Var, int]
 State = dict[str, dict[tuple[int, ...], arb]]
 """The entries of what a loop carries at a time, by name and index."""
 
 
-def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[Var, int] | None = None) -> arb:
+def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Env | None = None) -> arb:
     """The term's value. Raises UndecidedError where a predicate sits on its boundary inexactly."""
-    return _Evaluation(dims, values).poly(poly, dict(env or {}))
+    return Evaluation(dims, values).poly(poly, env or {})
 
 
-def attained_once_at(a: Max, dims: Mapping[str, int], values: Values, env: Mapping[Var, int]) -> bool:
-    """One of the values that the maximum is taken over is greater than each other one."""
-    found = [*_Evaluation(dims, values).entries(a.vars, a.ranges, a.body, a.where, dict(env)).values()]
-    return any(all(x > y for j, y in enumerate(found) if j != k) for k, x in enumerate(found))
+class Evaluation:
+    """Terms at the same dimensions and entries: what has the same value at several indices is computed once."""
 
-
-def all_different_at(
-    entry: Poly, v: Var, n: Poly, dims: Mapping[str, int], values: Values, env: Mapping[Var, int]
-) -> bool:
-    """No two of the entries for v < n are equal."""
-    found = [*_Evaluation(dims, values).entries((v,), (n,), entry, ONE, dict(env)).values()]
-    return all(x != y for k, x in enumerate(found) for y in found[:k])
-
-
-class _Evaluation:
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
         self.carried: State = {}
@@ -70,7 +59,18 @@ class _Evaluation:
         """Values of atoms, while what loops around them carry stays the same."""
         self.factors: dict[tuple[Any, ...], Any] = {}
 
-    def poly(self, p: Poly, env: dict[Var, int]) -> arb:
+    def attained_once(self, a: Max, env: Env) -> bool:
+        """One of the values that the maximum is taken over is greater than each other one."""
+        found = [*self.entries(a.vars, a.ranges, a.body, a.where, env).values()]
+        return any(all(x > y for j, y in enumerate(found) if j != k) for k, x in enumerate(found))
+
+    def all_different(self, entry: Poly, v: Var, n: Poly, env: Env) -> bool:
+        """No two of the entries for v < n are equal."""
+        found = [*self.entries((v,), (n,), entry, ONE, env).values()]
+        return all(x != y for k, x in enumerate(found) for y in found[:k])
+
+    def poly(self, p: Poly, env: Env) -> arb:
+        """The term's value, as of `evaluate`."""
         total = arb(0)
         for mono, c in p.items():
             product_ = arb(c)
@@ -87,12 +87,12 @@ class _Evaluation:
         whole = prod([x] * abs(e), start=arb(1))  # `**` is NaN for a ball around 0
         return whole if e >= 0 else 1 / whole
 
-    def index(self, ix: Ix, env: dict[Var, int]) -> int:
+    def index(self, ix: Ix, env: Env) -> int:
         const = self.poly(ix.const, env)
         total = round(float(const.mid()))
         return total + sum(c * self.integer(v, env) for v, c in ix.terms)
 
-    def integer(self, v: IxTerm, env: dict[Var, int]) -> int:
+    def integer(self, v: IxTerm, env: Env) -> int:
         """The value of an index variable or an integer atom."""
         if not isinstance(v, IntegerAtom):
             return env[v]
@@ -109,13 +109,13 @@ class _Evaluation:
         whole, rest = divmod(inner[0], self.size(v.divisor, env))
         return whole if isinstance(v, Quotient) else rest
 
-    def size(self, n: Poly, env: dict[Var, int]) -> int:
+    def size(self, n: Poly, env: Env) -> int:
         found = round(float(self.poly(n, env).mid()))
         if found < 0:
             raise UndecidedError("a size below 0")
         return found
 
-    def atom(self, a: Atom, env: dict[Var, int]) -> arb:
+    def atom(self, a: Atom, env: Env) -> arb:
         if isinstance(a, Access):
             place = tuple(self.index(ix, env) for ix in a.index)
             if a.tensor in self.carried:
@@ -127,7 +127,7 @@ class _Evaluation:
             found = self.known[question] = self._atom(a, env)
         return found
 
-    def _atom(self, a: Atom, env: dict[Var, int]) -> arb:
+    def _atom(self, a: Atom, env: Env) -> arb:
         if isinstance(a, Rec):
             return self.carry(a, env)
         if isinstance(a, Dim):
@@ -170,7 +170,7 @@ class _Evaluation:
         raise TypeError(f"no value for {type(a).__name__}")
 
     def entries(
-        self, variables: Sequence[Var], ranges: Sequence[Poly], body: Poly, where: Poly, env: dict[Var, int]
+        self, variables: Sequence[Var], ranges: Sequence[Poly], body: Poly, where: Poly, env: Env
     ) -> dict[tuple[int, ...], arb]:
         """The values of a term over bound variables, where the 0/1-valued one is 1."""
         found: dict[tuple[int, ...], arb] = {}
@@ -180,8 +180,8 @@ class _Evaluation:
         return found
 
     def places(
-        self, variables: Sequence[Var], sizes: Sequence[int], where: Poly, env: dict[Var, int]
-    ) -> Iterator[tuple[tuple[int, ...], dict[Var, int]]]:
+        self, variables: Sequence[Var], sizes: Sequence[int], where: Poly, env: Env
+    ) -> Iterator[tuple[tuple[int, ...], Env]]:
         """The places, in order, but those of which bounds on the first variables alone say that they are left out.
 
         So a window of a large array is not looked for at each of its entries.
@@ -202,7 +202,7 @@ class _Evaluation:
         """The first arg-maximum, or the entry that comes to a place in a stable order, or the place where one comes."""
         rule = a.comparison
         place, arguments = (inner[0], inner[1:]) if rule.permutes else (0, inner)
-        env: dict[Var, int] = {("p", k, 0): i for k, i in enumerate(arguments)}
+        env: Env = {("p", k, 0): i for k, i in enumerate(arguments)}
         columns = [self.entries(rule.variables, rule.ranges, b, rule.where, env) for b in rule.bodies]
         places = sorted(columns[0])
         if not places:
@@ -262,7 +262,7 @@ class _Evaluation:
             return False
         raise UndecidedError("an order that the precision does not decide")
 
-    def matrix(self, a: Matrix, env: dict[Var, int]) -> arb:
+    def matrix(self, a: Matrix, env: Env) -> arb:
         n, m = (self.size(r, env) for r in a.ranges)
         row, column = a.vars
         inside = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(m)] for i in range(n)])
@@ -288,7 +288,7 @@ class _Evaluation:
             return _cholesky(inside)[where]
         raise UndecidedError(f"the {a.name} of a matrix is not evaluated")
 
-    def factor(self, a: Matrix, inside: arb_mat, env: dict[Var, int]) -> Any:
+    def factor(self, a: Matrix, inside: arb_mat, env: Env) -> Any:
         """A factor of a matrix, once for all its entries."""
         key = (a.name, a.body, a.ranges, *((v, env[v]) for v in sorted(a.body.free - set(a.vars))))
         if key not in self.factors or self.carried:
@@ -298,7 +298,7 @@ class _Evaluation:
                 raise UndecidedError(str(error)) from None
         return self.factors[key]
 
-    def carry(self, a: Rec, env: dict[Var, int]) -> arb:
+    def carry(self, a: Rec, env: Env) -> arb:
         """A carry's entry, by running the loop up to its time."""
         before, outer, known_outside = self.carried, self.states, self.known
         places = [list(product(*(range(self.size(n, env)) for n in c.ranges))) for c in a.carries]

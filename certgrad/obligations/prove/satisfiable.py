@@ -12,7 +12,7 @@ from flint import arb, fmpq
 
 from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
-from certgrad.obligations.decide.evaluate import Values, all_different_at, attained_once_at, evaluate
+from certgrad.obligations.decide.evaluate import Env, Evaluation, Values, evaluate
 from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.laws.solutions import solution_of
 from certgrad.obligations.terms.atoms import Access, Dim, Max
@@ -155,7 +155,7 @@ def _holds(
     for place in product(*ranges):
         env = dict(zip(variables, place, strict=True))
         if different is not None and not clause.guards:
-            if not all_different_at(*different, dims, value, env):
+            if not Evaluation(dims, value).all_different(*different, env):
                 return False
             continue
         if any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
@@ -164,7 +164,7 @@ def _holds(
             if not has_solution(clause, value):
                 return False
             continue
-        if not any(a.holds(dims, value, env) for a in relations):
+        if not any(a.holds(Evaluation(dims, value), env) for a in relations):
             return False
     return True
 
@@ -177,11 +177,11 @@ class Relation:
     once: Max | None
     """The maximum that it says is attained once, if it says that."""
 
-    def holds(self, dims: Mapping[str, int], value: Values, env: Mapping[Var, int]) -> bool:
+    def holds(self, at: Evaluation, env: Env) -> bool:
         """Raises what evaluating a term raises."""
         if self.once is not None:
-            return attained_once_at(self.once, dims, value, env)
-        return _true(self.atomic, evaluate(self.atomic.poly, dims, value, env))
+            return at.attained_once(self.once, env)
+        return _true(self.atomic, at.poly(self.atomic.poly, env))
 
 
 def relations_of(clause: Clause) -> list[Relation]:

@@ -1,4 +1,4 @@
-"""Budgets: a proof, and all that an audit of one rule tries, stop after so many steps or seconds.
+"""Budgets: a proof, and all that an audit of one rule or the proof of a lemma tries, end after some steps or seconds.
 
 The verdict is then `unproved` with that reason. Steps are counted deterministically and are what normally ends a proof;
 seconds of the thread's processor time are a backstop for what takes long without steps: traces, calls, balls, and one
@@ -27,6 +27,8 @@ SHARE = 0.75
 """A proof takes at most this part of what is left of an audit: where it does not close, others are tried."""
 CLOCK = 6.0
 """An audit that does not come back is ended from outside after so many times its seconds by the clock."""
+AN_AUDIT, A_LEMMA = "an audit", "a lemma"
+MORE_OF_A_GRAPH = "`seconds` of certgrad.certify, or `certgrad graph --timeout`, gives it more"
 MORE = "`seconds` of certgrad.check, or the setting `timeout`, gives it more"
 
 
@@ -46,6 +48,10 @@ class _Budget(threading.local):
         self.steps: int | None = None
         self.end = float("inf")
         """What the audit was given in seconds, the steps that are left of it, and when it ends."""
+        self.of, self.more = AN_AUDIT, MORE
+        """What that is, and what gives it more."""
+        self.cut_short = 0
+        """How many proofs ended, or were not begun, because of what was left of an audit: more of it may prove them."""
 
     def seconds_left(self) -> float:
         """How long all that is still to be done may take."""
@@ -59,7 +65,8 @@ class _Budget(threading.local):
         """Why something is not begun any more; empty while something is left of the audit."""
         if self.seconds_left() > 0 and (self.steps is None or self.steps >= LEAST):
             return ""
-        return f"budget: the audit took its {self.given:g} s before {what}; {MORE}"
+        self.cut_short += 1
+        return f"budget: the audit took its {self.given:g} s before {what}; {self.more}"
 
     def spend(self, steps: int) -> None:
         """Count work; one step is about one product of two monomials, or one monomial rewritten."""
@@ -70,7 +77,8 @@ class _Budget(threading.local):
             raise BudgetError(self._exceeded("seconds", self.part[1]))
 
     def _exceeded(self, what: str, part: bool) -> str:
-        share = f", its share of the {self.given:g} s of an audit; {MORE}" if part else ""
+        self.cut_short += part
+        share = f", its share of the {self.given:g} s of {self.of}; {self.more}" if part else ""
         return f"budget: the proof exceeded its {what}{share}"
 
 
@@ -93,12 +101,17 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
 
 
 @contextmanager
-def auditing(seconds: float = AUDIT) -> Iterator[None]:
-    """Run the audit of one rule, or of what it is made of: an audit inside of another one has what is left of that."""
+def auditing(
+    seconds: float = AUDIT, of: str = AN_AUDIT, more: str = MORE, a_second: int = STEPS_A_SECOND
+) -> Iterator[None]:
+    """Run the audit of one rule, or of what it is made of: an audit inside of another one has what is left of that.
+
+    A reason says that what runs out is `of` an audit, and what gives it `more`; it has so many steps `a_second`.
+    """
     if budget.steps is not None:
         yield
         return
-    budget.given, budget.steps = seconds, int(seconds * STEPS_A_SECOND)
+    budget.given, budget.steps, budget.of, budget.more = seconds, int(seconds * a_second), of, more
     budget.end = time.thread_time() + seconds
     try:
         yield
@@ -106,12 +119,18 @@ def auditing(seconds: float = AUDIT) -> Iterator[None]:
         budget.given, budget.steps, budget.end = float("inf"), None, float("inf")
 
 
+def given() -> float:
+    """The seconds of the audit that this is a part of, or those of one."""
+    return AUDIT if budget.steps is None else budget.given
+
+
 @contextmanager
 def within(steps: int) -> Iterator[None]:
     """Run a block that may take at most so many of the steps that are left; it raises BudgetError after them."""
-    before = budget.left
+    before, part = budget.left, budget.part
     given = budget.left = min(before, steps)
+    budget.part = (part[0] and before <= steps, part[1])
     try:
         yield
     finally:
-        budget.left = before - (given - budget.left)
+        budget.left, budget.part = before - (given - budget.left), part

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from flint import arb
 
-from certgrad.obligations.balls import Dims, Input, MalformedRule, Programs, Rule, WitnessPoint, find_witness
+from certgrad.obligations.balls import Dims, Input, MalformedRule, Programs, Rule, WitnessPoint, find_witness, seeded
+from certgrad.obligations.balls._draw import TRIES, draw_inputs
 from certgrad.signatures.sizes import parse_axis
 
 JVP, VJP, FORWARD = "jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"
@@ -300,3 +301,17 @@ def test_configuration_of_the_user_is_left_alone() -> None:
     before = jax.config.jax_enable_x64
     assert isinstance(find_witness(JVP, WRONG["affine in the tangent"][1], X), WitnessPoint)
     assert jax.config.jax_enable_x64 == before
+
+
+def test_draws_of_a_point_in_a_domain_keep_their_time() -> None:
+    asked = []
+
+    def outside(values: object) -> bool:
+        asked.append(values)
+        return False
+
+    inputs, rng = [Input("x")], seeded("time")
+    assert draw_inputs(inputs, [()], 0, rng, outside, until=time.thread_time()) is None
+    assert not asked
+    assert draw_inputs(inputs, [()], 0, rng, outside) is None
+    assert len(asked) == TRIES
