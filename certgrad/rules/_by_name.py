@@ -26,7 +26,7 @@ from certgrad.obligations.certificate import (
     Claim,
     with_each_case,
 )
-from certgrad.obligations.terms.budget import AUDIT
+from certgrad.obligations.terms.budget import auditing, given
 from certgrad.report.audited import RuleResult, beyond_domain
 from certgrad.report.findings import (
     BOUNDED,
@@ -94,7 +94,8 @@ def examined(
             if is_op(found.rule):
                 report = _op(found, conformance)
             else:
-                made = _audited(found, table, conformance, order)
+                with auditing(given()):
+                    made = _audited(found, table, conformance, order)
                 report, declared = made.report, made.declared
                 remarks += _remarks(made)
         except NotDeclaredError as error:
@@ -163,9 +164,9 @@ class NotDeclaredError(UsageError):
 
 
 class Checked(Protocol):
-    """The report on a rule with a declaration, in so many seconds, with further functions that approximate others."""
+    """The report on a rule with a declaration, in a share of the audit, with more functions that approximate others."""
 
-    def __call__(self, d: Declaration, seconds: float = ..., beside: Sequence[Declared] = ...) -> Report: ...
+    def __call__(self, d: Declaration, share: float = ..., beside: Sequence[Declared] = ...) -> Report: ...
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
     rule: Callable = found.rule
     others = approximating(table)
 
-    def checked(d: Declaration, seconds: float = AUDIT, beside: Sequence[Declared] = ()) -> Report:
+    def checked(d: Declaration, share: float = 1, beside: Sequence[Declared] = ()) -> Report:
         run = partial(
             check,
             rule,
@@ -195,7 +196,7 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
             name=found.name,
             conformance=conformance,
             elsewhere=[*others, *beside],
-            seconds=seconds,
+            seconds=share * given(),
         )
         if order <= d.order:
             return run(**d.options)
@@ -229,15 +230,15 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
     long = program is not None and rules.is_long(program)
     first = rules.known_as(subject, program) if program is not None and long else None
     started = time.thread_time()
-    report = checked(declared, AUDIT * SHORT if first else AUDIT)
-    cut_short = first is not None and time.thread_time() - started > AUDIT * SHORT / 2
+    report = checked(declared, SHORT if first else 1)
+    cut_short = first is not None and time.thread_time() - started > given() * SHORT / 2
     if report.verdict in DECIDED or report.assumed:
         return report, declared
     meant = first if long or program is None else rules.known_as(subject, program)
     if meant is None:
         return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
     of_ideal = replace(declared, domain=(*declared.conditions, *meant.domain), approximates=meant.name)
-    there = checked(of_ideal, AUDIT * HALF, rules.known_beside(subject))
+    there = checked(of_ideal, HALF, rules.known_beside(subject))
     if there.verdict not in DECIDED and cut_short and report.verdict == "unproved":
         report = checked(declared)
     # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal, and what
@@ -262,7 +263,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
         for k, choice in enumerate(choices):
             if choice in tried.lower and any(one.verdict in PROOFS for one in looked.values()):
                 continue
-            left = AUDIT - (time.thread_time() - start)
+            left = given() - (time.thread_time() - start)
             if left <= 0:
                 unlooked.append(choice)
                 continue
@@ -286,7 +287,7 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
     refuted = any(looked[k].verdict == "refuted" for k in further)
     others = [_with(tried, choices[k], verdict_at(k)) for k in further]
-    others += [f'with "{one.signature}" it is not tried: the other choices took {AUDIT:g} s' for one in unlooked]
+    others += [f'with "{one.signature}" it is not tried: the other choices took {given():g} s' for one in unlooked]
     if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
             if (lower := checked(choice)).verdict in DECIDED:

@@ -16,7 +16,7 @@ from certgrad import rules
 from certgrad.errors import CertgradError, DomainError, UsageError
 from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, Certificate, VerdictName
-from certgrad.obligations.terms.budget import AUDIT, auditing
+from certgrad.obligations.terms.budget import AUDIT, auditing, given
 
 from ._defaults import LEFT_OUT, at_choices, of_defaults, standing
 from ._judged import Look, explained, first_look, helped, judged, plainly, report_of, reported
@@ -170,7 +170,14 @@ def _with_second(report: Report, look: Look, sizes: Sizes | Sequence[Sizes] | No
     name, said = f"{module}{mark}gradient of {own}", look.statement
     found = [
         check(
-            f, shapes, differentiable=moving, domain=said.domain, name=name, conformance=said.conformance, sizes=sizes
+            f,
+            shapes,
+            differentiable=moving,
+            domain=said.domain,
+            name=name,
+            conformance=said.conformance,
+            sizes=sizes,
+            seconds=given(),
         )
         for f, shapes, moving in rules.gradients_of(look.rule, look.traces)
     ]

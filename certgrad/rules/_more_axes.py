@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from certgrad import rules
 from certgrad.errors import CertgradError
+from certgrad.obligations.terms.budget import given
 from certgrad.signatures.sizes import named
 
 from ._check import choice_of
@@ -44,7 +45,7 @@ def wrong_with_an_axis_more(found: Found, declared: Declaration) -> Iterator[tup
         if why := why_untraced(more)[0]:
             yield text, why
         elif rules.differs_at_a_point(more):
-            looked = choice_of(found.rule, replace(declared, signature=text), found.name)
+            looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
             if looked.verdict == "refuted" and not looked.under_assumed():
                 yield text, ""
 

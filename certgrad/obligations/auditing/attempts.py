@@ -313,8 +313,11 @@ def judged(
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         asked = integers, outcome.tests, outcome.ranges
-        if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *asked):
-            return at_shapes("unproved", reason=NO_POINT)
+        try:
+            if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *asked):
+                return at_shapes("unproved", reason=NO_POINT)
+        except BudgetError as error:
+            return at_shapes("unproved", reason=str(error))
         if any(map(of_solver, outcome.hypotheses)) and not auditing.witnesses.solvers_work(
             op, instance, kind, traces.wide
         ):

@@ -12,10 +12,11 @@ from flint import arb, fmpq
 
 from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
-from certgrad.obligations.decide.evaluate import Env, Evaluation, Values, evaluate
+from certgrad.obligations.decide.evaluate import Env, Evaluation
 from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.laws.solutions import solution_of
 from certgrad.obligations.terms.atoms import Access, Dim, Max
+from certgrad.obligations.terms.budget import BudgetError, budget
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
@@ -50,6 +51,8 @@ def satisfiable(
 
     `tests` are those of loops that end by their values, with the variables that number their steps; `ranges` say how
     far variables run of which that is known. The others run as far as the sizes of the point.
+
+    Raises BudgetError where the audit's time ends before one is found.
     """
     if not clauses:
         return True
@@ -95,7 +98,8 @@ def satisfiable(
         try:
             with precision(PRECISION):
                 values = with_solutions(value, sizes, rng)
-                if all(_holds(c, sizes, size, values, tests or {}, ranges or {}) for c in clauses):
+                at = Evaluation(sizes, values)
+                if all(_holds(c, at, size, tests or {}, ranges or {}) for c in clauses):
                     return True
         except NoRootError:
             without_root += 1
@@ -123,10 +127,10 @@ def _all_atoms(poly: Poly) -> list:
     return out
 
 
-def _steps(test: Poly, step: Var, dims: Mapping[str, int], value: Values) -> int:
+def _steps(test: Poly, step: Var, at: Evaluation) -> int:
     """How often the test is made, which fails the last time. Raises UndecidedError where that is too often."""
     for s in range(MAX_STEPS):
-        if evaluate(test, dims, value, {step: s}) == 0:
+        if at.poly(test, {step: s}) == 0:
             return s + 1
     raise UndecidedError("a loop of many steps")
 
@@ -136,35 +140,30 @@ def _places(size: int) -> Sequence[int]:
     return range(size) if size <= 2 * ENDS else [*range(ENDS), *range(size - ENDS, size)]
 
 
-def _holds(
-    clause: Clause,
-    dims: Mapping[str, int],
-    size: int,
-    value: Values,
-    tests: Mapping[Var, Poly],
-    known: Mapping[Var, Poly],
-) -> bool:
+def _holds(clause: Clause, at: Evaluation, size: int, tests: Mapping[Var, Poly], known: Mapping[Var, Poly]) -> bool:
     variables: list[Var] = sorted(clause.free)
     ranges: list[Sequence[int]] = []
     for v in variables:
         if v[0] == STEP:
-            ranges.append(range(_steps(tests[v], v, dims, value)))
+            ranges.append(range(_steps(tests[v], v, at)))
         else:
-            ranges.append(_places(int(evaluate(known[v], dims, value, {}).unique_fmpz()) if v in known else size))
+            ranges.append(_places(int(at.poly(known[v], {}).unique_fmpz()) if v in known else size))
     relations, different = relations_of(clause), different_entries(clause)
     for place in product(*ranges):
+        if not budget.seconds_left():
+            raise BudgetError(budget.over("a point was found that satisfies all hypotheses"))
         env = dict(zip(variables, place, strict=True))
         if different is not None and not clause.guards:
-            if not Evaluation(dims, value).all_different(*different, env):
+            if not at.all_different(*different, env):
                 return False
             continue
-        if any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
+        if any((at.poly(g, env) == 1) != want for g, want in clause.guards):
             continue
         if of_solver(clause):
-            if not has_solution(clause, value):
+            if not has_solution(clause, at.values):
                 return False
             continue
-        if not any(a.holds(Evaluation(dims, value), env) for a in relations):
+        if not any(a.holds(at, env) for a in relations):
             return False
     return True
 

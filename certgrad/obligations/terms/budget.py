@@ -48,6 +48,8 @@ class _Budget(threading.local):
         self.steps: int | None = None
         self.end = float("inf")
         """What the audit was given in seconds, the steps that are left of it, and when it ends."""
+        self.share = False
+        """This is an audit inside of another one, of which it has a part."""
         self.of, self.more = AN_AUDIT, MORE
         """What that is, and what gives it more."""
         self.cut_short = 0
@@ -66,7 +68,8 @@ class _Budget(threading.local):
         if self.seconds_left() > 0 and (self.steps is None or self.steps >= LEAST):
             return ""
         self.cut_short += 1
-        return f"budget: the audit took its {self.given:g} s before {what}; {self.more}"
+        share = "its share of the " if self.share else "its "
+        return f"budget: the audit took {share}{self.given:g} s before {what}; {self.more}"
 
     def spend(self, steps: int) -> None:
         """Count work; one step is about one product of two monomials, or one monomial rewritten."""
@@ -104,19 +107,26 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
 def auditing(
     seconds: float = AUDIT, of: str = AN_AUDIT, more: str = MORE, a_second: int = STEPS_A_SECOND
 ) -> Iterator[None]:
-    """Run the audit of one rule, or of what it is made of: an audit inside of another one has what is left of that.
+    """Run the audit of one rule, or of what it is made of: an audit inside of another one has no more than what is left
+    of that.
 
     A reason says that what runs out is `of` an audit, and what gives it `more`; it has so many steps `a_second`.
     """
-    if budget.steps is not None:
-        yield
-        return
-    budget.given, budget.steps, budget.of, budget.more = seconds, int(seconds * a_second), of, more
-    budget.end = time.thread_time() + seconds
+    steps, end = int(seconds * a_second), time.thread_time() + seconds
+    before, outer, until = budget.share, budget.steps, budget.end
+    if outer is None:
+        budget.given, budget.of, budget.more = seconds, of, more
+    else:
+        budget.share = before or end < until or steps < outer
+        steps, end = min(steps, outer), min(end, until)
+    budget.steps, budget.end = steps, end
     try:
         yield
     finally:
-        budget.given, budget.steps, budget.end = float("inf"), None, float("inf")
+        left, budget.share = budget.steps, before
+        budget.steps, budget.end = None if outer is None else outer - (steps - left), until
+        if outer is None:
+            budget.given = float("inf")
 
 
 def given() -> float:

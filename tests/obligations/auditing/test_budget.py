@@ -125,7 +125,28 @@ def test_a_proof_takes_a_part_of_what_is_left_of_an_audit():
             budget.spend(4)
         with auditing(seconds=100.0):  # a part of the same audit
             assert budget.steps < all_of_it
+            assert not budget.share
     assert budget.steps is None
+    assert budget.seconds_left() == float("inf")
+
+
+def test_an_audit_inside_of_another_takes_no_more_than_it_is_given(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("certgrad.obligations.terms.budget.time.thread_time", lambda: now)
+    with auditing(seconds=20.0):
+        with auditing(seconds=5.0):
+            assert (budget.steps, budget.seconds_left()) == (5 * STEPS_A_SECOND, 5.0)
+            with limited():
+                budget.spend(1000)
+            now = 6.0
+            assert "took its share of the 20 s before this" in budget.over("this")
+        assert (budget.steps, budget.seconds_left()) == (20 * STEPS_A_SECOND - 1000, 14.0)
+        assert not budget.over("this")
+        with auditing(seconds=100.0):
+            assert budget.seconds_left() == 14.0
+            now = 21.0
+            assert "took its 20 s before this" in budget.over("this")
+        assert budget.over("this")
     assert budget.seconds_left() == float("inf")
 
 
