@@ -14,9 +14,10 @@ from typing import Any
 from certgrad.language import tree as t
 from certgrad.obligations.assume.signs import ANY, NONNEG, POS
 from certgrad.obligations.assume.tensor import Tensor, axis_index
+from certgrad.obligations.laws.functions import FUNCTIONS
 from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.index import Ix, combine, of_const, of_var, whole_number
-from certgrad.obligations.terms.index_terms import at_least, bounds, index_number
+from certgrad.obligations.terms.index_terms import at_least, bounds, index_condition, index_number, index_pred
 from certgrad.obligations.terms.integers import quotient, remainder, row_major
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.variables import Var, fresh, template
@@ -25,7 +26,7 @@ from certgrad.specification._jax import factor_of_size
 from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError
 
 from . import _folds as folds
-from ._elementwise import _mul
+from ._elementwise import _mul, _unary
 from ._registry import Context, Params, UnprovedError, rule
 
 Shape = tuple[Poly, ...]
@@ -36,6 +37,7 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
     *"broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value".split(),
     *"slice rev split unstack".split(),
     *"reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general".split(),
+    *"cumsum cumprod cummax cummin cumlogsumexp".split(),
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
@@ -111,20 +113,27 @@ class Sizes:
 
 
 Binder = t.Fold | t.Minimum | t.ForAll | t.Exists
-FOLDS: dict[str, Callable[[Tensor, folds.Dummies], Tensor]] = {
+Reduced = Callable[[Tensor, folds.Dummies, Poly], Tensor]
+"""What is made of a tensor's entries over variables, where a condition on these holds."""
+FOLDS: dict[str, Reduced] = {
     "sum": folds.total,
     "product": folds.product,
     "maximum": folds.greatest,
 }
 
 
-def _fold(x: Binder) -> Callable[[Tensor, folds.Dummies], Tensor]:
+def _fold(x: Binder) -> Reduced:
     """What the binder makes of a tensor."""
     if isinstance(x, (t.Fold, t.Minimum)) and x.where:
         raise UnprovedError("a fold over those values of a variable at which something holds")
     if isinstance(x, t.Fold):
         return FOLDS[x.kind]
     return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
+
+
+def _reads(x: t.Node) -> bool:
+    """It is made of an operand's entries, and not of indices and sizes alone."""
+    return any(isinstance(part, t.SortedEntry) for part in t.walk(x))
 
 
 class Entry:
@@ -146,8 +155,11 @@ class Entry:
                 return replace(self.tensor(x.operand), kind="f")
             case t.If(condition, (t.Number("1") | t.Integer(1)) as one, t.Number("0") | t.Integer(0)):  # of a boolean
                 return replace(self.tensor(condition), kind="f" if isinstance(one, t.Number) else "i")
-            case t.Mul((left, right)) if any(isinstance(part, t.SortedEntry) for part in t.walk(x)):
+            case t.Mul((left, right)) if _reads(x):
                 return _mul(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
+            case t.Apply(function, (argument,)) if function in FUNCTIONS and _reads(x):
+                (out,) = _unary(function)(self.ctx, {}, [self.shape], self.tensor(argument))
+                return replace(out, kind="i") if function == "floor" else out
             case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
                 return self._folded(x)
         return self._number(x)
@@ -156,20 +168,39 @@ class Entry:
         """What a binder makes of a body; those of its kind that stand in it directly are one with it."""
         fold = _fold(x)
         over: folds.Dummies = []
+        where = ONE
         body: t.Node = x
-        while isinstance(body, Binder) and _fold(body) is fold:
-            over += [self._bound(r) for r in body.over]
+        while where == ONE and isinstance(body, Binder) and _fold(body) is fold:
+            for r in body.over:
+                v, n, some = self._bound(r, index_pred if fold is folds.total else index_condition)
+                over, where = over if n == ONE else [*over, (v, n)], where * some
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
-        return fold(self.tensor(body), [(v, n) for v, n in over if n != ONE])
+        return fold(self.tensor(body), over, where)
 
-    def _bound(self, r: t.Range) -> tuple[Var, Poly]:
-        size = self.index(r.size)
+    def _bound(self, r: t.Range, holds: Callable[[Ix], Poly]) -> tuple[Var, Poly, Poly]:
+        """A variable with its range, and at which of its values it stands for one of the bound variable.
+
+        Where an index says how far this one runs, n − i in number are those from i up to n: k is then v − i.
+        """
+        v, size = fresh(), self.index(r.size)
+        n, where = size.const, ONE
+        begin = size.scaled(-1).shifted(n)
+        from_begin = not size.terms or self._is_index(begin)
+        if not from_begin:
+            _, most = bounds(size, self.ranges)
+            if most is None:
+                raise UnprovedError("a range that depends on an index, and has no bound")
+            n = most
+        here = of_const(ZERO) if n == ONE else of_var(v)
         if size.terms:
-            raise UnprovedError("a range that depends on an index")
-        v = fresh()
-        self.variables[r.variable] = of_const(ZERO) if size.const == ONE else of_var(v)
-        self.ranges[v] = size.const
-        return v, size.const
+            where = holds(here.minus(begin) if from_begin else size.minus(here).shifted(-ONE))
+        self.variables[r.variable], self.ranges[v] = here.minus(begin) if from_begin else here, n
+        return v, n, where
+
+    def _is_index(self, ix: Ix) -> bool:
+        """Shown to be at least 0 by the ranges."""
+        least, _ = bounds(ix, self.ranges)
+        return least is not None and at_least(least) == ONE
 
     def _number(self, x: t.Node) -> Tensor:
         index = self.index(x)

@@ -304,23 +304,3 @@ def _convolution(ctx: Context, params: Params, shapes: Shapes, x: Tensor, y: Ten
     if str(params.get("preferred_element_type") or "float64") not in ("float64", *map(str, ctx.dtypes)):
         ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
     return [Tensor(shape, body, x.kind, merged(*defined), merged(*smooth), signs)]
-
-
-@rule("cumsum")
-def cumsum(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-    """out[t] = Σ_j [j ≤ t]·x[j], or over j ≥ t in reverse."""
-    (shape,) = shapes
-    axis = params["axis"]
-    if x.kind == "b":
-        raise UnprovedError("a sum of booleans")
-    if x.shape[axis] == ONE:
-        return [x]
-    v = fresh()
-    index = list(own_index(shape))
-    order = index[axis].minus(of_var(v))
-    guard = index_pred(order.scaled(-1) if params["reverse"] else order)
-    index[axis] = of_var(v)
-    moved = x.indexed(index, shape)
-    defined, smooth = moved.conditions_for_all([(v, x.shape[axis])])
-    signs = ANY if x.signs & 5 == 5 else x.signs  # the entry itself is among the terms
-    return [Tensor(shape, sum_over(guard * moved.body, [(v, x.shape[axis])]), x.kind, defined, smooth, signs)]

@@ -11,6 +11,7 @@ from flint import fmpq
 import certgrad
 from certgrad.language.tree import (
     TRUE,
+    Apply,
     Exists,
     Fold,
     ForAll,
@@ -26,6 +27,7 @@ from certgrad.language.tree import (
     Truth,
 )
 from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import NONNEG, POS
 from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
@@ -120,13 +122,43 @@ def test_binders(said: Node, found: str) -> None:
         (Fold("product", (K,), entry(1, "boolean")), "a product of booleans"),
         (Exists((K,), entry(2, "integer")), "a bitwise reduction of integers"),
         (Fold("sum", (K,), entry(0, "real"), (TRUE,)), "a fold over those values of a variable"),
-        (Fold("sum", (Range("k", Index("0")),), entry(0, "real")), "a range that depends on an index"),
+        (Fold("sum", (Range("k", Index("0") // Size("m")),), entry(0, "real")), "a range that depends on an index"),
+        (Minimum((Range("k", Index("0")),), entry(0, "real")), "a range that may be empty"),
+        (Fold("maximum", (Range("k", Index("0")),), entry(0, "real")), "a range that may be empty"),
         (Minimum((Range("k", Size("n") - Size("m")),), entry(0, "real")), "a range that may be empty"),
     ],
 )
 def test_binders_that_are_not_read(said: Node, why: str) -> None:
     with pytest.raises(UnprovedError, match=why):
         reader().tensor(said)
+
+
+UP_TO, FROM = Range("k", Index("0") + Integer(1)), Range("k", Size("n") - Index("0"))
+FIRST = SortedEntry("0", (Index("k"), Integer(0)))
+LATER = SortedEntry("0", (Index("0") + Index("k"), Integer(0)))
+
+
+@pytest.mark.parametrize(
+    "said, found",
+    [
+        (
+            Fold("sum", (UP_TO,), FIRST),
+            "-1*sum[1.0<1*$n]([b1.0+-1t0.0+(-1)>=0]*x[b1.0,0]) + 1*sum[1.0<1*$n](x[b1.0,0])",
+        ),
+        (Fold("sum", (FROM,), LATER), "1*sum[1.0<1*$n]([b1.0+-1t0.0>=0]*x[b1.0,0])"),
+        (Fold("maximum", (UP_TO,), FIRST), "1*max[1.0<1*$n|1*[-1b1.0+t0.0>=0]](1*x[b1.0,0])"),
+        (Minimum((FROM,), LATER), "-1*max[1.0<1*$n|1*[b1.0+-1t0.0>=0]](-1*x[b1.0,0])"),
+        (Fold("product", (FROM,), LATER), "1*prod[1.0<1*$n|1*[b1.0+-1t0.0>=0]](1*x[b1.0,0])"),
+    ],
+)
+def test_binders_over_as_many_as_an_index_says(said: Node, found: str) -> None:
+    """From an index on, the variable is the place itself."""
+    assert reader().tensor(said).body.key == found
+
+
+@pytest.mark.parametrize("size, signs", [(Index("0") + Integer(1), POS), (Index("0"), NONNEG)])
+def test_a_sum_of_positive_numbers_is_positive_where_there_is_one(size: Node, signs: int) -> None:
+    assert reader().tensor(Fold("sum", (Range("k", size),), Apply("exp", (FIRST,)))).signs == signs
 
 
 def reader() -> Entry:
