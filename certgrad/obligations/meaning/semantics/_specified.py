@@ -13,7 +13,7 @@ from typing import Any
 
 from certgrad.language import tree as t
 from certgrad.obligations.assume.signs import ANY, NONNEG, POS
-from certgrad.obligations.assume.tensor import Tensor, axis_index
+from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.laws.functions import FUNCTIONS
 from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.index import Ix, combine, of_const, of_var, whole_number
@@ -25,8 +25,8 @@ from certgrad.obligations.tracing.jax_internals import kind_of, rounded_sizes
 from certgrad.specification._jax import factor_of_size
 from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError
 
+from . import _elementwise as of
 from . import _folds as folds
-from ._elementwise import _mul, _unary
 from ._registry import Context, Params, UnprovedError, rule
 
 Shape = tuple[Poly, ...]
@@ -36,6 +36,9 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 @rule(
     *"broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value".split(),
     *"slice rev split unstack".split(),
+    *"copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard".split(),
+    "sharding_constraint",
+    *"eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp".split(),
     *"reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general".split(),
     *"cumsum cumprod cummax cummin cumlogsumexp".split(),
 )
@@ -136,33 +139,81 @@ def _reads(x: t.Node) -> bool:
     return any(isinstance(part, t.SortedEntry) for part in t.walk(x))
 
 
+def _numbered(x: t.Node, which: t.Node) -> list[t.Node]:
+    """The choices, of which an integer has the number: the first for at most 0, the next for at most 1, …"""
+    match x:
+        case t.If(t.Compare("<=", number, t.Integer()), then, otherwise) if number == which:
+            return [then, *_numbered(otherwise, which)]
+    return [x]
+
+
 class Entry:
     """Reads the entry of a result as a tensor of its shape."""
 
     def __init__(self, ctx: Context, operands: Sequence[Tensor], shape: Shape, sizes: Sizes) -> None:
         self.ctx, self.operands, self.shape, self.sizes = ctx, operands, shape, sizes
-        self.variables = {str(k): axis_index(k, n) for k, n in enumerate(shape)}
+        self.own = own_index(shape)
+        self.variables = {str(k): ix for k, ix in enumerate(self.own)}
         self.ranges = {template(k): n for k, n in enumerate(shape)}
 
     def tensor(self, x: t.Node) -> Tensor:
         """An expression of any sort."""
         match x:
             case t.SortedEntry():
-                operand = self.operands[int(x.name)]
-                axes = zip(x.index, operand.shape, strict=True)
-                return operand.indexed([of_const(ZERO) if n == ONE else self.index(i) for i, n in axes], self.shape)
+                return self._entry(x)
             case t.ToReal():
                 return replace(self.tensor(x.operand), kind="f")
-            case t.If(condition, (t.Number("1") | t.Integer(1)) as one, t.Number("0") | t.Integer(0)):  # of a boolean
-                return replace(self.tensor(condition), kind="f" if isinstance(one, t.Number) else "i")
-            case t.Mul((left, right)) if _reads(x):
-                return _mul(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
-            case t.Apply(function, (argument,)) if function in FUNCTIONS and _reads(x):
-                (out,) = _unary(function)(self.ctx, {}, [self.shape], self.tensor(argument))
-                return replace(out, kind="i") if function == "floor" else out
+            case t.If():
+                return self._selected(x)
+            case t.Compare(relation, left, right):
+                return of.compared(self.ctx, relation, self.tensor(left), self.tensor(right), self.shape)
+            case t.Not(part):
+                return of.denied(self.tensor(part))
+            case t.Both(parts):
+                return reduce(of.both, map(self.tensor, parts))
+            case t.Either(parts):
+                return of.denied(reduce(of.both, (of.denied(self.tensor(part)) for part in parts)))
             case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
                 return self._folded(x)
-        return self._number(x)
+        return self._computed(x) if _reads(x) else self._number(x)
+
+    def _entry(self, x: t.SortedEntry) -> Tensor:
+        operand = self.operands[int(x.name)]
+        axes = zip(x.index, operand.shape, strict=True)
+        index = tuple(of_const(ZERO) if n == ONE else self.index(i) for i, n in axes)
+        if index in ((), self.own):  # entry by entry, or one number throughout
+            return operand if operand.shape == self.shape else replace(operand, shape=self.shape)
+        return operand.indexed(index, self.shape)
+
+    def _selected(self, x: t.If) -> Tensor:
+        match x:
+            case t.If(condition, (t.Number("1") | t.Integer(1)) as one, t.Number("0") | t.Integer(0)):  # of a boolean
+                return replace(self.tensor(condition), kind="f" if isinstance(one, t.Number) else "i")
+            case t.If(t.Compare("<", left, right), then, otherwise) if (otherwise, then) == (left, right):
+                return of.greater(self.tensor(left), self.tensor(right), self.shape)
+            case t.If(t.Compare("<", left, right), then, otherwise) if (then, otherwise) == (left, right):
+                return of.lesser(self.tensor(right), self.tensor(left), self.shape)
+            case t.If(t.Compare("<=", t.SortedEntry() as which, t.Integer(0))):
+                return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, _numbered(x, which))))
+        return of.selected_by(self.ctx, *map(self.tensor, (x.condition, x.then, x.otherwise)))
+
+    def _computed(self, x: t.Node) -> Tensor:
+        """What arithmetic and functions make of entries."""
+        match x:
+            case t.Mul((left, right)):
+                return of.multiplied(self.tensor(left), self.tensor(right), self.shape)
+            case t.Subtract(left, right):
+                return of.subtracted(self.tensor(left), self.tensor(right), self.shape)
+            case t.Apply("is finite", (argument,)):
+                return of.is_finite(self.ctx, self.tensor(argument))
+            case t.Apply("bitwise and" | "bitwise or" | "bitwise xor" as name, (left, right)):
+                from ._integers import bitwise  # which few programs need
+
+                return bitwise(name.removeprefix("bitwise "), self.tensor(left), self.tensor(right))
+            case t.Apply(function, (argument,)) if function in FUNCTIONS:
+                (out,) = of.function(function)(self.ctx, {}, [self.shape], self.tensor(argument))
+                return replace(out, kind="i") if function == "floor" else out
+        raise UnprovedError(f"entries of which {type(x).__name__} is taken")
 
     def _folded(self, x: Binder) -> Tensor:
         """What a binder makes of a body; those of its kind that stand in it directly are one with it."""

@@ -12,18 +12,25 @@ import certgrad
 from certgrad.language.tree import (
     TRUE,
     Apply,
+    Both,
+    Compare,
+    Either,
     Exists,
     Fold,
     ForAll,
+    If,
     Index,
     Integer,
     Minimum,
     Mul,
+    Negate,
     Node,
+    Not,
     Range,
     Size,
     Sort,
     SortedEntry,
+    ToReal,
     Truth,
 )
 from certgrad.obligations.assume.facts import Facts
@@ -130,6 +137,43 @@ def test_binders(said: Node, found: str) -> None:
 )
 def test_binders_that_are_not_read(said: Node, why: str) -> None:
     with pytest.raises(UnprovedError, match=why):
+        reader().tensor(said)
+
+
+X, HOLDS, NUMBER = (
+    SortedEntry(str(k), (Index("0"), Integer(0)), sort) for k, sort in enumerate(("real", "boolean", "integer"))
+)
+Z = ToReal(Integer(0))
+MORE = "[1*x[t0.0,0]>0]"
+
+
+@pytest.mark.parametrize(
+    "said, found",
+    [
+        (Compare("<", Z, X), f"1*{MORE}"),
+        (Compare("<=", X, Z), f"1 + -1*{MORE}"),
+        (Not(Compare("=", X, Z)), f"1*[-1*x[t0.0,0]>0] + 1*{MORE}"),
+        (Both((HOLDS, Compare("<", Z, X))), f"1*[1*p[t0.0,0]>0]*{MORE}"),
+        (Either((HOLDS, Not(HOLDS))), "1"),
+        (If(HOLDS, X, Z), "1*[1*p[t0.0,0]>0]*x[t0.0,0]"),
+        (If(Compare("<", X, Z), Z, X), f"1*{MORE}*x[t0.0,0]"),
+        (If(Compare("<", Z, X), Z, X), f"-1*{MORE}*x[t0.0,0] + 1*x[t0.0,0]"),
+        (
+            If(Compare("<=", NUMBER, Integer(0)), X, ToReal(Integer(2))),
+            "2*[<i[t0.0,0]>+(-1)==0] + 1*[<i[t0.0,0]>==0]*x[t0.0,0]",
+        ),
+        (Integer(-1) - NUMBER, "-1 + -1*i[t0.0,0]"),
+        (Apply("floor", (X,)), "1*floor(1*x[t0.0,0])"),
+        (Apply("bitwise and", (NUMBER, NUMBER)), "1*bitwise_and(1*i[t0.0,0];1*i[t0.0,0])"),
+    ],
+)
+def test_entry_by_entry(said: Node, found: str) -> None:
+    assert reader().tensor(said).body.key == found
+
+
+@pytest.mark.parametrize("said", [Negate(X), Apply("real power", (X, X)), Apply("quotient", (NUMBER, Size("n")))])
+def test_arithmetic_that_is_not_read(said: Node) -> None:
+    with pytest.raises(UnprovedError, match="entries of which"):
         reader().tensor(said)
 
 
