@@ -181,8 +181,10 @@ class Entry:
         operand = self.operands[int(x.name)]
         axes = zip(x.index, operand.shape, strict=True)
         index = tuple(of_const(ZERO) if n == ONE else self.index(i) for i, n in axes)
-        if index in ((), self.own):  # entry by entry, or one number throughout
-            return operand if operand.shape == self.shape else replace(operand, shape=self.shape)
+        if not index:  # one number throughout
+            return replace(operand, shape=self.shape) if self.shape else operand
+        if index == self.own and operand.shape == self.shape:
+            return operand
         return operand.indexed(index, self.shape)
 
     def _selected(self, x: t.If) -> Tensor:
