@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -413,3 +413,25 @@ def _either(guard: Poly, no: Clauses, yes: Clauses) -> Clauses:
         *(c if c.key in both else c.guarded(guard, False) for c in no),
         *(c.guarded(guard, True) for c in yes if c.key not in both),
     )
+
+
+def guarded(x: Tensor, guard: Poly) -> tuple[Clauses, Clauses]:
+    """The conditions of a tensor that is looked at only where the guard is 1."""
+    if guard == ONE:
+        return x.defined, x.smooth
+    return tuple(c.guarded(guard, True) for c in x.defined), tuple(c.guarded(guard, True) for c in x.smooth)
+
+
+def chosen(shape: tuple[Poly, ...], parts: Sequence[tuple[Poly, Tensor]]) -> Tensor:
+    """Σ guard · tensor, for guards of which at most one is 1; conditions and signs go with the guards."""
+    body, signs = NOTHING, 0
+    defined, smooth = [], []
+    for guard, x in parts:
+        if guard.is_zero:
+            continue
+        body = body + guard * x.body
+        signs |= x.signs
+        d, s = guarded(x, guard)
+        defined.append(d)
+        smooth.append(s)
+    return Tensor(shape, body, parts[0][1].kind, merged(*defined), merged(*smooth), signs)

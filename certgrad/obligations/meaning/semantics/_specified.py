@@ -9,17 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
+from operator import mul
 from typing import Any
 
 from certgrad.language import tree as t
 from certgrad.obligations.assume.signs import ANY, NONNEG, POS
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.laws.functions import FUNCTIONS
+from certgrad.obligations.laws.recurrences import joined
 from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.index import Ix, combine, of_const, of_var, whole_number
-from certgrad.obligations.terms.index_terms import at_least, bounds, index_condition, index_number, index_pred
+from certgrad.obligations.terms.index_terms import (
+    at_least,
+    bounds,
+    index_condition,
+    index_equal,
+    index_number,
+    index_pred,
+    within,
+)
 from certgrad.obligations.terms.integers import quotient, remainder, row_major
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, number, poly_of
+from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import kind_of, rounded_sizes
 from certgrad.specification._jax import factor_of_size
@@ -30,12 +41,13 @@ from . import _folds as folds
 from ._registry import Context, Params, UnprovedError, rule
 
 Shape = tuple[Poly, ...]
+Indices = tuple[Ix, ...]
 SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 
 
 @rule(
     *"broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value".split(),
-    *"slice rev split unstack".split(),
+    *"slice rev split unstack concatenate stack pad".split(),
     *"copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard".split(),
     "sharding_constraint",
     *"eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp".split(),
@@ -47,19 +59,31 @@ def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tens
     equation, sizes = ctx.equation, Sizes(ctx.equation.params)
     name, dtypes = equation.primitive.name, [v.aval.dtype for v in equation.outvars]
     results = [Result(sizes.written(s), SORTS[kind_of(d)], d) for s, d in zip(shapes, dtypes, strict=True)]
+    return _read(ctx, Call(name, equation.params, results, ctx.notes), sizes, operands, ctx.dtypes, shapes)
+
+
+def one_after_another(ctx: Context, parts: Sequence[Tensor], shape: Shape) -> Tensor:
+    """The tensors along the first axis, of this shape together."""
+    call = Call("concatenate", {"dimension": 0}, [], ctx.notes)
+    return _read(ctx, call, Sizes({}), parts, [None] * len(parts), [shape])[0]
+
+
+def _read(
+    ctx: Context, call: Call, sizes: Sizes, operands: Sequence[Tensor], dtypes: Sequence[Any], shapes: list[Shape]
+) -> list[Tensor]:
     given = [
         Operand(sizes.written(x.shape), SORTS[x.kind], dtype, _entries(str(k), SORTS[x.kind]))
-        for k, (x, dtype) in enumerate(zip(operands, ctx.dtypes, strict=True))
+        for k, (x, dtype) in enumerate(zip(operands, dtypes, strict=True))
     ]
     try:
-        found = RULES[name](Call(name, equation.params, results, ctx.notes), *given)
+        found = RULES[call.primitive](call, *given)
         entries: Sequence[Entries] = [found] if callable(found) else found
         return [
             Entry(ctx, operands, shape, sizes).tensor(at(*(t.Index(str(k)) for k in range(len(shape)))))
             for at, shape in zip(entries, shapes, strict=True)
         ]
     except UnreadableError as error:
-        raise UnprovedError(f"primitive {name}: {error}") from None
+        raise UnprovedError(f"primitive {call.primitive}: {error}") from None
 
 
 def _entries(name: str, sort: t.Sort) -> Entries:
@@ -139,12 +163,25 @@ def _reads(x: t.Node) -> bool:
     return any(isinstance(part, t.SortedEntry) for part in t.walk(x))
 
 
-def _numbered(x: t.Node, which: t.Node) -> list[t.Node]:
-    """The choices, of which an integer has the number: the first for at most 0, the next for at most 1, …"""
+def _numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
+    """The choices of which an integer in range has the number: the first for 0, or at most 0, the next for 1, …"""
     match x:
-        case t.If(t.Compare("<=", number, t.Integer()), then, otherwise) if number == which:
-            return [then, *_numbered(otherwise, which)]
+        case t.If(t.Compare(found, left, t.Integer(at)), then, otherwise) if (found, left, at) == (relation, which, k):
+            return [then, *_numbered(otherwise, which, relation, k + 1)]
     return [x]
+
+
+def _with(known: Indices, ix: Ix) -> Indices:
+    """With one more index that is at least 0, without those that are so because another one is."""
+    if any(_follows(ix, a) for a in known):
+        return known
+    return (*(a for a in known if not _follows(a, ix)), ix)
+
+
+def _follows(ix: Ix, other: Ix) -> bool:
+    """It is at least 0 where the other one is."""
+    apart = ix.minus(other)
+    return not apart.terms and at_least(apart.const) == ONE
 
 
 class Entry:
@@ -155,6 +192,8 @@ class Entry:
         self.own = own_index(shape)
         self.variables = {str(k): ix for k, ix in enumerate(self.own)}
         self.ranges = {template(k): n for k, n in enumerate(shape)}
+        self.multiples: dict[t.Node, Ix] = {}
+        """Quotients of indices that are multiples, in what is read."""
 
     def tensor(self, x: t.Node) -> Tensor:
         """An expression of any sort."""
@@ -196,8 +235,84 @@ class Entry:
             case t.If(t.Compare("<", left, right), then, otherwise) if (then, otherwise) == (left, right):
                 return of.lesser(self.tensor(right), self.tensor(left), self.shape)
             case t.If(t.Compare("<=", t.SortedEntry() as which, t.Integer(0))):
-                return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, _numbered(x, which))))
+                return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, _numbered(x, which, "<="))))
+        if not _reads(x.condition):
+            whole = of.chosen(self.shape, self._placed(x, ONE))
+            one_after_another = isinstance(x.condition, t.Compare)
+            return replace(whole, body=joined(whole.body, self.ranges)) if one_after_another else whole
+        return self._by_condition(x)
+
+    def _by_condition(self, x: t.If) -> Tensor:
         return of.selected_by(self.ctx, *map(self.tensor, (x.condition, x.then, x.otherwise)))
+
+    def _placed(self, x: t.Node, reached: Poly, known: Indices = ()) -> list[tuple[Poly, Tensor]]:
+        """What indices select: tensors, each with the term that is 1 where it is taken.
+
+        This is asked where `reached` is 1 and the `known` indices are at least 0.
+        """
+        where = self._where(reached, known)
+        if not isinstance(x, t.If) or _reads(x.condition):
+            return [(where, self.tensor(x))]
+        match x:
+            case t.If(t.Compare("=", t.Index() as axis, t.Integer(0))):
+                parts, ix = _numbered(x, axis, "="), self.index(axis)
+                if bounds(ix, self.ranges) == (ZERO, number(len(parts) - 1)):
+                    places = (index_equal(ix.shifted(number(-k))) for k in range(len(parts)))
+                    return [(where * here, self.tensor(part)) for here, part in zip(places, parts, strict=True)]
+            case t.If(t.Compare("<", left, right), then, otherwise):
+                beyond = _with(known, self.index(left).minus(self.index(right)))
+                before = where - self._where(reached, beyond)
+                return [*self._placed(then, before), *self._placed(otherwise, reached, beyond)]
+            case t.If(t.Both(parts), then, otherwise):
+                return self._inside(parts, then, otherwise, where)
+        return [(where, self._by_condition(x))]
+
+    def _where(self, reached: Poly, known: Indices) -> Poly:
+        return reduce(mul, (index_pred(ix, self.ranges) for ix in known), reached)
+
+    def _inside(
+        self, conditions: tuple[t.Node, ...], then: t.Node, otherwise: t.Node, where: Poly
+    ) -> list[tuple[Poly, Tensor]]:
+        """A part where all conditions on indices hold, and the rest.
+
+        Where an index is a multiple, e = s·j for some j of as many as the conditions leave, ⌊e / s⌋ is this j.
+        """
+        over: folds.Dummies = []
+        here = where
+        for condition in conditions:
+            match condition:
+                case t.Compare("=", t.Apply("remainder", (e, s)), t.Integer(0)) if self.index(s).const != ONE:
+                    v, n = fresh(), self._count(conditions, e // s)
+                    over, self.ranges[v] = [*over, (v, n)], n
+                    self.multiples[e // s] = of_const(ZERO) if n == ONE else of_var(v)
+                    here = here * index_equal(self.index(e).minus(self._product(self.multiples[e // s], self.index(s))))
+                case _:
+                    here = here * self._holds(condition)
+        part = self.tensor(then)
+        self.multiples.clear()
+        over = [(v, n) for v, n in over if n != ONE]
+        covered = sum_over(here, over)
+        if over:
+            defined, smooth = part.conditions_for_all(over)
+            part = replace(part, body=sum_over(here * part.body, over), defined=defined, smooth=smooth)
+        return [(ONE if over else here, part), *self._placed(otherwise, where - covered)]
+
+    def _count(self, conditions: tuple[t.Node, ...], place: t.Node) -> Poly:
+        """Below which size the conditions say that it is."""
+        for condition in conditions:
+            match condition:
+                case t.Both((_, t.Compare("<", left, size))) if left == place:
+                    return self.index(size).const
+        raise UnprovedError("a multiple that has no bound")
+
+    def _holds(self, x: t.Node) -> Poly:
+        """A condition on indices, as 0 or 1."""
+        match x:
+            case t.Both((t.Compare("<=", t.Integer(0), left), t.Compare("<", right, size))) if left == right:
+                return within(self.index(left), self.index(size).const, self.ranges)
+            case t.Compare("=", left, right):
+                return index_equal(self.index(left).minus(self.index(right)), self.ranges)
+        raise UnprovedError(f"a condition on indices that is written with {type(x).__name__}")
 
     def _computed(self, x: t.Node) -> Tensor:
         """What arithmetic and functions make of entries."""
@@ -282,6 +397,8 @@ class Entry:
                 return reduce(self._product, map(self.index, x.factors))
             case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
                 return of_const(made)
+            case t.Apply() if x in self.multiples:
+                return self.multiples[x]
             case t.Apply("quotient" | "remainder", (left, right)):
                 return self._divided(x, left, right)
         raise UnprovedError(f"an integer that is written with {type(x).__name__}")

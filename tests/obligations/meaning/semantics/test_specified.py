@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,6 +32,7 @@ from certgrad.language.tree import (
     Size,
     Sort,
     SortedEntry,
+    Subtract,
     ToReal,
     Truth,
 )
@@ -44,6 +47,7 @@ from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import shape_polys, symbols
+from certgrad.specification.rule import within
 
 
 def grouped(factors: list, rng: np.random.Generator) -> tuple:
@@ -175,6 +179,72 @@ def test_entry_by_entry(said: Node, found: str) -> None:
 def test_arithmetic_that_is_not_read(said: Node) -> None:
     with pytest.raises(UnprovedError, match="entries of which"):
         reader().tensor(said)
+
+
+def drawn(rng: np.random.Generator, depth: int) -> Node:
+    """A selection by conditions on the index, of entries and of numbers."""
+    if depth == 0:
+        return (
+            SortedEntry("0", (Index("0"), Integer(0))) if rng.random() < 0.7 else ToReal(Integer(int(rng.integers(3))))
+        )
+    then, otherwise = drawn(rng, depth - 1), drawn(rng, depth - 1)
+    moved = Index("0") - Integer(int(rng.integers(-1, 3)))
+    match rng.integers(5):
+        case 0:
+            return If(Compare("<", moved, Size("m")), then, otherwise)
+        case 1:
+            return If(Compare("<", moved, Integer(2)), then, otherwise)
+        case 2:
+            return If(Compare("=", Index("0"), Integer(int(rng.integers(2)))), then, otherwise)
+        case 3:
+            return If(Both((within(moved, Size("m")),)), then, otherwise)
+    multiple = Compare("=", moved % Integer(2), Integer(0))
+    there = SortedEntry("0", (moved // Integer(2), Integer(0)))
+    return If(Both((multiple, within(moved // Integer(2), Size("m")))), there, otherwise)
+
+
+def number_of(x: Node, i: int, m: int) -> Any:
+    """The value at an index; x[i, 0] is 10 + i."""
+    match x:
+        case If(condition, then, otherwise):
+            return number_of(then if number_of(condition, i, m) else otherwise, i, m)
+        case Compare(relation, left, right):
+            a, b = number_of(left, i, m), number_of(right, i, m)
+            return {"<": a < b, "<=": a <= b, "=": a == b}[relation]
+        case Both(parts):
+            return all(number_of(part, i, m) for part in parts)
+        case Subtract(left, right):
+            return number_of(left, i, m) - number_of(right, i, m)
+        case Apply(function, (left, right)):
+            a, b = number_of(left, i, m), number_of(right, i, m)
+            return a // b if function == "quotient" else a % b
+        case SortedEntry(_, (place, _)):
+            return 10 + number_of(place, i, m)
+        case ToReal(operand):
+            return number_of(operand, i, m)
+        case Integer(value):
+            return value
+    return i if isinstance(x, Index) else m
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_an_index_selects(seed: int) -> None:
+    """Whatever conditions stand in whichever branch."""
+    read = reader()
+    said = drawn(np.random.default_rng(seed), 3)
+    found = read.tensor(said).body
+    for m in (1, 2, 4):
+        for i in range(m + 3):
+            entries = lambda name, index: fmpq(10 + index[0])
+            assert evaluate(found, {"n": m + 3, "m": m}, entries, {template(0): i}) == number_of(said, i, m), (i, m)
+
+
+def test_an_axis_of_size_one_is_read_where_it_is() -> None:
+    """x[0:1]: its entry is x[0], and no longer any of x."""
+    clear_caches()
+    x = argument("x", (dimension("n"),), "float")
+    read = Entry(Context(Facts()), [x], (number(1),), Sizes({}))
+    assert read.tensor(SortedEntry("0", (Integer(0) + Index("0") * Integer(1),))).body.key == "1*x[0]"
 
 
 UP_TO, FROM = Range("k", Index("0") + Integer(1)), Range("k", Size("n") - Index("0"))
