@@ -30,8 +30,7 @@ def total(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     if x.kind == "b":
         raise UnprovedError("a sum of booleans")
     defined, smooth = x.conditions_for_all(over)
-    nonempty = _nonempty(over, where, x.shape)
-    signs = x.signs if x.signs in (ANY, 5) or nonempty else x.signs | ZERO
+    signs = x.signs if x.signs in (ANY, 5) or _nonempty(over, where, x.shape) else x.signs | ZERO
     signs = ANY if signs == 5 else signs
     if x.support is not None and where == ONE:
         wanted = _some_kept(x.support, over, x.shape)

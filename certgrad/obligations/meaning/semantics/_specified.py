@@ -100,13 +100,15 @@ class Sizes:
         self.not_negative: list[Poly] = []
         """Of what is made of sizes by rounding in the parameters, what is known to be at least 0."""
         self.named: dict[str, Poly] = {}
+        self._shapes: dict[Shape, tuple[t.Node, ...]] = {}
         self._rounded: dict[t.Node, Poly] | None = None
 
     def written(self, shape: Shape) -> tuple[t.Node, ...]:
         """The sizes of an array."""
-        nodes = tuple(map(self._written, shape))
-        self.axes |= {*nodes}
-        return nodes
+        if shape not in self._shapes:
+            self._shapes[shape] = tuple(map(self._written, shape))
+            self.axes |= {*self._shapes[shape]}
+        return self._shapes[shape]
 
     def _written(self, n: Poly) -> t.Node:
         only = n.atom()
