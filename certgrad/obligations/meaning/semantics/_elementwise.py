@@ -109,18 +109,14 @@ def _add(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
 
 
 @rule("sub")
-def _sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
-    return [subtracted(x, y, shapes[0])]
-
-
-def subtracted(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
+def sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
     """x − y"""
     beside(x, y)
     y = finite(y) if x.infinite * y.infinite > 0 else y
-    _, defined, smooth = common([shape], x, y)
+    shape, defined, smooth = common(shapes, x, y)
     signs = plus(x.signs, negated(y.signs))
     total = Tensor(shape, x.body - y.body, x.kind, defined, smooth, signs)
-    return added(x, replace(y, infinite=-y.infinite), total)
+    return [added(x, replace(y, infinite=-y.infinite), total)]
 
 
 @rule("mul")

@@ -46,13 +46,11 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 
 
 @rule(
-    *"broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value".split(),
-    *"slice rev split unstack concatenate stack pad".split(),
-    *"copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard".split(),
-    "sharding_constraint",
-    *"eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp".split(),
-    *"reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general".split(),
-    *"cumsum cumprod cummax cummin cumlogsumexp".split(),
+    *"""broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value slice rev split unstack
+    concatenate stack pad copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard
+    sharding_constraint eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp
+    reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
+    cumsum cumprod cummax cummin cumlogsumexp""".split()
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
@@ -283,7 +281,7 @@ class Entry:
         here = where
         for condition in conditions:
             match condition:
-                case t.Compare("=", t.Apply("remainder", (e, s)), t.Integer(0)) if self.index(s).const != ONE:
+                case t.Compare("=", t.Apply("remainder", (e, s)), t.Integer(0)) if self._divisor(s) != ONE:
                     v, n = fresh(), self._count(conditions, e // s)
                     over, self.ranges[v] = [*over, (v, n)], n
                     self.multiples[e // s] = of_const(ZERO) if n == ONE else of_var(v)
@@ -304,14 +302,14 @@ class Entry:
         for condition in conditions:
             match condition:
                 case t.Both((_, t.Compare("<", left, size))) if left == place:
-                    return self.index(size).const
+                    return self._size(size)
         raise UnprovedError("a multiple that has no bound")
 
     def _holds(self, x: t.Node) -> Poly:
         """A condition on indices, as 0 or 1."""
         match x:
             case t.Both((t.Compare("<=", t.Integer(0), left), t.Compare("<", right, size))) if left == right:
-                return within(self.index(left), self.index(size).const, self.ranges)
+                return within(self.index(left), self._size(size), self.ranges)
             case t.Compare("=", left, right):
                 return index_equal(self.index(left).minus(self.index(right)), self.ranges)
         raise UnprovedError(f"a condition on indices that is written with {type(x).__name__}")
@@ -322,7 +320,7 @@ class Entry:
             case t.Mul((left, right)):
                 return of.multiplied(self.tensor(left), self.tensor(right), self.shape)
             case t.Subtract(left, right):
-                return of.subtracted(self.tensor(left), self.tensor(right), self.shape)
+                return of.sub(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
             case t.Apply("is finite", (argument,)):
                 return of.is_finite(self.ctx, self.tensor(argument))
             case t.Apply("bitwise and" | "bitwise or" | "bitwise xor" as name, (left, right)):
@@ -353,19 +351,23 @@ class Entry:
         Where an index says how far this one runs, n − i in number are those from i up to n: k is then v − i.
         """
         v, size = fresh(), self.index(r.size)
-        n, where = size.const, ONE
-        begin = size.scaled(-1).shifted(n)
+        begin, where = size.scaled(-1).shifted(size.const), ONE
         from_begin = not size.terms or self._is_index(begin)
-        if not from_begin:
-            _, most = bounds(size, self.ranges)
-            if most is None:
-                raise UnprovedError("a range that depends on an index, and has no bound")
-            n = most
+        n = size.const if from_begin else bounds(size, self.ranges)[1]
+        if n is None or (size.terms and at_least(n) != ONE and not any(n in x.shape for x in self.operands)):
+            raise UnprovedError("a range that depends on an index, and is not shown to have a size")
         here = of_const(ZERO) if n == ONE else of_var(v)
         if size.terms:
             where = holds(here.minus(begin) if from_begin else size.minus(here).shifted(-ONE))
         self.variables[r.variable], self.ranges[v] = here.minus(begin) if from_begin else here, n
         return v, n, where
+
+    def _size(self, x: t.Node) -> Poly:
+        """A size, whatever the index is."""
+        found = self.index(x)
+        if found.terms:
+            raise UnprovedError("a size that depends on an index")
+        return found.const
 
     def _is_index(self, ix: Ix) -> bool:
         """Shown to be at least 0 by the ranges."""

@@ -107,6 +107,7 @@ def test_what_is_not_read(said: Node, why: str) -> None:
 
 
 K = Range("k", Size("m"))
+Z = ToReal(Integer(0))
 
 
 def entry(operand: int, sort: Sort) -> SortedEntry:
@@ -134,7 +135,11 @@ def test_binders(said: Node, found: str) -> None:
         (Exists((K,), entry(2, "integer")), "a bitwise reduction of integers"),
         (Fold("sum", (K,), entry(0, "real"), (TRUE,)), "a fold over those values of a variable"),
         (Fold("sum", (Range("k", Index("0") // Size("m")),), entry(0, "real")), "a range that depends on an index"),
+        (Fold("sum", (Range("k", Index("0") - Integer(5)),), entry(0, "real")), "is not shown to have a size"),
         (Minimum((Range("k", Index("0")),), entry(0, "real")), "a range that may be empty"),
+        (If(Both((within(Integer(0), Index("0")),)), Z, Z), "a size that depends on an index"),
+        (If(Both((Compare("=", Index("0") % Integer(2), Integer(0)),)), Z, Z), "a multiple that has no bound"),
+        (If(Both((Compare("=", Index("0") % Integer(0), Integer(0)),)), Z, Z), "a division by what is not a size"),
         (Fold("maximum", (Range("k", Index("0")),), entry(0, "real")), "a range that may be empty"),
         (Minimum((Range("k", Size("n") - Size("m")),), entry(0, "real")), "a range that may be empty"),
     ],
@@ -147,7 +152,6 @@ def test_binders_that_are_not_read(said: Node, why: str) -> None:
 X, HOLDS, NUMBER = (
     SortedEntry(str(k), (Index("0"), Integer(0)), sort) for k, sort in enumerate(("real", "boolean", "integer"))
 )
-Z = ToReal(Integer(0))
 MORE = "[1*x[t0.0,0]>0]"
 
 
