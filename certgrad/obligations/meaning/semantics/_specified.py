@@ -291,11 +291,11 @@ class Entry:
         part = self.tensor(then)
         self.multiples.clear()
         over = [(v, n) for v, n in over if n != ONE]
-        covered = sum_over(here, over)
-        if over:
-            defined, smooth = part.conditions_for_all(over)
-            part = replace(part, body=sum_over(here * part.body, over), defined=defined, smooth=smooth)
-        return [(ONE if over else here, part), *self._placed(otherwise, where - covered)]
+        if not over:
+            return [(here, part), *self._placed(otherwise, where - here)]
+        defined, smooth = part.conditions_for_all(over)
+        some = replace(part, body=sum_over(here * part.body, over), defined=defined, smooth=smooth)
+        return [(ONE, some), *self._placed(otherwise, where - sum_over(here, over))]
 
     def _count(self, conditions: tuple[t.Node, ...], place: t.Node) -> Poly:
         """Below which size the conditions say that it is."""
@@ -343,7 +343,8 @@ class Entry:
                 v, n, some = self._bound(r, index_pred if fold is folds.total else index_condition)
                 over, where = over if n == ONE else [*over, (v, n)], where * some
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
-        return fold(self.tensor(body), over, where)
+        found = self.tensor(body)
+        return fold(found, over, where) if over or where != ONE else found
 
     def _bound(self, r: t.Range, holds: Callable[[Ix], Poly]) -> tuple[Var, Poly, Poly]:
         """A variable with its range, and at which of its values it stands for one of the bound variable.
