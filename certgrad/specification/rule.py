@@ -84,7 +84,7 @@ class Call:
 
 Rule = Callable[..., "Entries | Sequence[Entries]"]
 MODULES = (
-    "shape casts elementwise reductions contractions comparisons functions windows cumulative gather_scatter order "
+    "comparisons shape elementwise reductions contractions casts functions windows cumulative gather_scatter order "
     "control linear_algebra opaque"
 )
 RULES: Table[Rule] = Table("certgrad.specification.primitives", MODULES)

@@ -17,7 +17,7 @@ def equal_entries(x: Operand, y: Operand, *i: Node) -> Node:
     return Compare("=", a, b)
 
 
-@rule("eq")
+@rule("eq", "eq_to")
 def eq(call: Call, x: Operand, y: Operand) -> Entries:
     """x = y"""
     return lambda *i: equal_entries(x, y, *i)

@@ -1,4 +1,4 @@
-"""Semantics of casts between number types, and of primitives that return their operands."""
+"""Semantics of casts between number types, and of primitives that return an operand."""
 
 from __future__ import annotations
 
@@ -27,29 +27,9 @@ def _stop_gradient(ctx: Context, params: Params, shapes: list[tuple], x: Tensor)
     return [replace(x, body=fn("stop", x.body))] if ctx.stop and x.kind == "f" else [x]
 
 
-@rule(
-    "copy",
-    "copy_p",
-    "device_put",
-    "layout_constraint",
-    "name",
-    "optimization_barrier",
-    "reshard",
-    "sharding_constraint",
-)
-def _identity(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
-    return list(args)
-
-
 @rule("tie")
 def _tie(ctx: Context, params: Params, shapes: list[tuple], _: Tensor, x: Tensor) -> list[Tensor]:
     return [x]
-
-
-@rule("reduce_precision")
-def _reduce_precision(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
-    ctx.note("reduce_precision is read as exact")
-    return list(args)
 
 
 @rule("convert_element_type")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -48,7 +48,8 @@ def settle(clauses: Clauses, facts: Facts, signs: int | None = None, cases: bool
 FINITE = "every value is a finite real number"
 
 
-def _unary(name: str) -> Rule:
+def function(name: str) -> Rule:
+    """A function of one real variable."""
     row = FUNCTIONS[name]
 
     def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
@@ -83,7 +84,7 @@ _DIRECT = {"log", "sqrt", "rsqrt", "cbrt"}
 
 for _name in FUNCTIONS:
     if _name not in ("round_even", "round_away"):
-        rule(_name)(_unary(_name))
+        rule(_name)(function(_name))
 
 
 def rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
@@ -95,7 +96,7 @@ def rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
 @rule("round")
 def _round(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     away = int(params["rounding_method"]) == 0  # lax.RoundingMethod.AWAY_FROM_ZERO; 1 is TO_NEAREST_EVEN
-    return _unary("round_away" if away else "round_even")(ctx, {}, shapes, x)
+    return function("round_away" if away else "round_even")(ctx, {}, shapes, x)
 
 
 @rule("add", "add_any")
@@ -108,7 +109,8 @@ def _add(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
 
 
 @rule("sub")
-def _sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+def sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    """x − y"""
     beside(x, y)
     y = finite(y) if x.infinite * y.infinite > 0 else y
     shape, defined, smooth = common(shapes, x, y)
@@ -119,18 +121,23 @@ def _sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
 
 @rule("mul")
 def _mul(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    return [multiplied(x, y, shapes[0])]
+
+
+def multiplied(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
+    """x · y"""
     beside(x, y, least=1)
     if bool(x.infinite) != bool(y.infinite):
         x, y = (x, y) if x.infinite else (y, x)
         x = x if y.signs in (POS, NEG) else finite(x)  # ∞·0 is no number
     else:
         x, y = finite(x), finite(y)
-    shape, defined, smooth = common(shapes, x, y)
+    _, defined, smooth = common([shape], x, y)
     signs = times(x.signs, y.signs)
     if x.body == y.body:
         signs = (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
     out = Tensor(shape, x.body * y.body, x.kind, defined, smooth, signs)
-    return [replace(out, infinite=x.infinite if y.signs == POS else -x.infinite, kept=x.kept) if x.infinite else out]
+    return replace(out, infinite=x.infinite if y.signs == POS else -x.infinite, kept=x.kept) if x.infinite else out
 
 
 @rule("integer_pow")
@@ -173,13 +180,11 @@ def _pow(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
     return [Tensor(shape, body, "f", merged(defined, own), merged(smooth, own), POS)]
 
 
-@rule("max")
-def _max(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+def greater(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
+    """The greater of two numbers."""
     if x.infinite or y.infinite:
-        return [_beside_infinities(ctx, x, y, shapes, -1)]
-    shape, defined, smooth = common(shapes, x, y)
-    if x.kind == "b":
-        return [Tensor(shape, x.body + y.body - x.body * y.body, "b", defined, smooth, NONNEG)]
+        return _beside_infinities(x, y, shape, -1)
+    _, defined, smooth = common([shape], x, y)
     d = x.body - y.body
     signs = 0
     signs |= POS if (x.signs | y.signs) & POS else 0
@@ -189,16 +194,14 @@ def _max(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
         signs = POS
     elif not (x.signs & NEG and y.signs & NEG):
         signs &= NONNEG
-    return [Tensor(shape, y.body + d * _greater(x, y), x.kind, defined, smooth, signs or ANY)]
+    return Tensor(shape, y.body + d * _greater(x, y), x.kind, defined, smooth, signs or ANY)
 
 
-@rule("min")
-def _min(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+def lesser(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
+    """The lesser of two numbers."""
     if x.infinite or y.infinite:
-        return [_beside_infinities(ctx, x, y, shapes, 1)]
-    shape, defined, smooth = common(shapes, x, y)
-    if x.kind == "b":
-        return [Tensor(shape, x.body * y.body, "b", defined, smooth, NONNEG)]
+        return _beside_infinities(x, y, shape, 1)
+    _, defined, smooth = common([shape], x, y)
     d = x.body - y.body
     signs = ANY
     if x.signs == POS and y.signs == POS:
@@ -209,28 +212,23 @@ def _min(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
         signs = NEG
     elif not x.signs & POS or not y.signs & POS:
         signs = NONPOS
-    return [Tensor(shape, x.body - d * _greater(x, y), x.kind, defined, smooth, signs)]
+    return Tensor(shape, x.body - d * _greater(x, y), x.kind, defined, smooth, signs)
 
 
-def _beside_infinities(ctx: Context, x: Tensor, y: Tensor, shapes: list[tuple], neutral: int) -> Tensor:
+def _beside_infinities(x: Tensor, y: Tensor, shape: tuple[Poly, ...], neutral: int) -> Tensor:
     """max (or min) where entries can be −∞ (or ∞), which leaves the other operand as it is."""
     beside(x, y)
     x, y = (finite(t) if t.infinite * neutral < 0 else t for t in (x, y))
     for t, other in ((x, y), (y, x)):
         if t.infinite and t.kept.is_zero:  # what makes it is to have a value all the same
-            shape, defined, smooth = common(shapes, x, y)
+            _, defined, smooth = common([shape], x, y)
             return replace(other, shape=shape, defined=defined, smooth=smooth)
     if x.infinite and y.infinite:
         x = finite(x)
     masked, other = (x, y) if x.infinite else (y, x)
     real = replace(masked, infinite=0, kept=ONE)
-    (out,) = (_max if neutral < 0 else _min)(ctx, {}, shapes, real, other)
+    out = (greater if neutral < 0 else lesser)(real, other, shape)
     return greatest(masked, other, out) if masked.infinite else out
-
-
-@rule("clamp")
-def _clamp(ctx: Context, params: Params, shapes: list[tuple], low: Tensor, x: Tensor, high: Tensor) -> list[Tensor]:
-    return _min(ctx, {}, shapes, _max(ctx, {}, shapes, x, low)[0], high)
 
 
 @rule("atan2")
@@ -286,67 +284,45 @@ def _where(conditions: tuple[Condition, ...], holds: Poly) -> Poly:
     return resolved(holds, Indices(conditions=conditions)) if on_atoms else holds
 
 
-def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
-    if x.kind == "b" and name in ("eq", "ne"):
-        equal = x.body * y.body + (ONE - x.body) * (ONE - y.body)
-        return equal if name == "eq" else ONE - equal
-    if x.kind == "i" and name in ("eq", "ne"):
-        equal = _whole_equal(x.body - y.body)
-        return equal if name == "eq" else ONE - equal
-    if name == "gt":
-        return _greater(x, y)
-    if name == "lt":
+def compared(ctx: Context, relation: str, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
+    """x < y, x ≤ y or x = y, of numbers."""
+    for t, other in ((x, y), (y, x)):
+        if t.infinite and not t.kept.is_zero:
+            if not other.infinite:
+                return _masked_comparison(ctx, relation, x, y, shape)
+            return compared(ctx, relation, finite(x), finite(y), shape)
+    if x.infinite != y.infinite:
+        beside(x, y)
+        if x.infinite * y.infinite > 0:  # one of them is a number
+            x, y = finite(x), finite(y)
+        return _against_infinity(ctx, relation, x, y, shape)
+    _, defined, smooth = common([shape], x, y)
+    return Tensor(shape, _comparison(relation, x, y), "b", defined, smooth, NONNEG)
+
+
+def _comparison(relation: str, x: Tensor, y: Tensor) -> Poly:
+    if relation == "<":
         return _greater(y, x)
-    if name == "ge":
-        return ONE - _greater(y, x)
-    if name == "le":
+    if relation == "<=":
         return ONE - _greater(x, y)
-    differ = _greater(x, y) + _greater(y, x)
-    return differ if name == "ne" else ONE - differ
+    return _whole_equal(x.body - y.body) if x.kind == "i" else ONE - _greater(x, y) - _greater(y, x)
 
 
-def _compare(name: str) -> Rule:
-    def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
-        for t, other in ((x, y), (y, x)):
-            if t.infinite and not t.kept.is_zero:
-                return (
-                    [_masked_comparison(ctx, name, x, y, shapes)]
-                    if not other.infinite
-                    else apply(ctx, params, shapes, finite(x), finite(y))
-                )
-        if x.infinite != y.infinite:
-            beside(x, y)
-            if x.infinite * y.infinite > 0:  # one of them is a number
-                x, y = finite(x), finite(y)
-            return [_against_infinity(ctx, name, x, y, shapes[0])]
-        shape, defined, smooth = common(shapes, x, y)
-        return [Tensor(shape, _comparison(name, x, y), "b", defined, smooth, NONNEG)]
-
-    return apply
-
-
-def _masked_comparison(ctx: Context, name: str, x: Tensor, y: Tensor, shapes: list[tuple]) -> Tensor:
+def _masked_comparison(ctx: Context, relation: str, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """A comparison where entries of one operand can be infinite."""
     beside(x, y)
     kept = x.kept if x.infinite else y.kept
-    (real,) = _compare(name)(ctx, {}, shapes, *(replace(t, infinite=0, kept=ONE) for t in (x, y)))
-    beyond = _against_infinity(ctx, name, x, y, shapes[0]).body
+    real = compared(ctx, relation, replace(x, infinite=0, kept=ONE), replace(y, infinite=0, kept=ONE), shape)
+    beyond = _against_infinity(ctx, relation, x, y, shape).body
     return replace(real, body=beyond + kept * (real.body - beyond))
 
 
-def _against_infinity(ctx: Context, name: str, x: Tensor, y: Tensor, shape: tuple) -> Tensor:
+def _against_infinity(ctx: Context, relation: str, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """A real number against ∞ or −∞, or these two: known, given that values are finite."""
     ctx.note(FINITE)
-    below = x.infinite < y.infinite
-    truth = {"lt": below, "le": below, "gt": not below, "ge": not below, "eq": False, "ne": True}[name]
     _, defined, smooth = common([shape], x, y)
-    return Tensor(shape, ONE if truth else NOTHING, "b", defined, smooth, NONNEG)
-
-
-for _name in ("gt", "lt", "ge", "le", "eq", "ne"):
-    rule(_name)(_compare(_name))
-for _name in ("eq", "lt", "le"):
-    rule(f"{_name}_to")(_compare(_name))  # the total order of floats, which is that of the reals where it is used
+    below = relation != "=" and x.infinite < y.infinite
+    return Tensor(shape, ONE if below else NOTHING, "b", defined, smooth, NONNEG)
 
 
 @rule("jax.numpy.signbit")
@@ -356,20 +332,29 @@ def _sign_bit(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, *_: 
     return [Tensor(x.shape, pred(-x.body), "b", merged(x.defined, needs), merged(x.smooth, needs), NONNEG)]
 
 
-@rule("is_finite")
-def _is_finite(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
+def is_finite(ctx: Context, x: Tensor) -> Tensor:
+    """Of a number: true."""
     ctx.note(FINITE)
     kept = ONE if meant(x) else x.kept
-    return [replace(x, body=kept, kind="b", signs=NONNEG, infinite=0, kept=ONE)]
+    return replace(x, body=kept, kind="b", signs=NONNEG, infinite=0, kept=ONE)
 
 
-@rule("select_n")
-def _select(ctx: Context, params: Params, shapes: list[tuple], which: Tensor, *choices: Tensor) -> list[Tensor]:
-    if which.kind != "b":
-        return [_selected(ctx, which, [finite(c) for c in choices], shapes[0])]
-    no, yes = (_as_meant(ctx, c) for c in choices) if which.body.constant() is None else choices
+def both(x: Tensor, y: Tensor) -> Tensor:
+    """x and y."""
+    shape, defined, smooth = common([x.shape], x, y)
+    return Tensor(shape, x.body * y.body, "b", defined, smooth, NONNEG)
+
+
+def denied(x: Tensor) -> Tensor:
+    """Not x."""
+    return replace(x, body=ONE - x.body, signs=NONNEG)
+
+
+def selected_by(ctx: Context, which: Tensor, yes: Tensor, no: Tensor) -> Tensor:
+    """`yes` where the boolean holds, else `no`."""
+    if which.body.constant() is None:
+        yes, no = _as_meant(ctx, yes), _as_meant(ctx, no)
     no = finite(no) if no.infinite * yes.infinite < 0 else no
-    shape = shapes[0]
     chosen, other = taken(which.body, yes.body, no.body)
     body = other + which.body * (chosen - other) if chosen != other else other
 
@@ -378,8 +363,8 @@ def _select(ctx: Context, params: Params, shapes: list[tuple], which: Tensor, *c
     defined = tuple(c for c in _either(which.body, no.defined, yes.defined) if not discharged(c, Facts(), cases=False))
     smooth = _either(which.body, no.smooth, yes.smooth)
     defined, smooth = merged(which.defined, defined), merged(which.smooth, smooth)
-    out = Tensor(shape, body, no.kind, defined, smooth, no.signs | yes.signs)
-    return [selected(which, no, yes, out) if no.infinite or yes.infinite else out]
+    out = Tensor(which.shape, body, no.kind, defined, smooth, no.signs | yes.signs)
+    return selected(which, no, yes, out) if no.infinite or yes.infinite else out
 
 
 def _as_meant(ctx: Context, x: Tensor) -> Tensor:
@@ -389,11 +374,12 @@ def _as_meant(ctx: Context, x: Tensor) -> Tensor:
     return replace(x, body=NOTHING, infinite=sign * MEANT, kept=NOTHING) if sign else x
 
 
-def _selected(ctx: Context, which: Tensor, choices: list[Tensor], shape: tuple) -> Tensor:
-    """A selection by an integer in range: Σ [which = k]·choiceₖ."""
+def numbered(ctx: Context, which: Tensor, choices: list[Tensor]) -> Tensor:
+    """The choice of this number, which is in range: Σ [which = k]·choiceₖ."""
+    shape, choices = which.shape, [finite(c) for c in choices]
     body, defined, smooth, signs = NOTHING, [which.defined], [which.smooth], 0
     for k, choice in enumerate(choices):
-        here = _comparison("eq", which, Tensor((), number(k), which.kind))
+        here = _whole_equal(which.body - number(k))
         body = body + here * choice.body
         defined.append(tuple(c.guarded(here, True) for c in choice.defined))
         smooth.append(tuple(c.guarded(here, True) for c in choice.smooth))
@@ -423,3 +409,25 @@ def _either(guard: Poly, no: Clauses, yes: Clauses) -> Clauses:
         *(c if c.key in both else c.guarded(guard, False) for c in no),
         *(c.guarded(guard, True) for c in yes if c.key not in both),
     )
+
+
+def guarded(x: Tensor, guard: Poly) -> tuple[Clauses, Clauses]:
+    """The conditions of a tensor that is looked at only where the guard is 1."""
+    if guard == ONE:
+        return x.defined, x.smooth
+    return tuple(c.guarded(guard, True) for c in x.defined), tuple(c.guarded(guard, True) for c in x.smooth)
+
+
+def chosen(shape: tuple[Poly, ...], parts: Sequence[tuple[Poly, Tensor]]) -> Tensor:
+    """Σ guard · tensor, for guards of which at most one is 1; conditions and signs go with the guards."""
+    body, signs = NOTHING, 0
+    defined, smooth = [], []
+    for guard, x in parts:
+        if guard.is_zero:
+            continue
+        body = body + guard * x.body
+        signs |= x.signs
+        d, s = guarded(x, guard)
+        defined.append(d)
+        smooth.append(s)
+    return Tensor(shape, body, parts[0][1].kind, merged(*defined), merged(*smooth), signs)

@@ -25,51 +25,61 @@ from ._registry import Context, Params, UnprovedError, rule
 Dummies = list[tuple[Var, Poly]]
 
 
-def total(x: Tensor, over: Dummies) -> Tensor:
+def total(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     """Σ of the entries."""
     if x.kind == "b":
         raise UnprovedError("a sum of booleans")
     defined, smooth = x.conditions_for_all(over)
-    nonempty = all(n.positive for _, n in over)
-    signs = x.signs if x.signs in (ANY, 5) or nonempty else x.signs | ZERO
+    signs = x.signs if x.signs in (ANY, 5) or _nonempty(over, where, x.shape) else x.signs | ZERO
     signs = ANY if signs == 5 else signs
-    if x.support is not None:
+    if x.support is not None and where == ONE:
         wanted = _some_kept(x.support, over, x.shape)
         if wanted is None or any(c.key == wanted.key for c in defined):
             signs = POS
-    body = sum_over(x.body, over)
+    body = sum_over(where * x.body, over)
     if x.kind == "i" and body.piecewise:  # a count, along a short axis that is in order
         body = by_places(body, orders(body))
     return Tensor(x.shape, body, x.kind, defined, smooth, signs)
 
 
-def product(x: Tensor, over: Dummies) -> Tensor:
+def product(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     """Π of the entries."""
     if x.kind == "b":
         raise UnprovedError("a product of booleans")
-    return Tensor(x.shape, product_over(x.body, over), x.kind, *x.conditions_for_all(over), signs_of_product(x.signs))
+    body = product_over(x.body, over, where)
+    return Tensor(x.shape, body, x.kind, *x.conditions_for_all(over), signs_of_product(x.signs))
 
 
-def greatest(x: Tensor, over: Dummies) -> Tensor:
+def greatest(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     """The greatest of the entries."""
-    return _extremum(x, over, 1)
+    return _extremum(x, over, where, 1)
 
 
-def least(x: Tensor, over: Dummies) -> Tensor:
+def least(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     """The least of the entries."""
-    return _extremum(x, over, -1)
+    return _extremum(x, over, where, -1)
 
 
-def _extremum(x: Tensor, over: Dummies, sign: int) -> Tensor:
-    x = finite(x) if x.infinite * sign > 0 else x
-    if not all(n.positive for _, n in over):
+def _nonempty(over: Dummies, where: Poly, shape: tuple[Poly, ...]) -> bool:
+    """The variables have values at which it holds, for every entry of the result."""
+    if where == ONE:
+        return all(n.positive for _, n in over)
+    return inhabited(where, dict(over), {template(k): n for k, n in enumerate(shape)})
+
+
+def _extremum(x: Tensor, over: Dummies, where: Poly, sign: int) -> Tensor:
+    if x.kind == "b":
+        raise UnprovedError("an extremum of booleans")
+    x = finite(x) if x.infinite * sign > 0 or where != ONE else x
+    if not _nonempty(over, where, x.shape):
         raise UnprovedError("an extremum over a range that may be empty")
     if x.kept.is_zero:
         raise UnprovedError("an extremum of infinities alone")
     defined, smooth = x.conditions_for_all(over)
     if x.infinite and (wanted := _some_kept(x.kept, over, x.shape)) is not None:
         defined = merged(defined, [wanted])
-    return Tensor(x.shape, max_over(x.body.scale(sign), over, x.kept).scale(sign), x.kind, defined, smooth, x.signs)
+    body = max_over(x.body.scale(sign), over, where * x.kept).scale(sign)
+    return Tensor(x.shape, body, x.kind, defined, smooth, x.signs)
 
 
 def _some_kept(kept: Poly, over: Dummies, shape: tuple[Poly, ...]) -> Clause | None:
@@ -80,15 +90,15 @@ def _some_kept(kept: Poly, over: Dummies, shape: tuple[Poly, ...]) -> Clause | N
     return Clause((Atomic("> 0", sum_over(kept, over)),), origin="an entry that is kept")
 
 
-def some(x: Tensor, over: Dummies) -> Tensor:
+def some(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     """Whether an entry holds: [Σ p > 0] of booleans p."""
     _refuse_integers(x)
-    return Tensor(x.shape, pred(sum_over(x.body, over)), "b", *x.conditions_for_all(over), NONNEG)
+    return Tensor(x.shape, pred(sum_over(where * x.body, over)), "b", *x.conditions_for_all(over), NONNEG)
 
 
-def every(x: Tensor, over: Dummies) -> Tensor:
+def every(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     """Whether all entries hold: 1 − [Σ (1 − p) > 0] of booleans p."""
-    found = some(replace(x, body=ONE - x.body), over)
+    found = some(replace(x, body=ONE - x.body), over, where)
     return replace(found, body=ONE - found.body)
 
 

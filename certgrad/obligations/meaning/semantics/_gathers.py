@@ -7,7 +7,7 @@ Which window positions a gather leaves out of its operand, and which updates a s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jax.lax import GatherScatterMode
@@ -29,11 +29,11 @@ from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.terms.walk import atoms_of
 from certgrad.obligations.tracing.jax_internals import dim_poly
 
-from ._elementwise import _max, _min, _mul
+from ._elementwise import chosen, greater, guarded, lesser, multiplied
 from ._index_numbers import Case, in_range, index_cases
 from ._infinite import finite
-from ._registry import Context, Params, Rule, UnprovedError, rule
-from ._windows import chosen, clamped, guarded, ranges_of
+from ._registry import Context, Params, UnprovedError, rule
+from ._windows import clamped, ranges_of
 
 Shapes = list[tuple]
 
@@ -262,19 +262,22 @@ def _scatter(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: T
     ]
 
 
-def _scatter_by(name: str, combined: Rule) -> None:
+Combined = Callable[[Tensor, Tensor, tuple[Poly, ...]], Tensor]
+
+
+def _scatter_by(name: str, combined: Combined) -> None:
     def apply(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Tensor, update: Tensor) -> list[Tensor]:
         """Entries combined with updates, where no entry is hit twice."""
         (shape,) = shapes
         hit, twice, conditions = _hits(params, x, indices, finite(update), shape)
         if twice and combined in EXTREMA:
-            return [_greatest_hit(ctx, x, combined, shape, hit, conditions)]
+            return [_greatest_hit(x, combined, shape, hit, conditions)]
         if twice:
             raise UnprovedError(f"primitive {name} of several windows, which may hit an entry twice")
         x = finite(x)
         total, signs = x.body, x.signs
         for guard, entry, dummies in hit:
-            (met,) = combined(ctx, {}, [shape], x, entry)
+            met = combined(x, entry, shape)
             total = total + sum_over(guard * (met.body - x.body), dummies)
             signs |= met.signs
         defined, smooth = _everywhere(hit)
@@ -284,11 +287,11 @@ def _scatter_by(name: str, combined: Rule) -> None:
     rule(name)(apply)
 
 
-EXTREMA = {_max: 1, _min: -1}
+EXTREMA: dict[Combined, int] = {greater: 1, lesser: -1}
 
 
 def _greatest_hit(
-    ctx: Context, x: Tensor, combined: Rule, shape: tuple[Poly, ...], hit: list[Hit], conditions: Clauses
+    x: Tensor, combined: Combined, shape: tuple[Poly, ...], hit: list[Hit], conditions: Clauses
 ) -> Tensor:
     """out[v] = max(x[v], max over the windows that hit v), and x[v] where none does."""
     sign, (_, entry, dummies) = EXTREMA[combined], hit[0]
@@ -306,14 +309,14 @@ def _greatest_hit(
     made = Tensor(shape, found, x.kind, defined, smooth, entry.signs)
     if none:
         return replace(made, infinite=x.infinite, kept=some)
-    (met,) = combined(ctx, {}, [shape], x, made)
+    met = combined(x, made, shape)
     body = x.body + some * (met.body - x.body)
     return replace(met, body=body, signs=x.signs | met.signs, defined=defined, smooth=merged(smooth, met.smooth))
 
 
-_scatter_by("scatter-max", _max)
-_scatter_by("scatter-min", _min)
-_scatter_by("scatter-mul", _mul)
+_scatter_by("scatter-max", greater)
+_scatter_by("scatter-min", lesser)
+_scatter_by("scatter-mul", multiplied)
 
 
 Hit = tuple[Poly, Tensor, list[tuple[Var, Poly]]]

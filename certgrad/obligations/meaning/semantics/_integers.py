@@ -1,4 +1,4 @@
-"""Semantics of bits: booleans, and machine integers.
+"""Semantics of the bits of machine integers.
 
 Sums, products and the like of integers are those of whole numbers (`_elementwise`); the certificate notes that they
 stay in the range of their type. What depends on the bits is a function that the calculus knows nothing of, but that it
@@ -7,16 +7,14 @@ is a function: its name carries the integer type wherever the value depends on t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, ZERO
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.polynomials import Poly, number
 from certgrad.obligations.terms.power import fn
 from certgrad.obligations.tracing.jax_internals import bits_of
 
@@ -24,33 +22,19 @@ from ._division import floored
 from ._elementwise import common
 from ._registry import Context, Params, Rule, UnprovedError, rule
 
-_BOOLEAN: dict[str, Callable[[Poly, Poly], Poly]] = {
-    "and": lambda p, q: p * q,
-    "or": lambda p, q: p + q - p * q,
-    "xor": lambda p, q: p + q - (p * q).scale(2),
-}
 
-
-def _bitwise(name: str) -> Rule:
-    def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
-        shape, defined, smooth = common(shapes, x, y)
-        if x.kind == "b":
-            return [Tensor(shape, _BOOLEAN[name](x.body, y.body), "b", defined, smooth, NONNEG)]
-        signs = ANY if (x.signs | y.signs) & NEG else NONNEG
-        for one, other in ((x, y), (y, x)):
-            if (c := other.body.constant()) is not None:
-                both = _low_bits(one, int(c.p))
-                body = {"and": both, "or": one.body + number(c) - both, "xor": one.body + number(c) - both.scale(2)}
-                signs = NONNEG if name == "and" and not one.signs & other.signs & NEG else signs
-                return [Tensor(shape, body[name], "i", defined, smooth, signs)]
-        first, second = sorted((x.body, y.body), key=lambda p: p.key)
-        return [Tensor(shape, fn(f"bitwise_{name}", first, second), "i", defined, smooth, signs)]
-
-    return apply
-
-
-for _name in _BOOLEAN:
-    rule(_name)(_bitwise(_name))
+def bitwise(name: str, x: Tensor, y: Tensor) -> Tensor:
+    """The bits of two integers: `and`, `or` or `xor`."""
+    shape, defined, smooth = common([x.shape], x, y)
+    signs = ANY if (x.signs | y.signs) & NEG else NONNEG
+    for one, other in ((x, y), (y, x)):
+        if (c := other.body.constant()) is not None:
+            bits = _low_bits(one, int(c.p))
+            body = {"and": bits, "or": one.body + number(c) - bits, "xor": one.body + number(c) - bits.scale(2)}
+            signs = NONNEG if name == "and" and not one.signs & other.signs & NEG else signs
+            return Tensor(shape, body[name], "i", defined, smooth, signs)
+    first, second = sorted((x.body, y.body), key=lambda p: p.key)
+    return Tensor(shape, fn(f"bitwise_{name}", first, second), "i", defined, smooth, signs)
 
 
 def _low_bits(x: Tensor, mask: int) -> Poly:
@@ -70,14 +54,6 @@ def _low_bits(x: Tensor, mask: int) -> Poly:
 def _whole_parts(x: Tensor, bits: int) -> Poly:
     """2ᵇ·⌊k / 2ᵇ⌋."""
     return floored(x, 2**bits).scale(2**bits) if bits else x.body
-
-
-@rule("not")
-def _not(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
-    """−1 − k in two's complement."""
-    if x.kind == "b":
-        return [replace(x, body=ONE - x.body, signs=NONNEG)]
-    return [replace(x, body=-ONE - x.body, signs=ANY)]
 
 
 @rule("shift_left")

@@ -38,7 +38,7 @@ from ._fits import unbounded
 from ._infinite import finite
 from ._interpreter import interpret
 from ._registry import Context, UnprovedError, control
-from ._windows import concatenated
+from ._specified import one_after_another
 
 
 @control("scan")
@@ -129,7 +129,7 @@ def _after_the_first(
             stacked.append(None)
             continue
         parts = [_as_row(x), more]
-        stacked.append(concatenated(parts[::-1] if loop.reverse else parts, 0, (length, *x.shape)))
+        stacked.append(one_after_another(ctx, parts[::-1] if loop.reverse else parts, (length, *x.shape)))
     return [*outs[: loop.carries], *stacked]
 
 

@@ -82,34 +82,6 @@ _reduce_window(1)
 _reduce_window(-1)
 
 
-def _cumulative(sign: int) -> None:
-    def apply(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-        (shape,) = shapes
-        axis = params["axis"]
-        if x.kind == "b":
-            raise UnprovedError("an extremum of booleans")
-        if x.shape[axis] == ONE:
-            return [x]
-        index, dummies, where = up_to(shape, axis, params["reverse"])
-        body = max_over(x.indexed(index, shape).body.scale(sign), dummies, where).scale(sign)
-        return [Tensor(shape, body, x.kind, *_everywhere(x, index, dummies, shape), x.signs)]
-
-    rule("cummax" if sign > 0 else "cummin")(apply)
-
-
-def up_to(shape: tuple[Poly, ...], axis: int, reverse: bool) -> tuple[list[Ix], Dummies, Poly]:
-    """The entries up to one along the axis (from it on, in reverse), itself among them."""
-    v = fresh()
-    index = list(own_index(shape))
-    order = index[axis].minus(of_var(v))
-    index[axis] = of_var(v)
-    return index, [(v, shape[axis])], index_condition(order.scaled(-1) if reverse else order)
-
-
-_cumulative(1)
-_cumulative(-1)
-
-
 # --- arguments -----------------------------------------------------------------------------------------------------
 
 

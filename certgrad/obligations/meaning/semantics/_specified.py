@@ -9,52 +9,79 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
+from operator import mul
 from typing import Any
 
 from certgrad.language import tree as t
 from certgrad.obligations.assume.signs import ANY, NONNEG, POS
-from certgrad.obligations.assume.tensor import Tensor, axis_index
+from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.laws.functions import FUNCTIONS
+from certgrad.obligations.laws.recurrences import joined
 from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.index import Ix, combine, of_const, of_var, whole_number
-from certgrad.obligations.terms.index_terms import at_least, bounds, index_number
+from certgrad.obligations.terms.index_terms import (
+    at_least,
+    bounds,
+    index_condition,
+    index_equal,
+    index_number,
+    index_pred,
+    within,
+)
 from certgrad.obligations.terms.integers import quotient, remainder, row_major
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, number, poly_of
+from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import kind_of, rounded_sizes
 from certgrad.specification._jax import factor_of_size
 from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError
 
+from . import _elementwise as of
 from . import _folds as folds
-from ._elementwise import _mul
 from ._registry import Context, Params, UnprovedError, rule
 
 Shape = tuple[Poly, ...]
+Indices = tuple[Ix, ...]
 SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 
 
 @rule(
-    *"broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value".split(),
-    *"slice rev split unstack".split(),
-    *"reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general".split(),
+    *"""broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value slice rev split unstack
+    concatenate stack pad copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard
+    sharding_constraint eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp
+    reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
+    cumsum cumprod cummax cummin cumlogsumexp""".split()
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
     equation, sizes = ctx.equation, Sizes(ctx.equation.params)
     name, dtypes = equation.primitive.name, [v.aval.dtype for v in equation.outvars]
     results = [Result(sizes.written(s), SORTS[kind_of(d)], d) for s, d in zip(shapes, dtypes, strict=True)]
+    return _read(ctx, Call(name, equation.params, results, ctx.notes), sizes, operands, ctx.dtypes, shapes)
+
+
+def one_after_another(ctx: Context, parts: Sequence[Tensor], shape: Shape) -> Tensor:
+    """The tensors along the first axis, of this shape together."""
+    call = Call("concatenate", {"dimension": 0}, [], ctx.notes)
+    return _read(ctx, call, Sizes({}), parts, [None] * len(parts), [shape])[0]
+
+
+def _read(
+    ctx: Context, call: Call, sizes: Sizes, operands: Sequence[Tensor], dtypes: Sequence[Any], shapes: list[Shape]
+) -> list[Tensor]:
     given = [
         Operand(sizes.written(x.shape), SORTS[x.kind], dtype, _entries(str(k), SORTS[x.kind]))
-        for k, (x, dtype) in enumerate(zip(operands, ctx.dtypes, strict=True))
+        for k, (x, dtype) in enumerate(zip(operands, dtypes, strict=True))
     ]
     try:
-        found = RULES[name](Call(name, equation.params, results, ctx.notes), *given)
+        found = RULES[call.primitive](call, *given)
         entries: Sequence[Entries] = [found] if callable(found) else found
         return [
             Entry(ctx, operands, shape, sizes).tensor(at(*(t.Index(str(k)) for k in range(len(shape)))))
             for at, shape in zip(entries, shapes, strict=True)
         ]
     except UnreadableError as error:
-        raise UnprovedError(f"primitive {name}: {error}") from None
+        raise UnprovedError(f"primitive {call.primitive}: {error}") from None
 
 
 def _entries(name: str, sort: t.Sort) -> Entries:
@@ -71,13 +98,15 @@ class Sizes:
         self.not_negative: list[Poly] = []
         """Of what is made of sizes by rounding in the parameters, what is known to be at least 0."""
         self.named: dict[str, Poly] = {}
+        self._shapes: dict[Shape, tuple[t.Node, ...]] = {}
         self._rounded: dict[t.Node, Poly] | None = None
 
     def written(self, shape: Shape) -> tuple[t.Node, ...]:
         """The sizes of an array."""
-        nodes = tuple(map(self._written, shape))
-        self.axes |= {*nodes}
-        return nodes
+        if shape not in self._shapes:
+            self._shapes[shape] = tuple(map(self._written, shape))
+            self.axes |= {*self._shapes[shape]}
+        return self._shapes[shape]
 
     def _written(self, n: Poly) -> t.Node:
         only = n.atom()
@@ -111,14 +140,16 @@ class Sizes:
 
 
 Binder = t.Fold | t.Minimum | t.ForAll | t.Exists
-FOLDS: dict[str, Callable[[Tensor, folds.Dummies], Tensor]] = {
+Reduced = Callable[[Tensor, folds.Dummies, Poly], Tensor]
+"""What is made of a tensor's entries over variables, where a condition on these holds."""
+FOLDS: dict[str, Reduced] = {
     "sum": folds.total,
     "product": folds.product,
     "maximum": folds.greatest,
 }
 
 
-def _fold(x: Binder) -> Callable[[Tensor, folds.Dummies], Tensor]:
+def _fold(x: Binder) -> Reduced:
     """What the binder makes of a tensor."""
     if isinstance(x, (t.Fold, t.Minimum)) and x.where:
         raise UnprovedError("a fold over those values of a variable at which something holds")
@@ -127,49 +158,222 @@ def _fold(x: Binder) -> Callable[[Tensor, folds.Dummies], Tensor]:
     return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
 
 
+def _reads(x: t.Node) -> bool:
+    """It is made of an operand's entries, and not of indices and sizes alone."""
+    return any(isinstance(part, t.SortedEntry) for part in t.walk(x))
+
+
+def _numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
+    """The choices of which an integer in range has the number: the first for 0, or at most 0, the next for 1, …"""
+    match x:
+        case t.If(t.Compare(found, left, t.Integer(at)), then, otherwise) if (found, left, at) == (relation, which, k):
+            return [then, *_numbered(otherwise, which, relation, k + 1)]
+    return [x]
+
+
+def _with(known: Indices, ix: Ix) -> Indices:
+    """With one more index that is at least 0, without those that are so because another one is."""
+    if any(_follows(ix, a) for a in known):
+        return known
+    return (*(a for a in known if not _follows(a, ix)), ix)
+
+
+def _follows(ix: Ix, other: Ix) -> bool:
+    """It is at least 0 where the other one is."""
+    apart = ix.minus(other)
+    return not apart.terms and at_least(apart.const) == ONE
+
+
 class Entry:
     """Reads the entry of a result as a tensor of its shape."""
 
     def __init__(self, ctx: Context, operands: Sequence[Tensor], shape: Shape, sizes: Sizes) -> None:
         self.ctx, self.operands, self.shape, self.sizes = ctx, operands, shape, sizes
-        self.variables = {str(k): axis_index(k, n) for k, n in enumerate(shape)}
+        self.own = own_index(shape)
+        self.variables = {str(k): ix for k, ix in enumerate(self.own)}
         self.ranges = {template(k): n for k, n in enumerate(shape)}
+        self.multiples: dict[t.Node, Ix] = {}
+        """Quotients of indices that are multiples, in what is read."""
 
     def tensor(self, x: t.Node) -> Tensor:
         """An expression of any sort."""
         match x:
             case t.SortedEntry():
-                operand = self.operands[int(x.name)]
-                axes = zip(x.index, operand.shape, strict=True)
-                return operand.indexed([of_const(ZERO) if n == ONE else self.index(i) for i, n in axes], self.shape)
+                return self._entry(x)
             case t.ToReal():
                 return replace(self.tensor(x.operand), kind="f")
-            case t.If(condition, (t.Number("1") | t.Integer(1)) as one, t.Number("0") | t.Integer(0)):  # of a boolean
-                return replace(self.tensor(condition), kind="f" if isinstance(one, t.Number) else "i")
-            case t.Mul((left, right)) if any(isinstance(part, t.SortedEntry) for part in t.walk(x)):
-                return _mul(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
+            case t.If():
+                return self._selected(x)
+            case t.Compare(relation, left, right):
+                return of.compared(self.ctx, relation, self.tensor(left), self.tensor(right), self.shape)
+            case t.Not(part):
+                return of.denied(self.tensor(part))
+            case t.Both(parts):
+                return reduce(of.both, map(self.tensor, parts))
+            case t.Either(parts):
+                return of.denied(reduce(of.both, (of.denied(self.tensor(part)) for part in parts)))
             case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
                 return self._folded(x)
-        return self._number(x)
+        return self._computed(x) if _reads(x) else self._number(x)
+
+    def _entry(self, x: t.SortedEntry) -> Tensor:
+        operand = self.operands[int(x.name)]
+        axes = zip(x.index, operand.shape, strict=True)
+        index = tuple(of_const(ZERO) if n == ONE else self.index(i) for i, n in axes)
+        if not index:  # one number throughout
+            return replace(operand, shape=self.shape) if self.shape else operand
+        if index == self.own and operand.shape == self.shape:
+            return operand
+        return operand.indexed(index, self.shape)
+
+    def _selected(self, x: t.If) -> Tensor:
+        match x:
+            case t.If(condition, (t.Number("1") | t.Integer(1)) as one, t.Number("0") | t.Integer(0)):  # of a boolean
+                return replace(self.tensor(condition), kind="f" if isinstance(one, t.Number) else "i")
+            case t.If(t.Compare("<", left, right), then, otherwise) if (otherwise, then) == (left, right):
+                return of.greater(self.tensor(left), self.tensor(right), self.shape)
+            case t.If(t.Compare("<", left, right), then, otherwise) if (then, otherwise) == (left, right):
+                return of.lesser(self.tensor(right), self.tensor(left), self.shape)
+            case t.If(t.Compare("<=", t.SortedEntry() as which, t.Integer(0))):
+                return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, _numbered(x, which, "<="))))
+        if not _reads(x.condition):
+            whole = of.chosen(self.shape, self._placed(x, ONE))
+            one_after_another = isinstance(x.condition, t.Compare)
+            return replace(whole, body=joined(whole.body, self.ranges)) if one_after_another else whole
+        return self._by_condition(x)
+
+    def _by_condition(self, x: t.If) -> Tensor:
+        return of.selected_by(self.ctx, *map(self.tensor, (x.condition, x.then, x.otherwise)))
+
+    def _placed(self, x: t.Node, reached: Poly, known: Indices = ()) -> list[tuple[Poly, Tensor]]:
+        """What indices select: tensors, each with the term that is 1 where it is taken.
+
+        This is asked where `reached` is 1 and the `known` indices are at least 0.
+        """
+        where = self._where(reached, known)
+        if not isinstance(x, t.If) or _reads(x.condition):
+            return [(where, self.tensor(x))]
+        match x:
+            case t.If(t.Compare("=", t.Index() as axis, t.Integer(0))):
+                parts, ix = _numbered(x, axis, "="), self.index(axis)
+                if bounds(ix, self.ranges) == (ZERO, number(len(parts) - 1)):
+                    places = (index_equal(ix.shifted(number(-k))) for k in range(len(parts)))
+                    return [(where * here, self.tensor(part)) for here, part in zip(places, parts, strict=True)]
+            case t.If(t.Compare("<", left, right), then, otherwise):
+                beyond = _with(known, self.index(left).minus(self.index(right)))
+                before = where - self._where(reached, beyond)
+                return [*self._placed(then, before), *self._placed(otherwise, reached, beyond)]
+            case t.If(t.Both(parts), then, otherwise):
+                return self._inside(parts, then, otherwise, where)
+        return [(where, self._by_condition(x))]
+
+    def _where(self, reached: Poly, known: Indices) -> Poly:
+        return reduce(mul, (index_pred(ix, self.ranges) for ix in known), reached)
+
+    def _inside(
+        self, conditions: tuple[t.Node, ...], then: t.Node, otherwise: t.Node, where: Poly
+    ) -> list[tuple[Poly, Tensor]]:
+        """A part where all conditions on indices hold, and the rest.
+
+        Where an index is a multiple, e = s·j for some j of as many as the conditions leave, ⌊e / s⌋ is this j.
+        """
+        over: folds.Dummies = []
+        here = where
+        for condition in conditions:
+            match condition:
+                case t.Compare("=", t.Apply("remainder", (e, s)), t.Integer(0)) if self._divisor(s) != ONE:
+                    v, n = fresh(), self._count(conditions, e // s)
+                    over, self.ranges[v] = [*over, (v, n)], n
+                    self.multiples[e // s] = of_const(ZERO) if n == ONE else of_var(v)
+                    here = here * index_equal(self.index(e).minus(self._product(self.multiples[e // s], self.index(s))))
+                case _:
+                    here = here * self._holds(condition)
+        part = self.tensor(then)
+        self.multiples.clear()
+        over = [(v, n) for v, n in over if n != ONE]
+        if not over:
+            return [(here, part), *self._placed(otherwise, where - here)]
+        defined, smooth = part.conditions_for_all(over)
+        some = replace(part, body=sum_over(here * part.body, over), defined=defined, smooth=smooth)
+        return [(ONE, some), *self._placed(otherwise, where - sum_over(here, over))]
+
+    def _count(self, conditions: tuple[t.Node, ...], place: t.Node) -> Poly:
+        """Below which size the conditions say that it is."""
+        for condition in conditions:
+            match condition:
+                case t.Both((_, t.Compare("<", left, size))) if left == place:
+                    return self._size(size)
+        raise UnprovedError("a multiple that has no bound")
+
+    def _holds(self, x: t.Node) -> Poly:
+        """A condition on indices, as 0 or 1."""
+        match x:
+            case t.Both((t.Compare("<=", t.Integer(0), left), t.Compare("<", right, size))) if left == right:
+                return within(self.index(left), self._size(size), self.ranges)
+            case t.Compare("=", left, right):
+                return index_equal(self.index(left).minus(self.index(right)), self.ranges)
+        raise UnprovedError(f"a condition on indices that is written with {type(x).__name__}")
+
+    def _computed(self, x: t.Node) -> Tensor:
+        """What arithmetic and functions make of entries."""
+        match x:
+            case t.Mul((left, right)):
+                return of.multiplied(self.tensor(left), self.tensor(right), self.shape)
+            case t.Subtract(left, right):
+                return of.sub(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
+            case t.Apply("is finite", (argument,)):
+                return of.is_finite(self.ctx, self.tensor(argument))
+            case t.Apply("bitwise and" | "bitwise or" | "bitwise xor" as name, (left, right)):
+                from ._integers import bitwise  # which few programs need
+
+                return bitwise(name.removeprefix("bitwise "), self.tensor(left), self.tensor(right))
+            case t.Apply(function, (argument,)) if function in FUNCTIONS:
+                (out,) = of.function(function)(self.ctx, {}, [self.shape], self.tensor(argument))
+                return replace(out, kind="i") if function == "floor" else out
+        raise UnprovedError(f"entries of which {type(x).__name__} is taken")
 
     def _folded(self, x: Binder) -> Tensor:
         """What a binder makes of a body; those of its kind that stand in it directly are one with it."""
         fold = _fold(x)
         over: folds.Dummies = []
+        where = ONE
         body: t.Node = x
-        while isinstance(body, Binder) and _fold(body) is fold:
-            over += [self._bound(r) for r in body.over]
+        while where == ONE and isinstance(body, Binder) and _fold(body) is fold:
+            for r in body.over:
+                v, n, some = self._bound(r, index_pred if fold is folds.total else index_condition)
+                over, where = over if n == ONE else [*over, (v, n)], where * some
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
-        return fold(self.tensor(body), [(v, n) for v, n in over if n != ONE])
+        found = self.tensor(body)
+        return fold(found, over, where) if over or where != ONE else found
 
-    def _bound(self, r: t.Range) -> tuple[Var, Poly]:
-        size = self.index(r.size)
+    def _bound(self, r: t.Range, holds: Callable[[Ix], Poly]) -> tuple[Var, Poly, Poly]:
+        """A variable with its range, and at which of its values it stands for one of the bound variable.
+
+        Where an index says how far this one runs, n − i in number are those from i up to n: k is then v − i.
+        """
+        v, size = fresh(), self.index(r.size)
+        begin, where = size.scaled(-1).shifted(size.const), ONE
+        from_begin = not size.terms or self._is_index(begin)
+        n = size.const if from_begin else bounds(size, self.ranges)[1]
+        if n is None or (size.terms and at_least(n) != ONE and not any(n in x.shape for x in self.operands)):
+            raise UnprovedError("a range that depends on an index, and is not shown to have a size")
+        here = of_const(ZERO) if n == ONE else of_var(v)
         if size.terms:
-            raise UnprovedError("a range that depends on an index")
-        v = fresh()
-        self.variables[r.variable] = of_const(ZERO) if size.const == ONE else of_var(v)
-        self.ranges[v] = size.const
-        return v, size.const
+            where = holds(here.minus(begin) if from_begin else size.minus(here).shifted(-ONE))
+        self.variables[r.variable], self.ranges[v] = here.minus(begin) if from_begin else here, n
+        return v, n, where
+
+    def _size(self, x: t.Node) -> Poly:
+        """A size, whatever the index is."""
+        found = self.index(x)
+        if found.terms:
+            raise UnprovedError("a size that depends on an index")
+        return found.const
+
+    def _is_index(self, ix: Ix) -> bool:
+        """Shown to be at least 0 by the ranges."""
+        least, _ = bounds(ix, self.ranges)
+        return least is not None and at_least(least) == ONE
 
     def _number(self, x: t.Node) -> Tensor:
         index = self.index(x)
@@ -198,6 +402,8 @@ class Entry:
                 return reduce(self._product, map(self.index, x.factors))
             case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
                 return of_const(made)
+            case t.Apply() if x in self.multiples:
+                return self.multiples[x]
             case t.Apply("quotient" | "remainder", (left, right)):
                 return self._divided(x, left, right)
         raise UnprovedError(f"an integer that is written with {type(x).__name__}")

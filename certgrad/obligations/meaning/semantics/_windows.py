@@ -1,4 +1,4 @@
-"""Semantics of joining, padding, windows, convolutions and cumulative sums: index sets of the traced sizes.
+"""Semantics of windows, convolutions, and parts at a position that is a value: index sets of the traced sizes.
 
 A position that a primitive leaves out is a condition on indices that multiplies the entry; strides and dilations are
 coefficients of indices. Formulas are those of the XLA operation semantics.
@@ -7,48 +7,25 @@ coefficients of indices. Formulas are those of the XLA operation semantics.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, merged
+from certgrad.obligations.assume.conditions import UNDEFINED, merged
 from certgrad.obligations.assume.signs import ANY, NONNEG, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor, axis_index, own_index
-from certgrad.obligations.laws.recurrences import joined
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, divided, index_equal, index_pred, within
 from certgrad.obligations.terms.integers import quotient, row_major
-from certgrad.obligations.terms.polynomials import ONE, Poly, number
+from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import dim_poly, kind_of
 
+from ._elementwise import chosen
 from ._index_numbers import Case, in_range, index_cases, opposite
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]
 Dummies = list[tuple[Var, Poly]]
-
-
-def guarded(x: Tensor, guard: Poly) -> tuple[Clauses, Clauses]:
-    """The conditions of a tensor that is looked at only where the guard is 1."""
-    if guard == ONE:
-        return x.defined, x.smooth
-    return tuple(c.guarded(guard, True) for c in x.defined), tuple(c.guarded(guard, True) for c in x.smooth)
-
-
-def chosen(shape: tuple[Poly, ...], parts: Sequence[tuple[Poly, Tensor]]) -> Tensor:
-    """Σ guard · tensor, for guards of which at most one is 1; conditions and signs go with the guards."""
-    body, signs = NOTHING, 0
-    defined, smooth = [], []
-    for guard, x in parts:
-        if guard.is_zero:
-            continue
-        body = body + guard * x.body
-        signs |= x.signs
-        d, s = guarded(x, guard)
-        defined.append(d)
-        smooth.append(s)
-    return Tensor(shape, body, parts[0][1].kind, merged(*defined), merged(*smooth), signs)
 
 
 def ranges_of(shape: Sequence[Poly]) -> dict[Var, Poly]:
@@ -60,83 +37,6 @@ def _whole(step: object) -> int:
     if number is None:
         raise UnprovedError("a stride that is a symbolic size")
     return number
-
-
-@rule("concatenate")
-def _concatenate(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
-    (shape,) = shapes
-    return [concatenated(args, params["dimension"], shape)]
-
-
-def concatenated(parts: Sequence[Tensor], axis: int, shape: tuple[Poly, ...]) -> Tensor:
-    """The tensors one after another along an axis, of this shape together."""
-    index = own_index(shape)
-    placed: list[tuple[Poly, Tensor]] = []
-    start = NOTHING
-    for x in parts:
-        here = index_pred(index[axis].shifted(-start)) - index_pred(index[axis].shifted(-start - x.shape[axis]))
-        moved = list(index)
-        moved[axis] = of_const(NOTHING) if x.shape[axis] == ONE else index[axis].shifted(-start)
-        placed.append((here, x.indexed(moved, shape)))
-        start = start + x.shape[axis]
-    whole = chosen(shape, placed)
-    return replace(whole, body=joined(whole.body, ranges_of(shape)))
-
-
-@rule("stack")
-def _stack(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
-    (shape,) = shapes
-    axis = params["axis"]
-    index = own_index(shape)
-    others = [ix for k, ix in enumerate(index) if k != axis]
-    parts = [(index_equal(index[axis].shifted(number(-k))), x.indexed(others, shape)) for k, x in enumerate(args)]
-    return [chosen(shape, parts)]
-
-
-@rule("pad")
-def _pad(ctx: Context, params: Params, shapes: Shapes, x: Tensor, value: Tensor) -> list[Tensor]:
-    """out[t] = x[(t − low) / (interior + 1)] where that is a position of x, else the padding value."""
-    (shape,) = shapes
-    ranges = ranges_of(shape)
-    index: list[Ix] = []
-    guard = ONE
-    spread: list[tuple[int, Ix, int]] = []
-    for k, (ix, (low, high, interior)) in enumerate(zip(own_index(shape), params["padding_config"], strict=True)):
-        moved = ix.shifted(-dim_poly(low))
-        step = 1 + _whole(interior)
-        if step > 1 and x.shape[k] != ONE:
-            spread.append((k, moved, step))
-            index.append(ix)
-            continue
-        index.append(moved if x.shape[k] != ONE else of_const(NOTHING))
-        if not (dim_poly(low).is_zero and dim_poly(high).is_zero):
-            guard = guard * within(moved, x.shape[k], ranges)
-    if not spread:
-        entry = x.indexed(index, shape)
-        return [chosen(shape, [(guard, entry), (ONE - guard, replace(value, shape=shape))])]
-    # With interior padding an entry is Σ_j [t − low = step·j]·x[j]: at most one j counts.
-    dummies: Dummies = []
-    here = guard
-    for k, moved, step in spread:
-        v = fresh()
-        dummies.append((v, x.shape[k]))
-        index[k] = of_var(v)
-        here = here * index_equal(moved.minus(of_var(v).scaled(step)))
-    entry = x.indexed(index, shape)
-    body = sum_over(here * entry.body, dummies)
-    covered = sum_over(here, dummies)
-    defined, smooth = entry.conditions_for_all(dummies)
-    padding = guarded(value, ONE - covered)
-    return [
-        Tensor(
-            shape,
-            body + (ONE - covered) * value.body,
-            x.kind,
-            merged(defined, padding[0]),
-            merged(smooth, padding[1]),
-            x.signs | value.signs,
-        )
-    ]
 
 
 # --- parts at a position that is a value --------------------------------------------------------------------------
@@ -304,23 +204,3 @@ def _convolution(ctx: Context, params: Params, shapes: Shapes, x: Tensor, y: Ten
     if str(params.get("preferred_element_type") or "float64") not in ("float64", *map(str, ctx.dtypes)):
         ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
     return [Tensor(shape, body, x.kind, merged(*defined), merged(*smooth), signs)]
-
-
-@rule("cumsum")
-def cumsum(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-    """out[t] = Σ_j [j ≤ t]·x[j], or over j ≥ t in reverse."""
-    (shape,) = shapes
-    axis = params["axis"]
-    if x.kind == "b":
-        raise UnprovedError("a sum of booleans")
-    if x.shape[axis] == ONE:
-        return [x]
-    v = fresh()
-    index = list(own_index(shape))
-    order = index[axis].minus(of_var(v))
-    guard = index_pred(order.scaled(-1) if params["reverse"] else order)
-    index[axis] = of_var(v)
-    moved = x.indexed(index, shape)
-    defined, smooth = moved.conditions_for_all([(v, x.shape[axis])])
-    signs = ANY if x.signs & 5 == 5 else x.signs  # the entry itself is among the terms
-    return [Tensor(shape, sum_over(guard * moved.body, [(v, x.shape[axis])]), x.kind, defined, smooth, signs)]

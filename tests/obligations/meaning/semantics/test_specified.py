@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,21 +13,31 @@ from flint import fmpq
 import certgrad
 from certgrad.language.tree import (
     TRUE,
+    Apply,
+    Both,
+    Compare,
+    Either,
     Exists,
     Fold,
     ForAll,
+    If,
     Index,
     Integer,
     Minimum,
     Mul,
+    Negate,
     Node,
+    Not,
     Range,
     Size,
     Sort,
     SortedEntry,
+    Subtract,
+    ToReal,
     Truth,
 )
 from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import NONNEG, POS
 from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
@@ -35,6 +47,7 @@ from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import shape_polys, symbols
+from certgrad.specification.rule import within
 
 
 def grouped(factors: list, rng: np.random.Generator) -> tuple:
@@ -94,6 +107,7 @@ def test_what_is_not_read(said: Node, why: str) -> None:
 
 
 K = Range("k", Size("m"))
+Z = ToReal(Integer(0))
 
 
 def entry(operand: int, sort: Sort) -> SortedEntry:
@@ -120,13 +134,149 @@ def test_binders(said: Node, found: str) -> None:
         (Fold("product", (K,), entry(1, "boolean")), "a product of booleans"),
         (Exists((K,), entry(2, "integer")), "a bitwise reduction of integers"),
         (Fold("sum", (K,), entry(0, "real"), (TRUE,)), "a fold over those values of a variable"),
-        (Fold("sum", (Range("k", Index("0")),), entry(0, "real")), "a range that depends on an index"),
+        (Fold("sum", (Range("k", Index("0") // Size("m")),), entry(0, "real")), "a range that depends on an index"),
+        (Fold("sum", (Range("k", Index("0") - Integer(5)),), entry(0, "real")), "is not shown to have a size"),
+        (Minimum((Range("k", Index("0")),), entry(0, "real")), "a range that may be empty"),
+        (If(Both((within(Integer(0), Index("0")),)), Z, Z), "a size that depends on an index"),
+        (If(Both((Compare("=", Index("0") % Integer(2), Integer(0)),)), Z, Z), "a multiple that has no bound"),
+        (If(Both((Compare("=", Index("0") % Integer(0), Integer(0)),)), Z, Z), "a division by what is not a size"),
+        (Fold("maximum", (Range("k", Index("0")),), entry(0, "real")), "a range that may be empty"),
         (Minimum((Range("k", Size("n") - Size("m")),), entry(0, "real")), "a range that may be empty"),
     ],
 )
 def test_binders_that_are_not_read(said: Node, why: str) -> None:
     with pytest.raises(UnprovedError, match=why):
         reader().tensor(said)
+
+
+X, HOLDS, NUMBER = (
+    SortedEntry(str(k), (Index("0"), Integer(0)), sort) for k, sort in enumerate(("real", "boolean", "integer"))
+)
+MORE = "[1*x[t0.0,0]>0]"
+
+
+@pytest.mark.parametrize(
+    "said, found",
+    [
+        (Compare("<", Z, X), f"1*{MORE}"),
+        (Compare("<=", X, Z), f"1 + -1*{MORE}"),
+        (Not(Compare("=", X, Z)), f"1*[-1*x[t0.0,0]>0] + 1*{MORE}"),
+        (Both((HOLDS, Compare("<", Z, X))), f"1*[1*p[t0.0,0]>0]*{MORE}"),
+        (Either((HOLDS, Not(HOLDS))), "1"),
+        (If(HOLDS, X, Z), "1*[1*p[t0.0,0]>0]*x[t0.0,0]"),
+        (If(Compare("<", X, Z), Z, X), f"1*{MORE}*x[t0.0,0]"),
+        (If(Compare("<", Z, X), Z, X), f"-1*{MORE}*x[t0.0,0] + 1*x[t0.0,0]"),
+        (
+            If(Compare("<=", NUMBER, Integer(0)), X, ToReal(Integer(2))),
+            "2*[<i[t0.0,0]>+(-1)==0] + 1*[<i[t0.0,0]>==0]*x[t0.0,0]",
+        ),
+        (Integer(-1) - NUMBER, "-1 + -1*i[t0.0,0]"),
+        (Apply("floor", (X,)), "1*floor(1*x[t0.0,0])"),
+        (Apply("bitwise and", (NUMBER, NUMBER)), "1*bitwise_and(1*i[t0.0,0];1*i[t0.0,0])"),
+    ],
+)
+def test_entry_by_entry(said: Node, found: str) -> None:
+    assert reader().tensor(said).body.key == found
+
+
+@pytest.mark.parametrize("said", [Negate(X), Apply("real power", (X, X)), Apply("quotient", (NUMBER, Size("n")))])
+def test_arithmetic_that_is_not_read(said: Node) -> None:
+    with pytest.raises(UnprovedError, match="entries of which"):
+        reader().tensor(said)
+
+
+def drawn(rng: np.random.Generator, depth: int) -> Node:
+    """A selection by conditions on the index, of entries and of numbers."""
+    if depth == 0:
+        return (
+            SortedEntry("0", (Index("0"), Integer(0))) if rng.random() < 0.7 else ToReal(Integer(int(rng.integers(3))))
+        )
+    then, otherwise = drawn(rng, depth - 1), drawn(rng, depth - 1)
+    moved = Index("0") - Integer(int(rng.integers(-1, 3)))
+    match rng.integers(5):
+        case 0:
+            return If(Compare("<", moved, Size("m")), then, otherwise)
+        case 1:
+            return If(Compare("<", moved, Integer(2)), then, otherwise)
+        case 2:
+            return If(Compare("=", Index("0"), Integer(int(rng.integers(2)))), then, otherwise)
+        case 3:
+            return If(Both((within(moved, Size("m")),)), then, otherwise)
+    multiple = Compare("=", moved % Integer(2), Integer(0))
+    there = SortedEntry("0", (moved // Integer(2), Integer(0)))
+    return If(Both((multiple, within(moved // Integer(2), Size("m")))), there, otherwise)
+
+
+def number_of(x: Node, i: int, m: int) -> Any:
+    """The value at an index; x[i, 0] is 10 + i."""
+    match x:
+        case If(condition, then, otherwise):
+            return number_of(then if number_of(condition, i, m) else otherwise, i, m)
+        case Compare(relation, left, right):
+            a, b = number_of(left, i, m), number_of(right, i, m)
+            return {"<": a < b, "<=": a <= b, "=": a == b}[relation]
+        case Both(parts):
+            return all(number_of(part, i, m) for part in parts)
+        case Subtract(left, right):
+            return number_of(left, i, m) - number_of(right, i, m)
+        case Apply(function, (left, right)):
+            a, b = number_of(left, i, m), number_of(right, i, m)
+            return a // b if function == "quotient" else a % b
+        case SortedEntry(_, (place, _)):
+            return 10 + number_of(place, i, m)
+        case ToReal(operand):
+            return number_of(operand, i, m)
+        case Integer(value):
+            return value
+    return i if isinstance(x, Index) else m
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_an_index_selects(seed: int) -> None:
+    """Whatever conditions stand in whichever branch."""
+    read = reader()
+    said = drawn(np.random.default_rng(seed), 3)
+    found = read.tensor(said).body
+    for m in (1, 2, 4):
+        for i in range(m + 3):
+            entries = lambda name, index: fmpq(10 + index[0])
+            assert evaluate(found, {"n": m + 3, "m": m}, entries, {template(0): i}) == number_of(said, i, m), (i, m)
+
+
+def test_an_axis_of_size_one_is_read_where_it_is() -> None:
+    """x[0:1]: its entry is x[0], and no longer any of x."""
+    clear_caches()
+    x = argument("x", (dimension("n"),), "float")
+    read = Entry(Context(Facts()), [x], (number(1),), Sizes({}))
+    assert read.tensor(SortedEntry("0", (Integer(0) + Index("0") * Integer(1),))).body.key == "1*x[0]"
+
+
+UP_TO, FROM = Range("k", Index("0") + Integer(1)), Range("k", Size("n") - Index("0"))
+FIRST = SortedEntry("0", (Index("k"), Integer(0)))
+LATER = SortedEntry("0", (Index("0") + Index("k"), Integer(0)))
+
+
+@pytest.mark.parametrize(
+    "said, found",
+    [
+        (
+            Fold("sum", (UP_TO,), FIRST),
+            "-1*sum[1.0<1*$n]([b1.0+-1t0.0+(-1)>=0]*x[b1.0,0]) + 1*sum[1.0<1*$n](x[b1.0,0])",
+        ),
+        (Fold("sum", (FROM,), LATER), "1*sum[1.0<1*$n]([b1.0+-1t0.0>=0]*x[b1.0,0])"),
+        (Fold("maximum", (UP_TO,), FIRST), "1*max[1.0<1*$n|1*[-1b1.0+t0.0>=0]](1*x[b1.0,0])"),
+        (Minimum((FROM,), LATER), "-1*max[1.0<1*$n|1*[b1.0+-1t0.0>=0]](-1*x[b1.0,0])"),
+        (Fold("product", (FROM,), LATER), "1*prod[1.0<1*$n|1*[b1.0+-1t0.0>=0]](1*x[b1.0,0])"),
+    ],
+)
+def test_binders_over_as_many_as_an_index_says(said: Node, found: str) -> None:
+    """From an index on, the variable is the place itself."""
+    assert reader().tensor(said).body.key == found
+
+
+@pytest.mark.parametrize("size, signs", [(Index("0") + Integer(1), POS), (Index("0"), NONNEG)])
+def test_a_sum_of_positive_numbers_is_positive_where_there_is_one(size: Node, signs: int) -> None:
+    assert reader().tensor(Fold("sum", (Range("k", size),), Apply("exp", (FIRST,)))).signs == signs
 
 
 def reader() -> Entry:
