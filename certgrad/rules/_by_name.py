@@ -62,8 +62,8 @@ AT_INFERRED = "these shapes are inferred, and may not be those that are meant: c
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 DECIDED = (*PROOFS, AT_SIZES)
-SHORT, HALF = 0.25, 0.5
-"""These shares of its time have a rule of what is perhaps an approximation, and the same of what is approximated."""
+SHORT = 0.2
+"""This share of its time has a rule of what is perhaps an approximation; the rest is for what is approximated."""
 KNOWN = 'inferred from its values at 160 points between −200 and 200, as nothing declares it; approximates="{}" does'
 KNOWN_WHERE = (
     'inferred from its values at 160 points with {1}, as nothing declares it; approximates="{0}" and domain="{1}" do'
@@ -238,7 +238,7 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
     if meant is None:
         return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
     of_ideal = replace(declared, domain=(*declared.conditions, *meant.domain), approximates=meant.name)
-    there = checked(of_ideal, HALF, rules.known_beside(subject))
+    there = checked(of_ideal, beside=rules.known_beside(subject))
     if there.verdict not in DECIDED and cut_short and report.verdict == "unproved":
         report = checked(declared)
     # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal, and what

@@ -18,6 +18,7 @@ from certgrad.language.arithmetic import UnfitError
 from certgrad.language.text import text
 from certgrad.obligations.balls import Undecided, precision
 from certgrad.obligations.balls.statements import evaluate
+from certgrad.obligations.decide.evaluate import Evaluation
 from certgrad.obligations.decide.evaluate import evaluate as value_of
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.prove import satisfiable
@@ -108,7 +109,7 @@ def clause_holds(clause: Any, dims: Any, point: Any, tests: Any) -> bool:
             raise UndecidedError
         return fmpq(int(array[at])) if isinstance(array[at], int) else array[at]
 
-    return bool(satisfiable._holds(clause, dims, next(iter(dims.values()), 2), value, tests, {}))
+    return bool(satisfiable._holds(clause, Evaluation(dims, value), next(iter(dims.values()), 2), tests, {}))
 
 
 def names_of(shapes: Iterable[Any]) -> list[str]:

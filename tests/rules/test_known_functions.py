@@ -444,19 +444,18 @@ def test_what_is_open_of_the_function_that_is_meant_is_no_mistake(monkeypatch: p
     """With time, what runs is refuted: a series is not the integral of another one."""
     real = _by_name.check
     monkeypatch.setattr(_by_name, "SHORT", 1e-3)
-    monkeypatch.setattr(_by_name, "HALF", 1e-3)
+    short = 1e-3 * AUDIT
     asked = []
 
     def check(rule: Any, signature: Any, **options: Any) -> Any:
         asked.append((options.get("approximates"), options["seconds"]))
-        if options["seconds"] < AUDIT:
-            return real(rule, signature, **options)
+        if options.get("approximates") or options["seconds"] < AUDIT:
+            return real(rule, signature, **{**options, "seconds": short})
         return real(rule_of(jnp.sin, lambda x, y: -jnp.cos(x)), signature, name=options["name"])
 
     monkeypatch.setattr(_by_name, "check", check)
     report = audit(RIGHT["j0"])[1]
-    short = 1e-3 * AUDIT
-    assert asked == [(None, short), ("certgrad.special:j0", short), (None, AUDIT)]
+    assert asked == [(None, short), ("certgrad.special:j0", AUDIT), (None, AUDIT)]
     assert report.verdict == "unproved"
     assert "budget: the audit took its share of the 20 s before" in report.reason
     assert "the derivative is that of certgrad.special.j0" in report.approximates
@@ -466,8 +465,14 @@ def test_what_is_open_of_the_function_that_is_meant_is_no_mistake(monkeypatch: p
 def test_a_right_rule_without_time_for_the_function_that_is_meant_is_not_refuted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    real = _by_name.check
+
+    def check(rule: Any, signature: Any, **options: Any) -> Any:
+        seconds = 0.02 if options.get("approximates") else options["seconds"]
+        return real(rule, signature, **{**options, "seconds": seconds})
+
     monkeypatch.setattr(_by_name, "SHORT", 1e-3)
-    monkeypatch.setattr(_by_name, "HALF", 1e-3)
+    monkeypatch.setattr(_by_name, "check", check)
     assert audit(RIGHT["j0"])[1].verdict == "unproved"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 
 from flint import arb
@@ -27,13 +27,40 @@ from tests.obligations.terms_strategy import SIZES, Table, tables
 
 some = settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 RELATIONS = ("> 0", ">= 0", "!= 0", "= 0")
-SHAPES = {"x": (), "y": (), "a": (dimension("n"),), "b": (dimension("n"), dimension("n"))}
 Q, R = ("q", 1, 0), ("q", 2, 0)
 """Indices of a hypothesis, each over all of an axis."""
 
-X, Y = access("x", ()), access("y", ())
-numbers = st.sampled_from([number(k) for k in (-2, -1, 1, 2)])
-bases = st.sampled_from([X, Y, X - Y, X + Y, X * Y, X * X - ONE, X - ONE, Y + number(2), X * X * Y, ONE - X * Y])
+
+def shapes() -> dict[str, tuple[Poly, ...]]:
+    n = dimension("n")
+    return {"x": (), "y": (), "a": (n,), "b": (n, n)}
+
+
+def x() -> Poly:
+    return access("x", ())
+
+
+def y() -> Poly:
+    return access("y", ())
+
+
+def drawn(*made: Callable[[], Poly]) -> st.SearchStrategy[Poly]:
+    """Terms, made where they are drawn: those of another test are of another session."""
+    return st.sampled_from(made).map(lambda f: f())
+
+
+bases = drawn(
+    x,
+    y,
+    lambda: x() - y(),
+    lambda: x() + y(),
+    lambda: x() * y(),
+    lambda: x() * x() - ONE,
+    lambda: x() - ONE,
+    lambda: y() + number(2),
+    lambda: x() * x() * y(),
+    lambda: ONE - x() * y(),
+)
 changes = st.sampled_from(
     [
         lambda p: p,
@@ -44,15 +71,15 @@ changes = st.sampled_from(
         lambda p: p + ONE,
         lambda p: p - ONE,
         lambda p: p * p + ONE,
-        lambda p: p * (X * X + ONE),
-        lambda p: p * Y,
-        lambda p: p * exp_of(Y),
+        lambda p: p * (x() * x() + ONE),
+        lambda p: p * y(),
+        lambda p: p * exp_of(y()),
         lambda p: exp_of(p) - ONE,
-        lambda p: exp_of(p + Y) - exp_of(Y),
+        lambda p: exp_of(p + y()) - exp_of(y()),
         lambda p: fn("tanh", p),
         lambda p: fn("cbrt", p),
         lambda p: pred(p),
-        lambda p: pred(p) * X + (ONE - pred(p)) * Y,
+        lambda p: pred(p) * x() + (ONE - pred(p)) * y(),
         lambda p: power(p * p + ONE, -1) * p,
     ]
 )
@@ -139,7 +166,7 @@ def test_what_is_simplified_says_the_same(found, points):
 @given(related, st.lists(clauses, max_size=1), st.lists(tables, min_size=4, max_size=4))
 def test_what_is_discharged_holds_where_the_facts_do(pair, more, points):
     known, asked = pair
-    facts, rest = facts_of([known, *more], SHAPES)
+    facts, rest = facts_of([known, *more], shapes())
     found = discharged(asked, Facts(facts))
     event(f"discharged: {found}")
     assert len(facts) + len(rest) == 1 + len(more)
@@ -150,25 +177,25 @@ def test_what_is_discharged_holds_where_the_facts_do(pair, more, points):
 
 # --- of entries: an assumption is one on all that its index numbers
 
-A, B = (access("a", (of_var(v),)) for v in (Q, R))
-ENTRIES: list[tuple[Poly, int]] = [
-    *(
-        (poly, SIZES["n"])
-        for poly in (
-            A,
-            A - X,
-            A - B + number(5),
-            access("b", (of_var(Q), of_var(R))),
-            access("b", (of_var(R), of_var(Q))),
-            access("b", (of_var(Q), of_var(Q))) + X,
-            access("b", (of_var(Q), of_var(R))) * A,
-            access("b", (of_var(Q), of_var(R))) * B,
-        )
-    ),
-    (access("a", (of_var(Q).shifted(ONE),)), SIZES["n"] - 1),
-]
+WHOLE: dict[Callable[[], Poly], int] = {
+    lambda: entry(Q): 3,
+    lambda: entry(Q) - x(): 3,
+    lambda: entry(Q) - entry(R) + number(5): 3,
+    lambda: entry(Q, R): 3,
+    lambda: entry(R, Q): 3,
+    lambda: entry(Q, Q) + x(): 3,
+    lambda: entry(Q, R) * entry(Q): 3,
+    lambda: entry(Q, R) * entry(R): 3,
+    lambda: access("a", (of_var(Q).shifted(ONE),)): 2,
+}
 """Terms, with how far their indices run."""
-entries = st.sampled_from(ENTRIES)
+
+
+def entry(*variables: Var) -> Poly:
+    return access("a" if len(variables) == 1 else "b", tuple(map(of_var, variables)))
+
+
+entries = st.sampled_from([*WHOLE.items()]).map(lambda one: (one[0](), one[1]))
 
 
 @some
@@ -177,7 +204,7 @@ entries = st.sampled_from(ENTRIES)
 )
 def test_assumptions_on_entries_say_nothing_beyond_them(known, relation, asked, wanted, points):
     assumed, question = Clause((Atomic(relation, known[0]),)), Clause((Atomic(wanted, asked[0]),))
-    facts, rest = facts_of([assumed], SHAPES)
+    facts, rest = facts_of([assumed], shapes())
     found = entailed(question, Facts(facts), rest)
     event(f"entailed: {found}")
     for table in points if found else ():
@@ -198,7 +225,9 @@ def joined(start: int, inside: Poly, outside: Poly) -> Poly:
 
 @some
 @given(
-    st.lists(st.tuples(starts, st.sampled_from([X, Y, ONE, X - Y, number(-1)])), min_size=1, max_size=3),
+    st.lists(
+        st.tuples(starts, drawn(x, y, lambda: ONE, lambda: x() - y(), lambda: number(-1))), min_size=1, max_size=3
+    ),
     bases,
     st.sampled_from(RELATIONS),
     st.lists(tables, min_size=4, max_size=4),

@@ -14,24 +14,45 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.decide.cases import Region
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.differentiate.seams import seam_hypotheses
-from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
 from certgrad.obligations.terms.power import exp_of, fn, pred, sign_of
 from certgrad.obligations.terms.predicates import Sign
 from certgrad.obligations.terms.walk import deep_atoms
-from tests.obligations.assume.test_implications import decided
+from tests.obligations.assume.test_implications import decided, drawn, x, y
 
 some = settings(max_examples=120, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-X, Y = access("x", ()), access("y", ())
 TANGENTS = {"x": "dx", "y": "dy"}
 POINTS = [(fmpq(a, 2), fmpq(b, 2)) for a in range(-4, 5) for b in range(-4, 5)]
 DIRECTIONS = [(1, 0), (0, 1), (1, 1), (1, -1), (2, -1)]
 STEP = fmpq(1, 2**70)
 
-seams = st.sampled_from([X, -X, X - ONE, X - Y, X * Y, X * X - ONE, X * X, -X * X, Y + X * X, exp_of(X) - ONE, X + Y])
-pieces = st.sampled_from(
-    [ZERO, ONE, X, Y, X * X, X * Y, X * X * X, X.scale(2) - ONE, exp_of(X), fn("sin", X), (X - Y) * (X - Y), X * X * Y]
+seams = drawn(
+    x,
+    lambda: -x(),
+    lambda: x() - ONE,
+    lambda: x() - y(),
+    lambda: x() * y(),
+    lambda: x() * x() - ONE,
+    lambda: x() * x(),
+    lambda: -x() * x(),
+    lambda: y() + x() * x(),
+    lambda: exp_of(x()) - ONE,
+    lambda: x() + y(),
+)
+pieces = drawn(
+    lambda: ZERO,
+    lambda: ONE,
+    x,
+    y,
+    lambda: x() * x(),
+    lambda: x() * y(),
+    lambda: x() * x() * x(),
+    lambda: x().scale(2) - ONE,
+    lambda: exp_of(x()),
+    lambda: fn("sin", x()),
+    lambda: (x() - y()) * (x() - y()),
+    lambda: x() * x() * y(),
 )
 
 

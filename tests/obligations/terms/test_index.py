@@ -17,7 +17,7 @@ small = st.integers(-4, 4)
 
 def value(ix: Ix, i: int, j: int, n: int) -> int:
     dims = {"n": n}
-    return _evaluate._Evaluation(dims, lambda tensor, index: None).index(ix, {I: i, J: j})
+    return _evaluate.Evaluation(dims, lambda tensor, index: None).index(ix, {I: i, J: j})
 
 
 @st.composite
