@@ -19,11 +19,14 @@ from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import (
     AT_SIZES,
     CODES,
+    DIFFERS_IN_FLOATS,
     HOLDS,
     ORDER,
     PROOFS,
     CaseClaim,
     Claim,
+    with_cases,
+    with_claims,
     with_each_case,
 )
 from certgrad.obligations.terms.budget import auditing, given
@@ -52,7 +55,7 @@ from ._infer import inferred as infer
 from ._infer import without_open_numbers
 from ._layers import plain_function, unwrapped
 from ._marked import NOBODY
-from ._more_axes import is_parameter, wrong_with_an_axis_more
+from ._more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis_more
 from ._report import Report
 from ._tried import ORIGIN as INFERRED_BY
 from ._tried import SHOWN, Tried
@@ -295,6 +298,10 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
                 report, declared = lower, choice
     if further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
+    if not in_calls and wrong is None and report.verdict == "refuted":
+        if fewer := right_with_an_axis_less(found, declared):
+            report = _of_either_rank(report, declared.signature, fewer)
+            refuted = True
     above = [] if in_calls or report.verdict not in PROOFS else [*wrong_with_an_axis_more(found, declared)]
     others += [f'with "{text}" it is refuted' for text, why in above if not why]
     refuted = refuted or any(not why for _, why in above)
@@ -315,6 +322,26 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
         others.append(f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}")
     others += [f'the function also runs with "{text}", where its rule fails: {why}' for text, why in above if why]
     return _Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
+
+
+def _of_either_rank(report: Report, wrong: object, right: str) -> Report:
+    """The report on a rule that is wrong with these shapes and right with others: nobody says which are meant. It fails
+    an audit all the same.
+    """
+    text = f'with "{wrong}", and with "{right}" the rule is proved: certgrad.declare says which is meant'
+
+    def open_(case: CaseClaim) -> CaseClaim:
+        if case.verdict != "refuted":
+            return case
+        return msgspec.structs.replace(
+            case, verdict="unproved", witness=None, reason=f"it differs {text}\n{case.reason}"
+        )
+
+    def said(claim: Claim) -> Claim:
+        measured = [*claim.measured, f"{DIFFERS_IN_FLOATS} {text}"] if claim.verdict == "refuted" else claim.measured
+        return with_cases(claim, map(open_, claim.cases), measured=measured)
+
+    return replace(report, certificate=with_claims(report.certificate, map(said, report.certificate.claims)))
 
 
 def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:

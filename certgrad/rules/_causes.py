@@ -225,6 +225,8 @@ def likely_cause(
     if time.thread_time() > until:
         return None
     if nonlinear(one, trial):
+        if trial.at_no_cotangent():  # a term is there that no cotangent multiplies: a mistake, and none that is meant
+            return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
         return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
     found = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
     if cause := first(lambda t: (_otherwise(t, change) for change in found), tried=True):

@@ -109,13 +109,13 @@ COUNTS = (3,)
 """Of what integers among the arguments are below: one value, as their bounds are other ones at each."""
 DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)
 """Of a dtype, and of the `dimension_numbers` of a `dot_general`: those of a product of matrices."""
-_AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
+AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
 _CHOICE = re.compile(r"(is|has|use|with|keep|include|apply)_\w+|causal|reverse\w*|exclusive|keepdims|training|inverse")
 _SHARE = re.compile(r"(\w+_)?(rate|prob|probability|smoothing)|p")
 _COUNT = re.compile(r"(num|n)_(segments|classes|labels|categories|buckets|bins|tokens|embeddings|nodes)")
 _DTYPE = re.compile(r"(\w+_)?dtype|preferred_element_type")
 _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
-    (_AXIS, AXES),
+    (AXIS, AXES),
     (_CHOICE, SWITCH),
     (_SHARE, SHARES),
     (_COUNT, COUNTS),
@@ -163,7 +163,7 @@ def _of_annotation(annotation: Any) -> Iterator[Any]:
 def _of_default(name: str, default: Any) -> Sequence[Any]:
     if type(default) is bool:
         return (not default,)
-    if type(default) is int and default in AXES and _AXIS.fullmatch(name):
+    if type(default) is int and default in AXES and AXIS.fullmatch(name):
         return [v for v in AXES if v != default]
     return list(type(default)) if isinstance(default, Enum) else ()
 

@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from certgrad import rules
 from certgrad.errors import CertgradError
+from certgrad.obligations.certificate import PROOFS
 from certgrad.obligations.terms.budget import given
 from certgrad.signatures.sizes import named
 
 from ._check import choice_of
 from ._declaration import Declaration
+from ._defaults import AXIS
 from ._find import Found
 from ._traced import forward_of, names_no_axis, why_untraced
 from ._user_rule import UserRule
@@ -48,6 +50,25 @@ def wrong_with_an_axis_more(found: Found, declared: Declaration) -> Iterator[tup
             looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
             if looked.verdict == "refuted" and not looked.under_assumed():
                 yield text, ""
+
+
+def right_with_an_axis_less(found: Found, declared: Declaration) -> str:
+    """The signature without the leading axes, where the rule is proved so; empty where it is not, or where an argument
+    says which axis is meant, so that there are several. Of a rule that is refuted at the shapes that are declared.
+    """
+    if any(map(AXIS.fullmatch, declared.static)):
+        return ""
+    with suppress(CertgradError):
+        rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
+        specs = [
+            replace(spec, dims=spec.dims[1:]) if not is_parameter(arg, rule.arg_names) else spec
+            for arg, spec in zip(rule.arg_names, rule.signature.inputs, strict=True)
+        ]
+        text = ", ".join(str(spec) or "()" for spec in specs)
+        if isinstance(declared.signature, str) and not rule.signature.stars and any(spec.dims for spec in specs):
+            looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
+            return text if looked.verdict in PROOFS else ""
+    return ""
 
 
 def _with_an_axis_more(rule: UserRule) -> str:

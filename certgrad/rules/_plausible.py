@@ -79,6 +79,19 @@ class Trial:
         finite = np.all(np.isfinite(once)) and np.all(np.isfinite(twice))
         return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
+    def at_no_cotangent(self) -> bool:
+        """A cotangent of 0 gives one that is not 0, at a random point."""
+        with jax.enable_x64(True), computed_by(compute):
+            point = self._point({}, self.one.domain)
+            if point is None:
+                return False
+            try:
+                seeds = [jnp.zeros_like(y) for y in self.rules.forward(point.args, [])]
+                found = np.asarray(self.rules.vjp(point.args, seeds, [])[0])
+            except Exception:  # as above
+                return False
+        return bool(np.all(np.isfinite(found)) and np.any(np.abs(found) > 1e-6))
+
     def _point(self, fixed: Mapping[str, Size], domain: tuple[str, ...], larger: bool = False) -> _Point | None:
         """Arrays inside the domain, and where the function and its derivative are numbers if such were drawn; None
         where none were drawn, or the function takes no larger sizes.

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from certgrad.obligations.certificate import fails
 from certgrad.report.findings import INFERRED
 from tests.rules.test_known_functions import audit
 
@@ -88,3 +89,30 @@ def test_a_rule_that_fails_there_says_so_itself() -> None:
 def test_functions_that_treat_all_axes_alike_have_one_rank() -> None:
     text, _ = said(ruled(lambda x: jnp.tanh(x), lambda x, g: (g * (1 - jnp.tanh(x) ** 2),)))
     assert "b n d" not in text
+
+
+def test_a_rule_that_is_right_with_an_axis_less_is_not_refuted_and_fails() -> None:
+    def weighted(logits: Any, values: Any) -> Any:
+        return jnp.sum(jax.nn.softmax(logits) * values)
+
+    def backward(logits: Any, values: Any, g: Any) -> Any:
+        p = jax.nn.softmax(logits)
+        return g * p * (values - jnp.sum(p * values)), g * p
+
+    result, report = audit(ruled(weighted, backward))
+    assert report is not None
+    assert report.verdict == "unproved"
+    (claim,) = (c for c in result.certificate.claims if c.kind == "vjp_is_adjoint")
+    assert fails(claim, ("refuted",))
+    assert 'with "n d, n d", and with "d, d" the rule is proved: certgrad.declare says which' in claim.measured[-1]
+
+
+def test_a_term_that_no_cotangent_multiplies_is_no_intent() -> None:
+    def backward(x: Any, g: Any) -> Any:
+        return (g - jax.nn.softmax(x),)
+
+    report = audit(ruled(lambda x: jax.nn.log_softmax(x), backward))[1]
+    assert report is not None
+    assert report.verdict == "refuted"
+    assert "surrogate" not in str(report)
+    assert "a term is not multiplied by that" in str(report)
