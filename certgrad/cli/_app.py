@@ -1,5 +1,6 @@
 """The command's entry: every subcommand is registered here, and every error becomes a message and an exit code."""
 
+import signal
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -77,10 +78,14 @@ def main() -> None:
         # A terminal that cannot show `≠` gets `?`; it must not get a traceback.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    # A job that is ended from outside says what it came to, as one that is interrupted at a terminal does.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except Begin as begin:
         wanted = begin
+    finally:
+        signal.signal(signal.SIGTERM, before)
     from certgrad.cli._recorded import run as record
 
     sys.exit(record(wanted.program, wanted.wanted))

@@ -162,7 +162,7 @@ def audit(
                     watch.more(len(event.rules))
                 case RuleResult():
                     results[event.name] = event
-                    watch.finished()
+                    watch.finished(event.name)
                     if follow is not None:
                         follow(event)
                 case Failure():

@@ -40,25 +40,46 @@ class Watch:
     def __init__(self, bar: "Progress | None" = None, total: int | None = None, verb: str = "proving") -> None:
         self._bar = bar
         self._total = total
-        self._verb = self._doing = verb
-        self._done, self._now, self._started = 0, "", time.monotonic()
+        self._verb = verb
+        self._done, self._started = 0, time.monotonic()
+        self._running: dict[str, str] = {}
+        """What has begun and is not finished, in that order, with what is done to it: of several, the first is told."""
         self._task = None if bar is None else bar.add_task(verb, total=total, now="")
 
     def more(self, count: int) -> None:
         """So many more tasks are known, and begin."""
         self._total = (self._total or 0) + count
-        self._doing, self._now = self._verb, ""
-        self._show(total=self._total, description=self._doing, now=self._now)
+        self._imported()
+        self._tell(total=self._total)
 
     def began(self, kind: str, name: str) -> None:
         """A rule is audited now, or something imported."""
-        self._doing, self._now = self._verb if kind == "rule" else "importing", name
-        self._show(description=self._doing, now=name)
+        if kind == "rule":
+            self._imported()
+        self._running.pop(name, None)
+        self._running[name] = self._verb if kind == "rule" else "importing"
+        self._tell()
 
-    def finished(self) -> None:
+    def _imported(self) -> None:
+        self._running = {name: doing for name, doing in self._running.items() if doing == self._verb}
+
+    def finished(self, name: str = "") -> None:
         """One task is done."""
         self._done += 1
-        self._show(advance=1)
+        self._running.pop(name, None)
+        self._tell(advance=1)
+
+    def _tell(self, **fields: object) -> None:
+        self._show(description=self._doing, now=self._now, **fields)
+
+    @property
+    def _now(self) -> str:
+        """Whatever takes longest, but for what was imported before rules began."""
+        return next(iter(self._running), "")
+
+    @property
+    def _doing(self) -> str:
+        return self._running.get(self._now, self._verb)
 
     def __str__(self) -> str:
         of = f"{self._done} of {self._total} done, " if self._total else ""

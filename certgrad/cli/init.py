@@ -110,7 +110,7 @@ def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], int]":
                     watch.more(len(event.rules))
                 case RuleResult():
                     rules[event.name] = event
-                    watch.finished()
+                    watch.finished(event.name)
                 case Failure():
                     problems.append(event.message)
             if time.monotonic() - started > SECONDS:

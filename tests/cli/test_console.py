@@ -54,8 +54,11 @@ def test_without_a_terminal_a_line_says_now_and_then_what_is_done(monkeypatch: p
     monkeypatch.setattr(_console, "EVERY", 0.02)
     with _console.watching(shown=True) as watch:
         watch.more(3)
-        watch.finished()
+        watch.began("module", "pkg")
+        watch.more(0)
         watch.began("rule", "pkg:f")
+        watch.began("rule", "pkg:g")
+        watch.finished("pkg:g")
         for _ in range(500):
             if error.getvalue().count("\n") >= 2:
                 break

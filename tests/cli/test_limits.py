@@ -107,13 +107,14 @@ def test_a_limit_that_is_no_number_of_seconds(project: Path, line: str, said: st
     assert "is no number of seconds above 0" in str(error.value)
 
 
-def test_ctrl_c_prints_and_writes_what_is_finished_and_says_what_is_not(project: Path) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_what_ends_an_audit_prints_and_writes_what_is_finished_and_says_what_is_not(project: Path, by: int) -> None:
     done = start(project, "slow.py", "--jobs", "1", "--output", "json=out.json")
     results = project / "out.json"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (project / "hanging").exists():
         time.sleep(0.1)
-    os.kill(done.pid, signal.SIGINT)
+    os.kill(done.pid, by)
     out, err = done.communicate(timeout=60)
     assert done.returncode == 130, err
     assert "1 rule: 1 proved" in out
