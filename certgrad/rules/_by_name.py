@@ -29,7 +29,7 @@ from certgrad.obligations.certificate import (
     with_claims,
     with_each_case,
 )
-from certgrad.obligations.terms.budget import auditing, given
+from certgrad.obligations.terms.budget import auditing, budget, given
 from certgrad.report.audited import RuleResult, beyond_domain
 from certgrad.report.findings import (
     BOUNDED,
@@ -65,6 +65,8 @@ AT_INFERRED = "these shapes are inferred, and may not be those that are meant: c
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 DECIDED = (*PROOFS, AT_SIZES)
+LOOKS = 0.25
+"""Several choices of ranks have this share of its time to be looked at; one is then audited in full."""
 SHORT = 0.2
 """This share of its time has a rule of what is perhaps an approximation; the rest is for what is approximated."""
 KNOWN = 'inferred from its values at 160 points between −200 and 200, as nothing declares it; approximates="{}" does'
@@ -261,17 +263,15 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     looked: dict[int, Choice] = {}
     choices = tried.declarations
     unlooked: list[Declaration] = []
-    start = time.thread_time()
-    if len(choices) > 1:
-        for k, choice in enumerate(choices):
+    with auditing(LOOKS * given()):
+        for k, choice in enumerate(choices if len(choices) > 1 else ()):
             if choice in tried.lower and any(one.verdict in PROOFS for one in looked.values()):
                 continue
-            left = given() - (time.thread_time() - start)
-            if left <= 0:
+            if budget.over("it"):
                 unlooked.append(choice)
                 continue
             with suppress(CertgradError):
-                looked[k] = choice_of(found.rule, choice, found.name, left)
+                looked[k] = choice_of(found.rule, choice, found.name, given())
     in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
     meant = in_calls or [*range(len(choices) - len(tried.below))]
     likely = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
@@ -290,7 +290,9 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
     further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
     refuted = any(looked[k].verdict == "refuted" for k in further)
     others = [_with(tried, choices[k], verdict_at(k)) for k in further]
-    others += [f'with "{one.signature}" it is not tried: the other choices took {given():g} s' for one in unlooked]
+    others += [
+        f'with "{one.signature}" it is not tried: the other choices took {LOOKS * given():g} s' for one in unlooked
+    ]
     if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
             if (lower := checked(choice)).verdict in DECIDED:

@@ -164,4 +164,4 @@ def test_choices_of_ranks_for_which_no_time_is_left_are_named(monkeypatch: pytes
         " ".join(r.text for r in result.remarks if r.code == INFERRED) for result in (of_all, of_some)
     )
     assert "it is not tried" not in all_texts
-    assert "it is not tried: the other choices took 20 s" in some_texts
+    assert "it is not tried: the other choices took 5 s" in some_texts
