@@ -49,18 +49,18 @@ class Watch:
     def more(self, count: int) -> None:
         """So many more tasks are known, and begin."""
         self._total = (self._total or 0) + count
-        self._imported()
+        self._forget_imports()
         self._tell(total=self._total)
 
     def began(self, kind: str, name: str) -> None:
         """A rule is audited now, or something imported."""
         if kind == "rule":
-            self._imported()
+            self._forget_imports()
         self._running.pop(name, None)
         self._running[name] = self._verb if kind == "rule" else "importing"
         self._tell()
 
-    def _imported(self) -> None:
+    def _forget_imports(self) -> None:
         self._running = {name: doing for name, doing in self._running.items() if doing == self._verb}
 
     def finished(self, name: str = "") -> None:

@@ -304,9 +304,10 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
         if fewer := right_with_an_axis_less(found, declared):
             report = _of_either_rank(report, declared.signature, fewer)
             refuted = True
-    above = [] if in_calls or report.verdict not in PROOFS else [*wrong_with_an_axis_more(found, declared)]
-    others += [f'with "{text}" it is refuted' for text, why in above if not why]
-    refuted = refuted or any(not why for _, why in above)
+    more, failing = wrong_with_an_axis_more(found, declared) if not in_calls and report.verdict in PROOFS else ("", "")
+    if more and not failing:
+        others.append(f'with "{more}" it is refuted')
+        refuted = True
     refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
     names = UserRule(found.rule, declared.signature, static=declared.static, name=found.name).arg_names
     likely_too = [
@@ -322,7 +323,8 @@ def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
         texts = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
         called = f", as {where} calls it" if where else ""
         others.append(f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}")
-    others += [f'the function also runs with "{text}", where its rule fails: {why}' for text, why in above if why]
+    if failing:
+        others.append(f'the function also runs with "{more}", where its rule fails: {failing}')
     return _Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
 
 

@@ -1,8 +1,8 @@
-"""A rule whose shapes are inferred, looked at with an axis more: its function may run there, and its rule be wrong."""
+"""A rule whose shapes are inferred, with one axis more or less: the function may run there, and the verdict differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -30,9 +30,9 @@ def is_parameter(name: str, names: Sequence[str]) -> bool:
     return name.rpartition("_")[2] in PARAMETERS and not (name == "b" and "a" in names)
 
 
-def wrong_with_an_axis_more(found: Found, declared: Declaration) -> Iterator[tuple[str, str]]:
-    """The signature with one leading axis more, where the function runs so, and why the rule fails there; an empty text
-    where it runs and is refuted, of which JAX would say nothing.
+def wrong_with_an_axis_more(found: Found, declared: Declaration) -> tuple[str, str]:
+    """The signature with one leading axis more, where the function runs so, and why the rule fails there; no reason
+    where the rule runs and is refuted, of which JAX would say nothing; two empty texts where nothing is wrong.
 
     Of a rule that is proved at the shapes that are declared, with arrays for its arguments.
     """
@@ -40,16 +40,17 @@ def wrong_with_an_axis_more(found: Found, declared: Declaration) -> Iterator[tup
         rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
         text = _with_an_axis_more(rule)
         if not text or not isinstance(declared.signature, str) or names_no_axis(rule):
-            return
+            return "", ""
         more = UserRule(found.rule, text, static=declared.static, name=found.name)
         if forward_of(more) is None:
-            return
+            return "", ""
         if why := why_untraced(more)[0]:
-            yield text, why
-        elif rules.differs_at_a_point(more):
+            return text, why
+        if rules.differs_at_a_point(more):
             looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
             if looked.verdict == "refuted" and not looked.under_assumed():
-                yield text, ""
+                return text, ""
+    return "", ""
 
 
 def right_with_an_axis_less(found: Found, declared: Declaration) -> str:

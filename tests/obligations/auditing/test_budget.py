@@ -14,17 +14,11 @@ from certgrad.obligations.terms.exponents import FractionalExponent, exponent
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.polynomials import Accumulator, monomial, number
 from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import template
 
 I, J = template(0), template(1)
 
-
-@pytest.fixture(autouse=True)
-def _own_terms():
-    clear_caches()
-    yield
-    clear_caches()
+pytestmark = pytest.mark.usefixtures("own_terms")
 
 
 def wide(entries: int):

@@ -15,18 +15,12 @@ from certgrad.obligations.decide.evaluate import Evaluation, evaluate
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import number
-from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import template
 
 I, J = template(0), template(1)
 
-
-@pytest.fixture(autouse=True)
-def _own_terms():
-    clear_caches()
-    yield
-    clear_caches()
+pytestmark = pytest.mark.usefixtures("own_terms")
 
 
 def test_a_sum_is_computed_once_for_all_indices_and_comes_to_the_same() -> None:
