@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.bench._clock import ROOT, python
-from benchmarks.bench._compare import FACTOR, OF_A_SAMPLE, BadData, Figures, read, shown, worse, write
+from benchmarks.bench._compare import FACTOR, OF_A_SAMPLE, BadData, Figures, better, read, shown, worse, write
 from benchmarks.bench._figure import Figure
 from benchmarks.bench._page import TITLES, page
 
@@ -28,8 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     form = "short" if options.short else "full"
     try:
         last = read(options.data, form)
+        most = OF_A_SAMPLE if options.short else FACTOR
         now, failures = _measured(options.only or GROUPS, options.short)
-        lines = [*failures, *worse(last, now, OF_A_SAMPLE if options.short else FACTOR)]
+        if again := [group for group in now if worse(last, {group: now[group]}, most)]:
+            print(f"what is worse is measured once more: {', '.join(again)}")
+            twice, failures_twice = _measured(again, options.short)
+            now = {group: better(figures, twice.get(group, ())) for group, figures in now.items()}
+            failures = [*failures, *failures_twice]
+        lines = [*failures, *worse(last, now, most)]
         if options.accept and not failures:
             write(options.data, form, now)
             last = read(options.data, form)

@@ -34,6 +34,15 @@ def repeated(run: Callable[[], Any]) -> float:
     return min(taken)
 
 
+def alternately(run: Callable[[], Any], peer: Callable[[], Any]) -> tuple[float, float]:
+    """The least processor seconds of a call and of its peer, in turn: what else the machine does then falls on both."""
+    ours, theirs = [], []
+    while not ours or (len(ours) < ROUNDS and sum(ours) + sum(theirs) < 2 * LONG):
+        theirs.append(seconds(peer)[0])
+        ours.append(seconds(run)[0])
+    return min(ours), min(theirs)
+
+
 def quantile(values: Sequence[float], share: float) -> float:
     """The value that this share of the values does not exceed."""
     ordered = sorted(values)

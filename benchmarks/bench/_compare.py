@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -92,6 +93,16 @@ def worse(last: Mapping[str, Sequence[Figure]], now: Mapping[str, Sequence[Figur
                 factor = after.relative / before.relative
                 lines.append(f"{before.name}: {shown(after)}, {factor:.2f} times the last committed {shown(before)}")
     return lines
+
+
+def better(once: Sequence[Figure], twice: Sequence[Figure]) -> list[Figure]:
+    """Each figure as the better of two measurements: what the code costs is in both, what ran beside it in one."""
+    again = {one.name: one for one in twice if one.relative is not None}
+    return [min((one, again.get(one.name, one)), key=_relative) for one in once]
+
+
+def _relative(figure: Figure) -> float:
+    return math.inf if figure.relative is None else figure.relative
 
 
 def shown(figure: Figure) -> str:

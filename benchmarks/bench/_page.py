@@ -22,11 +22,11 @@ HEADER = ("figure", "now", "last committed", "aim", "of what")
 
 INTRODUCTION = f"""# What it costs
 
-Made by `make bench`: each figure is of the public call with its defaults, in processor time where its unit does not say
-otherwise, and beside its peer in the same run. A figure without a unit is the ratio of both. The command fails where
-one is above {FACTOR} times its last committed value, over its peer where it has one: another machine has other seconds.
-`make bench SHORT=1` is the sample that runs before a change is merged; `make bench ARGS=--accept` commits new values
-(`reports/bench.json`)."""
+Made by `make bench`: each figure is of the public call with its defaults, in processor time where its unit does not
+say otherwise, and beside its peer in the same run. A figure without a unit is the ratio of both. The command fails
+where, in each of two measurements, one is above {FACTOR} times its last committed value, over its peer where it has
+one: another machine has other seconds. `make bench SHORT=1` is the sample that runs before a change is merged; `make
+bench ARGS=--accept` commits new values (`reports/bench.json`)."""
 
 
 def page(now: Mapping[str, Sequence[Figure]], last: Mapping[str, Sequence[Figure]]) -> str:

@@ -116,6 +116,23 @@ def test_new_values_are_written_where_they_are_accepted(
     assert run(tmp_path) == 0
 
 
+def test_what_is_worse_is_measured_once_more_and_the_better_of_both_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured: list[list[Figure]] = []
+    monkeypatch.setattr(bench, "_measured", lambda groups, short: ({g: measured.pop(0) for g in groups}, []))
+    measured[:] = [[ALONE, COMMITTED]]
+    assert run(tmp_path, "--accept") == 0
+
+    measured[:] = [[Figure("a ratio", 1.2), COMMITTED], [ALONE, Figure("a chain", 8.0, "s", 1.0)]]
+    assert run(tmp_path) == 0
+    assert measured == []
+    measured[:] = [[Figure("a ratio", 1.2), COMMITTED], [Figure("a ratio", 1.1), COMMITTED]]
+    capsys.readouterr()
+    assert run(tmp_path) == 1
+    assert capsys.readouterr().err == "worse: a ratio: 1.1, 1.38 times the last committed 0.8\n"
+
+
 def test_a_group_that_fails_is_accepted_never(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measuring(monkeypatch, [ALONE], ["graphs failed: an error"])
     assert run(tmp_path, "--accept") == 1
