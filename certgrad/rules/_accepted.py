@@ -44,7 +44,7 @@ def declared(function: Callable) -> list[Declaration]:
             f'Nothing says the shapes of {name}: give a signature, as in assert_certified({name}, "n d, d -> n"), or '
             "declare one with certgrad.declare."
         )
-    return [said] if said is not None else [*named]
+    return [said] if said is not None else [one.with_objects() for one in named]
 
 
 def _name(plain: Callable) -> str:

@@ -414,11 +414,13 @@ def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) ->
 
 
 def _said(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:
-    """What the author says of a rule, or what was recorded of its calls; None where there is neither."""
+    """What the author says of a rule, or what was recorded of its calls; None where there is neither.
+    Raises UsageError for static arguments by names that lead nowhere.
+    """
     named = table.get(found.name, ())
     by_name = any(d.origin != RECORDED for d in named)
     said = declaration_of(found.rule, plain_function(unwrapped(found.rule)), annotated=not by_name)
-    return [said] if said is not None else [*named] or None
+    return [said] if said is not None else [one.with_objects() for one in named] or None
 
 
 def _inferred(found: Found) -> Tried:

@@ -7,20 +7,24 @@ of the function, the shapes of recorded calls.
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from types import ModuleType
 from typing import Any, TypeVar
 
 from certgrad.errors import SignatureError, UsageError
 
-from ._statics import Default, annotations_of
+from ._statics import Default, Each, Referred, annotations_of
 
 F = TypeVar("F", bound=Callable)
 _ATTRIBUTE = "__certgrad__"
 _MARKED = "__certgrad_inferred__"
 SURROGATE = "surrogate"
 """By this name `inferred` marks the reason that `surrogate` gives."""
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*[.:][A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _KINDS = {"float": "", "int": ":int", "uint": ":int", "bool": ":bool"}
 
 
@@ -58,6 +62,12 @@ class Declaration:
         """The same without the conditions, and without the surrogate, that are marked as inferred."""
         kept = tuple(one for one in self.conditions if one not in marked)
         return replace(self, domain=kept, surrogate="" if SURROGATE in marked else self.surrogate)
+
+    def with_objects(self) -> Declaration:
+        """The same with the objects in place of their names, which a file alone can give. Raises UsageError for a name
+        that leads nowhere, and for a text of which nobody can say whether it is one.
+        """
+        return replace(self, static={name: _object(name, value) for name, value in self.static.items()})
 
 
 def declare(
@@ -98,14 +108,45 @@ def declare(
 
 def named_function(name: str) -> Callable:
     """The function that a text such as `jax.numpy:exp` names. Raises UsageError."""
+    found: Callable = _led_to(name, "function such as 'jax.numpy:exp'")
+    return found
+
+
+def _led_to(name: str, what: str) -> Any:
+    """What a module has under a name; `what` says in an error what should have been named."""
     module, _, attribute = name.partition(":")
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"'{name}' names no function such as 'jax.numpy:exp': {error}.") from None
+        raise UsageError(f"'{name}' names no {what}: {error}.") from None
     return found
+
+
+def _object(argument: str, value: Any) -> Any:
+    """A static value with objects in place of their names."""
+    if isinstance(value, Referred):
+        return _led_to(value.name, "object such as 'mypkg.physics:argon'")
+    if isinstance(value, Each):
+        return Each(tuple(_object("", one) for one in value.values))
+    if argument and isinstance(value, str) and (name := _is_a_name(value)):
+        raise UsageError(
+            f"the static argument '{argument}' is the text '{value}', which also names an object: write "
+            f'{argument} = {{ object = "{name}" }} for that, or {argument} = {{ each = ["{value}"] }} for the text.'
+        )
+    return value
+
+
+def _is_a_name(text: str) -> str:
+    """The text with the colon that a name has, if it is one of something in a module that is loaded; else empty."""
+    if not _NAME.fullmatch(text):
+        return ""
+    module, _, attribute = text.partition(":") if ":" in text else text.rpartition(".")
+    found: Any = sys.modules.get(module)
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    return "" if found is None or isinstance(found, ModuleType) else f"{module}:{attribute}"
 
 
 def declaration_of(function: Any, plain: Callable, annotated: bool = True) -> Declaration | None:

@@ -41,6 +41,13 @@ class Each:
 
 
 @dataclass(frozen=True)
+class Referred:
+    """The object that a name leads to: `mypkg.physics:argon`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Default:
     """The value that an argument has where nobody says another."""
 
@@ -106,12 +113,16 @@ def plain(statics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_table(value: Any) -> Any:
-    """A static value as TOML says it: `{ real = "c > 0" }`, `{ each = [0, 1] }`, or the value itself."""
+    """A static value as TOML says it: `{ real = "c > 0" }`, `{ each = [0, 1] }`, `{ object = "mypkg.physics:argon" }`,
+    or the value itself.
+    """
     if isinstance(value, dict) and len(value) == 1:
         if isinstance(value.get("real"), str):
             return real(value["real"])
+        if isinstance(value.get("object"), str):
+            return Referred(value["object"])
         if isinstance(value.get("each"), list) and value["each"]:
-            return each(*value["each"])
+            return each(*map(from_table, value["each"]))
     return value
 
 

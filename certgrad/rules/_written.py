@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._declaration import Declaration
-from ._statics import Default, Each, Real
+from ._statics import Default, Each, Real, Referred
 
 
 class UnwritableError(Exception):
@@ -102,6 +102,8 @@ def _value(name: str, value: Any) -> str:
         return f"{{ each = [{', '.join(_value(name, v) for v in value.values)}] }}"
     if isinstance(value, Real):
         return f"{{ real = {text(value.condition)} }}"
+    if isinstance(value, Referred):
+        return f"{{ object = {text(value.name)} }}"
     if type(value) is bool:
         return "true" if value else "false"
     if type(value) is int:

@@ -111,7 +111,8 @@ def test_what_the_settings_show_is_a_configuration_that_says_the_same(certgrad: 
         "'a.py' = ['CG2']",
         "[tool.certgrad.signatures]",
         "'m:f' = 'n d'",
-        "'m:g' = { signature = 'n', static = { c = { real = 'c > 0' }, k = { each = [0, 1] } }, domain = ['x > 0'] }",
+        "'m:g' = { signature = 'n', static = { c = { real = 'c > 0' }, k = { each = [0, 1] }, "
+        "o = { object = 'a:b' } }, domain = ['x > 0'] }",
         "'m:h' = { signature = 'n, n', differentiable = ['x'], surrogate = 'meant', sizes = { n = 8 } }",
     )
     first = certgrad("audit", "--show-settings").out
@@ -119,7 +120,7 @@ def test_what_the_settings_show_is_a_configuration_that_says_the_same(certgrad: 
     second = certgrad("audit", "--show-settings").out
     assert tomllib.loads(first) == tomllib.loads(second)
     said = tomllib.loads(second)["tool"]["certgrad"]["signatures"]
-    assert said["m:g"]["static"] == {"c": {"real": "c > 0"}, "k": {"each": [0, 1]}}
+    assert said["m:g"]["static"] == {"c": {"real": "c > 0"}, "k": {"each": [0, 1]}, "o": {"object": "a:b"}}
     assert said["m:h"]["differentiable"] == ["x"]
 
 
