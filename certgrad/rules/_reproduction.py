@@ -16,6 +16,7 @@ import numpy as np
 from certgrad.obligations.certificate import Certificate, Witness
 from certgrad.obligations.tracing.jax_internals import kind_of
 
+from ._difference_step import difference_step
 from ._layers import REVERSE, keywords_of
 from ._statics import path_of
 from ._structure import array_fields, field_names
@@ -33,7 +34,7 @@ def reproduction(rule: UserRule, certificate: Certificate) -> str:
         for case in claim.cases:
             if case.witness is not None:
                 statics = rule.statics_of(claim.cases.index(case), numbers(rule, case.witness))
-                return _script(rule, claim.kind, case.witness, statics)
+                return _script(rule, claim.kind, certificate, case.witness, statics)
     return ""
 
 
@@ -111,7 +112,7 @@ def numbers(rule: UserRule, witness: Witness) -> dict[str, float]:
     return {n: float(Fraction(str(witness.inputs[n]))) for n in rule.params}
 
 
-def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, Any]) -> str:
+def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witness, statics: Mapping[str, Any]) -> str:
     moving = [n for n in witness.tangents if n in rule.arg_names] or list(rule.moving)
     statics, needed = _pasted(statics)
     lines = [
@@ -152,7 +153,7 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
     lines.append(f"«seeds» = [{seeds}]" if witness.seeds else f"«seeds» = [jnp.ones_like(y) for y in «f»({points})]")
     moved = lambda sign: ", ".join(f"{n} {sign} «h» * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731
     lines += [
-        "«h» = 1e-6",
+        f"«h» = {difference_step(rule, certificate, witness)}",
         f"«change» = [(a - b) / (2 * «h») for a, b in zip({expected}({moved('+')}), {expected}({moved('-')}))]",
         "«expected» = sum(np.vdot(c, s) for c, s in zip(«change», «seeds»))",
         f"«cotangents» = jax.vjp(«f», {points})[1](«seeds»)",
