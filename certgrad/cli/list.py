@@ -8,6 +8,7 @@ import typer
 from certgrad import _plugins
 from certgrad.cli import _code, _console, _library
 from certgrad.errors import CertgradError
+from certgrad.signatures.signature import for_people
 
 if TYPE_CHECKING:
     from certgrad.ops import Op
@@ -32,7 +33,9 @@ def list_ops(
 
     page = _console.width() or PAGE
     every = [*((op.name, op) for op in ops), *_of_plugins()]
-    rows = [(name, str(op.cases[0].signature), (op.doc or "").strip().partition("\n")[0]) for name, op in every]
+    rows = [
+        (name, for_people(str(op.cases[0].signature)), (op.doc or "").strip().partition("\n")[0]) for name, op in every
+    ]
     names = max(len(name) for name, _, _ in rows)
     short = max((len(signature) for _, signature, _ in rows if len(signature) <= _SIGNATURE), default=0)
     for name, signature, doc in rows:

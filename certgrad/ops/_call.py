@@ -13,6 +13,7 @@ import numpy as np
 from certgrad.ops._constraint import holds
 from certgrad.signatures.cases import names_in
 from certgrad.signatures.fit import covers
+from certgrad.signatures.signature import for_people
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Case, Op
@@ -100,7 +101,8 @@ def _structural(op: Op, arrays: list[Any], given: dict[str, Any]) -> dict[str, A
         jnp.broadcast_shapes(*shapes)
     elif not any(covers(one, shapes, statics) for one in candidates):
         named = ", ".join(f"{name} {_shape(x.shape)}" for name, x in zip(op.arg_names, arrays, strict=True))
-        forms = " or ".join(dict.fromkeys(f"'{one}'" if _sized([one]) else f"'{one.signature}'" for one in candidates))
+        told = (str(one) if _sized([one]) else for_people(str(one.signature)) for one in candidates)
+        forms = " or ".join(dict.fromkeys(f"'{one}'" for one in told))
         given_sizes = "".join(f", {name}={statics[name]}" for name in _sized(candidates))
         raise ValueError(f"{op.name}: the shapes {named}{given_sizes} do not fit its signature {forms}.")
     return statics

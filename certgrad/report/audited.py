@@ -30,7 +30,11 @@ from certgrad.obligations.certificate import (
 from certgrad.report import findings as _findings
 from certgrad.report.wording import number, symbols
 from certgrad.signatures.nested import leaves
+from certgrad.signatures.signature import for_people
 
+_AFTER = re.compile(r"(.*?)((?:  \w+=.*)?)", re.DOTALL)
+"""A signature, and the values of keyword arguments after it, each after two blanks."""
+_NO_OUTPUTS = re.compile(r" -> *$")
 SHORT_NAMES = {
     "jvp_is_derivative": "jvp",
     "vjp_is_adjoint": "vjp",
@@ -343,14 +347,16 @@ def signatures(certificate: Certificate, limit: int = 4, inferred: str = "") -> 
 
 
 def as_written(signature: str, inferred: str = "") -> str:
-    """A signature that says nothing of the outputs ends in no arrow, which would say that they are scalars; and of an
-    array of floats that the claim does not move it says no dtype. Where it is that of an `inferred` declaration, it has
-    the containers of that.
+    """A signature as people read it. One that says nothing of the outputs ends in no arrow, which would say that they
+    are scalars; and of an array of floats that the claim does not move it says no dtype. Where it is that of an
+    `inferred` declaration, it has the containers of that.
     """
-    flat = re.sub(r" ->(?= *$|  )", "", signature).replace(":held", "").rstrip()
+    flat, statics = _AFTER.fullmatch(signature.replace(":held", "")).groups("")  # type: ignore[union-attr]
+    flat = for_people(_NO_OUTPUTS.sub("", flat))
     said = tomllib.loads(f"said = {inferred}")["said"] if inferred else ""
     text = said if isinstance(said, str) else said["signature"]
-    return text if ", ".join(leaves(text)).replace("()", "") == flat else flat
+    same = bool(text) and for_people(", ".join(leaves(text))) == flat
+    return (for_people(text) if same else flat) + statics
 
 
 def options_of(certificate: Certificate) -> str:

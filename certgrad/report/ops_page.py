@@ -9,6 +9,7 @@ from certgrad.ops import Composed
 from certgrad.ops._declare import Op
 from certgrad.report.markdown import code, tabulated
 from certgrad.report.torchlean import LEGEND, STATUS
+from certgrad.signatures.signature import for_people
 
 _INTRODUCTION = """\
 # The ops
@@ -18,9 +19,9 @@ _INTRODUCTION = """\
 `certgrad.ops` holds {count} ops. Each has a forward, a JVP and a VJP, proved for all shapes that fit its signature:
 [the report](../reports/README.md) has the verdicts and hypotheses, `certgrad explain OP` the obligations. An op that
 is *composed* is a program of other ops, whose rules are its own; it is proved by induction over that program. In a
-signature a name is the length of one axis, `*s` stands for any number of axes, and a scalar has no dims. *Domain* is
-what the proof assumes of arguments and parameters. *Convention* is what the rules return at points that the domain
-excludes.
+signature a name is the length of one axis, `*s` stands for any number of axes, and an array without any is a
+`scalar`. *Domain* is what the proof assumes of arguments and parameters. *Convention* is what the rules return at
+points that the domain excludes.
 
 TorchLean is the library that certgrad measures itself by; the last column says what it proves of the op.
 {legend}"""
@@ -45,7 +46,7 @@ def _cells(op: Op) -> list[str]:
     conventions = [f"{value} at {point}" for point, value in op.convention.items()]
     return [
         code(op.name) + also,
-        "<br>".join(map(code, dict.fromkeys(str(one.signature) for one in op.cases))),
+        "<br>".join(map(code, dict.fromkeys(for_people(str(one.signature)) for one in op.cases))),
         _text(op.doc.partition("\n")[0]),
         "<br>".join(map(code, [*op.domain, *constraints])),
         "<br>".join(map(code, conventions)),

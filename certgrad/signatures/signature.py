@@ -1,9 +1,9 @@
 """Signatures such as `"*b n k, *b k m -> *b n m"`: the shapes an op takes and returns, for every value of the names.
 
 Arrays are separated by commas, dims by blanks. A dim is a name, an integer, or a sum of products of them without blanks
-(`2*m`, `n+1`); `*s` stands for any number of axes. An array without dims is a scalar, and so is `()`, as numpy writes
-it. `:int` or `:bool` after an array says that it holds no floats, `:key` that it holds random keys, `:complex` that it
-holds complex numbers; a dtype of JAX (`:uint32`, `:bfloat16`, `:bf16`) says which one it is.
+(`2*m`, `n+1`); `*s` stands for any number of axes. An array without dims is a scalar, and so are `scalar` and `()`,
+as numpy writes it. `:int` or `:bool` after an array says that it holds no floats, `:key` that it holds random keys,
+`:complex` that it holds complex numbers; a dtype of JAX (`:uint32`, `:bfloat16`, `:bf16`) says which one it is.
 """
 
 import re
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from certgrad.errors import SignatureError
+from certgrad.signatures.nested import split
 from certgrad.signatures.sizes import NoSizeError, Size, Star, parse_axis, whole
 
 _TOKEN = re.compile(r"\S+")
@@ -19,6 +20,8 @@ _DTYPES = ("float", "int", "bool", "key", "complex")
 _REAL = ("float16", "bfloat16", "float32", "float64")
 PARTS = {"complex64": "float32", "complex128": "float64"}
 """By the dtype of complex numbers, that of their parts."""
+SCALAR = "scalar"
+SCALARS = (SCALAR, "()")
 _WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 _SHORT = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 _SHORT |= {"c64": "complex64", "c128": "complex128"}
@@ -142,6 +145,21 @@ def parse(text: str, given: Sequence[str] = (), pairs: bool = False) -> Signatur
     return Signature(inputs, outputs)
 
 
+def for_people(text: str) -> str:
+    """A signature, of inputs alone perhaps, with `scalar` for each array without dims, which would print as nothing.
+    What is no signature stays as it is.
+    """
+    try:
+        return " -> ".join(", ".join(map(_named_scalar, split(side, text))) for side in text.split("->"))
+    except SignatureError:
+        return text
+
+
+def _named_scalar(array: str) -> str:
+    array = array.strip().replace("()", SCALAR)
+    return SCALAR + array if not array or array.startswith(":") else array
+
+
 def _parse_side(text: str, start: int, stop: int, pairs: bool) -> tuple[ArraySpec, ...]:
     specs, at = [], start
     for part in text[start:stop].split(","):
@@ -163,8 +181,10 @@ def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
                 told = f"write {kinds}, or one of JAX such as :uint32"
                 raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; {told}")
             (dtype, exact), last = found, suffix
-        if token == "()" and not dims:
+        if token in SCALARS and not (dims or text[match.end() : stop].strip()):
             continue
+        if token == SCALAR:
+            raise _error(text, match.start(), "'scalar' is an array without dims, and stands alone")
         if not token:
             continue
         try:

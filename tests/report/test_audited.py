@@ -1,10 +1,12 @@
 """What every format says of an audit: hypotheses, each once."""
 
+import pytest
+
 from certgrad.language import tree as t
 from certgrad.language.prose import prose
 from certgrad.language.text import text
 from certgrad.obligations.certificate import Hypothesis
-from certgrad.report.audited import conditions, listed, once
+from certgrad.report.audited import as_written, conditions, listed, once
 from certgrad.report.wording import in_words
 from tests.language.test_once import AXIS, counted, kept, squares
 from tests.report import fabricated
@@ -32,3 +34,18 @@ def test_what_always_holds_is_not_listed_beside_what_does_not() -> None:
     several = (hypothesis(counted(">", AXIS, kept("i", "j"))), BY_RANK[0])
     certificate = fabricated.certificate("f", *fabricated.both("f", "proved under hypotheses", several))
     assert conditions(certificate) == [BY_RANK[0].text]
+
+
+@pytest.mark.parametrize(
+    ("signature", "inferred", "shown"),
+    [
+        ("n 2, ,  -> ", "", "n 2, scalar, scalar"),
+        ("n d:held, :int -> n, ", "", "n d, scalar:int -> n, scalar"),
+        ("n d, m -> n  axis=-1  k=2", "", "n d, m -> n  axis=-1  k=2"),
+        ("n d,  -> ", '"{w: n d, b: ()}"', "{w: n d, b: scalar}"),
+        ("n d,  -> ", '{ signature = "P(w: n d, b: ())", static = { c = 1 } }', "P(w: n d, b: scalar)"),
+        ("n d, n -> ", '"n d, ()"', "n d, n"),
+    ],
+)
+def test_a_signature_as_people_read_it(signature: str, inferred: str, shown: str) -> None:
+    assert as_written(signature, inferred) == shown

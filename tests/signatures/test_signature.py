@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from certgrad.errors import SignatureError
 from certgrad.ops import registry
 from certgrad.signatures.cases import names_in
-from certgrad.signatures.signature import ArraySpec, Signature, parse
+from certgrad.signatures.signature import ArraySpec, Signature, for_people, parse
 from certgrad.signatures.sizes import Star, parse_size
 
 TEXTS = [
@@ -49,6 +49,28 @@ def test_blanks_do_not_matter():
     assert parse("  n   k ,k m->n m") == parse("n k, k m -> n m")
 
 
+@pytest.mark.parametrize("text", ["n, scalar:int, scalar -> scalar", "n, ():int, () -> ()", "n, :int, -> "])
+def test_a_scalar_has_a_name(text):
+    assert parse(text) == parse("n, :int,  -> ")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("n 2, ,  -> ", "n 2, scalar, scalar -> scalar"),
+        ("n d, :int", "n d, scalar:int"),
+        ("n d, ():int -> n, ()", "n d, scalar:int -> n, scalar"),
+        ("{w: n d, b: ()}, n", "{w: n d, b: scalar}, n"),
+        ("*a n *c -> *a *c", "*a n *c -> *a *c"),
+        ("no (signature", "no (signature"),
+    ],
+)
+def test_people_see_scalars(text, shown):
+    assert for_people(text) == shown
+    if "{" not in text and "->" in text:
+        assert parse(shown) == parse(text)
+
+
 def test_shapes():
     (spec,) = parse("*b 2*n n+1 -> n").inputs
     assert spec.shape({"n": 3}, {"b": (7, 8)}) == (7, 8, 6, 4)
@@ -58,6 +80,8 @@ def test_shapes():
 @pytest.mark.parametrize(
     "text, message",
     [
+        ("n scalar -> n", "'scalar' is an array without dims, and stands alone.\n  n scalar -> n\n    ^"),
+        ("scalar n -> n", "'scalar' is an array without dims, and stands alone.\n  scalar n -> n\n  ^"),
         ("n d", "a signature has exactly one '->' between what goes in and what comes out.\n  n d\n     ^"),
         (
             "n -> n -> n",

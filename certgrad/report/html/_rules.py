@@ -12,6 +12,7 @@ from certgrad.report.audited import (
     SHORT_NAMES,
     Audit,
     RuleResult,
+    as_written,
     case_name,
     conditions,
     hypotheses_of,
@@ -205,7 +206,7 @@ def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequen
         generality(certificate),
         one.seconds,
         duration(one.seconds) if one.seconds else "",
-        signatures(certificate, _CASES),
+        signatures(certificate, _CASES, one.inferred),
         _facts(certificate, where),
         [_brief(h) for h in short],
         len(conditions(certificate)) - len(short) if len(conditions(certificate)) > len(short) else 0,
@@ -271,7 +272,7 @@ def _obligation(claim: Claim, shown: Exhibit, anchor: str) -> Obligation:
         []
         if sides is None
         else [_sides(*of_equation(e), e.left_text == e.right_text, e.common) for e in sides.equations],
-        "" if sides is None else sides.signature,
+        "" if sides is None else as_written(sides.signature),
         [drawn(p, f"{anchor}-w{k}") for k, p in enumerate(plots)],
         [(label, list(values)) for label, values in noted if values],
     )
