@@ -104,7 +104,7 @@ class Memory:
     ) -> None:
         """The rules' modules were imported at `since` or later, in seconds of the clock."""
         self.folder, self._since = folder, since
-        self._table = table
+        self.table = table
         self._conformance, self._order = conformance, order
         self.certain: set[str] = set()
         """The rules whose results stand in the folder, or follow from what was read where there is nothing to keep."""
@@ -124,11 +124,12 @@ class Memory:
         try:
             said = [] if is_op(found.rule) else self._declarations(found, infer)
             subjects = _subjects(found, said)
-            made = [_traced(subject) for subject in subjects]
-            traces = [one.fingerprint(spec) for one in made for spec in _specs(one)]
+            with unremembered():  # what JAX asks of sizes it asks once, and then not: it stands in a fingerprint
+                made = [_traced(subject) for subject in subjects]
+                traces = [one.fingerprint(spec) for one in made for spec in _specs(one)]
             programs = [jaxpr for one in made for jaxpr in (*one.general(), *one.narrow().general())]
             rules = list(reachable_from(rule for jaxpr in programs for rule in rules_in(jaxpr)))
-            others = [(other, d) for other, d in approximating(self._table)]
+            others = [(other, d) for other, d in approximating(self.table)]
             options = [choices(s) for s in subjects if isinstance(s, UserRule)]
             roots = [found.rule, said, others, options, rules, *(s.code for s in subjects)]
             identity, sources = self._identity(found, roots)
@@ -160,8 +161,8 @@ class Memory:
         What was inferred is only which shapes are looked at: a verdict on these is served or proved as ever.
         """
         plain = plain_function(unwrapped(found.rule))
-        if found.name in self._table or declaration_of(found.rule, plain) is not None:
-            return declarations_of(found, self._table)
+        if found.name in self.table or declaration_of(found.rule, plain) is not None:
+            return declarations_of(found, self.table)
         identity, sources = self._identity(found, [found.rule, plain])
         calls = calls_of(found)
         digest = _digest(f"shapes of {found.name}\n{calls!r}", identity, sources)
@@ -173,7 +174,7 @@ class Memory:
                 listed = (shapes.signatures, shapes.lower, shapes.below)
                 likely, lower, below = ([*map(Declaration, some)] for some in listed)
                 keep(found.rule, Tried(likely, lower, below, shapes.calls, shapes.problem, refused=shapes.refused))
-                return declarations_of(found, self._table)
+                return declarations_of(found, self.table)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
         if not infer:
@@ -184,7 +185,7 @@ class Memory:
         texts = [[str(d.signature) for d in some] for some in (tried.found, tried.lower, tried.below)]
         entry = Shapes(digest, texts[0], texts[1], texts[2], tried.calls, tried.refused, problem)
         self.folder.write(name, msgspec.msgpack.encode(entry))
-        return declarations_of(found, self._table)
+        return declarations_of(found, self.table)
 
     def recall(self, found: Found, key: Key) -> RuleResult | None:
         """What an earlier audit found of the very same."""

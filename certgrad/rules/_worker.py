@@ -212,6 +212,10 @@ def remembered(found: Found, memory: Memory | None, holds: bool = False) -> Rule
         return None
     started = time.perf_counter()
     key = memory.key(found, infer=False)
+    if (
+        key is not None and not key.traces
+    ):  # an earlier audit found no shapes of the very same code: so it is said again
+        return audited(found, memory.table, False, memory)
     return _recalled(found, memory, key, holds, started)
 
 

@@ -28,6 +28,7 @@ from enum import Enum
 from functools import _lru_cache_wrapper, lru_cache, partial
 from importlib import import_module
 from operator import attrgetter
+from os.path import basename
 from typing import Any
 
 import jax
@@ -85,8 +86,8 @@ class Identity:
 
     @property
     def layout(self) -> str:
-        """A digest of where the code that was read stands in its files, and of its source text with its comments."""
-        places = sorted((code.co_filename, code.co_firstlineno, code.co_qualname) for code in self.codes)
+        """A digest of where code stands in its files, in whichever folder, and of its source text with its comments."""
+        places = sorted((basename(code.co_filename), code.co_firstlineno, code.co_qualname) for code in self.codes)
         texts = sorted(map(_text_of, self.codes))
         return hashlib.blake2b(repr([places, texts]).encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
