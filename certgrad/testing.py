@@ -71,8 +71,8 @@ def _certified(function: Callable, report: Report, sizes: Any, hypotheses: Seque
         raise AssertionError(f"not certified:\n{report}")
     if not sizes and any(c.verdict == AT_SIZES and c.code not in passed for c in report.claims):
         raise AssertionError(f"not certified for all sizes (to accept some, name them by `sizes`):\n{report}")
-    if report.without_gradient and NO_GRADIENT not in passed:
-        missing = ", ".join(report.without_gradient)
+    if report.lost_gradient and NO_GRADIENT not in passed:
+        missing = ", ".join(report.lost_gradient)
         raise AssertionError(f"{report.name} gives no gradient for {missing}; name the others by `differentiable`.")
     further = [] if hypotheses is None else [h for h in report.hypotheses if h not in hypotheses]
     if further:

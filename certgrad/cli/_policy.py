@@ -46,20 +46,25 @@ MOST_INFERRED = 3
 """Of so many rules a note each says that their shapes are inferred."""
 
 
-def notes(audit: "Audit", *, brief: bool = False) -> list[str]:
+def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[str]:
     """What is to be noted of each rule beside its findings; brief, without the remarks that are listed among these, and
-    of others how many there are. So it is with inferred shapes of many rules, of which nothing else is to be said.
+    of others how many there are. So it is with inferred shapes of many rules, of which nothing else is to be said. With
+    `rows`, each rule has one, which says what limits it, and what `--strict` fails on is listed below them.
     """
     from certgrad.report import concise
-    from certgrad.report.findings import IGNORED, INFERRED
-    from certgrad.report.problems import remarks_of
+    from certgrad.report.findings import IGNORED, IN_A_ROW, INFERRED
+    from certgrad.report.problems import Level, of_row, remarks_of
 
     found: list[str] = []
     counts: Counter[tuple[str, str]] = Counter()
     many = sum(r.code == INFERRED for rule in audit.results for r in rule.remarks) > MOST_INFERRED
     for rule in audit.results:
         own = [r for r in remarks_of(rule, strict=audit.strict) if not (r.covered or (brief and concise.listed(r)))]
-        plain = [r for r in own if many and r.code == INFERRED and not concise.listed(r)]
+        if rows and audit.certified:
+            told = {r.code for r in of_row(rule)}
+            own = [r for r in own if not (r.code in told or (audit.strict and r.level is Level.error))]
+        counted_codes = IN_A_ROW if rows else {INFERRED}
+        plain = [r for r in own if many and r.code in counted_codes and not concise.listed(r)]
         left = [r for r in own if r in plain or (brief and r.code != IGNORED)]
         counts.update((r.code, r.verdict) for r in left)
         found += [f"{r.code} {rule.named}: {r.text}" for r in own if r not in left]

@@ -242,8 +242,11 @@ def audit(
     unknown = _code.unknown_signatures(code, configured)
     stale = _stale(entries, code)
     brief = settings.format == _output.Format.concise
+    rows = settings.format == _output.Format.text and not settings.quiet
     files = [] if settings.quiet else _code.of_passed_over(code) if brief else _code.by_file(code)
-    _code.show([*_policy.notes(found, brief=brief), *([] if settings.strict is True else unknown), *stale, *files])
+    _code.show(
+        [*_policy.notes(found, brief=brief, rows=rows), *([] if settings.strict is True else unknown), *stale, *files]
+    )
     problems = found.problems
     said = [_said_of_interruption(count, unreached)] if interrupted else []
     if count or problems or interrupted or any(r.remarks or r.ignored for r in results):

@@ -81,6 +81,28 @@ def opened(program: Any) -> Any:
     return getattr(program, "jaxpr", program)
 
 
+def reaches_as_number(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
+    """For each output of a program, whether some of the `inputs` reach it by floats alone: if not, they are only
+    compared on the way, or made integers, and every derivative in them is 0 where there is one.
+    """
+    moved = {v for v, is_one in zip(jaxpr.invars, inputs, strict=True) if is_one}
+    for eqn in jaxpr.eqns:
+        own = [not isinstance(v, jex.Literal) and v in moved for v in eqn.invars]
+        if not any(own):
+            continue
+        inner = opened(held(eqn))
+        within = inner is not None and (len(inner.invars), len(inner.outvars)) == (len(own), len(eqn.outvars))
+        reached = reaches_as_number(inner, own) if within else [True] * len(eqn.outvars)
+        moved |= {v for v, is_one in zip(eqn.outvars, reached, strict=True) if is_one and _is_number(v.aval)}
+    return [not isinstance(v, jex.Literal) and v in moved for v in jaxpr.outvars]
+
+
+def _is_number(aval: Any) -> bool:
+    """It may have a tangent: no array of integers or booleans."""
+    dtype = getattr(aval, "dtype", None)
+    return dtype is None or not (jnp.issubdtype(dtype, jnp.integer) or jnp.issubdtype(dtype, jnp.bool_))
+
+
 def _constant(v: Any, w: Any) -> bool:
     return bool(v.aval.dtype == w.aval.dtype) and _alike(np.asarray(v.val), np.asarray(w.val))
 

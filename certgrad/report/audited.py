@@ -3,9 +3,10 @@
 import ast
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -302,6 +303,21 @@ def open_cases(certificates: Iterable[Certificate]) -> list[tuple[Claim, CaseCla
             cases = [case for case in claim.cases if not is_discharged(case.verdict)]
             found += [(claim, case) for case in cases or [_whole(certificate, claim)]]
     return found
+
+
+def told_once(certificate: Certificate, covered: Collection[str] = ()) -> dict[str, list[str]]:
+    """The codes of what is to be told of each claim, each with those of claims that are open for the very same reason:
+    of these the gravest is told. What is `covered` stands for no other.
+    """
+    alike: dict[Any, list[Claim]] = {}
+    for claim in certificate.claims:
+        cases = [case for case in claim.cases if not is_discharged(case.verdict)]
+        plain = bool(cases) and all(case.reason and case.witness is None and not case.residual for case in cases)
+        same = [(case.signature, *sorted(case.statics.items()), case.reason) for case in cases]
+        key = (claim.code in covered, tuple(same)) if plain else claim.id
+        alike.setdefault(key, []).append(claim)
+    gravest = ((max(claims, key=lambda c: ORDER.index(c.verdict)), claims) for claims in alike.values())
+    return {first.code: [c.code for c in claims if c is not first] for first, claims in gravest}
 
 
 def _whole(certificate: Certificate, claim: Claim) -> CaseClaim:

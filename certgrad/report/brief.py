@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 
 from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, CaseClaim, Claim, Witness
 from certgrad.report.audited import RuleResult, case_name
-from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, figures
+from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, figures, open_too, symbols
 
 _BOTH = {
     "jvp_is_derivative": "the JVP is {0}, the derivative {1}",
@@ -19,9 +19,9 @@ _FIGURES = (3, 6, 12, 24)
 _RIGHT_WHERE = re.compile(re.escape(PROVED_WHERE).replace(r"\{0\}", "(.*)", 1).replace(r"\{0\}", ".*"))
 
 
-def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim]) -> str:
+def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim], also: Sequence[str] = ()) -> str:
     """What is wrong with a claim, in its first case that says it best, and where in the code; of what is not refuted,
-    the verdict first.
+    the verdict first; and the codes of claims that are open for the same reason.
     """
     if not cases:
         return claim.verdict
@@ -35,13 +35,14 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim]) -> str:
     )
     more = len(cases) - 1
     beside += [f"{more} more case{'' if more == 1 else 's'}"] * (more > 0)
+    beside += [open_too(also)] if also else []
     beside += [_line(line.removeprefix(SEE), one) for line in lines if line.startswith(SEE)]
     return " ".join(["; ".join(parts), *([f"({'; '.join(beside)})"] if beside else [])])
 
 
 def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
     """Where alone it is right, then the likely causes; without both, the two sides at the witness."""
-    where = [f"right only where {found[1]}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
+    where = [f"right only where {symbols(found[1])}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
     of: dict[str, list[str]] = {}
     for line in lines:
         if line.startswith(CAUSE):

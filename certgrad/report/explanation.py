@@ -8,7 +8,7 @@ from certgrad.obligations.certificate import Certificate, Claim, Hypothesis
 from certgrad.obligations.terms.law import Law
 from certgrad.report.audited import case_name, is_discharged, once, signatures
 from certgrad.report.codes import Code
-from certgrad.report.text import fields, witness_rows
+from certgrad.report.labelled import fields, witness_rows
 from certgrad.report.wording import fill, grounds, in_words, notation, number, symbols
 
 _LONGEST = 240

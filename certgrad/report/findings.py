@@ -49,6 +49,10 @@ def unaudited(name: str) -> str:
     return NOT_AUDITED if ":" in name else NOT_IMPORTED
 
 
+IN_A_ROW = frozenset({INFERRED, NO_GRADIENT, BOUNDED})
+"""What the row of a rule says with its shapes, its verdict and its hypotheses."""
+
+
 class Remark(msgspec.Struct, frozen=True):
     """Something that a proof of this rule does not cover, or that there is none."""
 
@@ -58,6 +62,8 @@ class Remark(msgspec.Struct, frozen=True):
     """Of inferred shapes: the rule is refuted at other ones, or fails at ones with more axes, or with fewer of what the
     names say is a parameter.
     """
+    brief: str = ""
+    """The same in a line that begins with the rule's name; empty where that is the whole text."""
 
 
 class Finding(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ import msgspec
 from certgrad.language import coding
 from certgrad.obligations.certificate import Certificate
 from certgrad.report.audited import Audit, Place
-from certgrad.report.problems import path, remarks
+from certgrad.report.problems import of_row, path, remarks
 
 FORMAT = 1
 """Version of the document of an audit. It changes where a reader of an older one would misread it."""
@@ -21,6 +21,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line: int
     baseline: list[str]
     """Codes of its findings that the baseline lists."""
+    limits: list[str]
+    """What limits its verdict, as its row says it: remarks that are warnings, or that the certificate does not say."""
 
 
 class Remark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +51,10 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def render(audit: Audit, version: str, base: Path) -> bytes:
     """The document of `--format json`: certgrad's version, the certificates, where their rules are, the remarks."""
-    rules = [Rule(c.op, *_at(one.place, base), sorted(one.covered or ())) for one, c in audit.certified]
+    rules = [
+        Rule(c.op, *_at(one.place, base), sorted(one.covered or ()), [f"{r.code} {r.brief}" for r in of_row(one)])
+        for one, c in audit.certified
+    ]
     said = [Remark(one.rule, one.code, one.text, *_at(one.place, base), one.covered) for one in remarks(audit)]
     return _encode(Report(FORMAT, version, audit.certificates, rules, said, list(audit.problems)))
 

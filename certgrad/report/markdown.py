@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from certgrad.obligations.certificate import Certificate, not_for_all, stated
 from certgrad.report.audited import Audit, Place, RuleResult, conditions, conventions, open_cases, signatures, summary
 from certgrad.report.problems import remarks
-from certgrad.report.text import block, obligations
+from certgrad.report.text import blocks, obligations
 
 _HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
 
@@ -41,7 +41,7 @@ def render(audit: Audit) -> str:
 def _findings(one: RuleResult, certificate: Certificate) -> list[str]:
     """The findings of a rule, those of the baseline left out, and how to reproduce them."""
     shown = [pair for pair in open_cases([certificate]) if pair[0].code not in (one.covered or ())]
-    parts = [fenced(block(*pair, where=one.place.shown)) for pair in shown]
+    parts = list(map(fenced, blocks(one, shown)))
     if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
         script = fenced(one.reproduction, "python")
         parts.append(f"<details><summary>To reproduce {code(certificate.op)}</summary>\n\n{script}\n\n</details>")

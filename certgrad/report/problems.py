@@ -8,11 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, fails, stated
-from certgrad.report import brief
+from certgrad.report import brief, wording
 from certgrad.report import findings as _findings
-from certgrad.report.audited import Audit, Place, RuleResult, case_name, is_discharged, open_cases
+from certgrad.report.audited import Audit, Place, RuleResult, case_name, is_discharged, open_cases, told_once
 from certgrad.report.codes import CODES, REMARKS
-from certgrad.report.text import fields, witness_rows
+from certgrad.report.labelled import fields, witness_rows
 
 
 class Level(StrEnum):
@@ -48,7 +48,13 @@ class Problem:
 
 def problems(audit: Audit) -> list[Problem]:
     """Findings in the order of the rules, then remarks."""
-    found = [_of_claim(audit, *pair, claim) for pair in audit.certified for claim in _open(pair[1], audit.failing)]
+    found = [
+        _of_claim(audit, one, certificate, claim, also[claim.code])
+        for one, certificate in audit.certified
+        for also in [told_once(certificate, one.covered or ())]
+        for claim in _open(certificate, audit.failing)
+        if claim.code in also
+    ]
     return [*found, *remarks(audit)]
 
 
@@ -64,6 +70,12 @@ def remarks_of(one: RuleResult, *, strict: _findings.Strictness) -> list[Problem
         remark = _findings.Remark(_findings.IGNORED, f"every obligation is ignored: {', '.join(one.ignored)}")
         found.append(replace(_of_remark(one, remark, False), covered=False))
     return found
+
+
+def of_row(one: RuleResult) -> list[Problem]:
+    """The remarks that limit what a row says of its rule: warnings, and what stands in no other line of the row."""
+    found = remarks_of(one, strict=False) if one.certificate is not None else []
+    return [r for r in found if not r.covered and (r.level is not Level.note or r.code not in _findings.IN_A_ROW)]
 
 
 def ignored(audit: Audit) -> list[str]:
@@ -89,7 +101,7 @@ def _open(certificate: Certificate, failing: frozenset) -> list[Claim]:
     return [c for c in certificate.claims if fails(c, failing) or not is_discharged(c.verdict)]
 
 
-def _of_claim(audit: Audit, one: RuleResult, certificate: Certificate, claim: Claim) -> Problem:
+def _of_claim(audit: Audit, one: RuleResult, certificate: Certificate, claim: Claim, also: Sequence[str]) -> Problem:
     rule = certificate.op
     covered = claim.code in (one.covered or ())
     said = next(f for f in _findings.findings_of(rule, certificate) if f.code == claim.code)
@@ -99,8 +111,8 @@ def _of_claim(audit: Audit, one: RuleResult, certificate: Certificate, claim: Cl
         claim.code,
         claim.verdict,
         f"{claim.code} {claim.id}: {claim.verdict}",
-        brief.in_one_line(brief.of_claim(one, claim, cases)),
-        _text(claim, cases, one.reproduction if claim.verdict == "refuted" else ""),
+        brief.in_one_line(brief.of_claim(one, claim, cases, also)),
+        _text(claim, cases, also, one.reproduction if claim.verdict == "refuted" else ""),
         Level.note if covered else _level(claim, audit.failing),
         one.place,
         brief.faulty_line(one, cases) or one.place.line,
@@ -115,9 +127,10 @@ def _cases(certificate: Certificate, claim: Claim) -> list[CaseClaim]:
     return bare or [c for c in claim.cases if c.verdict == claim.verdict]
 
 
-def _text(claim: Claim, cases: Sequence[CaseClaim], reproduction: str) -> str:
+def _text(claim: Claim, cases: Sequence[CaseClaim], also: Sequence[str], reproduction: str) -> str:
     """The reason first: it is what a list of problems shows, and names the mend."""
     parts = [CODES[claim.code].title[0].upper() + CODES[claim.code].title[1:] + f": {claim.verdict}."]
+    parts += [f"{wording.open_too(also)}."] if also else []
     for case in cases:
         rows = [("claim", claim.statement), ("case", case_name(case)), ("residual", case.residual)]
         rows += witness_rows(case.witness) if case.witness is not None else []
@@ -137,7 +150,7 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Stri
         code,
         _findings.REMARKS[code],
         f"{code} {one.name}: {REMARKS[code].title}",
-        brief.in_one_line(remark.text),
+        brief.in_one_line(remark.brief or remark.text),
         remark.text,
         Level.note if covered else Level.error if failing else _unfailing(one, remark),
         one.place,

@@ -1,17 +1,14 @@
 """The audit as text for a terminal or a log: a table, a block for each finding, a summary line."""
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from textwrap import indent
 
 from certgrad.obligations.certificate import (
-    Ball,
     CaseClaim,
     Certificate,
     Claim,
     Convention,
     Hypothesis,
-    Witness,
     not_for_all,
     stated,
 )
@@ -30,16 +27,18 @@ from certgrad.report.audited import (
     open_cases,
     options_of,
     summary,
+    told_once,
 )
+from certgrad.report.labelled import fields, witness_rows
+from certgrad.report.problems import of_row
 from certgrad.report.table import Row, grid
-from certgrad.report.wording import duration, figures, fill, grounds, in_words, number, symbols
+from certgrad.report.wording import duration, fill, grounds, in_words, number, open_too, symbols
 
 _LEGEND = (
     "jvp: the JVP is the derivative of the forward. vjp: the VJP is the adjoint of the JVP. fwd: the rule returns the "
     "forward's value. Proved means for all shapes and all real inputs that the hypotheses allow; floats are another "
     "matter. A convention is what the rule returns where nothing is claimed. `certgrad explain` says more."
 )
-_DIGITS = 24
 _LONGEST_CELL = 90
 COVERED = " (baseline)"
 
@@ -62,8 +61,7 @@ def render(
         parts = [table(audit, width, verbose=verbose, colour=colour), fill(_LEGEND, width), ""]
     for one, certificate in audit.certified:
         shown = [pair for pair in open_cases([certificate]) if pair[0].code not in (one.covered or ())]
-        for claim, case in shown:
-            parts += [block(claim, case, width, one.place.shown), ""]
+        parts += [part for told in blocks(one, shown, width) for part in (told, "")]
         if why := not_for_all(certificate):
             parts += [*fields([(certificate.op, why)], width, ""), ""]
         if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
@@ -95,7 +93,7 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
                 "" if verbose else ", ".join(conventions(certificate)),
                 duration(one.seconds),
             ),
-            tuple(in_full(one.place, certificate)) if verbose else _in_short(one, certificate),
+            (*(in_full(one.place, certificate) if verbose else _in_short(one, certificate)), *_limits(one)),
         )
         for one, certificate in audit.certified
     ]
@@ -112,6 +110,11 @@ def _in_short(one: RuleResult, certificate: Certificate) -> tuple[tuple[str, str
     found = [("shapes", "; ".join(f"{as_written(signature, one.inferred)} (inferred)" for signature in shapes))]
     found += [("with", options_of(certificate) if one.place.shown else "")]
     return tuple((label, text) for label, text in found if text)
+
+
+def _limits(one: RuleResult) -> list[tuple[str, str]]:
+    """The remarks on a rule that its row does not say otherwise."""
+    return [(remark.level.value, f"{remark.code} {remark.brief}") for remark in of_row(one)]
 
 
 def in_full(place: Place, certificate: Certificate) -> list[tuple[str, str]]:
@@ -169,60 +172,23 @@ def obligations(certificate: Certificate) -> str:
     return " ".join(SHORT_NAMES[claim.kind] for claim in certificate.claims)
 
 
-def block(claim: Claim, case: CaseClaim, width: int | None = None, where: str = "") -> str:
-    """A case that is not proved: its code and op, the claim, the case, the reason, the residual, the witness."""
+def blocks(one: RuleResult, shown: Sequence[tuple[Claim, CaseClaim]], width: int | None = None) -> list[str]:
+    """A block for each of these cases of a rule, but for claims that are open for the very same reason as another."""
+    if one.certificate is None:
+        return []
+    told = told_once(one.certificate, one.covered or ())
+    return [block(claim, case, width, one.place.shown, told[claim.code]) for claim, case in shown if claim.code in told]
+
+
+def block(claim: Claim, case: CaseClaim, width: int | None = None, where: str = "", also: Sequence[str] = ()) -> str:
+    """A case that is not proved: its code and op, the claim, the case, the reason, the residual, the witness; and the
+    codes of claims that are open for the same reason.
+    """
     rows = [("claim", claim.statement), ("case", case_name(case)), ("reason", case.reason), ("residual", case.residual)]
     if case.verdict == "unproved":
         rows.append(("numeric", "\n".join(claim.measured)))
     if case.witness is not None:
         rows += witness_rows(case.witness)
     place = f" ({where})" if where else ""
-    return "\n".join([f"{claim.code} {claim.id}: {case.verdict}{place}", *fields(rows, width)])
-
-
-def witness_rows(witness: Witness) -> list[tuple[str, str]]:
-    """A witness as labelled values: the shape, the inputs, and both sides."""
-    assigned: list[tuple[str, object]] = [*witness.dims.items(), *witness.statics.items()]
-    tangents = [(f"d{name}", value) for name, value in witness.tangents.items()]
-    seeds = [("seed" if len(witness.seeds) == 1 else f"seed{k}", v) for k, v in enumerate(witness.seeds.values())]
-    values = [*witness.inputs.items(), *tangents, *seeds]
-    lines = [", ".join(f"{name} = {value}" for name, value in assigned)] if assigned else []
-    lines += [f"{name} = {array(value)}" for name, value in values]
-    rows = [("witness" if position == 0 else "", line) for position, line in enumerate(lines)]
-    rows += [("at", witness.where), ("left side", ball(witness.lhs)), ("right side", ball(witness.rhs))]
-    return [*rows, ("gap", _gap(witness))]
-
-
-def _gap(witness: Witness) -> str:
-    """How far the sides are apart, and beside the larger one; where one is 0, that says nothing, and this is said."""
-    if not witness.relative_gap:
-        return "one side is no number"
-    left, right = Decimal(witness.lhs.midpoint), Decimal(witness.rhs.midpoint)
-    beside = f"{witness.relative_gap} of the larger side" if left and right else "one side is 0"
-    return f"{figures(left - right if left > right else right - left)} ({beside})"
-
-
-def array(value: list | str) -> str:
-    """A nested list of rationals as text: `[[1/2, 3], [0, 1]]`."""
-    return value if isinstance(value, str) else "[" + ", ".join(array(entry) for entry in value) + "]"
-
-
-def ball(value: Ball) -> str:
-    """A ball as `midpoint ± radius`; a midpoint with very many digits is cut, and shows that it is."""
-    mantissa, mark, exponent = value.midpoint.partition("e")
-    if len(mantissa) > _DIGITS:
-        mantissa = mantissa[:_DIGITS] + "…"
-    return f"{mantissa}{mark}{exponent} ± {value.radius}"
-
-
-def fields(rows: Sequence[tuple[str, str]], width: int | None = None, indent: str = "  ") -> list[str]:
-    """Labelled lines, aligned and wrapped; rows without a value are left out."""
-    rows = [(label, value) for label, value in rows if value]
-    column = max((len(label) for label, _ in rows), default=0)
-    lines = []
-    for label, value in rows:
-        first = f"{indent}{label:<{column}}  "
-        for line in value.splitlines():
-            lines.append(fill(line, width, first, " " * len(first)))
-            first = " " * len(first)
-    return lines
+    too = f", {open_too(also)}" if also else ""
+    return "\n".join([f"{claim.code} {claim.id}: {case.verdict}{too}{place}", *fields(rows, width)])

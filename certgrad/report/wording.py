@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -57,6 +57,11 @@ class _Wrapper(textwrap.TextWrapper):
 def duration(seconds: float) -> str:
     """A time to two or three figures: `12 ms`, `7.2 s`."""
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def open_too(codes: Sequence[str]) -> str:
+    """That other claims are open for the same reason."""
+    return f"and so {' and '.join(codes)}"
 
 
 def symbols(text: str) -> str:

@@ -22,8 +22,8 @@ def accepted(function: Callable, report: Report) -> set[str]:
     plain = plain_function(unwrapped(function))
     file, _ = place_of(plain)
     configured, entries = _project(Path.cwd())
-    missing = f"no gradient for {', '.join(report.without_gradient)}"
-    remarks = [Remark(NO_GRADIENT, missing)] if report.without_gradient else []
+    missing = f"no gradient for {', '.join(report.lost_gradient)}"
+    remarks = [Remark(NO_GRADIENT, missing)] if report.lost_gradient else []
     found = findings_of(_name(plain), report.certificate, remarks)
     ignored = ignores_of(plain).reasons
     return {f.code for f in found if f.code in ignored or f in entries or not configured.wants(f.code, file)}

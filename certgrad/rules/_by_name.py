@@ -448,7 +448,9 @@ def _remarks(made: _Audit) -> Iterator[Remark]:
     if made.declared.origin == INFERRED_BY:
         text = f'its shapes are inferred ("{made.declared.signature}"), {NOBODY}'
         texts = [*made.others, text] if made.wrong_at_others else [text, *made.others]  # what is wrong comes first
-        yield Remark(INFERRED, "; ".join(texts), made.wrong_at_others)
+        at_these = f'{report.verdict} with "{made.declared.signature}" (inferred)'
+        brief = "; ".join([at_these, *made.others]) if made.wrong_at_others else ""
+        yield Remark(INFERRED, "; ".join(texts), made.wrong_at_others, brief)
     if report.undifferentiated:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
     for text in report.left_out:
@@ -460,7 +462,7 @@ def _remarks(made: _Audit) -> Iterator[Remark]:
         yield Remark(
             BOUNDED, f'assumed: {conditions}; the rule is wrong elsewhere, and domain="{conditions}" declares it'
         )
-    if report.without_gradient:
-        yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.without_gradient)}")
+    if report.lost_gradient:
+        yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.lost_gradient)}")
     if report.approximates:
         yield Remark(OF_IDEAL, report.approximates)

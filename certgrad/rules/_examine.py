@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.errors import SignatureError, UsageError
+from certgrad.jaxpr.programs import reaches_as_number
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.patterns import sees_zeros
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
@@ -30,6 +31,8 @@ class Examined:
 
     without_gradient: tuple[str, ...] = ()
     """Float arrays for which the rule returns `None`."""
+    only_compared: tuple[str, ...] = ()
+    """Those of them that the function only compares with numbers, as it does a mask: no gradient is lost."""
     reverse_only: bool = False
     """A custom rule inside has no forward mode."""
     outputs: int = 1
@@ -92,8 +95,10 @@ def examine(rule: UserRule) -> Examined:
     with recorded(*backward) as cotangents:
         made = seen.traces.make(GENERAL)
     missing = _without_gradient(rule, cotangents) if isinstance(made, Trace) else ()
+    names = [*rule.arg_names, *rule.params]
     cotangents.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
-    return replace(seen, without_gradient=missing)
+    compared = tuple(n for n in missing if not any(reaches_as_number(forward.jaxpr, [n == m for m in names])))
+    return replace(seen, without_gradient=missing, only_compared=compared)
 
 
 def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays: list[Any]) -> None:

@@ -154,5 +154,5 @@ def refuted(rule: UserRule, found: Failure) -> Certificate:
         cases[found.case] = msgspec.structs.replace(cases[found.case], verdict="refuted", reason=reason)
         return with_cases(claim, cases)
 
-    certificate = untraced(rule, "the rule fails")
+    certificate = untraced(rule, reason)
     return with_claims(certificate, map(turned, certificate.claims))

@@ -126,7 +126,8 @@ def reported(look: Look, certificate: Certificate, arguments: tuple[ArgumentClai
     """The report that a certificate of an attempt makes."""
     if look.attempt.excluded:
         certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(look.attempt.excluded)))
-    return report_of(look.rule, certificate, look.statement.surrogate, arguments)
+    report = report_of(look.rule, certificate, look.statement.surrogate, arguments)
+    return replace(report, only_compared=look.examined.only_compared)
 
 
 def plainly(look: Look) -> Certificate:

@@ -92,6 +92,8 @@ class Report(Judged):
     """The function that the derivative claims are about, where it is another one, and its distance as measured."""
     arguments: tuple[ArgumentClaim, ...] = ()
     """One for each float argument that the claim is about."""
+    only_compared: tuple[str, ...] = ()
+    """Arguments without a gradient that the function only compares, as it does a mask: there is none to lose."""
     notes: tuple[str, ...] = ()
     """What was ignored, and what need not be."""
     right_where: str = ""
@@ -119,6 +121,11 @@ class Report(Judged):
     def without_gradient(self) -> tuple[str, ...]:
         """Float arguments for which the rule returns `None`: nothing is proved of them."""
         return tuple(self.certificate.without_gradient or ())
+
+    @property
+    def lost_gradient(self) -> tuple[str, ...]:
+        """Those of them in which the function has a derivative."""
+        return tuple(n for n in self.without_gradient if n not in self.only_compared)
 
     @property
     def hypotheses(self) -> list[str]:
@@ -180,7 +187,7 @@ class Report(Judged):
 
     def __str__(self) -> str:
         from certgrad.report import text
-        from certgrad.report.audited import open_cases, under
+        from certgrad.report.audited import open_cases, told_once, under
         from certgrad.report.wording import CAUSE, PROVED_WHERE
 
         lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
@@ -209,4 +216,6 @@ class Report(Judged):
             lines.append("reproduce:\n" + indent(self.reproduction, "    "))
         if self.second is not None:
             lines.append(str(self.second))
-        return "\n".join([*lines, *(text.block(*pair) for pair in open_cases([self.certificate]))])
+        told = told_once(self.certificate)
+        shown = [pair for pair in open_cases([self.certificate]) if pair[0].code in told]
+        return "\n".join([*lines, *(text.block(*pair, also=told[pair[0].code]) for pair in shown)])

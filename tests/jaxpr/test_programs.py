@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certgrad.jaxpr.programs import same_program
+from certgrad.jaxpr.programs import reaches_as_number, same_program
 
 
 def traced(function):
@@ -46,3 +46,22 @@ def test_a_program_is_itself_and_no_other(name):
         own = {other: traced(function) for other, function in PROGRAMS.items()}
         assert same_program(own[name], traced(PROGRAMS[name])) or "callback" in name  # those are made anew
         assert [other for other in own if same_program(own[name], own[other])] == [name]
+
+
+@pytest.mark.parametrize(
+    ("function", "reached"),
+    [
+        (lambda x: x * 2.0, True),
+        (lambda x: jnp.where(x > 0, 1.0, 0.0), False),
+        (lambda x: jnp.where(x, 1.0, 0.0), False),
+        (jax.jit(lambda x: (x > 0).astype(float) * 3.0), False),
+        (jax.jit(lambda x: x + 1.0), True),
+        (lambda x: jnp.zeros(3)[jnp.argmax(x)], False),
+        (lambda x: jax.lax.cond(True, lambda y: y, lambda y: y, x), True),
+        (lambda x: jax.lax.cond(x[0] > 0, lambda: 1.0, lambda: 2.0), False),
+        (lambda x: 1.0, False),
+    ],
+)
+def test_what_is_only_compared_reaches_nothing_as_a_number(function, reached):
+    assert reaches_as_number(traced(function).jaxpr, [True]) == [reached]
+    assert reaches_as_number(traced(function).jaxpr, [False]) == [False]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Ball, Claim
-from certgrad.report import concise
+from certgrad.report import concise, markdown, text
 from certgrad.report.audited import Audit
 from certgrad.report.findings import Remark
 from tests.report import fabricated
@@ -31,6 +31,10 @@ REASONS = [
     (
         f'{CAUSE}x: right where x > 0\nright only where x > 0: declare domain="x > 0" if nothing else is meant',
         "right only where x > 0",
+    ),
+    (
+        f'{CAUSE}x: right where x ≠ 0\nright only where x != 0: declare domain="x != 0" if nothing else is meant',
+        "right only where x ≠ 0",
     ),
     ("the two sides differ at the witness", "the VJP gives 2, the JVP 0.333 at n = 2"),
 ]
@@ -96,3 +100,33 @@ def test_a_proved_rule_that_is_refuted_at_other_shapes_is_listed_and_does_not_fa
     assert concise.failing(Audit([result(proved, **at(3), remarks=[remark])]), BASE) == []
     wrong = result(fabricated.SWAPPED, **at(3), remarks=[remark])
     assert not any("CG202" in line for line in concise.render(Audit([wrong]), BASE).splitlines())
+
+
+def test_what_is_proved_with_inferred_shapes_and_wrong_with_others_says_that_first() -> None:
+    others = 'proved with "n d" (inferred); with "b n d" it is refuted'
+    remark = Remark("CG202", "with … it is refuted; its shapes are inferred, as nothing declares them", True, others)
+    proved = fabricated.certificate("pkg:f", fabricated.claim("pkg:f", "vjp_is_adjoint", "proved"))
+    lines = concise.render(Audit([result(proved, **at(3), remarks=[remark])]), BASE).splitlines()
+    assert lines[0] == f"pkg/losses.py:3: CG202 pkg:f: {others}"
+
+
+def test_one_failure_of_several_obligations_is_printed_once() -> None:
+    kinds: tuple[tuple[Any, Any], ...] = (
+        ("jvp_is_derivative", "unproved"),
+        ("vjp_is_adjoint", "refuted"),
+        ("rule_runs_forward", "unproved"),
+    )
+    claims = [fabricated.claim("pkg:f", kind, verdict, reason="it fails: TypeError") for kind, verdict in kinds]
+    one = result(fabricated.certificate("pkg:f", *claims), **at(3))
+    assert concise.render(Audit([one]), BASE).splitlines()[:-1] == [
+        "pkg/losses.py:3: CG102 pkg:f: it fails: TypeError (and so CG101 and CG103)"
+    ]
+    told = text.render(Audit([one]))
+    assert told.count("it fails: TypeError") == 1
+    assert "CG102 pkg:f.vjp_is_adjoint: refuted, and so CG101 and CG103 (pkg/losses.py:3)" in told
+    assert markdown.render(Audit([one])).count("it fails: TypeError") == 1
+    known = msgspec.structs.replace(one, covered=["CG102"])
+    assert concise.render(Audit([known]), BASE).startswith("pkg/losses.py:3: CG101 pkg:f: unproved: it fails")
+    other = [*claims[:2], fabricated.claim("pkg:f", "rule_runs_forward", "unproved", reason="another reason")]
+    lines = concise.render(Audit([result(fabricated.certificate("pkg:f", *other), **at(3))]), BASE).splitlines()
+    assert [line.split()[1] for line in lines[:-1]] == ["CG102", "CG103"]

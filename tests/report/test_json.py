@@ -26,7 +26,9 @@ def test_the_document_names_the_versions_the_certificates_and_their_places() -> 
         "file": "pkg/losses.py",
         "line": 41,
         "baseline": ["CG101"],
+        "limits": [],
     }
+    assert [rule["limits"] for rule in document["rules"]][1] == ["CG206 the signature has 2 arrays | not 1"]
     assert document["remarks"][2]["rule"] == "pkg.broken"
 
 

@@ -5,8 +5,9 @@ import pytest
 
 from certgrad.language.parse import parse
 from certgrad.obligations.certificate import Ball
-from certgrad.report import text, wording
+from certgrad.report import labelled, text, wording
 from certgrad.report.audited import Audit
+from certgrad.report.findings import Remark
 from tests.report import fabricated
 from tests.report.audits import at, result
 from tests.report.golden import check
@@ -45,6 +46,23 @@ def test_the_constraint_of_a_parameter_stands_with_the_hypotheses() -> None:
     assert row.split() == ["smooth_abs", "jvp", "vjp", "proved", "eps", ">", "0", "12", "ms"]
 
 
+LIMITED = Remark("CG202", "all of it", True, 'proved with "n d" (inferred); with "b n d" it is refuted')
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_row_says_what_limits_it(verbose: bool) -> None:
+    """A warning, and what the row says nowhere else; not what its shapes, its verdict and its hypotheses say."""
+    beside = [Remark("CG204", "no claim at p = 3"), Remark("CG209", "assumed: x > 0"), Remark("CG203", "none for w")]
+    one = result(fabricated.RELU, remarks=[LIMITED, *beside])
+    told = text.table(Audit([one]), width=200, verbose=verbose)
+    assert [line.split(None, 1) for line in told.splitlines() if "CG2" in line] == [
+        ["warning", 'CG202 proved with "n d" (inferred); with "b n d" it is refuted'],
+        ["note", "CG204 no claim at p = 3"],
+    ]
+    known = text.table(Audit([msgspec.structs.replace(one, covered=["CG202"])]), width=200, verbose=verbose)
+    assert "CG202" not in known
+
+
 def test_verbose_says_all_of_every_rule() -> None:
     check("audit_verbose.txt", text.render(audited(fabricated.ALL, 7.24), verbose=True))
 
@@ -66,13 +84,13 @@ def test_one_op_is_singular() -> None:
 
 
 def test_balls_are_cut_visibly() -> None:
-    assert text.ball(Ball(midpoint="1." + "3" * 50 + "e-7", radius="1e-99")) == "1." + "3" * 22 + "…e-7 ± 1e-99"
-    assert text.ball(Ball(midpoint="2", radius="0")) == "2 ± 0"
+    assert labelled.ball(Ball(midpoint="1." + "3" * 50 + "e-7", radius="1e-99")) == "1." + "3" * 22 + "…e-7 ± 1e-99"
+    assert labelled.ball(Ball(midpoint="2", radius="0")) == "2 ± 0"
 
 
 def test_arrays_are_nested_lists_of_rationals() -> None:
-    assert text.array([["1/2", "3"], ["0", "1"]]) == "[[1/2, 3], [0, 1]]"
-    assert text.array("1/2") == "1/2"
+    assert labelled.array([["1/2", "3"], ["0", "1"]]) == "[[1/2, 3], [0, 1]]"
+    assert labelled.array("1/2") == "1/2"
 
 
 @pytest.mark.parametrize("seconds, shown", [(0.0004, "0 ms"), (0.0124, "12 ms"), (7.24, "7.2 s"), (61, "61.0 s")])
@@ -97,7 +115,7 @@ def test_the_values_of_options_stand_with_the_verdict_on_a_rule_in_code() -> Non
 
 def test_a_formula_without_a_space_is_wrapped_at_its_signs() -> None:
     formula = "·".join(f"exp(x[i,{k}])" for k in range(20))
-    lines = "\n".join(text.fields([("residual", formula), ("file", "a" * 90)], 60)).splitlines()
+    lines = "\n".join(labelled.fields([("residual", formula), ("file", "a" * 90)], 60)).splitlines()
     assert max(map(len, lines[:-1])) <= 60
     assert "".join(line.removeprefix("  residual").strip() for line in lines[:-1]) == formula
     assert lines[-1].endswith("a" * 90)
@@ -116,4 +134,4 @@ SIDES = [
 def test_a_gap_is_said_with_what_it_is_beside(sides: tuple[str, str], relative: str, gap: str) -> None:
     left, right = (Ball(midpoint=side, radius="0") for side in sides)
     witness = msgspec.structs.replace(fabricated.WITNESS, lhs=left, rhs=right, relative_gap=relative)
-    assert text.witness_rows(witness)[-1] == ("gap", gap)
+    assert labelled.witness_rows(witness)[-1] == ("gap", gap)

@@ -25,8 +25,8 @@ from certgrad.report.html._formulas import Formula, of_equation, of_form, of_hyp
 from certgrad.report.html._plots import Drawn, drawn
 from certgrad.report.html._summary import generality
 from certgrad.report.html._verdicts import Mark, mark
-from certgrad.report.problems import Problem, problems, remarks
-from certgrad.report.text import witness_rows
+from certgrad.report.labelled import witness_rows
+from certgrad.report.problems import Problem, of_row, problems, remarks
 from certgrad.report.wording import duration, grounds, in_words, notation, number, symbols
 
 FORMS = {
@@ -132,6 +132,7 @@ class Rule:
     reproduction: str
     laws: list[tuple[str, str, str]]
     remarks: list[Problem]
+    limits: list[Problem]
     limited: str
     notation: str
 
@@ -221,6 +222,7 @@ def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequen
         one.reproduction if any(c.verdict == "refuted" for c in certificate.claims) else "",
         [(law.title, law.statement, law.condition) for law in laws_of(certificate)],
         list(beside),
+        of_row(one),
         not_for_all(certificate),
         notation([*texts, *(claim.statement for claim in certificate.claims)]),
     )

@@ -9,6 +9,7 @@ import pytest
 
 from certgrad.errors import UsageError
 from certgrad.report.audited import Audit
+from certgrad.report.findings import Remark
 from certgrad.report.html import _page, check_installed, render
 from tests.report import fabricated
 from tests.report.audits import result
@@ -202,3 +203,10 @@ def test_text_stands_out_from_what_is_behind_it(mode: int) -> None:
     for text in ("ink", "soft"):
         for verdict in VERDICTS:
             assert contrast(colour[text], colour[f"{verdict}-bg"]) >= 4.5, (text, verdict)
+
+
+def test_a_row_shows_what_limits_it() -> None:
+    remark = Remark("CG202", "all of it", True, 'proved with "n d" (inferred); with "b n d" it is refuted')
+    page = Page(render(Audit([result(fabricated.RELU, remarks=[remark])]), "1.2.3"))
+    assert len(page.all("span", class_="limit")) == 1
+    assert page.text.index(remark.brief) < page.text.index("all of it")

@@ -1,0 +1,57 @@
+"""Labelled lines: what is said of a rule, or of a witness, each value under its name."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from certgrad.obligations.certificate import Ball, Witness
+from certgrad.report.wording import figures, fill
+
+_DIGITS = 24
+
+
+def witness_rows(witness: Witness) -> list[tuple[str, str]]:
+    """A witness as labelled values: the shape, the inputs, and both sides."""
+    assigned: list[tuple[str, object]] = [*witness.dims.items(), *witness.statics.items()]
+    tangents = [(f"d{name}", value) for name, value in witness.tangents.items()]
+    seeds = [("seed" if len(witness.seeds) == 1 else f"seed{k}", v) for k, v in enumerate(witness.seeds.values())]
+    values = [*witness.inputs.items(), *tangents, *seeds]
+    lines = [", ".join(f"{name} = {value}" for name, value in assigned)] if assigned else []
+    lines += [f"{name} = {array(value)}" for name, value in values]
+    rows = [("witness" if position == 0 else "", line) for position, line in enumerate(lines)]
+    rows += [("at", witness.where), ("left side", ball(witness.lhs)), ("right side", ball(witness.rhs))]
+    return [*rows, ("gap", _gap(witness))]
+
+
+def _gap(witness: Witness) -> str:
+    """How far the sides are apart, and beside the larger one; where one is 0, that says nothing, and this is said."""
+    if not witness.relative_gap:
+        return "one side is no number"
+    left, right = Decimal(witness.lhs.midpoint), Decimal(witness.rhs.midpoint)
+    beside = f"{witness.relative_gap} of the larger side" if left and right else "one side is 0"
+    return f"{figures(left - right if left > right else right - left)} ({beside})"
+
+
+def array(value: list | str) -> str:
+    """A nested list of rationals as text: `[[1/2, 3], [0, 1]]`."""
+    return value if isinstance(value, str) else "[" + ", ".join(array(entry) for entry in value) + "]"
+
+
+def ball(value: Ball) -> str:
+    """A ball as `midpoint ± radius`; a midpoint with very many digits is cut, and shows that it is."""
+    mantissa, mark, exponent = value.midpoint.partition("e")
+    if len(mantissa) > _DIGITS:
+        mantissa = mantissa[:_DIGITS] + "…"
+    return f"{mantissa}{mark}{exponent} ± {value.radius}"
+
+
+def fields(rows: Sequence[tuple[str, str]], width: int | None = None, indent: str = "  ") -> list[str]:
+    """Labelled lines, aligned and wrapped; rows without a value are left out."""
+    rows = [(label, value) for label, value in rows if value]
+    column = max((len(label) for label, _ in rows), default=0)
+    lines = []
+    for label, value in rows:
+        first = f"{indent}{label:<{column}}  "
+        for line in value.splitlines():
+            lines.append(fill(line, width, first, " " * len(first)))
+            first = " " * len(first)
+    return lines
