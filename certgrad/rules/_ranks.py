@@ -321,8 +321,8 @@ class Search:
                 return []
             if seen.consistent and not seen.broadcasts:
                 return [choice, *self._beside(choice)]
-            said = {*self.out.refused.values()}
-            if len(self.out.refused) == SAME_REFUSALS and len(said) == 1 and not _OF_SHAPES.search(*said):
+            refusals = [*self.out.refused.values()]
+            if len(refusals) == SAME_REFUSALS and len({*refusals}) == 1 and not _OF_SHAPES.search(refusals[0]):
                 return []  # it is not for its shapes that the rule fails
             if seen.suggested is not None and max(seen.suggested.ranks, default=0) >= min(highest, max(choice.ranks)):
                 # A cotangent of more axes than any argument was given may have them from what was given too many.
@@ -490,8 +490,7 @@ def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence
 
 def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
     """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
-    rule = _at_small_sizes(function, declared)
-    return not runs(rule) or failure(rule) is not None
+    return not runs(rule := _at_small_sizes(function, declared)) or failure(rule) is not None
 
 
 def _brief(why: str) -> str:
