@@ -36,7 +36,7 @@ from certgrad.obligations.certificate import ASSUMED, PROOFS, Certificate, Hypot
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.terms.budget import FIRST_STEPS
-from certgrad.obligations.tracing.jax_internals import Program
+from certgrad.obligations.tracing.jax_internals import Program, equations_of
 from certgrad.signatures.sizes import Star
 
 from ._handled import A_SIZE, Comparison, handled
@@ -244,10 +244,12 @@ class _Tried:
 
     @cached_property
     def _numbers(self) -> tuple[int, ...]:
-        """The counts among the static arguments, where these have one value each: a number of segments or classes."""
+        """The counts among the static arguments, where these have one value each: a number of segments or classes; and
+        the lengths that code writes down of axes that it indexes.
+        """
         cases = self.look.rule.cases
-        counts = (v for v in cases[0].statics.values() if type(v) is int and v > 0)
-        return tuple(dict.fromkeys(counts)) if len(cases) == 1 else ()
+        counts = [v for v in cases[0].statics.values() if type(v) is int and v > 0] if len(cases) == 1 else []
+        return tuple(dict.fromkeys([*counts, *(n for program in self._programs or () for n in _indexed(program))]))
 
     def _handled_otherwise(self, bounds: Bounds) -> bool:
         """Code of the rule tells values of the argument outside of the bounds from others, or does not trace."""
@@ -271,6 +273,15 @@ class _Tried:
         except CertgradError:
             return None
         return found
+
+
+def _indexed(program: Program) -> Iterator[int]:
+    """The lengths that are numbers of axes along which a program looks up entries, or writes some."""
+    for equation in equations_of(program.jaxpr):
+        numbers = equation.params.get("dimension_numbers")
+        along = getattr(numbers, "start_index_map", getattr(numbers, "scatter_dims_to_operand_dims", ()))
+        shape = equation.invars[0].aval.shape if along else ()
+        yield from (shape[axis] for axis in along if type(shape[axis]) is int and shape[axis] > 1)
 
 
 def _witness(certificate: Certificate) -> Witness | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from enum import Enum
 from functools import wraps
 from types import NoneType, UnionType
@@ -139,7 +139,7 @@ def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]
     annotations, _ = annotations_of(plain)
     found = {}
     for name in names:
-        said = [*_of_annotation(annotations.get(name))]
+        said = [*_of_annotation(annotations.get(name))] or _objects(plain, annotations.get(name))
         found[name] = said or list(next((values for kind, values in _KINDS if kind.fullmatch(name)), NUMBERS))
     return found
 
@@ -158,6 +158,23 @@ def _of_annotation(annotation: Any) -> Iterator[Any]:
         yield None
     elif isinstance(annotation, type) and issubclass(annotation, Enum):
         yield from annotation
+
+
+def _objects(plain: Callable, annotation: Any) -> list[Any]:
+    """Objects of the annotated class, where it is one of a user's: those of the function's module, or the one that a
+    dataclass has by default.
+    """
+    if not isinstance(annotation, type) or annotation.__module__ == "builtins" or annotation in (np.ndarray, jax.Array):
+        return []
+    scope = getattr(inspect.unwrap(plain), "__globals__", {})
+    found = [value for value in scope.values() if type(value) is annotation]
+    if not found and is_dataclass(annotation) and all(map(_has_default, fields(annotation))):
+        found = [annotation()]
+    return found
+
+
+def _has_default(field: Field[Any]) -> bool:
+    return not field.init or field.default is not MISSING or field.default_factory is not MISSING
 
 
 def _of_default(name: str, default: Any) -> Sequence[Any]:

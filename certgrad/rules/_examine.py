@@ -108,10 +108,11 @@ def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays
         traced = trace(lambda *xs: real_parts(jax.tree_util.tree_leaves(ideal(*xs))), arrays)
     except Exception as error:
         raise UsageError(f"{name} cannot be called as that is: {type(error).__name__}: {error}") from None
-    found, wanted = ([(v.aval.shape, v.aval.dtype) for v in p.jaxpr.outvars] for p in (traced, forward))
-    if found != wanted:
+    avals, expected_avals = ([v.aval for v in p.jaxpr.outvars] for p in (traced, forward))
+    found, wanted = ([(a.shape, a.dtype.kind) for a in some] for some in (avals, expected_avals))
+    if found != wanted:  # a function may compute in 64 bits whatever it is given
         shown, expected = (
-            ", ".join(f"{dtype} ({' '.join(map(str, shape))})" for shape, dtype in outs) for outs in (found, wanted)
+            ", ".join(f"{a.dtype} ({' '.join(map(str, a.shape))})" for a in some) for some in (avals, expected_avals)
         )
         raise SignatureError(f"{name} returns {shown}, and not {expected} as that does.")
 

@@ -25,11 +25,12 @@ from ._declaration import Declaration
 from ._defaults import values_by_kind
 from ._layers import backward_of, parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
-from ._ranks import PRIMES, Search, runs_at_numbers
+from ._ranks import Search, runs_at_numbers
 from ._statics import Default, different, each, real
 from ._structure import read
 from ._traced import untraced
 from ._tried import ORIGIN, Tried
+from ._unify import PRIMES
 from ._user_rule import UserRule
 
 MAX_ARRAYS = 8

@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any
 
 import jax
@@ -29,7 +29,7 @@ from ._fails import failure, runs
 from ._layers import backward_of, unwrapped
 from ._traced import array_of, names_no_axis, of_leaves, other_shape, why_untraced
 from ._tried import ORIGIN, Tried
-from ._unify import Sizes, Unifier
+from ._unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier
 from ._user_rule import UserRule
 
 RANKS = (2, 1, 3, 4, 0)
@@ -50,9 +50,7 @@ WHOLE_NUMBERS = frozenset(
 )
 """Names of arguments without a gradient that are integers more often than floats."""
 NUMBERS = (2, 3, 5, 4)
-"""For the sizes of a rule that is called,"""
-PRIMES = (7, 5, 11, 13)
-"""and for those of one of which it is asked what divides them: no window is longer, and no count of groups fits."""
+"""For the sizes of a rule that is called."""
 MOST_REFUSED = 16
 MOST_AS_CALLED = 8
 """So many choices are tried that agree with one call."""
@@ -66,6 +64,8 @@ CHOICES = 80
 """So many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
 LONGEST = 160
+_OF_SHAPES = re.compile("shape|dimension|axis|operand")
+_NO_FLOATS = re.compile(f"(?i)integer|bool|{KEY}")
 _UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
 _SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 
@@ -90,13 +90,15 @@ class _Seen:
     """Which cotangent is of another shape than its argument, where that is why."""
     suggested: _Choice | None = None
     """The choice that the cotangents of the backward are of, where that is another one."""
-    resting: tuple[int, ...] = ()
+    resting: Sequence[int] = ()
     """The arguments of which the backward returns None."""
+    at_numbers: bool = False
+    """The function and its rule run with numbers for sizes; with symbols code fails that computes with them."""
 
     @property
     def consistent(self) -> bool:
         """The function and its rule run."""
-        return bool(self.signature) and not self.why
+        return bool(self.signature) and (not self.why or self.at_numbers)
 
     @property
     def broadcasts(self) -> bool:
@@ -133,7 +135,8 @@ class Search:
         """What was tried, with the consistent choices of the first rank and dtypes that have some."""
         found: list[_Choice] = []
         below: list[_Choice] = []
-        for kinds in self._kinds():
+        later: list[tuple[str, ...]] = []
+        for kinds in chain(self._kinds(), later):
             as_called = self._as_called(kinds)
             found = [c for c in as_called if max(c.ranks) >= RANKS[0]]
             below = [c for c in as_called if c not in found]
@@ -143,7 +146,10 @@ class Search:
                 highest = self.asked if self.asked in left else left[0]
                 left.remove(highest)
                 found = self._consistent(kinds, highest)
-                if found or len(self.seen) >= CHOICES or self._wants_integers(kinds):
+                if found or len(self.seen) >= CHOICES:
+                    break
+                if kinds not in later and self._wants_integers(kinds):
+                    later.append(kinds)  # it runs at no ranks, unless what is said of integers is meant otherwise
                     break
             of_calls = kinds == self._kinds_in_calls() != self._declared_kinds()
             if found or (self.out.refused and not of_calls) or len(self.seen) >= CHOICES:
@@ -172,26 +178,30 @@ class Search:
 
     def _tied_by_the_rule(self) -> list[Declaration]:
         """Sizes that are tied where the rule runs with no others: halves of a cotangent are of arrays of one size."""
+        signature = next((text for text, consistent in self._whole_rules() if consistent), None)
+        return self._declared([signature] if signature else [])
+
+    def _whole_rules(self) -> Iterator[tuple[str, bool]]:
+        """The most general signatures at which the backward runs too, and whether it does so at symbols."""
         for choice in [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]:
             seen = self._looked_at(choice, whole_rule=True)
-            if seen.consistent:
-                return self._declared([seen.signature])
-        return []
+            if seen.signature:
+                yield seen.signature, seen.consistent
 
     def _at_numbers(self) -> list[Declaration]:
-        """The first signature at which the rule runs with numbers for sizes: code may refuse symbols alone. Where it
-        runs at none of them, and its function does, that is the verdict.
-        """
+        """The first signature at which the rule runs with numbers for sizes; else one at which it fails."""
         choices = {seen.signature: c for c, seen in self.seen.items() if seen.signature}
         refused = self._declared(choices)[:MOST_REFUSED]
-        running = (one for one in refused if not _fails_at_numbers(self.function, one))
+        tied = (d for text, _ in self._whole_rules() for d in self._declared({text} - choices.keys()))
+        running = (one for one in chain(refused, tied) if not _fails_at_numbers(self.function, one))
         first = next(running, None)
         if first is None:
             return refused[:1]
         self.out.refused.clear()  # it is not known where the rule fails
-        if names_no_axis(self._rule(str(first.signature))):
+        if str(first.signature) in choices and names_no_axis(self._rule(str(first.signature))):
             highest = max(choices[str(first.signature)].ranks)
-            self.out.lower = [one for one in running if 0 < max(choices[str(one.signature)].ranks) < highest][:1]
+            lower = [one for one in refused if 0 < max(choices[str(one.signature)].ranks) < highest]
+            self.out.lower = [one for one in lower if not _fails_at_numbers(self.function, one)][:1]
         return [first]
 
     def _rule(self, signature: str) -> UserRule:
@@ -264,10 +274,9 @@ class Search:
         return tuple(e.kind or "" for e in self.evidence)
 
     def _wants_integers(self, kinds: tuple[str, ...]) -> bool:
-        """With floats for all arguments the function fails, and what it says is about integers or booleans."""
-        said = " ".join(self.out.failures).lower()
-        words = "integer", "bool", KEY
-        return kinds == self._declared_kinds() and not self.out.refused and any(w in said for w in words)
+        """With these dtypes the function fails, and what it says is about other arguments that are no floats."""
+        failures = [seen.why for c, seen in self.seen.items() if c.kinds == kinds]
+        return not self.out.refused and any(map(_about_integers, failures))
 
     def _whole_kinds(self) -> tuple[str, ...]:
         """What an argument may be that is no array of floats: a key, if what failed is that one was expected."""
@@ -305,12 +314,15 @@ class Search:
                 continue
             done.add(choice)
             seen = self._at(choice)
+            if len(done) == SAME_REFUSALS and all(_about_integers(self.seen[c].why) for c in done):
+                return []  # nor for these
             if highest < (asked := _rank_asked(seen.why)) <= max(RANKS):
                 self.asked = max(self.asked, asked)
                 return []
             if seen.consistent and not seen.broadcasts:
                 return [choice, *self._beside(choice)]
-            if len(self.out.refused) == SAME_REFUSALS and len({*self.out.refused.values()}) == 1:
+            refusals = [*self.out.refused.values()]
+            if len(refusals) == SAME_REFUSALS and len({*refusals}) == 1 and not _OF_SHAPES.search(refusals[0]):
                 return []  # it is not for its shapes that the rule fails
             if seen.suggested is not None and max(seen.suggested.ranks, default=0) >= min(highest, max(choice.ranks)):
                 # A cotangent of more axes than any argument was given may have them from what was given too many.
@@ -342,8 +354,7 @@ class Search:
         whole = replace(found[0], kinds=kinds)
         if not self._at(whole).consistent:
             return found
-        named = all(self.names[k] in WHOLE_NUMBERS for k in free)
-        return [whole] if named else [*found[: MAX_SIGNATURES - 1], whole]
+        return [whole] if {self.names[k] for k in free} <= WHOLE_NUMBERS else [*found[: MAX_SIGNATURES - 1], whole]
 
     # --- one choice ---
 
@@ -355,7 +366,7 @@ class Search:
             text = seen.signature or self.forms.signature(self._written(choice, None))
             if seen.why:
                 self.out.failures.setdefault(_brief(seen.why), text)
-            if seen.why and seen.signature:
+            if seen.signature and not seen.consistent:
                 self.out.refused[text] = seen.refusal or _brief(seen.why)
         return self.seen[choice]
 
@@ -380,11 +391,13 @@ class Search:
         except CertgradError as error:
             return _Seen(why=str(error))
         arrays = [array_of(one) for one in of_leaves(rule, returned)]
-        if not why:
-            return _Seen(signature, resting=tuple(k for k, array in enumerate(arrays) if array is None))
+        computes = NEEDS_NUMBERS.search(why) is not None
+        at_numbers = computes and not _fails_at_numbers(self.function, *self._declared([signature]))
+        if not why or at_numbers:
+            return _Seen(signature, why, at_numbers=at_numbers, resting=[k for k, a in enumerate(arrays) if a is None])
         self._take(lambda: self.forms.as_returned(returned))
-        if numbers is None and not whole_rule and (more := self._of_numbers(choice, specs, arrays)):
-            seen = self._looked_at(choice, more)
+        if numbers is None and (more := self._of_numbers(choice, specs, arrays)):
+            seen = self._looked_at(choice, more, whole_rule)
             if seen.consistent:
                 return seen
         shapes = [[d.spaced if isinstance(d, Size) else "" for d in spec.dims] for spec in rule.signature.inputs]
@@ -443,6 +456,11 @@ def _rank_asked(why: str) -> int:
     return int(unpacked[1]) if unpacked else len(subscript[1]) if subscript else 0
 
 
+def _about_integers(why: str) -> bool:
+    """A failure says that an argument has to be of integers, of booleans or a key."""
+    return not NEEDS_A_NUMBER.search(why) and bool(_NO_FLOATS.search(why))
+
+
 def _apart(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
     """How far a choice is from another one: first those where later arguments have lower ranks."""
     changed = [k for k, (a, b) in enumerate(zip(choice.ranks, other.ranks, strict=True)) if a != b]
@@ -466,15 +484,13 @@ def _at_small_sizes(function: Callable, declared: Declaration, numbers: Sequence
 
 
 def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> bool:
-    """Whether the function runs with numbers for all sizes: what it calls out of its program is not seen to fail in a
-    trace."""
+    """Whether the function runs with numbers for all sizes: a trace does not see what it calls out of its program."""
     return runs(_at_small_sizes(function, declared, numbers))
 
 
 def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
     """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
-    rule = _at_small_sizes(function, declared)
-    return not runs(rule) or failure(rule) is not None
+    return not runs(rule := _at_small_sizes(function, declared)) or failure(rule) is not None
 
 
 def _brief(why: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from certgrad.errors import CertgradError
@@ -31,7 +31,14 @@ LAST = 3
 TRACES = 40
 NUMBERS = (2, 3, 4, 1, 5, 6)
 """Lengths that are tried for an axis where code needs a number: it is meant where it runs with just one of them."""
-_CONSTANT = re.compile(r"^Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")
+NEEDS_A_NUMBER = re.compile(r"Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")
+NEEDS_NUMBERS = re.compile(
+    rf"{NEEDS_A_NUMBER.pattern}|non-constant size|a symbolic size has no|is inconclusive|concrete value is expected"
+)
+"""What may be meant by a failure of code that computes with sizes."""
+PRIMES = (7, 5, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
+"""Sizes by which a failure names axes, as each is that of one alone: no window is longer, no count of groups fits."""
+_SHAPE = re.compile(r"[(\[]((?:\d+, *)*\d+),?[)\]]")
 _ORDER = re.compile(r"^Symbolic dimension comparison '(.+?)' ([<>])=? '(.+?)' is inconclusive")
 _NAME = re.compile(r"axis\d+_\d+")
 
@@ -83,6 +90,9 @@ class Unifier:
 
     def _solved(self, sizes: Sizes, made: list[Sizes], failed: _Failed) -> list[Sizes] | None:
         """Equations, beside those made, with which the function runs; None where none are found."""
+        orders = _ORDER.search(str(failed.error)) is not None  # where one is longer, symbols may do
+        if failed.needs_numbers and not orders and (found := self._at_primes(made)) is not None:
+            return found
         for guessed, more in self._candidates(sizes, failed):
             if self.traces >= TRACES:
                 return None
@@ -103,7 +113,7 @@ class Unifier:
                     return [*made, *more]
             if (found := self._solved(there, [*made, *more], result)) is not None:
                 return found
-        return None
+        return self._at_primes(made) if orders else None
 
     def _gained(self, made: list[Sizes], guess: list[Sizes], failed: _Failed) -> list[Sizes]:
         """Those equations of a guess without which the function fails as it did before."""
@@ -126,7 +136,8 @@ class Unifier:
         asked = list(dict.fromkeys(reversed(failed.asked)))
         found = [s for question in asked[:LAST] for s in solutions(question) if self._allowed(s)]
         if self.whole_rule:  # a rule is not for arrays of one entry because a cotangent has an axis of it
-            found = [s for s in found if all(size.value is None for size in s.values())]
+            alone = {size.name for size in sizes.values()}
+            found = [s for s in found if all(size.value != 1 or n not in alone for n, size in s.items())]
         ones = [s for s in found if ONE_LONG in s.values()]
         plain = [s for s in found if s not in ones]
         yield from ((k > 0 or s in _of_parts(asked[0]), [s]) for k, s in enumerate(plain))
@@ -162,6 +173,25 @@ class Unifier:
                 self._any_number.add(one)
                 return [{one: whole(NUMBERS[0])}]
         return []
+
+    def _at_primes(self, made: list[Sizes]) -> list[Sizes] | None:
+        """Equations, beside those made, with which the function runs at primes for sizes; None where it does not."""
+        sizes = self._at(made)
+        if sizes is None or self.traces >= 2 * TRACES:
+            return None
+        names = sorted({n for s in sizes.values() for n in s.names})
+        for order in (names, names[::-1]):  # what is at most as long as another is shorter in one of them
+            primes = dict(zip(order, PRIMES, strict=False))
+            there = self._at([{n: whole(p)} for n, p in primes.items()], sizes)
+            if there is None:
+                return None
+            if (failed := self._run(there)) is None:
+                continue
+            for equation in filter(self._allowed, _named_by(str(failed.error), primes)):
+                if (found := self._at_primes([*made, equation])) is not None:
+                    return found
+            return None
+        return made
 
     def _needed(self, equations: list[Sizes], start: list[Sizes]) -> list[Sizes]:
         """Those without which the function does not run."""
@@ -219,10 +249,25 @@ class _Failed:
         return f"{type(self.error).__name__} {_NAME.sub('#', str(self.error))}"
 
     @property
+    def needs_numbers(self) -> bool:
+        return NEEDS_NUMBERS.search(str(self.error)) is not None
+
+    @property
     def number(self) -> str | None:
         """The size that must be a number, empty where any may be meant; None where none has to be."""
-        match = _CONSTANT.search(str(self.error).strip())
+        match = NEEDS_A_NUMBER.search(str(self.error).strip())
         return None if match is None else match[1] or ""
+
+
+def _named_by(said: str, primes: Mapping[str, int]) -> Iterator[Sizes]:
+    """Equations that a failure at primes may need: of two shapes that it names, axis by axis, then of two sizes."""
+    names = {p: n for n, p in primes.items()}
+    shapes = [[int(n) for n in found.split(",")] for found in _SHAPE.findall(said)]
+    pairs = [pair for a, b in pairwise(shapes) for pair in zip(reversed(a), reversed(b), strict=False)]
+    pairs += combinations([int(n) for n in re.findall(r"\d+", said)], 2)
+    for a, b in dict.fromkeys(pairs):
+        if a != b and a in names and b in names:
+            yield from ({names[a]: named(names[b])}, {names[b]: named(names[a])})
 
 
 def entries_lost(equation: Any) -> Poly:
