@@ -10,6 +10,13 @@ class CertgradError(Exception):
     """Base of every error that certgrad raises for bad input. `exit_code` is what the command line exits with."""
 
     exit_code = 2
+    of_function = False
+    """Of what does not trace: it is the function, and not its derivative."""
+
+    def __init__(self, message: str = "", brief: str = "") -> None:
+        super().__init__(message)
+        self.brief = brief or message
+        """The reason alone, where the message says more around it."""
 
 
 class UsageError(CertgradError):

@@ -155,7 +155,7 @@ def _named(lemma: Lemma) -> str:
     return f"lemma {lemma.digest[:16]} of {lemma.name}: {lemma.signature}{given}"
 
 
-def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], base: Mapping[str, list[str]]) -> Claim:
+def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], base: Mapping[str, Any]) -> Claim:
     hypotheses = each_once(h for case in cases for h in case.hypotheses)
     return Claim(
         id=f"{op.name}.{kind}",

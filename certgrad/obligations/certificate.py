@@ -153,18 +153,27 @@ class Claim(Struct, frozen=True):
     idealisations: list[str] = []
     measured: list[str] = []
     """With what the traced programs were compared beside the proof: traces at numbers, calls in several dtypes."""
+    contradicted: str | UnsetType = UNSET
+    """Where the two sides differ in floats, in words, of what is neither proved nor refuted. Absent where nothing is
+    said to.
+    """
 
 
 DIFFERS_IN_FLOATS = "a numeric check in floats differs"
-"""How a claim that is not proved says that its two sides differ where they were computed."""
+"""How words begin that say so."""
 
 
 def fails(claim: Claim, verdicts: Collection[str]) -> bool:
     """Whether a claim is one that an audit fails on, by the verdicts that it fails on. What floats contradict is no
     refutation, but fails where one does: of what is not proved it is the case to look at.
     """
-    contradicted = claim.verdict == "unproved" and any(text.startswith(DIFFERS_IN_FLOATS) for text in claim.measured)
+    contradicted = claim.verdict == "unproved" and bool(claim.contradicted)
     return claim.verdict in verdicts or (contradicted and "refuted" in verdicts)
+
+
+def compared_with(claim: Claim) -> list[str]:
+    """With what it was compared, and what contradicts it."""
+    return [*claim.measured, *([claim.contradicted] if claim.contradicted else [])]
 
 
 class Convention(Struct, frozen=True):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
-from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, CaseClaim, Claim, Witness
+from certgrad.obligations.certificate import CaseClaim, Claim, Witness
 from certgrad.report.audited import RuleResult, case_name
 from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, figures, open_too, symbols
 
@@ -65,8 +65,7 @@ def _of_cotangents(names: Sequence[str]) -> str:
 
 def _open(claim: Claim, lines: Sequence[str]) -> str:
     """The verdict, and why it is not another one: what floats contradict, or the reason."""
-    contradicted = [text for text in claim.measured if text.startswith(DIFFERS_IN_FLOATS)]
-    why = " ".join([*contradicted, *lines[:1]][:1])
+    why = claim.contradicted or " ".join(lines[:1])
     return f"{claim.verdict}: {why}" if why else claim.verdict
 
 

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from certgrad.obligations.certificate import Certificate, Claim, Hypothesis
+from certgrad.obligations.certificate import Certificate, Claim, Hypothesis, compared_with
 from certgrad.obligations.terms.law import Law
 from certgrad.report.audited import case_name, is_discharged, once, signatures
 from certgrad.report.codes import Code
@@ -87,7 +87,7 @@ def _claim(claim: Claim, equations: Sequence[tuple[str, str]], width: int | None
         ("under", "\n".join(map(_hypothesis, once(claim.hypotheses))) or none),
         ("uses", "; ".join(claim.facts)),
         ("idealises", "; ".join(claim.idealisations)),
-        ("compared", "; ".join(claim.measured)),
+        ("compared", "; ".join(compared_with(claim))),
         ("reason", "\n".join(dict.fromkeys(case.reason for case in claim.cases if case.reason))),
         ("residual", "\n".join(dict.fromkeys(case.residual for case in claim.cases if case.residual))),
     ]

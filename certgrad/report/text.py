@@ -9,6 +9,7 @@ from certgrad.obligations.certificate import (
     Claim,
     Convention,
     Hypothesis,
+    compared_with,
     not_for_all,
     stated,
 )
@@ -128,7 +129,7 @@ def in_full(place: Place, certificate: Certificate) -> list[tuple[str, str]]:
     said += [("convention", _beside(c)) for c in certificate.conventions]
     said += _each("read as", (text for claim in claims for text in claim.idealisations))
     said += _each("uses", (text for claim in claims for text in claim.facts))
-    said += _each("compared", (text for claim in claims for text in claim.measured))
+    said += _each("compared", (text for claim in claims for text in compared_with(claim)))
     said += [("source", certificate.source)]
     return [(label, value) for label, value in said if value]
 
@@ -186,7 +187,7 @@ def block(claim: Claim, case: CaseClaim, width: int | None = None, where: str = 
     """
     rows = [("claim", claim.statement), ("case", case_name(case)), ("reason", case.reason), ("residual", case.residual)]
     if case.verdict == "unproved":
-        rows.append(("numeric", "\n".join(claim.measured)))
+        rows.append(("numeric", "\n".join(compared_with(claim))))
     if case.witness is not None:
         rows += witness_rows(case.witness)
     place = f" ({where})" if where else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -234,9 +233,9 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
     program = rules.measured(subject)
     long = program is not None and rules.is_long(program)
     first = rules.known_as(subject, program) if program is not None and long else None
-    started = time.thread_time()
+    before = budget.cut_short
     report = checked(declared, SHORT if first else 1)
-    cut_short = first is not None and time.thread_time() - started > given() * SHORT / 2
+    cut_short = first is not None and budget.cut_short > before
     if report.verdict in DECIDED or report.assumed:
         return report, declared
     meant = first if long or program is None else rules.known_as(subject, program)
@@ -342,8 +341,8 @@ def _of_either_rank(report: Report, wrong: object, right: str) -> Report:
         )
 
     def said(claim: Claim) -> Claim:
-        measured = [*claim.measured, f"{DIFFERS_IN_FLOATS} {text}"] if claim.verdict == "refuted" else claim.measured
-        return with_cases(claim, map(open_, claim.cases), measured=measured)
+        contradicted = f"{DIFFERS_IN_FLOATS} {text}" if claim.verdict == "refuted" else claim.contradicted
+        return with_cases(claim, map(open_, claim.cases), contradicted=contradicted)
 
     return replace(report, certificate=with_claims(report.certificate, map(said, report.certificate.claims)))
 

@@ -9,9 +9,7 @@ Nothing is proved of this, and a report says that it is inferred.
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from types import FunctionType
@@ -33,6 +31,7 @@ from certgrad.obligations.tracing.jax_internals import (
     is_literal,
     wide_floats,
 )
+from certgrad.process.logs import quiet
 from certgrad.signatures.sizes import Star
 
 from ._approximation import Declared
@@ -134,22 +133,11 @@ def _run(rule: UserRule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     if not np.ndim(arrays[0]) or not rule.signature.inputs[0].dims:
         run = jax.vmap(rule.call, in_axes=(0, None))
     try:
-        with wide_floats(), _quietly():
+        # JAX logs what a call out of a program raises, with a traceback, and raises it too.
+        with wide_floats(), quiet("jax._src.callback"):
             return _reals(jax.tree.leaves(run([*map(jnp.asarray, arrays)], rule.choices[0])))
     except Exception:  # the function does in its own way what it does of such points
         return []
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """JAX logs what a call out of a program raises, with a traceback, and raises it too."""
-    logger = logging.getLogger("jax._src.callback")
-    before = logger.disabled
-    logger.disabled = True
-    try:
-        yield
-    finally:
-        logger.disabled = before
 
 
 def _reals(arrays: Iterable[Any]) -> list[np.ndarray]:

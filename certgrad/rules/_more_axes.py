@@ -9,6 +9,7 @@ from dataclasses import replace
 from certgrad import rules
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import PROOFS
+from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.terms.budget import given
 from certgrad.signatures.sizes import named
 
@@ -16,7 +17,7 @@ from ._check import choice_of
 from ._declaration import Declaration
 from ._defaults import AXIS
 from ._find import Found
-from ._traced import forward_of, names_no_axis, why_untraced
+from ._traced import failed, names_no_axis, why_untraced
 from ._user_rule import UserRule
 
 PARAMETERS = frozenset("b bias beta g gain gamma offset scale shift w weight".split())
@@ -42,9 +43,11 @@ def wrong_with_an_axis_more(found: Found, declared: Declaration) -> tuple[str, s
         if not text or not isinstance(declared.signature, str) or names_no_axis(rule):
             return "", ""
         more = UserRule(found.rule, text, static=declared.static, name=found.name)
-        if forward_of(more) is None:
-            return "", ""
-        if why := why_untraced(more)[0]:
+        made = Traces(more)
+        why, _ = why_untraced(more, made)
+        if (error := failed(made)) is not None:
+            return ("", "") if error.of_function else (text, error.brief)
+        if why:
             return text, why
         if rules.differs_at_a_point(more):
             looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())

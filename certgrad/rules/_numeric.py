@@ -91,9 +91,11 @@ def checked_numerically(report: Report, rule: UserRule) -> Report:
             claims.append(claim)
             continue
         looked = [case(claim, k, one) for k, one in enumerate(claim.cases)]
-        said = [found.said for _, found in looked if found.said and found.witness is None]
-        measured = list(dict.fromkeys([*claim.measured, *said]))
-        claims.append(with_cases(claim, [one for one, _ in looked], measured=measured))
+        of_none = [found for _, found in looked if found.witness is None]
+        measured = list(dict.fromkeys([*claim.measured, *(found.agrees for found in of_none if found.agrees)]))
+        contradicted = next((found.differing for found in of_none if found.differs), claim.contradicted)
+        cases = [one for one, _ in looked]
+        claims.append(with_cases(claim, cases, measured=measured, contradicted=contradicted))
     certificate = with_claims(report.certificate, claims)
     if certificate.verdict == "refuted":
         return replace(report, certificate=certificate, reproduction=reproduction(rule, certificate))

@@ -14,6 +14,7 @@ from certgrad.obligations.certificate import (
     VerdictName,
     Witness,
     assumed,
+    compared_with,
     not_for_all,
     stated,
     worst,
@@ -75,7 +76,7 @@ class Judged:
     @property
     def compared(self) -> list[str]:
         """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
-        return list(dict.fromkeys(text for claim in self.claims for text in claim.measured))
+        return list(dict.fromkeys(text for claim in self.claims for text in compared_with(claim)))
 
 
 @dataclass(frozen=True)

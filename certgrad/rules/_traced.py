@@ -26,15 +26,20 @@ def traces(made: Traces) -> bool:
 
 def untraced(made: Traces) -> str:
     """Why the first case of a rule traces neither in 64 bits nor in 32; or an empty text."""
-    why = ""
+    return str(failed(made) or "")
+
+
+def failed(made: Traces) -> CertgradError | None:
+    """The first error where the first case of a rule traces neither in 64 bits nor in 32."""
+    first: CertgradError | None = None
     for wide in (True, False):
         found = made.make(Spec(0, 0, (), wide))
         if not isinstance(found, CertgradError):
-            return ""
-        why = why or str(found)
+            return None
+        first = first or found
         if "float" not in str(found):  # it does not fail for its dtype
-            return why
-    return why
+            return first
+    return first
 
 
 def forward_of(rule: UserRule) -> Program | None:
@@ -49,17 +54,19 @@ def forward_of(rule: UserRule) -> Program | None:
     return None
 
 
-def why_untraced(rule: UserRule) -> tuple[str, dict[str, Any]]:
-    """Why the rule does not trace, and by argument what its backward returned; an empty text where it traces.
+def why_untraced(rule: UserRule, made: Traces | None = None) -> tuple[str, dict[str, Any]]:
+    """Why the rule does not trace, and by argument what its backward returned; an empty text where it traces. What is
+    traced for that is found among the traces that are given.
 
     An argument of which the rule returns the gradient is not of integers: JAX drops that one unseen, and a verdict
     would say nothing of it.
     """
+    made = made or Traces(rule)
     backward = backward_of(rule.custom)
     if backward is None:
-        return untraced(Traces(rule)), {}
+        return untraced(made), {}
     with recorded(*backward) as returned:
-        why = untraced(Traces(rule))
+        why = untraced(made)
     if rule.kind == "equinox.filter_custom_vjp":  # that of its first argument
         listed, names = returned[:1], rule.dynamic[:1]
     else:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad.errors import UsageError
+from certgrad.process.logs import quiet
 from certgrad.training._context import Context
 
+_quiet = partial(quiet, "absl", logging.ERROR)
+"""orbax tells of each file; that is not for who trains. Its errors are let through."""
 _NEEDED = "Checkpoints need orbax-checkpoint. Install it with: pip install 'certgrad[train]'."
 
 
@@ -47,7 +50,7 @@ class Checkpoints:
         self._identity = _identity(start)
         self._folder = folder.absolute()
         options = orbax.CheckpointManagerOptions(max_to_keep=keep, cleanup_tmp_directories=True, create=True)
-        with _quietly():
+        with _quiet():
             self._manager = orbax.CheckpointManager(self._folder, options=options)
 
     def latest(self) -> Saved | None:
@@ -56,7 +59,7 @@ class Checkpoints:
         if step is None:
             return None
         args = self._orbax.args
-        with _quietly():
+        with _quiet():
             about = self._manager.restore(step, args=args.Composite(about=args.JsonRestore()))["about"]
             self._check(about)
             wanted = jax.tree.map(_abstract, _arrays(self._start))
@@ -68,7 +71,7 @@ class Checkpoints:
         """Begin to write a checkpoint; the run goes on meanwhile, unless it is to wait."""
         args = self._orbax.args
         about = {"start": self._identity, "certificate": self._certificate, "rest": dict(rest)}
-        with _quietly():
+        with _quiet():
             self._manager.save(
                 context.step,
                 args=args.Composite(arrays=args.StandardSave(_arrays(context)), about=args.JsonSave(about)),
@@ -78,7 +81,7 @@ class Checkpoints:
 
     def close(self) -> None:
         """Wait until what was begun is on disk."""
-        with _quietly():
+        with _quiet():
             self._manager.wait_until_finished()
             self._manager.close()
 
@@ -137,15 +140,3 @@ def _identity(context: Context) -> str:
         found.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape} ".encode())
         found.update(np.ascontiguousarray(array).tobytes())
     return found.hexdigest()
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """orbax tells of each file; that is not for who trains. Its warnings and errors are let through."""
-    logger = logging.getLogger("absl")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)

@@ -74,7 +74,7 @@ def test_of_inferred_shapes_it_says_which() -> None:
 def test_what_floats_contradict_is_said_before_what_the_proof_lacks() -> None:
     open_claim = fabricated.claim("pkg:f", "vjp_is_adjoint", "unproved", reason="primitive sort is not known\nmore")
     assert line(open_claim).endswith("CG102 pkg:f: unproved: primitive sort is not known")
-    contradicted = msgspec.structs.replace(open_claim, measured=[f"{DIFFERS_IN_FLOATS}: 1 and 2"])
+    contradicted = msgspec.structs.replace(open_claim, contradicted=f"{DIFFERS_IN_FLOATS}: 1 and 2")
     assert line(contradicted).endswith(f"CG102 pkg:f: unproved: {DIFFERS_IN_FLOATS}: 1 and 2")
 
 

@@ -10,6 +10,9 @@ import pytest
 
 from certgrad.obligations.certificate import fails
 from certgrad.report.findings import INFERRED
+from certgrad.rules._declaration import Declaration
+from certgrad.rules._find import Found
+from certgrad.rules._more_axes import wrong_with_an_axis_more
 from tests.rules.test_known_functions import audit
 
 
@@ -86,6 +89,29 @@ def test_a_rule_that_fails_there_says_so_itself() -> None:
     assert not shown
 
 
+@pytest.mark.parametrize("fails", ["the rule", "the function"])
+def test_the_function_is_traced_once_with_an_axis_more(fails: str) -> None:
+    """And what JAX says of the rule is told without what is said around it."""
+    seen = []
+
+    def forward(x: Any) -> Any:
+        seen.append(x.ndim)
+        return jnp.sum(x @ jnp.ones((x.shape[-1], 2)), -1) if fails == "the rule" or x.ndim < 3 else x["a"]
+
+    rule = jax.custom_vjp(forward)
+    rule.defvjp(
+        lambda x: (jnp.sum(x @ jnp.ones((x.shape[-1], 2)), -1), x), lambda x, g: (2 * g[:, None] * jnp.ones_like(x),)
+    )
+    text, why = wrong_with_an_axis_more(Found("m:f", rule), Declaration("n d"))
+    assert seen.count(3) == 1
+    if fails == "the rule":
+        assert text == "b n d"
+        assert why.startswith(("TypeError: ", "ValueError: "))
+        assert "symbolic shapes" not in why
+    else:
+        assert (text, why) == ("", "")
+
+
 def test_functions_that_treat_all_axes_alike_have_one_rank() -> None:
     text, _ = said(ruled(lambda x: jnp.tanh(x), lambda x, g: (g * (1 - jnp.tanh(x) ** 2),)))
     assert "b n d" not in text
@@ -104,7 +130,9 @@ def test_a_rule_that_is_right_with_an_axis_less_is_not_refuted_and_fails() -> No
     assert report.verdict == "unproved"
     (claim,) = (c for c in result.certificate.claims if c.kind == "vjp_is_adjoint")
     assert fails(claim, ("refuted",))
-    assert 'with "n d, n d", and with "d, d" the rule is proved: certgrad.declare says which' in claim.measured[-1]
+    assert 'with "n d, n d", and with "d, d" the rule is proved: certgrad.declare says which' in (
+        claim.contradicted or ""
+    )
 
 
 def test_a_term_that_no_cotangent_multiplies_is_no_intent() -> None:

@@ -49,14 +49,16 @@ class Numeric:
     """Where ball arithmetic confirms that they differ."""
 
     @property
-    def said(self) -> str:
-        """In words; empty where nothing could be looked at."""
-        if self.differs:
-            return f"{DIFFERS_IN_FLOATS}: {self.differs}; no rigorous arithmetic confirms it"
+    def differing(self) -> str:
+        """That they differ, in words; empty where they do not."""
+        return f"{DIFFERS_IN_FLOATS}: {self.differs}; no rigorous arithmetic confirms it" if self.differs else ""
+
+    @property
+    def agrees(self) -> str:
+        """That they agree, in words; empty where they do not, or nothing could be looked at."""
         points = "point" if self.agreed == 1 else "points"
-        return (
-            f"a numeric check in floats agrees at {self.agreed} {points}, which proves nothing" if self.agreed else ""
-        )
+        said = f"a numeric check in floats agrees at {self.agreed} {points}, which proves nothing"
+        return said if self.agreed and not self.differs else ""
 
 
 def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:

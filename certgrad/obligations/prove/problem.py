@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from certgrad._subject import Rules
-from certgrad.errors import RuleError, TraceError, first_line
+from certgrad.errors import CertgradError, RuleError, TraceError, first_line
 from certgrad.jaxpr.references import shares_references
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.conditions import Clause, discharged
@@ -91,7 +91,11 @@ def trace_rules(
     with wide_floats(wide):
         args, scalars = _specs(shapes, params, wide, real)
         tangents = [args[k] for k in shapes.floats]
-        forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
+        try:
+            forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
+        except CertgradError as error:
+            error.of_function = True
+            raise
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
         jvp: Program | None
@@ -183,10 +187,11 @@ def _traced(fn: Callable, specs: tuple, what: str) -> Program:
     except (TraceError, RuleError):
         raise
     except Exception as error:
+        said = f"{type(error).__name__}: {first_line(error)}"
         raise TraceError(
-            f"JAX could not trace {what} at symbolic shapes: {type(error).__name__}: {first_line(error)}. "
-            "Call it once on small arrays to see the full error; if it runs there, it depends on a concrete shape or "
-            "value."
+            f"JAX could not trace {what} at symbolic shapes: {said}. Call it once on small arrays to see the full "
+            "error; if it runs there, it depends on a concrete shape or value.",
+            said,
         ) from error
     if shares_references(program):
         raise RuleError(

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from certgrad.exhibits.data import Drawing, Exhibit, Mend, Program, decode
-from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, Hypothesis, Witness, not_for_all, stated
+from certgrad.obligations.certificate import (
+    CaseClaim,
+    Certificate,
+    Claim,
+    Hypothesis,
+    Witness,
+    compared_with,
+    not_for_all,
+    stated,
+)
 from certgrad.report.audited import (
     SHORT_NAMES,
     Audit,
@@ -257,7 +266,7 @@ def _obligation(claim: Claim, shown: Exhibit, anchor: str) -> Obligation:
     noted = [
         ("uses", claim.facts),
         ("read as", claim.idealisations),
-        ("compared", claim.measured),
+        ("compared", compared_with(claim)),
     ]
     return Obligation(
         claim.code,
