@@ -20,7 +20,7 @@ from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.tracing.jax_internals import live_inputs
 from certgrad.report.wording import INTENDED
-from certgrad.signatures.sizes import ONE, Size, named
+from certgrad.signatures.sizes import Size, named
 
 from ._constants import compared_constants, held_constant
 from ._user_rule import UserRule
@@ -206,7 +206,7 @@ def _only(rules: Rules, position: int) -> Callable[[list, list, list], list]:
 def _sums_to_one(one: UserRule, plain: Rules) -> Iterator[Mistake]:
     """Right where the entries of an argument that is held sum to 1: it is replaced by such a one, whatever it is."""
     for k, (name, spec) in enumerate(zip(one.arg_names, one.signature.inputs, strict=True)):
-        if spec.dtype != "held" or not spec.dims:
+        if spec.dtype != "held" or not spec.dims or str(spec.dims[-1]) == "1":  # one entry of sum 1 is 1
             continue
         text = f"right where {name} sums to 1 along its last axis"
         yield Mistake(text, _with_argument(plain, k, lambda x: x + (1 - jnp.sum(x, -1, keepdims=True)) / x.shape[-1]))
@@ -267,12 +267,9 @@ def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
 
 
 def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Right for some sizes: what is said where nothing else is found."""
+    """Right where two sizes are one, which were taken for one another: what is said where nothing else is found."""
     plain = replace(rules, jvp=None, primal=None)
-    names = family(one, one.cases[0]).prove[0].names
-    for n in names:
-        yield Mistake(f"right where {n} = 1", plain, {n: ONE})
-    for a, b in combinations(names, 2):
+    for a, b in combinations(family(one, one.cases[0]).prove[0].names, 2):
         yield Mistake(f"right where {a} = {b}", plain, {b: named(a)})
 
 

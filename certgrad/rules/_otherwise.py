@@ -327,7 +327,7 @@ class _Search:
         """The step's value times, divided by, plus or less a value that is known."""
         if not _is_float(step):
             return
-        for key in self._alike(step, step.outs[0]):
+        for key in [*self._alike(step, step.outs[0]), *self._arguments_along(step)]:
             what = self._named(key)
             for function, text in (
                 ("multiply", f"{_the(step)} is to be multiplied by {what}"),
@@ -383,6 +383,12 @@ class _Search:
                 seen.append(value)
         return found[:MAX_VALUES]
 
+    def _arguments_along(self, step: Step) -> list[Key]:
+        """The arguments with fewer axes, or axes of length 1, that go with the value of a step, as a scale does."""
+        run, shape = self.points[0].run, np.shape(self.points[0].run.values[step.outs[0]])
+        floats = [key for key, value in run.before(step) if key[0] == "in" and np.asarray(value).dtype.kind == "f"]
+        return [key for key in floats if np.shape(run.values[key]) != shape and _goes_with(run.values[key], shape)]
+
     def _named(self, key: Key) -> str:
         """A value in words."""
         if key[0] == "in":
@@ -392,6 +398,13 @@ class _Search:
         if key[0] == "const":
             return "a constant"
         return _the(next(s for s in self.program.steps if key in s.outs))
+
+
+def _goes_with(value: Any, shape: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(np.shape(value), shape) == shape
+    except ValueError:
+        return False
 
 
 def _adjoint(one: UserRule, rules: Rules, count: int) -> Callable[..., list]:

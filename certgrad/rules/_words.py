@@ -43,6 +43,9 @@ _WORDS = {
     "scatter-add": "scattered sum",
     "add_any": "sum",
     "custom_jvp_call": "function with a rule of its own",
+    "custom_vjp_call": "function with a rule of its own",
+    "custom_linear_solve": "solution of a linear system",
+    "triangular_solve": "solution of a triangular system",
 }
 
 

@@ -26,7 +26,7 @@ REASONS = [
     (f"{CAUSE}w: {LACKS}\nsee other.py:17", f"the cotangent of w: {LACKS} (other.py:17)"),
     (f"{CAUSE}w: {LACKS}\n{CAUSE}b: {LACKS}", f"the cotangents of w and b: {LACKS}"),
     (f"{CAUSE}w: {LACKS}\n{CAUSE}b: half of it", f"the cotangent of w: {LACKS}; the cotangent of b: half of it"),
-    (f"{CAUSE}w: right where b = 1", "the cotangent of w: right only where b = 1"),
+    (f"{CAUSE}w: right where b = n", "the cotangent of w: right only where b = n"),
     ("likely cause: the fwd does not return it: another value", "the fwd does not return it: another value"),
     (
         f'{CAUSE}x: right where x > 0\nright only where x > 0: declare domain="x > 0" if nothing else is meant',

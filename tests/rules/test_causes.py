@@ -71,6 +71,40 @@ def test_a_mistake_is_named(name):
     assert said is None or report.cause in report.claims[0].cases[0].reason
 
 
+def trailing_mean(x, before):
+    padded = jnp.pad(x, before)
+    return (padded[2:] + padded[1:-1] + padded[:-2]) / 3
+
+
+def test_that_it_is_right_for_one_entry_is_no_cause():
+    """It says nothing of the mistake, which is that the cotangent is shifted."""
+    rule = custom_vjp(
+        lambda x: trailing_mean(x, (2, 0)),
+        lambda x: (trailing_mean(x, (2, 0)), None),
+        lambda _, g: (trailing_mean(g, (1, 1)),),
+    )
+    report = certgrad.check(rule, "n")
+    assert report.verdict == "refuted"
+    assert report.cause == ""
+
+
+@pytest.mark.parametrize("sizes", ["n d, ()", "n d, d", "n d, n 1"])
+def test_a_factor_with_fewer_axes_is_named(sizes):
+    @jax.custom_jvp
+    def rule(x, scale):
+        return -0.5 * (x / scale) ** 2 - x
+
+    @rule.defjvp
+    def _(primals, tangents):
+        (x, scale), (dx, dscale) = primals, tangents
+        z = x / scale
+        return rule(x, scale), (-z - 1) * dx + z * z / scale * dscale  # −z / scale − 1
+
+    report = certgrad.check(rule, sizes)
+    assert report.verdict == "refuted"
+    assert report.cause.endswith("(`-z`) is to be divided by scale")
+
+
 def take_bwd(residuals, g):
     x, i = residuals
     return jnp.zeros_like(x).at[jnp.maximum(i, 0)].add(g), None
