@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from certgrad.report.audited import RuleResult
 
 SECONDS = 40.0
-"""For looking at the rules. What is not reached then is left to `certgrad audit`."""
+"""For looking at the rules. What is not reached then is left to `certgrad audit`, or another run,"""
+NAMED = 5
+"""and so many of it are named."""
 
 
 def init() -> None:
@@ -44,10 +46,10 @@ def init() -> None:
     has = _starting.configured(file)
     if not has:
         _starting.appended(file, _starting.table(found.targets))  # whether it can be, before any work
-    rules, count = _looked_at(found.targets)
-    typer.echo(f"found {_code.counted(count, 'rule')} in {joined(found.files)}")
-    if len(rules) < count:
-        typer.echo(f"looked at {len(rules)} of them in {SECONDS:.0f} s; run again, it goes on with the others")
+    rules, left = _looked_at(found.targets)
+    typer.echo(f"found {_code.counted(len(rules) + len(left), 'rule')} in {joined(found.files)}")
+    if left:
+        typer.echo(_stopped(rules, left))
     if has:
         typer.echo(f"left pyproject.toml as it is: it has [tool.certgrad]{_left_out(found.targets)}")
     else:
@@ -67,9 +69,19 @@ def init() -> None:
     inferred = sum(bool(rule.inferred) for rule in rules)
     what = f"writes the inferred shapes beside {_code.counted(inferred, 'rule')}, for you to read"
     fix = f"  certgrad audit --fix  # {what}\n" if inferred else ""
+    rest = f"  certgrad init         # goes on with the {len(left)} that are left\n" if left else ""
     typer.echo(
-        f"\nnext:\n  certgrad audit        # the whole report\n{fix}"
+        f"\nnext:\n{rest}  certgrad audit        # the whole report\n{fix}"
         "  certgrad baseline     # what is to fail no longer today"
+    )
+
+
+def _stopped(rules: "Sequence[RuleResult]", left: Sequence[str]) -> str:
+    """That time was over, and what was not looked at."""
+    names = ", ".join(left[:NAMED]) + (f" and {len(left) - NAMED} more" if len(left) > NAMED else "")
+    return (
+        f"stopped after {SECONDS:.0f} s, having looked at {len(rules)}; left: {names}. `certgrad init` goes on with "
+        "these, `certgrad audit` looks at all"
     )
 
 
@@ -90,8 +102,8 @@ def _check_place(folder: Path, root: Path | None) -> None:
         )
 
 
-def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], int]":
-    """What comes of the rules in a short time, and how many there are. Raises UsageError where no target imports."""
+def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], list[str]]":
+    """What comes of the rules in a short time, and which are left. Raises UsageError where no target imports."""
     from certgrad.report.audited import RuleResult
     from certgrad.rules._crew import audit_targets
     from certgrad.rules._isolated import Budget
@@ -120,7 +132,7 @@ def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], int]":
     if problems and not order:
         raise UsageError(f"{problems[0]} Nothing was written.")
     every = dict.fromkeys([*order, *rules])
-    return [rules[name] for name in every if name in rules], len(every)
+    return [rules[name] for name in every if name in rules], [name for name in every if name not in rules]
 
 
 def _is_without_shapes(rule: "RuleResult") -> bool:

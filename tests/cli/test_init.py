@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from certgrad.cli import _starting
+from certgrad.cli import _starting, init
 from certgrad.errors import UsageError
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import Remark
@@ -133,6 +133,23 @@ def test_run_again_it_finishes(folder: Path, quick: None, certgrad: Run) -> None
     done = certgrad("init")
     assert "it has [tool.certgrad], whose targets leave out gates.py\n" in done.out
     assert _starting.WORKFLOW.is_file()
+
+
+def test_what_is_left_when_time_is_over_is_named(folder: Path, certgrad: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(targets: object, *_: object, **__: object) -> Iterator[object]:
+        names = [f"losses:rule{k}" for k in range(9)]
+        yield Seen(target="losses", names=["losses"], rules=[Begun(kind="rule", name=name) for name in names])
+        yield RuleResult(name=names[0])
+        time.sleep(0.02)
+        yield RuleResult(name=names[1])
+        raise AssertionError("time was over")
+
+    monkeypatch.setattr(_crew, "audit_targets", slow)
+    monkeypatch.setattr(init, "SECONDS", 0.01)
+    told = certgrad("init").out
+    left = ", ".join(f"losses:rule{k}" for k in range(2, 7))
+    assert f"stopped after 0 s, having looked at 2; left: {left} and 2 more. `certgrad init` goes on with these" in told
+    assert "  certgrad init         # goes on with the 7 that are left\n" in told.partition("next:")[2]
 
 
 def test_nothing_is_overwritten(folder: Path, quick: None, certgrad: Run) -> None:
