@@ -30,6 +30,8 @@ def coloured(stream: TextIO | None = None) -> bool:
     return (stream or sys.stdout).isatty() and not plain
 
 
+LOOKING_UP = "looking up what is known"
+"""What is done to rules in code before the first is proved."""
 EVERY = 10.0
 """Seconds from line to line of progress where there is no terminal."""
 
@@ -37,10 +39,14 @@ EVERY = 10.0
 class Watch:
     """What is being done, told as it happens: on a progress bar, if there is one."""
 
-    def __init__(self, bar: "Progress | None" = None, total: int | None = None, verb: str = "proving") -> None:
+    def __init__(
+        self, bar: "Progress | None" = None, total: int | None = None, verb: str = "proving", before: str = ""
+    ) -> None:
+        """`verb` is what is done to rules, and `before` what is done to all before that is done to the first."""
         self._bar = bar
         self._total = total
         self._verb = verb
+        self._idle = before or verb
         self._done, self._started = 0, time.monotonic()
         self._running: dict[str, str] = {}
         """What has begun and is not finished, in that order, with what is done to it: of several, the first is told."""
@@ -55,6 +61,7 @@ class Watch:
     def began(self, kind: str, name: str) -> None:
         """A rule is audited now, or something imported."""
         if kind == "rule":
+            self._idle = self._verb
             self._forget_imports()
         self._running.pop(name, None)
         self._running[name] = self._verb if kind == "rule" else "importing"
@@ -79,7 +86,7 @@ class Watch:
 
     @property
     def _doing(self) -> str:
-        return self._running.get(self._now, self._verb)
+        return self._running.get(self._now, self._idle)
 
     def __str__(self) -> str:
         of = f"{self._done} of {self._total} done, " if self._total else ""
@@ -92,13 +99,15 @@ class Watch:
 
 
 @contextmanager
-def watching(total: int | None = None, *, shown: bool, verb: str = "proving") -> Iterator[Watch]:
-    """Progress on stderr for the block: a bar, if that is a terminal, or else a line every few seconds."""
+def watching(total: int | None = None, *, shown: bool, verb: str = "proving", before: str = "") -> Iterator[Watch]:
+    """Progress on stderr for the block, as `Watch` tells it: a bar, if that is a terminal, or else a line every few
+    seconds.
+    """
     if not shown:
         yield Watch()
         return
     if not sys.stderr.isatty():
-        with _line_by_line(Watch(None, total, verb)) as watch:
+        with _line_by_line(Watch(None, total, verb, before)) as watch:
             yield watch
         return
     from rich.console import Console
@@ -112,7 +121,7 @@ def watching(total: int | None = None, *, shown: bool, verb: str = "proving") ->
         TextColumn("{task.fields[now]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield Watch(bar, total, verb)
+        yield Watch(bar, total, verb, before)
 
 
 @contextmanager

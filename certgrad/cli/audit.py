@@ -192,7 +192,7 @@ def audit(
             shown = _policy.covered(_policy.selected(code, selection, configured), set(entries))
             _output.told(Audit(shown, failing=verdicts, strict=settings.strict))
 
-    with _console.watching(shown=not quiet and bool(targeted)) as watch:
+    with _console.watching(shown=not quiet and bool(targeted), before=_console.LOOKING_UP) as watch:
         code = _code.audit(
             targeted,
             limits,

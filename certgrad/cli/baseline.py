@@ -46,7 +46,7 @@ def baseline(
     before = set(_baseline.read(file)) if file.exists() else set()
     if prune and not file.exists():
         raise UsageError(f"There is no baseline '{file}' to prune. `certgrad baseline` writes it.")
-    with _console.watching(shown=True) as watch:
+    with _console.watching(shown=True, before=_console.LOOKING_UP) as watch:
         asked = (configuration.conformance, configuration.jobs, watch, configuration.cache_folder)
         audit = _code.audit(code, _code.limits(configuration), *asked, configuration.order).whole()
     found = {f for rule in audit.rules for f in rule.findings if configuration.wants(f.code, rule.place.file)}

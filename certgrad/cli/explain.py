@@ -78,7 +78,7 @@ def explain(
 
 def _audited(target: str, cache: Path | None, script: bool) -> "list[RuleResult]":
     """What comes of the rules of a target. Beside a script nothing is remarked."""
-    with _console.watching(shown=True) as watch:
+    with _console.watching(shown=True, before=_console.LOOKING_UP) as watch:
         limits = _code.limits(_code.configured())
         found = _code.audit([target], limits, watch=watch, cache=cache).whole()
     if not script:

@@ -114,7 +114,7 @@ def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], list[str]]":
     order: list[str] = []
     problems: list[str] = []
     budget = Budget(importing=SECONDS / 2, auditing=SECONDS / 2)
-    with _console.watching(shown=True) as watch:
+    with _console.watching(shown=True, before=_console.LOOKING_UP) as watch:
         for event in audit_targets(targets, budget, conformance=False, cache=_code.configured().cache_folder):
             match event:
                 case Seen():

@@ -31,10 +31,11 @@ _VERDICT, _LONG, _TIME = 2, (3, 4), 5
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of a row, and labelled lines that always stand below it."""
+    """The cells of a row, and labelled lines that always stand below it: what ends after commas, and sentences."""
 
     cells: tuple[str, str, str, str, str, str]
     below: tuple[tuple[str, str], ...] = ()
+    sentences: tuple[tuple[str, str], ...] = ()
 
 
 def grid(header: Sequence[str], rows: Sequence[Row], width: int | None = None, *, colour: bool = False) -> str:
@@ -88,12 +89,14 @@ def _line(cells: Sequence[str], widths: dict[int, int], style: str = "") -> Text
 def _below(header: Sequence[str], row: Row, columns: Sequence[int], page: int) -> list[Text]:
     """Labelled lines under a row."""
     said = [*((header[k], row.cells[k]) for k in columns if row.cells[k]), *row.below]
-    column = max((cell_len(label) for label, _ in said), default=0)
-    lines = []
-    for label, value in said:
-        first = " " * _INDENT + label.ljust(column) + _GAP
-        lines += [Text(line) for line in _wrapped(value, page, first)]
-    return lines
+    column = max((cell_len(label) for label, _ in (*said, *row.sentences)), default=0)
+
+    def first(label: str) -> str:
+        return " " * _INDENT + label.ljust(column) + _GAP
+
+    lines = [line for label, value in said for line in _wrapped(value, page, first(label))]
+    lines += [line for label, value in row.sentences for line in _filled(first(label) + value, page, first(""))]
+    return list(map(Text, lines))
 
 
 def _wrapped(value: str, page: int, first: str) -> list[str]:

@@ -94,7 +94,8 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
                 "" if verbose else ", ".join(conventions(certificate)),
                 duration(one.seconds),
             ),
-            (*(in_full(one.place, certificate) if verbose else _in_short(one, certificate)), *_limits(one)),
+            tuple(in_full(one.place, certificate)) if verbose else _in_short(one, certificate),
+            tuple(_limits(one)),
         )
         for one, certificate in audit.certified
     ]

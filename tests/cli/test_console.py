@@ -68,3 +68,16 @@ def test_without_a_terminal_a_line_says_now_and_then_what_is_done(monkeypatch: p
     with _console.watching(shown=False) as watch:
         time.sleep(0.1)
     assert error.getvalue().splitlines() == lines
+
+
+def test_what_is_looked_up_is_not_called_proving() -> None:
+    watch = _console.Watch(verb="proving", before=_console.LOOKING_UP)
+    watch.began("module", "pkg.a")
+    assert str(watch).startswith("importing pkg.a (")
+    watch.more(3)
+    watch.finished("pkg.a:f")
+    assert str(watch).startswith("looking up what is known (1 of 3 done, ")
+    watch.began("rule", "pkg.a:g")
+    assert str(watch).startswith("proving pkg.a:g (1 of 3 done, ")
+    watch.finished("pkg.a:g")
+    assert str(watch).startswith("proving (2 of 3 done, ")

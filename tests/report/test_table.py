@@ -62,3 +62,13 @@ def test_colour_is_asked_for_and_changes_no_text(width: int, monkeypatch: pytest
 
 def test_brackets_are_no_markup() -> None:
     assert "x[bold] ≠ 0" in grid(HEADER, [Row(("[red]f[/red]", "", "proved", "x[bold] ≠ 0", "", ""))])
+
+
+def test_sentences_fill_their_lines() -> None:
+    said = 'with "n d, n, n" it is refuted; with "n d, (), n" it is refuted as well, and nobody says which is meant'
+    one = Row(("f", "vjp", "proved", LONG, "", "1 s"), (("shapes", "n d, n, n"),), (("warning", said),))
+    lines = grid(HEADER, [one], 60).splitlines()
+    first = next(k for k, line in enumerate(lines) if "warning" in line)
+    assert " ".join(" ".join(lines[first:]).split()) == f"warning {said}"
+    assert max(map(len, lines)) <= 60
+    assert all(len(line) > 50 for line in lines[first:-1])
