@@ -96,11 +96,13 @@ def certificate(op: str, *claims: Claim, **fields: object) -> Certificate:
     return Certificate(**(defaults | fields))
 
 
-def both(op: str, verdict: VerdictName = "proved", hypotheses: tuple[Hypothesis, ...] = ()) -> tuple[Claim, Claim]:
+def both(
+    op: str, verdict: VerdictName = "proved", hypotheses: tuple[Hypothesis, ...] = (), signature: str = "*s -> *s"
+) -> tuple[Claim, Claim]:
     """The two laws with the same verdict."""
     return (
-        claim(op, "jvp_is_derivative", verdict, hypotheses),
-        claim(op, "vjp_is_adjoint", verdict, hypotheses),
+        claim(op, "jvp_is_derivative", verdict, hypotheses, signature),
+        claim(op, "vjp_is_adjoint", verdict, hypotheses, signature),
     )
 
 

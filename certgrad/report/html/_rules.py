@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from certgrad.exhibits.data import Drawing, Exhibit, Mend, Program, decode
 from certgrad.obligations.certificate import (
+    ASSUMED,
     CaseClaim,
     Certificate,
     Claim,
@@ -35,7 +36,7 @@ from certgrad.report.html._plots import Drawn, drawn
 from certgrad.report.html._summary import generality
 from certgrad.report.html._verdicts import Mark, mark
 from certgrad.report.labelled import witness_rows
-from certgrad.report.problems import Problem, of_row, problems, remarks
+from certgrad.report.problems import Level, Problem, of_row, problems, remarks
 from certgrad.report.wording import duration, grounds, in_words, notation, number, symbols
 
 FORMS = {
@@ -128,7 +129,9 @@ class Rule:
     time: str
     signatures: list[str]
     facts: list[tuple[str, str]]
-    in_row: list[Formula]
+    inferred: bool
+    in_row: list[tuple[Formula, bool]]
+    """Hypotheses, and whether they are assumed."""
     more: int
     count: int
     obligations: list[Obligation]
@@ -148,13 +151,13 @@ class Rule:
 
 @dataclass
 class Rules:
-    """The rules of an audit, first those that are refuted, in its order, and the remarks on what has no row."""
+    """The rules of an audit, first those that are refuted, then others that fail, and the remarks on what has no row."""
 
     audit: Audit
     shown: list[Rule] = field(default_factory=list)
     remarks: list[tuple[Problem, str]] = field(default_factory=list)
-    refuted: list[tuple[Problem, str]] = field(default_factory=list)
-    """What the page starts with, and the anchors of these rules."""
+    failing: list[tuple[Problem, str]] = field(default_factory=list)
+    """What the page starts with, and the anchors of these rules: obligations that are refuted, or on which it fails."""
 
     def __post_init__(self) -> None:
         taken: set[str] = set()
@@ -171,11 +174,11 @@ class Rules:
         for one, certificate in self.audit.certified:
             anchor = _anchor(certificate.op, taken)
             self.shown.append(_rule(one, certificate, anchor, by_rule.get(certificate.op, [])))
-            if certificate.verdict == "refuted":
-                anchors[certificate.op] = anchor
-        self.shown.sort(key=lambda rule: rule.verdict != "refuted")
-        found = (p for p in problems(self.audit) if p.verdict == "refuted" and not p.covered)
-        self.refuted += [(p, anchors[p.rule]) for p in found if p.rule in anchors]
+            anchors[certificate.op] = anchor
+        found = (p for p in problems(self.audit) if p.code in CODES and not p.covered)
+        self.failing += [(p, anchors[p.rule]) for p in found if p.verdict == "refuted" or p.level is Level.error]
+        first = {anchor for _, anchor in self.failing}
+        self.shown.sort(key=lambda rule: (rule.verdict != "refuted", rule.anchor not in first))
 
 
 def _anchor(name: str, taken: set[str]) -> str:
@@ -218,7 +221,8 @@ def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequen
         duration(one.seconds) if one.seconds else "",
         signatures(certificate, _CASES, one.inferred),
         _facts(certificate, where),
-        [_brief(h) for h in short],
+        bool(one.inferred),
+        [(_brief(h), h.source == ASSUMED) for h in short],
         len(conditions(certificate)) - len(short) if len(conditions(certificate)) > len(short) else 0,
         len(found),
         obligations,

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from certgrad.errors import UsageError
+from certgrad.obligations.certificate import ASSUMED, DIFFERS_IN_FLOATS
 from certgrad.report.audited import Audit
 from certgrad.report.findings import Remark
 from certgrad.report.html import _page, check_installed, render
@@ -210,3 +211,32 @@ def test_a_row_shows_what_limits_it() -> None:
     page = Page(render(Audit([result(fabricated.RELU, remarks=[remark])]), "1.2.3"))
     assert len(page.all("span", class_="limit")) == 1
     assert page.text.index(remark.brief) < page.text.index("all of it")
+
+
+def test_a_row_says_for_which_shapes_and_that_they_are_inferred() -> None:
+    claims = fabricated.both("pkg:f", signature="n d,  -> ")
+    inferred = result(fabricated.certificate("pkg:f", *claims), inferred='"n d, ()"')
+    page = Page(render(Audit([inferred]), "1.2.3"))
+    row = page.text.partition("What is claimed of f")[0]
+    assert "n d, scalar (inferred)" in row
+    declared = Page(render(Audit([result(fabricated.RELU)]), "1.2.3"))
+    assert "inferred" not in declared.text
+
+
+def test_a_row_says_which_hypotheses_are_assumed() -> None:
+    assumed = msgspec.structs.replace(fabricated.POSITIVE, source=ASSUMED)
+    both = fabricated.both("f", "proved under hypotheses", (fabricated.NONZERO, assumed))
+    row = Page(render(Audit([result(fabricated.certificate("f", *both))]), "1.2.3")).text.partition("What is claimed")[
+        0
+    ]
+    assert row.count("(assumed)") == 1
+
+
+def test_it_starts_with_what_floats_contradict_too() -> None:
+    claim = fabricated.claim("pkg:f", "vjp_is_adjoint", "unproved", reason="too long")
+    contradicted = msgspec.structs.replace(claim, contradicted=f"{DIFFERS_IN_FLOATS}: 1 and 2")
+    proved = result(fabricated.RELU)
+    page = Page(render(Audit([proved, result(fabricated.certificate("pkg:f", contradicted))]), "1.2.3"))
+    first = page.text.partition("Verdicts")[0]
+    assert "What fails CG102 pkg:f : unproved: a numeric check in floats differs: 1 and 2" in first
+    assert [a["data-verdict"] for a in page.all("tbody") if "data-verdict" in a] == ["unproved", "under"]
