@@ -151,7 +151,7 @@ class Rule:
 
 @dataclass
 class Rules:
-    """The rules of an audit, first those that are refuted, then others that fail, and the remarks on what has no row."""
+    """The rules of an audit, those that are refuted first, then others that fail; and remarks on what has no row."""
 
     audit: Audit
     shown: list[Rule] = field(default_factory=list)
