@@ -55,6 +55,7 @@ from ._infer import without_open_numbers
 from ._layers import plain_function, unwrapped
 from ._marked import NOBODY
 from ._more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis_more
+from ._read_entries import with_read_entries
 from ._report import Report
 from ._tried import ORIGIN as INFERRED_BY
 from ._tried import SHOWN, Tried
@@ -216,9 +217,23 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
         if made.report.verdict == "unproved" and (at_values := without_open_numbers(rule, made.declared)) is not None:
             report = checked(at_values)  # of every number nothing was proved
             made = replace(made, report=report, declared=at_values) if report.verdict in DECIDED else made
-        return made
+        return _with_read_entries(found, made, checked)
     pairs = [_of_known(found, d, checked) for d in said]
     return _Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
+
+
+def _with_read_entries(found: Found, made: _Audit, checked: Checked) -> _Audit:
+    """The audit; where nothing is proved for sizes left open, that at sizes which have the entries that are read."""
+    if made.report.verdict not in ("unproved", AT_SIZES) or (larger := _larger(found, made.declared)) is None:
+        return made
+    report = checked(larger)
+    return replace(made, report=report, declared=larger) if report.verdict in PROOFS else made
+
+
+def _larger(found: Found, declared: Declaration) -> Declaration | None:
+    return with_read_entries(
+        UserRule(found.rule, declared.signature, static=declared.static, name=found.name), declared
+    )
 
 
 def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
@@ -410,6 +425,17 @@ def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) ->
     if (said := _said(found, table)) is not None:
         return said
     return _inferred(found).declarations
+
+
+def perhaps_audited(found: Found, table: Mapping[str, Sequence[Declaration]]) -> Iterator[Declaration]:
+    """The declarations with which an audit of a rule may have come to its certificate, the likeliest first. Raises as
+    `declarations_of` does.
+    """
+    said = declarations_of(found, table)
+    yield from said
+    for declared in said:
+        if declared.origin == INFERRED_BY and (larger := _larger(found, declared)) is not None:
+            yield larger
 
 
 def _said(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:

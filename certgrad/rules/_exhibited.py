@@ -10,7 +10,7 @@ from certgrad.exhibits import exhibit, with_plots
 from certgrad.exhibits.data import encode
 from certgrad.obligations.certificate import Certificate, assumed
 
-from ._by_name import declarations_of
+from ._by_name import perhaps_audited
 from ._declaration import Declaration
 from ._examine import examine, settled
 from ._find import Found
@@ -32,7 +32,7 @@ def exhibited(
         mended = None
         if not is_op(found.rule):
             at = certificate.sizes[0] if certificate.sizes else None
-            made = [(_made(found, d, certificate, at), d) for d in declarations_of(found, table)]
+            made = [(_made(found, d, certificate, at), d) for d in perhaps_audited(found, table)]
             of = [(s, d) for s, d in made if [str(c.signature) for c in s.cases] == certificate.signature]
             rule, declaration = (of or made)[0]
             subject, mended = rule, mend(rule, report, declaration) if report is not None else None

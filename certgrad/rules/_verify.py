@@ -21,7 +21,7 @@ from certgrad.obligations.verify import Verification
 from certgrad.obligations.verify.digest import case_digest
 from certgrad.ops._composed import Composed
 
-from ._by_name import declarations_of
+from ._by_name import perhaps_audited
 from ._configuration import nearest
 from ._declaration import Declaration
 from ._defaults import choices
@@ -53,7 +53,7 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
         return not_checked("it was proved at sizes alone, which this check does not look at")
     tried: list[Verification] = []
     try:
-        for declared in declarations_of(found, table):
+        for declared in perhaps_audited(found, table):
             if declared.approximates is not None:
                 return not_checked("its derivative is that of another function, which this check does not look at")
             rule = as_audited(found, declared, certificate)
