@@ -42,10 +42,6 @@ def covered(rules: "Iterable[RuleResult]", baseline: "Collection[Finding]") -> "
     ]
 
 
-MOST_INFERRED = 3
-"""Of so many rules a note each says that their shapes are inferred."""
-
-
 def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[str]:
     """What is to be noted of each rule beside its findings; brief, without the remarks that are listed among these, and
     of others how many there are. So it is with inferred shapes of many rules, of which nothing else is to be said. With
@@ -53,11 +49,11 @@ def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[st
     """
     from certgrad.report import concise
     from certgrad.report.findings import IGNORED, IN_A_ROW, INFERRED
-    from certgrad.report.problems import Level, of_row, remarks_of
+    from certgrad.report.problems import MOST_TOLD, Level, of_row, remarks_of
 
     found: list[str] = []
     counts: Counter[tuple[str, str]] = Counter()
-    many = sum(r.code == INFERRED for rule in audit.results for r in rule.remarks) > MOST_INFERRED
+    many = sum(r.code == INFERRED for rule in audit.results for r in rule.remarks) > MOST_TOLD
     for rule in audit.results:
         own = [r for r in remarks_of(rule, strict=audit.strict) if not (r.covered or (brief and concise.listed(r)))]
         if rows and audit.certified:

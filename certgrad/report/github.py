@@ -6,7 +6,7 @@ Their syntax: https://docs.github.com/en/actions/reference/workflows-and-actions
 from pathlib import Path
 
 from certgrad.report.audited import Audit, summary
-from certgrad.report.problems import Level, Problem, ignored, path, problems
+from certgrad.report.problems import Level, Problem, ignored, path, problems, told_each
 
 _COMMANDS = {Level.error: "error", Level.warning: "warning", Level.note: "notice"}
 
@@ -16,7 +16,9 @@ def render(audit: Audit, base: Path) -> str:
 
     What the baseline lists is not annotated: it would stand in every pull request.
     """
-    lines = [_annotation(p, base) for p in problems(audit) if not p.covered]
+    told, counted = told_each([p for p in problems(audit) if not p.covered])  # GitHub shows ten notices, and no more
+    lines = [_annotation(p, base) for p in told]
+    lines += [f"::notice title=certgrad::{_escaped(said)}" for said in counted]
     lines += [f"::notice title=certgrad::{_escaped(said)}" for said in ignored(audit)]
     lines += [f"::error title=certgrad::{_escaped(problem)}" for problem in audit.problems]
     return "\n".join([*lines, summary(audit.certificates, audit.missing)]) + "\n"

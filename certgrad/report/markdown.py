@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from certgrad.obligations.certificate import Certificate, not_for_all, stated
 from certgrad.report.audited import Audit, Place, RuleResult, conditions, conventions, open_cases, signatures, summary
-from certgrad.report.problems import remarks
+from certgrad.report.problems import remarks, told_each
 from certgrad.report.text import blocks, obligations
 
 _HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
@@ -27,9 +27,10 @@ def render(audit: Audit) -> str:
     if found:
         parts += ["## Findings", *_fitting(found, _MOST - sum(len(part.encode()) for part in parts))]
     said = remarks(audit)
-    shown = [f"- {one.code} {code(one.rule)}{_at(one.place)}: {_plain(one.text)}" for one in said if not one.covered]
-    if shown:
-        parts += ["## Remarks", "\n".join(shown)]
+    told, counted = told_each([one for one in said if not one.covered])
+    shown = [f"- {one.code} {code(one.rule)}{_at(one.place)}: {_plain(one.text)}" for one in told]
+    if shown or counted:
+        parts += ["## Remarks", "\n".join([*(f"- {line}" for line in counted), *shown])]
     if audit.problems:
         parts += ["## Not complete", "\n".join(f"- {_plain(problem)}" for problem in audit.problems)]
     covered = sum(len(one.covered or ()) for one, _ in audit.certified) + sum(one.covered for one in said)

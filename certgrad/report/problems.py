@@ -2,6 +2,7 @@
 
 import hashlib
 import os.path
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -70,6 +71,20 @@ def remarks_of(one: RuleResult, *, strict: _findings.Strictness) -> list[Problem
         remark = _findings.Remark(_findings.IGNORED, f"every obligation is ignored: {', '.join(one.ignored)}")
         found.append(replace(_of_remark(one, remark, False), covered=False))
     return found
+
+
+MOST_TOLD = 3
+"""Of so many rules each is told that its shapes are inferred, and the like."""
+
+
+def told_each(found: Sequence[Problem]) -> tuple[list[Problem], list[str]]:
+    """Those that are told one by one, and lines that count the others: notes that many rules have, and which limit none
+    of them.
+    """
+    plain = [p for p in found if p.level is Level.note and p.code in _findings.IN_A_ROW]
+    counts = {code: n for code, n in Counter(p.code for p in plain).items() if n > MOST_TOLD}
+    listed = [f"{code} {_findings.REMARKS[code]}: {n} rules; --strict lists them" for code, n in counts.items()]
+    return [p for p in found if p.code not in counts or p not in plain], listed
 
 
 def of_row(one: RuleResult) -> list[Problem]:
