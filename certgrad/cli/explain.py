@@ -82,19 +82,24 @@ def _audited(target: str, cache: Path | None, script: bool) -> "list[RuleResult]
         limits = _code.limits(_code.configured())
         found = _code.audit([target], limits, watch=watch, cache=cache).whole()
     if not script:
-        _code.show([f"{r.code} {rule.named}: {r.text}" for rule in found.rules for r in rule.remarks])
+        from certgrad.report.problems import of_row
+
+        left = [(rule, r) for rule in found.rules for r in rule.remarks if r.code not in {p.code for p in of_row(rule)}]
+        _code.show([f"{r.code} {rule.named}: {r.text}" for rule, r in left])
     return found.rules
 
 
 def _explained(rules: "Sequence[RuleResult]", target: str, width: int | None) -> str:
     """Each rule: its claims, and how to see a difference. Exits with 5 if there is none."""
     from certgrad.report.explanation import Declaration, explain_op
+    from certgrad.report.text import limits
 
     parts = []
     for rule in rules:
         if rule.certificate is None:
             continue
-        text = explain_op(rule.certificate, Declaration(doc=""), width)
+        said = Declaration(doc="", inferred=rule.inferred, limits=limits(rule))
+        text = explain_op(rule.certificate, said, width)
         if rule.reproduction:
             text += "\nreproduce\n" + indent(rule.reproduction.rstrip(), "  ") + "\n"
         parts.append(text)

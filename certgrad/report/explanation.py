@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from certgrad.obligations.certificate import Certificate, Claim, Hypothesis, compared_with
+from certgrad.obligations.certificate import Certificate, Claim, Hypothesis, compared_with, stated
 from certgrad.obligations.terms.law import Law
 from certgrad.report.audited import case_name, is_discharged, once, signatures
 from certgrad.report.codes import Code
@@ -27,6 +27,10 @@ class Declaration:
     params: Mapping[str, str | None] = field(default_factory=dict)
     equations: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     """By kind, the two sides of each equation that was traced from the op's first case."""
+    inferred: str = ""
+    """The declaration of a rule in code that nobody made."""
+    limits: Sequence[tuple[str, str]] = ()
+    """What limits the verdict on it, each with how grave that is."""
 
 
 def explain_op(certificate: Certificate, declaration: Declaration, width: int | None = None) -> str:
@@ -56,9 +60,11 @@ def explain_code(code: Code, width: int | None = None) -> str:
 def _heading(certificate: Certificate, declaration: Declaration, width: int | None) -> str:
     first, _, more = declaration.doc.strip().partition("\n")
     title = f"{certificate.op}: {first}" if first else certificate.op
+    inferred = " (inferred)" if declaration.inferred else ""
     rows = [
-        ("verdict", certificate.verdict),
-        ("signature", "\n".join(signatures(certificate))),
+        ("verdict", stated(certificate)),
+        *declaration.limits,
+        ("signature", "\n".join(signatures(certificate, inferred=declaration.inferred)) + inferred),
         ("", "the arguments broadcast as in numpy" if declaration.broadcast else ""),
         ("domain", symbols(" and ".join(certificate.domain)) or "all real inputs"),
         ("parameters", _parameters(declaration.params)),

@@ -95,7 +95,7 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
                 duration(one.seconds),
             ),
             tuple(in_full(one.place, certificate)) if verbose else _in_short(one, certificate),
-            tuple(_limits(one)),
+            tuple(limits(one)),
         )
         for one, certificate in audit.certified
     ]
@@ -114,7 +114,7 @@ def _in_short(one: RuleResult, certificate: Certificate) -> tuple[tuple[str, str
     return tuple((label, text) for label, text in found if text)
 
 
-def _limits(one: RuleResult) -> list[tuple[str, str]]:
+def limits(one: RuleResult) -> list[tuple[str, str]]:
     """The remarks on a rule that its row does not say otherwise."""
     return [(remark.level.value, f"{remark.code} {remark.brief}") for remark in of_row(one)]
 

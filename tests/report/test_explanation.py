@@ -32,3 +32,16 @@ def test_refuted_and_unproved() -> None:
 
 def test_code() -> None:
     check("explain_CG102.txt", explain_code(CODES["CG102"]))
+
+
+def test_of_a_rule_in_code_it_says_that_shapes_are_inferred_and_what_limits_it() -> None:
+    certificate = fabricated.certificate(
+        "pkg:f", *fabricated.both("pkg:f", signature="n d,  -> "), without_gradient=["w"]
+    )
+    said = Declaration(doc="", inferred='"n d, ()"', limits=[("warning", 'CG202 with "b n d" it is refuted')])
+    lines = [line.split(None, 1) for line in explain_op(certificate, said).splitlines()[2:5]]
+    assert lines == [
+        ["verdict", "proved; no gradient for w"],
+        ["warning", 'CG202 with "b n d" it is refuted'],
+        ["signature", "n d, scalar (inferred)"],
+    ]
