@@ -107,7 +107,7 @@ def assumed(look: Look, refuted: Certificate) -> tuple[Look, Certificate] | None
     tried = _Tried(look)
     witness = _witness(refuted)
     found = tried.proved_without(witness, {}) if witness is not None and tried.free else None
-    found = tried.with_ends(tried.needed(found)) if found is not None else None
+    found = tried.with_ends(tried.needed(tried.narrower(found))) if found is not None else None
     if found is None:
         return None
     return found.look, _listed(found, refuted)
@@ -124,6 +124,11 @@ class _Proved:
     bounds: Chosen
     look: Look
     certificate: Certificate
+
+    @property
+    def listed(self) -> frozenset[Statement]:
+        """The hypotheses."""
+        return frozenset(canonical(h.tree) for claim in self.certificate.claims for h in claim.hypotheses)
 
 
 @dataclass
@@ -178,13 +183,26 @@ class _Tried:
         own = {d.name for d in spec.dims if not isinstance(d, Star)}
         return sorted(self._sizes, key=lambda size: (size in own, size))
 
+    def narrower(self, found: _Proved) -> _Proved:
+        """The same with indices below a number too, where that takes the place of other hypotheses."""
+        if len(found.listed) > sum(len(one.conditions) for one in found.bounds.values()):
+            open_ones = [b for b in found.bounds.values() if self.free[b.name] == "int" and not b.below]
+            for one in [replace(b, below="<", limit=str(n)) for b in open_ones for n in self._numbers]:
+                proved = self._proved({**found.bounds, one.name: one})
+                if proved is not None and len(proved.listed) < len(found.listed):
+                    return proved
+        return found
+
     def needed(self, found: _Proved) -> _Proved:
-        """The same without bounds that the proof need not have: one was perhaps tried before the one that counts."""
+        """The same without bounds that the proof need not have, and that no other hypotheses take the place of: one was
+        perhaps tried before the one that counts.
+        """
         for name, one in found.bounds.items():
             halves = [replace(one, above=""), replace(one, below="", limit="")] if one.above and one.below else []
             for less in [{name: half} for half in halves] + [{}]:
                 chosen = {n: b for n, b in found.bounds.items() if n != name} | less
-                if chosen and (proved := self._proved_alone(chosen)) is not None:
+                proved = self._proved_alone(chosen) if chosen else None
+                if proved is not None and len(proved.listed) <= len(found.listed):
                     return self.needed(proved)
         return found
 
@@ -210,8 +228,17 @@ class _Tried:
         look.rule.proofs_alone, look.rule.steps = True, FIRST_STEPS
         certificate = claims_of(look)[0]
         ends = {canonical(Compare("!=", Array(n), Number(end))) for n in bounds for end in ("0", "1")}
-        listed = {canonical(h.tree) for claim in certificate.claims for h in claim.hypotheses}
-        return _Proved(bounds, look, certificate) if certificate.verdict in PROOFS and not ends & listed else None
+        proved = _Proved(bounds, look, certificate)
+        return proved if certificate.verdict in PROOFS and not ends & proved.listed else None
+
+    def _proved(self, bounds: Chosen) -> _Proved | None:
+        """The proof under bounds, if there is one."""
+        if self.count == MOST or any(map(self._handled_otherwise, bounds.values())):
+            return None
+        self.count += 1
+        look = self._under(bounds)
+        certificate = claims_of(look)[0]
+        return _Proved(bounds, look, certificate) if certificate.verdict in PROOFS else None
 
     def _under(self, bounds: Chosen) -> Look:
         look = self.look.under([text for one in bounds.values() for text in one.conditions])

@@ -125,3 +125,66 @@ def test_entries_that_are_masked_take_no_part(start):
     )
     found = check(f, "n, n:bool, n:int -> 3", domain=SEGMENTS)
     assert "kept > 0" in [str(h) for h in found.hypotheses] or not found.proved, found
+
+
+SOFTMAX = ["seg >= 0", "seg < 4"]
+
+
+def weights(scores, seg):
+    """Softmax over the entries of each of 4 segments."""
+    w = jnp.exp(scores - jax.ops.segment_max(scores, seg, 4)[seg])
+    return w / jax.ops.segment_sum(w, seg, 4)[seg]
+
+
+def pooled(scores, values, seg):
+    return jax.ops.segment_sum(weights(scores, seg)[:, None] * values, seg, 4)
+
+
+def pooling(backward):
+    f = jax.custom_vjp(pooled)
+    f.defvjp(lambda *args: (pooled(*args), args), lambda residuals, g: (*backward(*residuals, g), None))
+    return f
+
+
+def right_pooling(scores, values, seg, g):
+    a = weights(scores, seg)
+    return a * jnp.sum((values - pooled(scores, values, seg)[seg]) * g[seg], -1), a[:, None] * g[seg]
+
+
+def without_the_mean(scores, values, seg, g):
+    a = weights(scores, seg)
+    return a * jnp.sum(values * g[seg], -1), a[:, None] * g[seg]
+
+
+def with_the_mean_of_all(scores, values, seg, g):
+    a = weights(scores, seg)
+    mean = jnp.sum(a[:, None] * values, axis=0)
+    return a * jnp.sum((values - mean) * g[seg], -1), a[:, None] * g[seg]
+
+
+def to_the_next_segment(scores, values, seg, g):
+    a = weights(scores, seg)
+    return a * jnp.sum((values - pooled(scores, values, seg)[seg]) * g[seg], -1), a[:, None] * g[(seg + 1) % 4]
+
+
+def test_softmax_over_segments():
+    """What is subtracted is the same in a segment: it cancels; and a segment with an entry has a positive sum."""
+    found = check(pooling(right_pooling), "n, n d, n:int -> 4 d", domain=SOFTMAX)
+    assert found.verdict == "proved under hypotheses"
+    assert sorted(found.hypotheses) == ["seg ≤ 3", "seg ≥ 0"]
+
+
+@pytest.mark.parametrize("backward", [without_the_mean, with_the_mean_of_all, to_the_next_segment])
+def test_wrong_softmax_over_segments(backward):
+    assert check(pooling(backward), "n, n d, n:int -> 4 d", domain=SOFTMAX).verdict == "refuted"
+
+
+def test_one_entry_and_its_segment():
+    """A scatter of one update to −∞ is the update, where it goes."""
+    assert check(pooling(right_pooling), "1, 1 d, 1:int -> 4 d", domain=SOFTMAX).verdict == "proved under hypotheses"
+
+
+def test_bounds_that_the_code_says_by_a_length_are_assumed():
+    report = check(pooling(right_pooling), "n, n d, n:int -> 4 d")
+    assert report.verdict == "proved under hypotheses"
+    assert sorted(report.hypotheses) == ["seg ≤ 3", "seg ≥ 0"]

@@ -149,7 +149,7 @@ def counts(a: Pred) -> bool:
     )
 
 
-def _some(poly: Poly, indices: Indices) -> bool:
+def some_place(poly: Poly, indices: Indices) -> bool:
     """A term that counts is positive: at the values that stand at the same places in entries of the same tensors.
 
     Those entries stand in it, or in the conditions that are in force.
@@ -222,7 +222,7 @@ class _Deciding(Rewriter):
         if isinstance(a, Pred) and a.structured:
             made = pred(self(a.poly))
             counted = made.atom()
-            some = isinstance(counted, Pred) and counts(counted) and _some(counted.poly, self.context)
+            some = isinstance(counted, Pred) and counts(counted) and some_place(counted.poly, self.context)
             return ONE if some else made
         if not a.structured and not a.free & self.indices.keys():
             return poly_of(a)

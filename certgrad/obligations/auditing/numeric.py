@@ -109,8 +109,12 @@ def _sides(programs: Programs, kind: str, point: Point) -> tuple[float, float, f
             values = _run(programs.forward, moved)
             return [values[k] for k in programs.floats]
 
-        def slopes(h: float) -> float:
-            return _dot([(a - b) / (2 * h) for a, b in zip(at(h), at(-h), strict=True)], weights)
+        def slopes(h: float) -> tuple[float, float]:
+            """The slope over both sides, and by how much it is steeper to the right."""
+            up, down = (
+                _dot([(y - y0) / h for y, y0 in zip(at(step), values, strict=True)], weights) for step in (h, -h)
+            )
+            return (up - down) / 2, up + down
 
         error = 0.0
         values = at(0.0)
@@ -121,9 +125,11 @@ def _sides(programs: Programs, kind: str, point: Point) -> tuple[float, float, f
             primal = _run(programs.primal, xs)
             left, right = _dot([primal[k] for k in programs.floats], weights), _dot(values, weights)
         else:
-            coarse, fine = slopes(STEP), slopes(STEP / 2)
+            (coarse, bent), (fine, bent_less) = slopes(STEP), slopes(STEP / 2)
             slope = (4 * fine - coarse) / 3
             error = abs(slope - fine) + 1e-10 * max(1.0, abs(slope))
+            if abs(2 * bent_less - bent) > APART * max(abs(slope), abs(bent_less)):
+                return None  # a kink: what bends a smooth function halves with the step
             if kind == "jvp_is_derivative":
                 assert rule.jvp is not None
                 left, right = _dot(_run(programs.jvp, [*xs, *tangents]), weights), slope

@@ -23,7 +23,8 @@ from certgrad.obligations.assume.conditions import (
 from certgrad.obligations.assume.decided import rounded
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.index_cases import Indices, resolved
+from certgrad.obligations.assume.index_cases import Indices, resolved, some_place
+from certgrad.obligations.assume.signs import POS
 from certgrad.obligations.assume.simplify import simplified
 from certgrad.obligations.assume.tensor import EXTENTS, Tensor
 from certgrad.obligations.certificate import OF_VALUES
@@ -33,11 +34,12 @@ from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entries, ordered, sole_maximum, unique
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.terms.atoms import Base
+from certgrad.obligations.terms.atoms import Base, Sum
 from certgrad.obligations.terms.integers import by_entries
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
+from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
 
@@ -103,7 +105,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         conditions += problem.also if kind == "jvp_is_derivative" else []
         needed = _needed(conditions, facts, assumed_clauses, shapes, domain, _ranges(problem, kind))
-        found = minimal(simplified(needed, facts), facts, shapes)
+        found = minimal(needed, facts, shapes)
         for where in filter(_of_places, found):
             return Outcome(reason=_WHERE.get(where.origin, f"a condition on places that is not shown: {where.origin}"))
         tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
@@ -200,7 +202,20 @@ def _needed(
     if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
         asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
     left = (c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed))
-    return [c for c in left if not _counts_a_place(c, region)]
+    left = (c for c in left if not _counts_a_place(c, region))
+    return [c for c in simplified(left, facts) if not _sums_a_place(c, known)]
+
+
+def _sums_a_place(clause: Clause, known: Indices) -> bool:
+    """A sum of positive numbers over the places at which conditions hold is asked not to be 0; it has such a place."""
+    (a, *others) = clause.alternatives
+    total = a.poly.atom()
+    if others or a.relation not in ("> 0", "!= 0") or not isinstance(total, Sum):
+        return False
+    conditions = tuple(factor for factor in total.body if type(factor[0]) in INDEX_PREDICATES)
+    summed = monomial({b: e for b, e in total.body if type(b) not in INDEX_PREDICATES})
+    places = intern(Sum(total.vars, total.ranges, conditions)) if conditions else None
+    return places is not None and known.facts.signs(summed) == POS and some_place(poly_of(places), known)
 
 
 def _counts_a_place(clause: Clause, region: Region) -> bool:

@@ -71,6 +71,7 @@ class Law(Enum):
     # sums, maxima, products
     SUM_OF_PRODUCT = "sums over separate indices", "Σ_ij a(i)·b(j) = Σ_i a(i)·Σ_j b(j)", ""
     SUM_OF_CONSTANT = "sum of a constant", "Σ_{v<n} c = n·c", ""
+    EQUAL_INTEGERS = "equal integers", "[a = b]·f(a) = [a = b]·f(b)", "a and b are whole numbers"
     SUM_AT_EQUATION = "sum over an equation", "Σ_{v<n} [v = e]·f(v) = [0 ≤ e < n]·f(e)", "e is a whole number"
     SUM_BY_ROWS = "sum by rows and columns", "Σ_{v<q·m} f(⌊v/m⌋, v mod m) = Σ_{i<q} Σ_{j<m} f(i, j)", ""
     SUM_CUT = "sum cut in two", "Σ_{v<n} f(v) = Σ_{v<a} f(v) + Σ_{v<n−a} f(v + a)", "0 ≤ a ≤ n"

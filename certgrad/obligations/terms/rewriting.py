@@ -55,6 +55,8 @@ class Rewriter:
     def __call__(self, poly: Poly) -> Poly:
         if self.replace is None and not (poly.free & self.indices.keys()):
             return current(poly)
+        if self.replace is not None and poly.piecewise:
+            poly = self._selected(poly)
         total = Accumulator()
         for mono, c in poly.items():
             if self.replace is None and self.keeps(mono):
@@ -63,6 +65,22 @@ class Rewriter:
             else:
                 total.add_poly(self.mono(mono), c)
         return total.poly()
+
+    def _selected(self, poly: Poly) -> Poly:
+        """The term with the conditions that become numbers: ([c] − 1)·f is 0 where c holds, before f is rewritten, as f
+        need not make sense there.
+        """
+        total, changed = Accumulator(), False
+        for mono, c in poly.items():
+            numbers = {a: value for a, _ in mono if type(a) in PREDICATES and (value := self._number(a)) is not None}
+            changed = changed or bool(numbers)
+            if ZERO not in numbers.values():
+                total.add(tuple(factor for factor in mono if factor[0] not in numbers), c)
+        return total.poly() if changed else poly
+
+    def _number(self, condition: Atom) -> Poly | None:
+        value = self.atom(condition)
+        return value if value in (ONE, ZERO) else None
 
     def keeps(self, mono: Mono) -> bool:
         """Nothing in it is substituted, and it is of this session: a monomial of a term is in normal form."""

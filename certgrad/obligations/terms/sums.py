@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .atoms import Max, Sum
+from .equal_integers import at_equal_integers
 from .exponents import Exponent
 from .index import IntegerAtom, Ix, of_atom, of_const, of_var, whole_number
 from .index_terms import index_condition, within
@@ -63,6 +64,10 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
     if solved is not None:
         applied(Law.SUM_AT_EQUATION)
         return beside(solved)
+    moved = at_equal_integers(inside, [*variables])
+    if moved is not None:
+        applied(Law.EQUAL_INTEGERS)
+        return beside(sum_over(moved, list(ranges.items())))
     nested = [(a, e) for a, e in inside if isinstance(a, Sum) and isinstance(e, int) and e > 0]
     if nested:
         flat = monomial({a: e for a, e in inside if (a, e) not in nested})
@@ -75,10 +80,10 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
                 flat = flat * body
         return beside(sum_over(flat, list(ranges.items())))
     if any(a.structured for a, _ in inside):
-        moved = _in_another_order(monomial(dict(inside)), ranges)
-        if moved is not None:
+        reordered = _in_another_order(monomial(dict(inside)), ranges)
+        if reordered is not None:
             applied(Law.SUM_REORDERED)
-            return beside(sum_over(*moved))
+            return beside(sum_over(*reordered))
     for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in inside) if kind in CONTRACTS]:
         carried_out = contract(inside, dict(ranges))
         if carried_out is not None:

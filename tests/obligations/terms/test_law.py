@@ -292,6 +292,14 @@ def _(draw: Draw) -> Sides:
     yield sum(c for _ in range(n)), n * c
 
 
+@of(Law.EQUAL_INTEGERS)
+def _(draw: Draw) -> Sides:
+    f, labels = draw.normal(size=(4, 6)), draw.integers(0, 4, 6)
+    for i in range(6):
+        same = holds(labels == labels[i])
+        yield sum(same[j] * f[labels[j], j] for j in range(6)), sum(same[j] * f[labels[i], j] for j in range(6))
+
+
 @of(Law.SUM_AT_EQUATION)
 def _(draw: Draw) -> Sides:
     f = draw.normal(size=6)

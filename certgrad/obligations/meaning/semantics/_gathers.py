@@ -270,7 +270,7 @@ def _scatter_by(name: str, combined: Combined) -> None:
         """Entries combined with updates, where no entry is hit twice."""
         (shape,) = shapes
         hit, twice, conditions = _hits(params, x, indices, finite(update), shape)
-        if twice and combined in EXTREMA:
+        if combined in EXTREMA and (twice or _starts_beyond(x, combined)):
             return [_greatest_hit(x, combined, shape, hit, conditions)]
         if twice:
             raise UnprovedError(f"primitive {name} of several windows, which may hit an entry twice")
@@ -290,12 +290,17 @@ def _scatter_by(name: str, combined: Combined) -> None:
 EXTREMA: dict[Combined, int] = {greater: 1, lesser: -1}
 
 
+def _starts_beyond(x: Tensor, combined: Combined) -> bool:
+    """Every entry is the infinity that all numbers are beyond."""
+    return x.infinite * EXTREMA[combined] < 0 and x.kept.is_zero
+
+
 def _greatest_hit(
     x: Tensor, combined: Combined, shape: tuple[Poly, ...], hit: list[Hit], conditions: Clauses
 ) -> Tensor:
     """out[v] = max(x[v], max over the windows that hit v), and x[v] where none does."""
     sign, (_, entry, dummies) = EXTREMA[combined], hit[0]
-    none = x.infinite * sign < 0 and x.kept.is_zero  # it begins with the infinity that every number is beyond
+    none = _starts_beyond(x, combined)
     x = x if none else finite(x)
     where = NOTHING
     for guard, _, _ in hit:  # of the cases of a start position one holds
