@@ -137,8 +137,9 @@ REMARKS: dict[str, Code] = {
             meaning=(
                 "A backward function that returns None for an argument says that it has no gradient there; JAX then "
                 "uses zeros. The verdict then says 'no gradient for' it. If that is meant, leave the argument out by "
-                "`differentiable`; an argument that is named there is claimed to have the derivative 0. Fails with "
-                "--strict."
+                "`differentiable`; an argument that is named there is claimed to have the derivative 0. It is not "
+                "said of one that the function only compares, as it does a mask: there is no gradient to lose. Fails "
+                "with --strict."
             ),
             example="def bwd(residuals, g):\n    return g * residuals, None    # CG203: no gradient for the second",
         ),
