@@ -20,7 +20,7 @@ from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, number
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
 from certgrad.signatures.sizes import ONE as ONE_LONG
-from certgrad.signatures.sizes import Call, Size, named, parse_size, whole
+from certgrad.signatures.sizes import Call, Factor, Power, Size, named, parse_size, whole
 
 from ._user_rule import UserRule
 
@@ -131,8 +131,9 @@ class Unifier:
             yield from ((True, [one]) for one in self._numbers(sizes, failed.number))
             return
         if (match := _ORDER.search(str(failed.error))) is not None:
-            left, right = (_poly(parse_size(match[k])) for k in (1, 3))
-            yield from ((False, [s]) for s in at_least(*((left, right) if match[2] == "<" else (right, left))))
+            left, right = (parse_size(match[k]) for k in ((1, 3) if match[2] == "<" else (3, 1)))
+            if not _rounds(left) and not _rounds(right):
+                yield from ((False, [s]) for s in at_least(_poly(left), _poly(right)))
         asked = list(dict.fromkeys(reversed(failed.asked)))
         found = [s for question in asked[:LAST] for s in solutions(question) if self._allowed(s)]
         if self.whole_rule:  # a rule is not for arrays of one entry because a cotangent has an axis of it
@@ -319,6 +320,8 @@ def _of_parts(difference: Poly) -> Iterator[Sizes]:
             (only,) = parse_size(atom.name).terms[0][1][:1]
             if not isinstance(only, Call):
                 continue
+            if _rounds(only.left) or _rounds(only.right):
+                continue  # what is rounded twice is solved for nothing
             left, right = _poly(only.left), _poly(only.right)
             if only.function in ("mod", "floordiv"):
                 yield from _multiple(left, right)
@@ -378,6 +381,13 @@ def _without_common_factors(difference: Poly) -> Poly:
 def _names(mono: Mono) -> set[str]:
     """The names of sizes in a product, also inside of quotients and the like."""
     return {n for a, _ in mono if isinstance(a, Dim) for n in parse_size(a.name).names}
+
+
+def _rounds(factor: Factor) -> bool:
+    """A size is made of others by a quotient, a remainder, a least or a greatest."""
+    if isinstance(factor, Size):
+        return any(_rounds(f) for _, factors in factor.terms for f in factors)
+    return isinstance(factor, Call) or (isinstance(factor, Power) and _rounds(factor.base))
 
 
 def _poly(size: Size) -> Poly:

@@ -38,7 +38,7 @@ from certgrad.obligations.terms.atoms import Base, Sum
 from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
-from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
@@ -202,7 +202,7 @@ def _needed(
     if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
         asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
     left = (c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed))
-    left = (c for c in left if not _counts_a_place(c, region))
+    left = (c for c in left if not _counts_a_place(c, region) and not _asked_nowhere(c, region))
     return [c for c in simplified(left, facts) if not _sums_a_place(c, known)]
 
 
@@ -224,9 +224,21 @@ def _counts_a_place(clause: Clause, region: Region) -> bool:
     if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not counts.is_count(a.poly):
         return False
     fails = ONE - pred(a.poly) - (pred(-a.poly) if a.relation == "!= 0" else ZERO)
+    return nonzero_part(fails * _where_asked(clause), region) is None
+
+
+def _asked_nowhere(clause: Clause, region: Region) -> bool:
+    """The integers at which a condition is asked are none that are assumed to be possible."""
+    conditions = [a for g, _ in clause.guards for a in atoms_of(g) if isinstance(a, (IxPred, IxEq))]
+    return any(by_entries(a.ix) for a in conditions) and nonzero_part(_where_asked(clause), region) is None
+
+
+def _where_asked(clause: Clause) -> Poly:
+    """What is 1 where all guards have their values, and else 0."""
+    where = ONE
     for guard, value in clause.guards:
-        fails = fails * (guard if value else ONE - guard)
-    return nonzero_part(fails, region) is None
+        where = where * (guard if value else ONE - guard)
+    return where
 
 
 def _sides(problem: Problem, kind: str) -> list[Tensor]:
