@@ -14,7 +14,9 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from certgrad.errors import CertgradError
+from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.prove.problem import forward_or_failure
 from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, number
@@ -29,6 +31,8 @@ Sizes = dict[str, Size]
 LAST = 3
 """So many of the last questions of a failing trace are tried as what it needs."""
 TRACES = 40
+MAX_LENGTH = 9
+"""Of an axis whose length is a number of the code."""
 NUMBERS = (2, 3, 4, 1, 5, 6)
 """Lengths that are tried for an axis where code needs a number: it is meant where it runs with just one of them."""
 NEEDS_A_NUMBER = re.compile(r"Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")
@@ -269,6 +273,12 @@ def _named_by(said: str, primes: Mapping[str, int]) -> Iterator[Sizes]:
     for a, b in dict.fromkeys(pairs):
         if a != b and a in names and b in names:
             yield from ({names[a]: named(names[b])}, {names[b]: named(names[a])})
+
+
+def lengths_in_code(rule: UserRule) -> Iterator[Sizes]:
+    """Each axis with a length that code may write down: `for k in range(3)`."""
+    lengths = [n for n in in_code(filter(is_users, reachable(rule))) if 1 < n <= MAX_LENGTH]
+    yield from ({name: whole(n)} for n in lengths for name in rule.signature.names)
 
 
 def entries_lost(equation: Any) -> Poly:
