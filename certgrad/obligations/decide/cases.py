@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 
 from flint import fmpq
 
@@ -30,6 +31,7 @@ from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Side
 from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.spectra import SMALL
+from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
@@ -402,11 +404,12 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
     if all(nonzero_part(summand, region.over(dict(variables)), depth + 1) is None for summand, variables in groups):
         applied(Law.SUMMANDS)
         return True
-    one = _over_pairs(groups)
-    if one is None or nonzero_part(one[0], region.over(dict(one[1])), depth + 1) is not None:
-        return False
-    applied(Law.SUMS_OVER_PAIRS)
-    return True
+    for law, together in ((Law.SUMS_OVER_PAIRS, _over_pairs), (Law.SUM_OF_PRODUCT, _under_one_sum)):
+        one = together(groups)
+        if one is not None and nonzero_part(one[0], region.over(dict(one[1])), depth + 1) is None:
+            applied(law)
+            return True
+    return False
 
 
 def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
@@ -428,3 +431,32 @@ def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tupl
         for there in ({v: of_var(k), w: of_var(l)}, {v: of_var(l), w: of_var(k)}):
             total = total + Rewriter(there)(summand).scale(fmpq(1, 2))
     return total, pairs
+
+
+def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
+    """One summand for sums over a range and sums over more, where what the rest of these sums is stands in the others.
+
+    Σ_jk f(j)·h(j, k) = Σ_j f(j)·Σ_k h(j, k): beside a function of Σ_k h(j, k), say, whose derivative multiplies by it.
+    """
+    total, variables = min(groups, key=lambda group: len(group[1]))
+    whole = {a for a in deep_atoms(total) if isinstance(a, Sum)}
+    if not whole:
+        return None
+    for summand, more in groups:
+        if more is variables:
+            continue
+        for mono, c in summand.items():
+            forms = (sum_over(inner, rest) for inner, rest in _within(mono, more, variables))
+            form = next((f for f in forms if not whole.isdisjoint(atoms_of(f))), None)
+            if form is None:
+                return None
+            total = total + form.scale(c)
+    return total, variables
+
+
+def _within(mono: Mono, more: list[tuple], variables: list[tuple]) -> Iterator[tuple[Poly, list[tuple]]]:
+    """A summand over more variables, with some of them under the names of others with their ranges, and those left."""
+    for chosen in permutations(more, len(variables)):
+        if all(n == m for (_, n), (_, m) in zip(chosen, variables, strict=True)):
+            names = {v: of_var(w) for (v, _), (w, _) in zip(chosen, variables, strict=True)}
+            yield Rewriter(names).mono(mono), [pair for pair in more if pair not in chosen]
