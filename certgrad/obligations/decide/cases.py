@@ -18,7 +18,7 @@ from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.laws.matrices import FEW, has_small_inverse, has_small_sum, written_out
 from certgrad.obligations.laws.range_products import collected, counted, gathered, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
-from certgrad.obligations.terms.atoms import Access, Fn, Sum
+from certgrad.obligations.terms.atoms import Access, Base, Fn, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.functions import WHOLE
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
@@ -27,7 +27,7 @@ from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Mono, Poly, monomial, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
-from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
+from certgrad.obligations.terms.power import UndefinedTermError, cleared, content, power
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Side
 from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.spectra import SMALL
@@ -214,6 +214,9 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
     here = region.where(Fact(p, sign, universal=False))
     if here.facts.contradictory or _fails_there(here.facts):
         return []
+    roots = _roots(p, here.facts) if sign == ZERO else [p]
+    if roots != [p]:
+        return [part for q in roots for part in inside(poly, q, ZERO, here)]
     try:
         equations = [p]
         for clause in (one for given in region.clauses for one in _at_entries_of(p, given) if not one.guards):
@@ -236,6 +239,19 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
         return parts
     except UndefinedTermError:
         return [(ONE, here)]  # undefined throughout the region: nothing can be shown there
+
+
+def _roots(p: Poly, facts: Facts) -> list[Poly]:
+    """Terms of which one at least is 0 where p is: its factors, but for those that are known not to be.
+
+    An equation that determines an entry is left as it is.
+    """
+    if solve(p) is not None:
+        return [p]
+    _, taken, rest = content(p)
+    factors = [a.poly if isinstance(a, Base) else poly_of(a) for a, e in taken.items() if e > 0]
+    factors += [] if rest.constant() is not None else [rest]
+    return [q for q in factors if facts.signs(q) & ZERO] if len(factors) > 1 else [p]
 
 
 def _fails_there(facts: Facts) -> bool:
