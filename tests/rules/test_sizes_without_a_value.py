@@ -1,4 +1,4 @@
-"""Sizes at which a function has no value, such as the mean of no entries: nothing is claimed there, and that is said."""
+"""Sizes at which a function has no value, such as the mean of no entries: nothing is claimed there, and it is said."""
 
 import jax
 import jax.numpy as jnp
