@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -246,6 +246,45 @@ class _Deciding(Rewriter):
 def resolved(poly: Poly, indices: Indices) -> Poly:
     """The term with index conditions decided where the ranges decide them, in sums too."""
     return _Deciding(indices, {})(poly) if poly.structured else poly
+
+
+class _Beside(_Deciding):
+    """Decides conditions also by those beside them: a term with a factor [φ] matters only where φ holds.
+
+    A condition that the others imply is left out, and φ is in force in the other factors, in sums and functions too.
+    """
+
+    def mono(self, mono: Mono) -> Poly:
+        conditions = {a: type(a)(a.ix.subst(self.indices)) for a, _ in mono if isinstance(a, (IxPred, IxEq))}
+        if not conditions or len(mono) == 1:
+            return super().mono(mono)
+        for a in [a for a in conditions if len(conditions) > 1 and isinstance(a, IxPred)]:
+            there = _under(self.context, [b for b in conditions if b is not a], conditions)
+            value = there.decide(conditions[a])
+            if value is not None and value.is_zero:
+                return ZERO
+            if value is not None:
+                del conditions[a]
+        inside = _Beside(_under(self.context, conditions, conditions), self.indices)
+        out = ONE
+        for a in conditions:
+            out = out * (self.atom(a) or poly_of(a))
+        return out * Rewriter.mono(inside, tuple((a, e) for a, e in mono if not isinstance(a, (IxPred, IxEq))))
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        return _Beside(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
+
+
+def _under(indices: Indices, conditions: Iterable[Atom], moved: Mapping[Atom, IxPred | IxEq]) -> Indices:
+    return replace(indices, conditions=(*indices.conditions, *(holding(moved[a]) for a in conditions)))
+
+
+def by_those_beside(poly: Poly, indices: Indices) -> Poly:
+    """The term with index conditions decided by the ranges and by the conditions that stand beside them."""
+    form = _Beside(indices, {})(poly) if poly.structured else poly
+    if form != poly:
+        applied(Law.BESIDE_CONDITION)
+    return form
 
 
 def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:

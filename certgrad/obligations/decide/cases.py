@@ -13,7 +13,7 @@ from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.decided import decided, over_one_floor, predicates, rounded
 from certgrad.obligations.assume.fact import Fact, Question, places
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
+from certgrad.obligations.assume.index_cases import Indices, by_those_beside, choices, in_rows, resolved, split
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.laws.matrices import FEW, has_small_inverse, has_small_sum, written_out
 from certgrad.obligations.laws.range_products import collected, counted, gathered, has_products, split_off
@@ -107,6 +107,9 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         conditions = choices(poly)
         if conditions:
             return _by_condition(poly, conditions[0], region, depth)
+        form = _by_neighbours(poly, region)
+        if form != poly:
+            return nonzero_part(form, region, depth + 1)
     if has_products(poly):
         poly, undecided = split_off(poly, region.places)
         if undecided is not None:
@@ -144,6 +147,14 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             if left is not None:
                 return left
     return None
+
+
+def _by_neighbours(poly: Poly, region: Region) -> Poly:
+    """The term with conditions decided by those beside them, and sums less their last term made shorter."""
+    try:
+        return laws.sum_ends.without_last(by_those_beside(poly, region.places), region.places)
+    except UndefinedTermError:
+        return poly
 
 
 def _vanishes_by_counts(poly: Poly, region: Region) -> bool:
@@ -216,6 +227,7 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
         return []
     roots = _roots(p, here.facts) if sign == ZERO else [p]
     if roots != [p]:
+        applied(Law.ZERO_OF_PRODUCT)
         return [part for q in roots for part in inside(poly, q, ZERO, here)]
     try:
         equations = [p]

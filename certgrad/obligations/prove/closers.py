@@ -119,10 +119,19 @@ def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
     for form in (
         loops.with_steps_unfolded(difference, ranges),
         loops.summed(difference, ranges),
+        decide.induction.oriented(loops.summed(difference, ranges, after=True)),
         loops.written_out(difference),
     ):
         if form != difference:
             yield form, ()
+
+
+def _summed(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """Every loop as a sum of products, none of them transposed: a recurrence beside its closed form."""
+    if closing.transposed is not None and has_loop(difference):
+        form = decide.correspondence.summed(closing.raw, closing.region.indices.ranges, after=True)
+        if not has_loop(form):
+            yield decide.induction.oriented(form), ()
 
 
 def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
@@ -179,6 +188,7 @@ def _term_by_term(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _step_by_step,
+    _summed,
     _transposed_otherwise,
     _term_by_term,
     _by_equations,

@@ -58,6 +58,9 @@ class Law(Enum):
         "e is a whole number, and c ≥ 0",
     )
 
+    BESIDE_CONDITION = "conditions beside a condition", "[φ]·f([ψ]) = [φ]·f(1)", "φ implies ψ"
+    ZERO_OF_PRODUCT = "zeros of a product", "p·q = 0 only where p = 0 or q = 0", ""
+
     # indices
     ROW_MAJOR = "row-major places", "⌊(i·m + j)/m⌋ = i, and (i·m + j) mod m = j", "0 ≤ j < m"
     PERMUTATION_UNDONE = "a permutation and its inverse", "σ(σ⁻¹(i)) = i", "0 ≤ i < n"
@@ -205,6 +208,11 @@ class Law(Enum):
         "linear recurrences",
         "c[t] = c[0]·Π_{k<t} a(k) + Σ_{j<t} b(j)·Π_{j<k<t} a(k) where c[s + 1] = a(s)·c[s] + b(s)",
         "a and b do not read c",
+    )
+    LATER_CARRY = (
+        "carries a step later",
+        "c[t] = (c[t + 1] − b(t))/a(t) where c[s + 1] = a(s)·c[s] + b(s)",
+        "a(t) > 0",
     )
     EQUAL_RECURRENCES = (
         "equal recurrences",

@@ -248,6 +248,23 @@ def _(draw: Draw) -> Sides:
     yield holds(e >= 0) * holds(-e - 1 >= 0), np.zeros(25)
 
 
+@of(Law.BESIDE_CONDITION)
+def _(draw: Draw) -> Sides:
+    x = draw.normal(size=6)
+    for i in range(6):
+        for e in range(6):
+            # φ is i ≤ e, and what it stands beside is a sum over k ≤ i with k ≤ e as another condition
+            inside = np.exp(sum(x[k] for k in range(6) if k <= i and k <= e))
+            yield (i <= e) * inside, (i <= e) * np.exp(sum(x[k] for k in range(6) if k <= i))
+
+
+@of(Law.ZERO_OF_PRODUCT)
+def _(draw: Draw) -> Sides:
+    for p in (0.0, draw.normal()):
+        for q in (0.0, draw.normal()):
+            yield float(p * q == 0), float(p == 0 or q == 0)
+
+
 @of(Law.ROW_MAJOR)
 def _(draw: Draw) -> Sides:
     m = int(draw.integers(1, 6))
@@ -646,6 +663,15 @@ def _(draw: Draw) -> Sides:
     for t in range(6):
         yield carried, c * a[:t].prod() + sum(b[j] * a[j + 1 : t].prod() for j in range(t))
         carried = a[t] * carried + b[t] if t < 5 else carried
+
+
+@of(Law.LATER_CARRY)
+def _(draw: Draw) -> Sides:
+    a, b, carried = np.exp(draw.normal(size=5)), draw.normal(size=5), draw.normal()
+    for t in range(5):
+        after = a[t] * carried + b[t]
+        yield carried, (after - b[t]) / a[t]
+        carried = after
 
 
 @of(Law.EQUAL_RECURRENCES)
