@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from . import (
         counts,
         directions,
+        homogeneous,
         inverses,
         logarithms,
         monotone,
@@ -23,6 +24,6 @@ if TYPE_CHECKING:
 
 __getattr__ = door(
     __name__,
-    modules="counts directions inverses logarithms monotone multiple_angles places roots roots_of_unity shifts "
-    "sum_ends transposition unfolding",
+    modules="counts directions homogeneous inverses logarithms monotone multiple_angles places roots roots_of_unity "
+    "shifts sum_ends transposition unfolding",
 )

@@ -126,6 +126,13 @@ def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
             yield form, ()
 
 
+def _from_common_starts(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """Linear recurrences with the common factors of their starts in front of them."""
+    form = laws.homogeneous.from_common_starts(difference) if has_loop(difference) else difference
+    if form != difference:
+        yield decide.induction.by_induction(form, closing.region)
+
+
 def _summed(closing: Closing, difference: Poly) -> Iterator[Form]:
     """Every loop as a sum of products, none of them transposed: a recurrence beside its closed form."""
     if closing.transposed is not None and has_loop(difference):
@@ -188,6 +195,7 @@ def _term_by_term(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _step_by_step,
+    _from_common_starts,
     _summed,
     _transposed_otherwise,
     _term_by_term,

@@ -209,6 +209,11 @@ class Law(Enum):
         "c[t] = c[0]·Π_{k<t} a(k) + Σ_{j<t} b(j)·Π_{j<k<t} a(k) where c[s + 1] = a(s)·c[s] + b(s)",
         "a and b do not read c",
     )
+    SCALED_CARRY = (
+        "starts of linear recurrences",
+        "c[t] = λ·d[t] for all t",
+        "c[0] = λ·d[0], c[s + 1] = A(s)·c[s], d[s + 1] = A(s)·d[s]",
+    )
     LATER_CARRY = (
         "carries a step later",
         "c[t] = (c[t + 1] − b(t))/a(t) where c[s + 1] = a(s)·c[s] + b(s)",

@@ -665,6 +665,16 @@ def _(draw: Draw) -> Sides:
         carried = a[t] * carried + b[t] if t < 5 else carried
 
 
+@of(Law.SCALED_CARRY)
+def _(draw: Draw) -> Sides:
+    factor, d = draw.normal(), draw.normal(size=3)
+    c = factor * d
+    for _ in range(5):
+        step = draw.normal(size=(3, 3))
+        c, d = step @ c, step @ d
+        yield from zip(c, factor * d, strict=True)
+
+
 @of(Law.LATER_CARRY)
 def _(draw: Draw) -> Sides:
     a, b, carried = np.exp(draw.normal(size=5)), draw.normal(size=5), draw.normal()
