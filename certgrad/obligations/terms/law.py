@@ -44,7 +44,11 @@ class Law(Enum):
     IDEMPOTENT = "conditions are 0 or 1", "[φ]² = [φ]", ""
     OPPOSITES = "opposite signs", "[p > 0]·[−p > 0] = 0", ""
     BOTH_SIDES = "both sides of a seam", "([p > 0] + [−p > 0])·p = p", ""
-    OFF_ZERO = "sides of a number that is not 0", "[−p > 0] = 1 − [p > 0], and 1/sign(p) = sign(p)", "p ≠ 0"
+    OFF_ZERO = (
+        "sides of a number that is not 0",
+        "[−p > 0] = 1 − [p > 0], and 1/sign(p) = sign(p); [λᵢ > λⱼ] + [λⱼ > λᵢ] = 1 − [i = j]",
+        "p ≠ 0; no two λ are equal",
+    )
     POSITIVE_FACTOR = "positive factors of a sign", "[a·p > 0] = [p > 0]", "a > 0"
     EXP_OF_CHOSEN = (
         "exponentials in a selection",

@@ -220,6 +220,8 @@ def _(draw: Draw) -> Sides:
     p = draw.normal(size=9)
     yield -p > 0, 1 - (p > 0)
     yield 1 / np.sign(p), np.sign(p)
+    gaps = p[:, None] - p[None, :]
+    yield (gaps > 0).astype(int) + (gaps < 0), 1 - np.eye(9)
 
 
 @of(Law.POSITIVE_FACTOR)
