@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from certgrad._subject import OF_REFERENCE
 from certgrad.obligations import laws, wording
@@ -30,6 +30,7 @@ from certgrad.obligations.certificate import OF_VALUES
 from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.decide.implicit import without_repeated
 from certgrad.obligations.decide.products import split_products
+from certgrad.obligations.laws.functions import defined_in
 from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entries, ordered, sole_maximum, unique
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -84,7 +85,7 @@ def _plain(clauses: Sequence[Clause]) -> bool:
 
 def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
     shapes = problem.array_shapes
-    assumed, assumed_clauses = facts_of(domain, shapes)
+    assumed, assumed_clauses = facts_of([*domain, *_defined_in(domain)], shapes)
     facts = problem.facts.extended(assumed)
     if reason := not_followed(problem, kind):
         return Outcome(reason=reason)
@@ -158,6 +159,13 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _defined_in(domain: Iterable[Clause]) -> Iterator[Clause]:
+    """That what the domain speaks of is defined, as it is where a condition of the domain holds: √x ≥ 0 says x ≥ 0."""
+    for clause in domain:
+        if len(clause.alternatives) == 1 and not clause.guards:
+            yield from defined_in(clause.alternatives[0].poly)
 
 
 def _excludes_zeros(clause: Clause) -> bool:
