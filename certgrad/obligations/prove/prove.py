@@ -15,12 +15,13 @@ from certgrad.obligations.assume.conditions import (
     UNDEFINED,
     Clause,
     discharged,
+    guard_facts,
     has_one_solution,
     merged,
     of_solver,
     polys,
 )
-from certgrad.obligations.assume.decided import rounded
+from certgrad.obligations.assume.decided import decided, rounded
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
@@ -213,10 +214,16 @@ def _needed(
 
 def _counts_a_place(clause: Clause, region: Region) -> bool:
     """A count is asked not to be 0 where one of the places that it counts is there."""
-    (a, *others), counts = clause.alternatives, laws.counts
-    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not counts.is_count(a.poly):
+    (a, *others), known = clause.alternatives, guard_facts(clause.guards)
+    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not known:
         return False
-    fails = ONE - pred(a.poly) - (pred(-a.poly) if a.relation == "!= 0" else ZERO)
+    try:
+        count = decided(a.poly, region.facts.extended(known))
+    except UndefinedTermError:
+        return False
+    if not laws.counts.is_count(count):
+        return False
+    fails = ONE - pred(count) - (pred(-count) if a.relation == "!= 0" else ZERO)
     for guard, value in clause.guards:
         fails = fails * (guard if value else ONE - guard)
     return nonzero_part(fails, region) is None
