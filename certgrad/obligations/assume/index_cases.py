@@ -259,24 +259,23 @@ class _Beside(_Deciding):
         if not conditions or len(mono) == 1:
             return super().mono(mono)
         for a in [a for a in conditions if len(conditions) > 1 and isinstance(a, IxPred)]:
-            there = _under(self.context, [b for b in conditions if b is not a], conditions)
-            value = there.decide(conditions[a])
+            value = _under(self.context, (m for b, m in conditions.items() if b is not a)).decide(conditions[a])
             if value is not None and value.is_zero:
                 return ZERO
             if value is not None:
                 del conditions[a]
-        inside = _Beside(_under(self.context, conditions, conditions), self.indices)
+        inside = _Beside(_under(self.context, conditions.values()), self.indices)
         out = ONE
-        for a in conditions:
-            out = out * (self.atom(a) or poly_of(a))
+        for one in conditions:
+            out = out * (self.atom(one) or poly_of(one))
         return out * Rewriter.mono(inside, tuple((a, e) for a, e in mono if not isinstance(a, (IxPred, IxEq))))
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
         return _Beside(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
 
 
-def _under(indices: Indices, conditions: Iterable[Atom], moved: Mapping[Atom, IxPred | IxEq]) -> Indices:
-    return replace(indices, conditions=(*indices.conditions, *(holding(moved[a]) for a in conditions)))
+def _under(indices: Indices, conditions: Iterable[IxPred | IxEq]) -> Indices:
+    return replace(indices, conditions=(*indices.conditions, *map(holding, conditions)))
 
 
 def by_those_beside(poly: Poly, indices: Indices) -> Poly:
