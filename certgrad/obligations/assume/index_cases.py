@@ -19,7 +19,7 @@ from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.rounded import as_rounded_index
 from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.terms.walk import deep_atoms
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 from .conditions import Clause
 from .fact import match
@@ -252,7 +252,21 @@ class _Beside(_Deciding):
     """Decides conditions also by those beside them: a term with a factor [φ] matters only where φ holds.
 
     A condition that the others imply is left out, and φ is in force in the other factors, in sums and functions too.
+    So is [e ≥ 1] where e ≥ 0, beside what is 0 at e = 0, as e is.
     """
+
+    def __call__(self, poly: Poly) -> Poly:
+        poly = super().__call__(poly)
+        for a in [a for a in atoms_of(poly) if isinstance(a, IxPred) and len(poly) > 1]:
+            e = a.ix.shifted(ONE)
+            v = _determined(e)
+            if v is None or self.context.decide(IxPred(e)) != ONE:
+                continue
+            beside = Poly({tuple(f for f in mono if f[0] is not a): c for mono, c in poly.items() if (a, 1) in mono})
+            slope = e.coefficient(v)
+            if Rewriter({v: e.plus(of_var(v).scaled(-slope)).scaled(-slope)})(beside).is_zero:
+                poly = poly + beside - beside * poly_of(a)
+        return poly
 
     def mono(self, mono: Mono) -> Poly:
         conditions = {a: type(a)(a.ix.subst(self.indices)) for a, _ in mono if isinstance(a, (IxPred, IxEq))}

@@ -62,7 +62,11 @@ class Law(Enum):
         "e is a whole number, and c ≥ 0",
     )
 
-    BESIDE_CONDITION = "conditions beside a condition", "[φ]·f([ψ]) = [φ]·f(1)", "φ implies ψ"
+    BESIDE_CONDITION = (
+        "conditions beside a condition",
+        "[φ]·f([ψ]) = [φ]·f(1), and [e ≥ 1]·e = e",
+        "φ implies ψ; e is a whole number, and e ≥ 0",
+    )
     ZERO_OF_PRODUCT = "zeros of a product", "p·q = 0 only where p = 0 or q = 0", ""
 
     # indices

@@ -11,9 +11,9 @@ from certgrad.obligations.laws.sum_ends import with_ends, without_last
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.budget import limited
 from certgrad.obligations.terms.index import of_var
-from certgrad.obligations.terms.index_terms import index_condition, index_equal
+from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number
 from certgrad.obligations.terms.polynomials import ONE, number
-from certgrad.obligations.terms.power import exp_of
+from certgrad.obligations.terms.power import exp_of, fn
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import fresh
@@ -108,3 +108,17 @@ def test_the_last_of_several_indices_is_taken_away():
     assert without_last(whole - last, indices) == sum_over(y * below(v, I, 1), pairs)
     assert without_last(whole + last, indices) == whole + last
     assert with_ends(whole - last, indices) == without_last(whole - last, indices)
+
+
+def test_what_is_0_at_the_place_that_a_condition_excludes_needs_no_condition():
+    gap = index_number(of_var(J).minus(of_var(I)))
+    indices = Indices({I: N, J: N})
+    where = below(I, J, 0)
+    assert by_those_beside(where * fn("erf", gap * below(I, J, 1)), indices) == where * fn("erf", gap)
+    for other in (gap + ONE, gap - ONE):
+        poly = where * fn("erf", other * below(I, J, 1))
+        found = by_those_beside(poly, indices)
+        assert found != where * fn("erf", other)
+        alike(poly, found)
+    poly = fn("erf", gap * below(I, J, 1))  # where e may be negative
+    assert by_those_beside(poly, indices) == poly

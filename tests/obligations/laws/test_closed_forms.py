@@ -51,6 +51,31 @@ def test_a_contraction_with_a_linear_recurrence(name):
     assert certgrad.equal(left, right, "t d, t d, t e, t").verdict == verdict
 
 
+def retained(x, a):
+    return lax.scan(lambda s, row: (a * s + row,) * 2, jnp.zeros((), x.dtype), x)[1]
+
+
+def powers(x, a, first=0):
+    """a to the number of steps between two rows, and 0 above the diagonal."""
+    k = jnp.arange(x.shape[0])
+    gap = k[:, None] - k[None, :] - first
+    return jnp.where(gap >= 0, a ** jnp.maximum(gap, 0), 0.0) @ x
+
+
+RETAINED = {
+    "by powers": (powers, "proved under hypotheses"),
+    "a step late": (lambda x, a: powers(x, a, first=1), "refuted"),
+    "a power more": (lambda x, a: a * powers(x, a), "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", RETAINED)
+@pytest.mark.parametrize("domain", ["a > 0", "a != 0"])
+def test_a_recurrence_with_a_number_for_its_decay(name, domain):
+    right, verdict = RETAINED[name]
+    assert certgrad.equal(retained, right, "t, ", domain=domain).verdict == verdict
+
+
 def gated(mistake=""):
     """The recurrence with a backward in parallel form."""
 

@@ -258,6 +258,7 @@ def _(draw: Draw) -> Sides:
             # φ is i ≤ e, and what it stands beside is a sum over k ≤ i with k ≤ e as another condition
             inside = np.exp(sum(x[k] for k in range(6) if k <= i and k <= e))
             yield (i <= e) * inside, (i <= e) * np.exp(sum(x[k] for k in range(6) if k <= i))
+        yield (i >= 1) * i, i
 
 
 @of(Law.ZERO_OF_PRODUCT)
