@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         directions,
         homogeneous,
         inverses,
+        log_space,
         logarithms,
         monotone,
         multiple_angles,
@@ -24,6 +25,6 @@ if TYPE_CHECKING:
 
 __getattr__ = door(
     __name__,
-    modules="counts directions homogeneous inverses logarithms monotone multiple_angles places roots roots_of_unity "
-    "shifts sum_ends transposition unfolding",
+    modules="counts directions homogeneous inverses log_space logarithms monotone multiple_angles places roots "
+    "roots_of_unity shifts sum_ends transposition unfolding",
 )

@@ -222,6 +222,11 @@ class Law(Enum):
         "c[t] = λ·d[t] for all t",
         "c[0] = λ·d[0], c[s + 1] = A(s)·c[s], d[s + 1] = A(s)·d[s]",
     )
+    LOG_CARRY = (
+        "recurrences in log space",
+        "c[t] = log(e[t]) for all t",
+        "c[s + 1] = log(P(exp(c[s]))), e[0] = exp(c[0]), e[s + 1] = P(e[s])",
+    )
     LATER_CARRY = (
         "carries a step later",
         "c[t] = (c[t + 1] − b(t))/a(t) where c[s + 1] = a(s)·c[s] + b(s)",

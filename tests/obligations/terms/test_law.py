@@ -678,6 +678,16 @@ def _(draw: Draw) -> Sides:
         yield from zip(c, factor * d, strict=True)
 
 
+@of(Law.LOG_CARRY)
+def _(draw: Draw) -> Sides:
+    c = draw.normal(size=3)
+    e = np.exp(c)
+    for _ in range(5):
+        step = np.exp(draw.normal(size=(3, 3)))
+        c, e = np.log(step @ np.exp(c)), step @ e
+        yield from zip(c, np.log(e), strict=True)
+
+
 @of(Law.LATER_CARRY)
 def _(draw: Draw) -> Sides:
     a, b, carried = np.exp(draw.normal(size=5)), draw.normal(size=5), draw.normal()
