@@ -417,8 +417,9 @@ def counted(poly: Poly, indices: Indices) -> Poly:
 
 def _of_one_number(a: Atom, facts: Facts) -> bool:
     """A product of factors that are all the same, and not 0."""
-    alike = isinstance(a, Product) and a.body.free.isdisjoint(a.vars)
-    return alike and (a.positive or a.is_sign or not facts.signs(a.body) & SIGN_ZERO)
+    if not isinstance(a, Product) or not a.body.free.isdisjoint(a.vars):
+        return False
+    return a.positive or a.is_sign or not facts.signs(a.body) & SIGN_ZERO
 
 
 class _Counting(Rewriter):
@@ -434,12 +435,11 @@ class _Counting(Rewriter):
             return None
         dummies, body, where = opened(a)
         count = _in_closed_form(resolved(sum_over(Rewriter(self.indices)(where), dummies), self.context), self.context)
-        found = atoms_of(count)
-        if not all(isinstance(b, (Dim, IndexNumber)) for b in found):
+        if not all(isinstance(b, (Dim, IndexNumber)) for b in atoms_of(count)):
             return None
         if not a.is_sign:
             return fn("whole_power", body, count) if a.positive or whole(count) else None
-        if any(isinstance(b, IndexNumber) for b in found):
+        if any(isinstance(b, IndexNumber) for b in atoms_of(count)):
             return None
         return _sign(count) if all(c.q == 1 and mono_positive(m) for m, c in count.items()) else None
 
