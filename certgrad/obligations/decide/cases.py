@@ -151,6 +151,8 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
 
 def _by_neighbours(poly: Poly, region: Region) -> Poly:
     """The term with conditions decided by those beside them, and sums less their last term made shorter."""
+    if not any(isinstance(a, IxPred) for a in deep_atoms(poly)):
+        return poly
     try:
         return laws.sum_ends.without_last(by_those_beside(poly, region.places), region.places)
     except UndefinedTermError:

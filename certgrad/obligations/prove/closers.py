@@ -116,13 +116,17 @@ def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
     ranges = closing.region.indices.ranges
     yield decide.induction.oriented(laws.unfolding.unfolded(difference, ranges)), ()
     loops = decide.correspondence
-    for form in (
-        loops.with_steps_unfolded(difference, ranges),
-        loops.summed(difference, ranges),
-        decide.induction.oriented(loops.summed(difference, ranges, after=True)),
-        loops.written_out(difference),
-    ):
-        if form != difference:
+    forms = (
+        lambda: loops.with_steps_unfolded(difference, ranges),
+        lambda: loops.summed(difference, ranges),
+        lambda: decide.induction.oriented(loops.summed(difference, ranges, after=True)),
+        lambda: loops.written_out(difference),
+    )
+    tried = {difference}
+    for make in forms:
+        form = make()
+        if form not in tried:
+            tried.add(form)
             yield form, ()
 
 
