@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from certgrad._subject import OF_REFERENCE
 from certgrad.obligations import laws, wording
@@ -15,12 +15,13 @@ from certgrad.obligations.assume.conditions import (
     UNDEFINED,
     Clause,
     discharged,
+    guard_facts,
     has_one_solution,
     merged,
     of_solver,
     polys,
 )
-from certgrad.obligations.assume.decided import rounded
+from certgrad.obligations.assume.decided import decided, rounded
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved, some_place
@@ -31,6 +32,7 @@ from certgrad.obligations.certificate import OF_VALUES
 from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.decide.implicit import without_repeated
 from certgrad.obligations.decide.products import split_products
+from certgrad.obligations.laws.functions import defined_in
 from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entries, ordered, sole_maximum, unique
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -86,7 +88,7 @@ def _plain(clauses: Sequence[Clause]) -> bool:
 
 def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
     shapes = problem.array_shapes
-    assumed, assumed_clauses = facts_of(domain, shapes)
+    assumed, assumed_clauses = facts_of([*domain, *_defined_in(domain)], shapes)
     facts = problem.facts.extended(assumed)
     if reason := not_followed(problem, kind):
         return Outcome(reason=reason)
@@ -162,6 +164,13 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=str(error))
 
 
+def _defined_in(domain: Iterable[Clause]) -> Iterator[Clause]:
+    """That what the domain speaks of is defined, as it is where a condition of the domain holds: √x ≥ 0 says x ≥ 0."""
+    for clause in domain:
+        if len(clause.alternatives) == 1 and not clause.guards:
+            yield from defined_in(clause.alternatives[0].poly)
+
+
 def _excludes_zeros(clause: Clause) -> bool:
     return not clause.guards and [a.relation for a in clause.alternatives] == ["!= 0"]
 
@@ -220,10 +229,16 @@ def _sums_a_place(clause: Clause, known: Indices) -> bool:
 
 def _counts_a_place(clause: Clause, region: Region) -> bool:
     """A count is asked not to be 0 where one of the places that it counts is there."""
-    (a, *others), counts = clause.alternatives, laws.counts
-    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not counts.is_count(a.poly):
+    (a, *others), known = clause.alternatives, guard_facts(clause.guards)
+    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not known:
         return False
-    fails = ONE - pred(a.poly) - (pred(-a.poly) if a.relation == "!= 0" else ZERO)
+    try:
+        count = decided(a.poly, region.facts.extended(known))
+    except UndefinedTermError:
+        return False
+    if not laws.counts.is_count(count):
+        return False
+    fails = ONE - pred(count) - (pred(-count) if a.relation == "!= 0" else ZERO)
     return nonzero_part(fails * _where_asked(clause), region) is None
 
 
