@@ -23,7 +23,7 @@ OPPOSITE: dict[Relation, Relation] = {">": "<=", ">=": "<", "<": ">=", "<=": ">"
 
 
 def as_written(text: str) -> str:
-    """Printed relations as users write them: `x ≠ 0` as `x != 0`."""
+    """Printed relations as users write them: `x ≠ 0 or y = −1` as `x != 0 or y == -1`."""
     for relation, sign in SIGNS.items():
         text = text.replace(sign, relation)
-    return text
+    return text.replace(" = ", " == ").replace("−", "-")

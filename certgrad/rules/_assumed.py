@@ -30,9 +30,10 @@ from certgrad._subject import Rules
 from certgrad.errors import CertgradError
 from certgrad.language.canonical import canonical
 from certgrad.language.parse import parse
-from certgrad.language.tree import ZERO, Array, Compare, Number, Size, Statement, arrays
+from certgrad.language.tree import ZERO, Array, Compare, Either, Number, Size, Statement, arrays
 from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.certificate import ASSUMED, PROOFS, Certificate, Hypothesis, Witness, hypothesis
+from certgrad.obligations.generality.in_code import LARGEST
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.terms.budget import FIRST_STEPS
@@ -62,19 +63,42 @@ class Bounds:
     """`<` or `<=`, where it has an upper limit."""
     limit: str = ""
     """A number, or the name of a size."""
+    beside: tuple[int, ...] = ()
+    """Integers outside that code tells from all others: they mean something, and are no bounds' to exclude."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
         """As a domain writes them."""
-        found = [f"{self.name} {self.above} 0"] if self.above else []
-        return (*found, *([f"{self.name} {self.below} {self.limit}"] if self.below else []))
+        ends = [(self.above, "0", self._below_0), (self.below, self.limit, self._above_limit)]
+        return tuple(
+            " or ".join([f"{self.name} {relation} {end}", *(f"{self.name} == {k}" for k in beside)])
+            for relation, end, beside in ends
+            if relation
+        )
+
+    @property
+    def _below_0(self) -> list[int]:
+        return [k for k in self.beside if k < 0]
+
+    @property
+    def _above_limit(self) -> list[int]:
+        return [k for k in self.beside if k > 0]
 
     @property
     def statements(self) -> tuple[Statement, ...]:
         """The same as trees."""
         limit = Number(self.limit) if self.limit.isdigit() else Size(self.limit)
-        found = [Compare(self.above, Array(self.name), ZERO)] if self.above else []  # type: ignore[arg-type]
-        return (*found, *([Compare(self.below, Array(self.name), limit)] if self.below else []))  # type: ignore[arg-type]
+        ends = [(self.above, ZERO, self._below_0), (self.below, limit, self._above_limit)]
+        return tuple(
+            Either((Compare(relation, Array(self.name), end), *(self._is(k) for k in beside)))  # type: ignore[arg-type]
+            if beside
+            else Compare(relation, Array(self.name), end)  # type: ignore[arg-type]
+            for relation, end, beside in ends
+            if relation
+        )
+
+    def _is(self, number: int) -> Compare:
+        return Compare("=", Array(self.name), Number(str(number)))
 
     @property
     def open_ends(self) -> tuple[str, ...]:
@@ -86,9 +110,11 @@ class Bounds:
         return replace(self, above=">=") if end == "0" else replace(self, below="<=")
 
     def handled_otherwise(self, by: Comparison) -> bool:
-        """A comparison in code tells values outside from others."""
+        """A comparison in code tells values outside from others, which are not beside."""
         if isnan(by.number):
             return True
+        if by.equal and by.number in self.beside:
+            return False
         if self.above and (by.number < 0 or (by.number == 0 and not (by.equal and self.above == ">="))):
             return True
         if not self.below:
@@ -154,7 +180,7 @@ class _Tried:
         return self._first_proved(self._excluding(witness, bounds), bounds)
 
     def _first_proved(self, candidates: Iterator[Bounds], bounds: Chosen) -> _Proved | None:
-        for one in candidates:
+        for one in map(self._with_told, candidates):
             if self.count == MOST or self._handled_otherwise(one):
                 continue
             self.count += 1
@@ -233,6 +259,7 @@ class _Tried:
 
     def _proved(self, bounds: Chosen) -> _Proved | None:
         """The proof under bounds, if there is one."""
+        bounds = {name: self._with_told(one) for name, one in bounds.items()}
         if self.count == MOST or any(map(self._handled_otherwise, bounds.values())):
             return None
         self.count += 1
@@ -280,13 +307,22 @@ class _Tried:
 
     def _handled_otherwise(self, bounds: Bounds) -> bool:
         """Code of the rule tells values of the argument outside of the bounds from others, or does not trace."""
+        return self._programs is None or any(map(bounds.handled_otherwise, self._comparisons(bounds.name)))
+
+    def _with_told(self, bounds: Bounds) -> Bounds:
+        """The bounds with the integers outside of them that code compares the argument with: `labels != -100`."""
+        if self.free[bounds.name] != "int":
+            return bounds
+        told = {by.number for by in self._comparisons(bounds.name) if by.equal and by.number % 1 == 0}
+        outside = {k for k in told if bounds.handled_otherwise(Comparison(k, equal=True)) and abs(k) <= LARGEST}
+        return replace(bounds, beside=tuple(sorted(map(int, outside))))
+
+    def _comparisons(self, name: str) -> Iterator[Comparison]:
         names = (*self.look.rule.arg_names, *self.look.rule.params)
-        place = names.index(bounds.name)
+        place = names.index(name)
         if place >= len(self.look.rule.arg_names):  # tangents or cotangents stand before the parameters
             place -= len(names)
-        return self._programs is None or any(
-            bounds.handled_otherwise(by) for program in self._programs for by in handled(program, place)
-        )
+        return (by for program in self._programs or () for by in handled(program, place))
 
     @cached_property
     def _programs(self) -> Sequence[Program] | None:

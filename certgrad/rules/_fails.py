@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,7 @@ from certgrad.obligations.points import arguments
 from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
 from certgrad.rules._open_number import OpenNumberError
 
+from ._declaration import Declaration
 from ._layers import REVERSE
 from ._user_rule import UserRule
 
@@ -156,3 +157,24 @@ def refuted(rule: UserRule, found: Failure) -> Certificate:
 
     certificate = untraced(rule, reason)
     return with_claims(certificate, map(turned, certificate.claims))
+
+
+NUMBERS = (2, 3, 5, 4)
+"""For the sizes of a rule that is called."""
+
+
+def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> bool:
+    """Whether the function runs with numbers for all sizes: a trace does not see what it calls out of its program."""
+    return runs(_at_numbers(function, declared, numbers))
+
+
+def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
+    """Whether the function does not run with numbers for all sizes, or its rule does not where it does."""
+    rule = _at_numbers(function, declared)
+    return not runs(rule) or failure(rule) is not None
+
+
+def _at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> UserRule:
+    names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
+    sizes = {name: numbers[k % len(numbers)] for k, name in enumerate(names)}
+    return UserRule(function, declared.signature, static=declared.static, at=sizes)

@@ -49,9 +49,11 @@ class _Of(Enum):
     """The argument with a number added."""
     NEGATIVE = 3
     """Whether the argument is below 0: JAX asks it of an index, which it then counts from the end."""
-    ALONE = 4
+    TOLD = 4
+    """It depends on the argument by comparisons with numbers alone, which were met: a mask, or what one counts."""
+    ALONE = 5
     """Something computed of the argument and of numbers."""
-    OTHERS = 5
+    OTHERS = 6
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,10 @@ class _Walk:
         if name == "select_n" and kinds == [_Of.NEGATIVE, _Of.ARGUMENT, _Of.SHIFTED]:
             return _Value(_Of.ALONE)
         self.read_as_truth(operands)
+        if name == "select_n" and kinds[0] is _Of.TOLD and {*kinds[1:]} == {_Of.ARGUMENT, _Of.NUMBERS}:
+            return _Value(_Of.ARGUMENT)  # or a number in its place
+        if _Of.TOLD in kinds and {*kinds} <= {_Of.TOLD, _Of.NUMBERS}:
+            return _Value(_Of.TOLD)
         if name.startswith("scatter") and kinds[0] is kinds[-1] is _Of.NUMBERS:
             return _OTHERS  # how often an index occurs: to compare a count says nothing of the index
         if all(kind is _Of.NUMBERS for kind in kinds):
@@ -151,6 +157,8 @@ class _Walk:
             known = all(kind in (_Of.NUMBERS, _Of.ARGUMENT) for kind in kinds)
             numbers = [x.number if known else UNKNOWN for x in operands if x.of is _Of.NUMBERS] or [UNKNOWN]
             self.met += [Comparison(n, name in ("eq", "ne")) for n in numbers]
+            if known and name not in ("max", "min", "clamp"):
+                return _Value(_Of.TOLD)
         if name in _BY_SIGN:
             self.met.append(Comparison(0.0 if kinds == [_Of.ARGUMENT] else UNKNOWN))
         if name == "add" and sorted(kinds, key=lambda k: k.value) == [_Of.NUMBERS, _Of.ARGUMENT]:

@@ -22,10 +22,11 @@ from ._called import values as values_in_calls
 from ._calls import Call
 from ._containers import Forms, OtherFormsError, forms_of
 from ._declaration import Declaration
-from ._defaults import values_by_kind
+from ._defaults import SENTINEL, values_by_kind
+from ._fails import runs_at_numbers
 from ._layers import backward_of, parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
-from ._ranks import Search, runs_at_numbers
+from ._ranks import Search
 from ._statics import Default, different, each, real
 from ._structure import read
 from ._traced import untraced
@@ -124,7 +125,8 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
             return known[1].each(lambda d: replace(d, static=fixed, origin=ORIGIN))
         return _searched(function, forms, fixed, calls)
 
-    switches = [n for n in unknown if type(values[n][0]) is bool]
+    values |= {n: some[:1] for n, some in values.items() if SENTINEL.fullmatch(n)}
+    switches = [n for n in unknown if type(values[n][0]) is bool or SENTINEL.fullmatch(n)]
     used = {n: some for n, some in used.items() if some and n not in switches}
     tried = Tried()
     if all(any(type(v) in (int, float) for v in some) for some in used.values()):

@@ -25,11 +25,11 @@ from ._called import Pattern
 from ._calls import Call
 from ._containers import NO_ARRAY, Forms, OtherFormsError
 from ._declaration import Declaration
-from ._fails import failure, runs
+from ._fails import fails_at_numbers
 from ._layers import backward_of, unwrapped
 from ._traced import array_of, names_no_axis, of_leaves, other_shape, why_untraced
 from ._tried import ORIGIN, Tried
-from ._unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier
+from ._unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier, lengths_in_code
 from ._user_rule import UserRule
 
 RANKS = (2, 1, 3, 4, 0)
@@ -46,16 +46,14 @@ SCALARS = frozenset(
 )
 """Names of arguments that are numbers more often than arrays, where nothing else tells."""
 WHOLE_NUMBERS = frozenset(
-    "label labels class_ids classes id ids idx index indices segment_ids token tokens token_ids".split()
+    "label labels class_ids classes id ids idx index indices segment_ids seg segments token tokens token_ids lengths "
+    "row rows col cols src dst senders receivers".split()
 )
 """Names of arguments without a gradient that are integers more often than floats."""
-NUMBERS = (2, 3, 5, 4)
-"""For the sizes of a rule that is called."""
 MOST_REFUSED = 16
 MOST_AS_CALLED = 8
 """So many choices are tried that agree with one call."""
-SAME_REFUSALS = 4
-MOST_TIED = 3
+SAME_REFUSALS, MOST_TIED = 4, 3
 MOST_MIXED = 4
 """So many arguments have ranks of their own above 2."""
 KEY = "prng key"
@@ -183,8 +181,10 @@ class Search:
 
     def _whole_rules(self) -> Iterator[tuple[str, bool]]:
         """The most general signatures at which the backward runs too, and whether it does so at symbols."""
-        for choice in [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]:
-            seen = self._looked_at(choice, whole_rule=True)
+        choices = [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]
+        given = [(c, sizes) for c in choices for sizes in lengths_in_code(self._rule_of(c))]
+        for choice, sizes in [*((c, None) for c in choices), *given]:
+            seen = self._looked_at(choice, sizes, whole_rule=True)
             if seen.signature:
                 yield seen.signature, seen.consistent
 
@@ -193,7 +193,7 @@ class Search:
         choices = {seen.signature: c for c, seen in self.seen.items() if seen.signature}
         refused = self._declared(choices)[:MOST_REFUSED]
         tied = (d for text, _ in self._whole_rules() for d in self._declared({text} - choices.keys()))
-        running = (one for one in chain(refused, tied) if not _fails_at_numbers(self.function, one))
+        running = (one for one in chain(refused, tied) if not fails_at_numbers(self.function, one))
         first = next(running, None)
         if first is None:
             return refused[:1]
@@ -201,8 +201,12 @@ class Search:
         if str(first.signature) in choices and names_no_axis(self._rule(str(first.signature))):
             highest = max(choices[str(first.signature)].ranks)
             lower = [one for one in refused if 0 < max(choices[str(one.signature)].ranks) < highest]
-            self.out.lower = [one for one in lower if not _fails_at_numbers(self.function, one)][:1]
+            self.out.lower = [one for one in lower if not fails_at_numbers(self.function, one)][:1]
         return [first]
+
+    def _rule_of(self, choice: _Choice) -> UserRule:
+        """With a name for each axis."""
+        return self._rule(self.forms.signature(self._specs(choice)))
 
     def _rule(self, signature: str) -> UserRule:
         return UserRule(self.function, signature, static=self.static)
@@ -262,11 +266,12 @@ class Search:
         base, in_calls = self._declared_kinds(), self._kinds_in_calls()
         if in_calls != base and "" in in_calls and self.returns_cotangents:
             yield in_calls  # a backward says of which arguments there is a gradient; a rule in forward mode does not
-        for count in range(min(len(free), 2) + 1):
-            for kind in self._whole_kinds() if count else ("",):
+        named = tuple(":int" if k in free and n in WHOLE_NUMBERS else base[k] for k, n in enumerate(self.names))
+        yield from dict.fromkeys(kinds for kinds in (base, named) if "" in kinds)
+        for count in range(1, min(len(free), 2) + 1):
+            for kind in self._whole_kinds():
                 for chosen in combinations(reversed(free), count):
-                    kinds = tuple(kind if k in chosen else own for k, own in enumerate(base))
-                    if "" in kinds:
+                    if "" in (kinds := tuple(kind if k in chosen else own for k, own in enumerate(base))):
                         yield kinds
 
     def _declared_kinds(self) -> tuple[str, ...]:
@@ -351,8 +356,7 @@ class Search:
         kinds = tuple(":int" if k in free else kind for k, kind in enumerate(found[0].kinds)) if free else ()
         if "" not in kinds or kinds == found[0].kinds or not self.returns_cotangents:
             return found
-        whole = replace(found[0], kinds=kinds)
-        if not self._at(whole).consistent:
+        if not self._at(whole := replace(found[0], kinds=kinds)).consistent:
             return found
         return [whole] if {self.names[k] for k in free} <= WHOLE_NUMBERS else [*found[: MAX_SIGNATURES - 1], whole]
 
@@ -380,7 +384,7 @@ class Search:
         specs = self._specs(choice)
         rigid = frozenset(n for e in self.evidence if e.shape is not None for n in _names(e.shape))
         try:
-            rule = self._rule(self.forms.signature(specs))
+            rule = self._rule_of(choice)
             unified = Unifier(rule, rigid, whole_rule).unified(numbers or {})
             if unified.sizes is None:
                 error = unified.error
@@ -392,7 +396,7 @@ class Search:
             return _Seen(why=str(error))
         arrays = [array_of(one) for one in of_leaves(rule, returned)]
         computes = NEEDS_NUMBERS.search(why) is not None
-        at_numbers = computes and not _fails_at_numbers(self.function, *self._declared([signature]))
+        at_numbers = computes and not fails_at_numbers(self.function, *self._declared([signature]))
         if not why or at_numbers:
             return _Seen(signature, why, at_numbers=at_numbers, resting=[k for k, a in enumerate(arrays) if a is None])
         self._take(lambda: self.forms.as_returned(returned))
@@ -475,22 +479,6 @@ def _dims(text: str) -> tuple[Size | Star, ...]:
 def _names(shape: str) -> list[str]:
     """The names in a shape; of any number of axes too."""
     return [n for d in _dims(shape) for n in ((d.name,) if isinstance(d, Star) else d.names)]
-
-
-def _at_small_sizes(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> UserRule:
-    names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
-    sizes = {name: numbers[k % len(numbers)] for k, name in enumerate(names)}
-    return UserRule(function, declared.signature, static=declared.static, at=sizes)
-
-
-def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> bool:
-    """Whether the function runs with numbers for all sizes: a trace does not see what it calls out of its program."""
-    return runs(_at_small_sizes(function, declared, numbers))
-
-
-def _fails_at_numbers(function: Callable, declared: Declaration) -> bool:
-    """Whether the function runs with numbers for all sizes, and its rule does not: code may refuse symbols alone."""
-    return not runs(rule := _at_small_sizes(function, declared)) or failure(rule) is not None
 
 
 def _brief(why: str) -> str:

@@ -14,13 +14,15 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from certgrad.errors import CertgradError
+from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.prove.problem import forward_or_failure
 from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, number
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
 from certgrad.signatures.sizes import ONE as ONE_LONG
-from certgrad.signatures.sizes import Call, Size, named, parse_size, whole
+from certgrad.signatures.sizes import Call, Factor, Power, Size, named, parse_size, whole
 
 from ._user_rule import UserRule
 
@@ -29,6 +31,8 @@ Sizes = dict[str, Size]
 LAST = 3
 """So many of the last questions of a failing trace are tried as what it needs."""
 TRACES = 40
+MAX_LENGTH = 9
+"""Of an axis whose length is a number of the code."""
 NUMBERS = (2, 3, 4, 1, 5, 6)
 """Lengths that are tried for an axis where code needs a number: it is meant where it runs with just one of them."""
 NEEDS_A_NUMBER = re.compile(r"Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")
@@ -131,8 +135,9 @@ class Unifier:
             yield from ((True, [one]) for one in self._numbers(sizes, failed.number))
             return
         if (match := _ORDER.search(str(failed.error))) is not None:
-            left, right = (_poly(parse_size(match[k])) for k in (1, 3))
-            yield from ((False, [s]) for s in at_least(*((left, right) if match[2] == "<" else (right, left))))
+            left, right = (parse_size(match[k]) for k in ((1, 3) if match[2] == "<" else (3, 1)))
+            if not _rounds(left) and not _rounds(right):
+                yield from ((False, [s]) for s in at_least(_poly(left), _poly(right)))
         asked = list(dict.fromkeys(reversed(failed.asked)))
         found = [s for question in asked[:LAST] for s in solutions(question) if self._allowed(s)]
         if self.whole_rule:  # a rule is not for arrays of one entry because a cotangent has an axis of it
@@ -270,6 +275,12 @@ def _named_by(said: str, primes: Mapping[str, int]) -> Iterator[Sizes]:
             yield from ({names[a]: named(names[b])}, {names[b]: named(names[a])})
 
 
+def lengths_in_code(rule: UserRule) -> Iterator[Sizes]:
+    """Each axis with a length that code may write down: `for k in range(3)`."""
+    lengths = [n for n in in_code(filter(is_users, reachable(rule))) if 1 < n <= MAX_LENGTH]
+    yield from ({name: whole(n)} for n in lengths for name in rule.signature.names)
+
+
 def entries_lost(equation: Any) -> Poly:
     """How many entries more a reshape takes than it gives."""
     if equation.primitive.name != "reshape":
@@ -319,6 +330,8 @@ def _of_parts(difference: Poly) -> Iterator[Sizes]:
             (only,) = parse_size(atom.name).terms[0][1][:1]
             if not isinstance(only, Call):
                 continue
+            if _rounds(only.left) or _rounds(only.right):
+                continue  # what is rounded twice is solved for nothing
             left, right = _poly(only.left), _poly(only.right)
             if only.function in ("mod", "floordiv"):
                 yield from _multiple(left, right)
@@ -378,6 +391,13 @@ def _without_common_factors(difference: Poly) -> Poly:
 def _names(mono: Mono) -> set[str]:
     """The names of sizes in a product, also inside of quotients and the like."""
     return {n for a, _ in mono if isinstance(a, Dim) for n in parse_size(a.name).names}
+
+
+def _rounds(factor: Factor) -> bool:
+    """A size is made of others by a quotient, a remainder, a least or a greatest."""
+    if isinstance(factor, Size):
+        return any(_rounds(f) for _, factors in factor.terms for f in factors)
+    return isinstance(factor, Call) or (isinstance(factor, Power) and _rounds(factor.base))
 
 
 def _poly(size: Size) -> Poly:

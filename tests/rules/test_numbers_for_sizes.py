@@ -13,10 +13,12 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
+from certgrad.obligations.terms.atoms import dimension
 from certgrad.rules._by_name import examined
 from certgrad.rules._defaults import values_by_kind
 from certgrad.rules._find import Found
 from certgrad.rules._infer import inferred
+from certgrad.rules._unify import solutions
 
 from .test_infer import of_jax
 
@@ -54,6 +56,15 @@ def backward_of_nll(residuals: Any, g: Any) -> Any:
     return -g * jax.nn.one_hot(tokens, logp.shape[-1]) * valid[..., None], None, None
 
 
+def product_of_sparse(data: Any, rows: Any, cols: Any, x: Any) -> Any:
+    return jnp.zeros_like(x).at[rows].add(data[:, None] * x[cols])
+
+
+def backward_of_sparse(residuals: Any, g: Any) -> Any:
+    data, rows, cols, x = residuals
+    return jnp.sum(g[rows] * x[cols], -1), None, None, jnp.zeros_like(x).at[cols].add(data[:, None] * g[rows])
+
+
 def weighted(logits: Any, targets: Any, weights: Any) -> Any:
     return weights * jnp.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
 
@@ -81,8 +92,9 @@ def test_shapes_at_which_it_runs(function: Callable[..., Any], signature: str) -
 @pytest.mark.parametrize(
     ("function", "backward", "signatures"),
     [
-        (nll, backward_of_nll, ["b n d, b n:int, b", "b n d, b n:int, b:int"]),
+        (nll, backward_of_nll, ["b n d, b n:int, b:int"]),
         (weighted, backward_of_weighted, ["n d, n:int, n"]),
+        (product_of_sparse, backward_of_sparse, ["n, n:int, n:int, d m"]),
     ],
 )
 def test_arguments_that_are_integers(function: Any, backward: Any, signatures: list[str]) -> None:
@@ -120,6 +132,29 @@ def test_sizes_that_the_backward_alone_says_are_those_of_the_rule(times: float, 
     assert report is not None
     assert report.verdict == verdict
     assert report.certificate.signature == ["b n d, 3 d -> "]
+
+
+def convolved(x: Any, w: Any) -> Any:
+    return lax.conv_general_dilated(x, w, (1,), "VALID", dimension_numbers=("NWC", "WIO", "NWC"))
+
+
+def backward_of_three_taps(residuals: Any, g: Any) -> Any:
+    x, w = residuals
+    n = g.shape[1]
+    dw = jnp.stack([jnp.einsum("bnc,bnd->cd", x[:, k : k + n], g) for k in range(3)])
+    padded = jnp.pad(g, ((0, 0), (2, 2), (0, 0)))
+    return sum(jnp.einsum("bnd,cd->bnc", padded[:, 2 - k : 2 - k + x.shape[1]], w[k]) for k in range(3)), dw
+
+
+def test_a_length_that_the_backward_counts_to_is_that_of_an_axis() -> None:
+    rule = jax.custom_vjp(convolved)
+    rule.defvjp(lambda x, w: (convolved(x, w), (x, w)), backward_of_three_taps)
+    assert str(inferred(rule).found[0].signature) == "b n+1 d, 3 d m"
+
+
+def test_what_is_rounded_twice_is_solved_for_nothing() -> None:
+    rounded = dimension("max(0, floordiv(n - 2, 2))", positive=False)
+    assert solutions(rounded - dimension("m")) == []
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from certgrad.obligations.terms.walk import deep_atoms, own_indices
 from .by_place import Shapes, beyond_axes
 from .conditions import PARTIAL, STEP, Clause, of_solver, polys
 from .fact import Fact
+from .signs import NONZERO
 
 
 def facts_of(clauses: Iterable[Clause], shapes: Shapes) -> tuple[list[Fact], tuple[Clause, ...]]:
@@ -46,10 +47,17 @@ def facts_of(clauses: Iterable[Clause], shapes: Shapes) -> tuple[list[Fact], tup
         local = not at_all_entries(clause, shapes)
         signs = clause.alternatives[0].signs
         if len(clause.alternatives) == 1 and not clause.guards and signs is not None:
-            facts.append(Fact(clause.alternatives[0].poly, signs, local=local))
+            poly = clause.alternatives[0].poly
+            facts.append(Fact(poly, signs & NONZERO if _never_zero(poly) else signs, local=local))
         else:
             rest.append(replace(clause, local=local))
     return facts, tuple(rest)
+
+
+def _never_zero(poly: Poly) -> bool:
+    """The term is the inverse of a product, which is 0 nowhere: 1/x ≥ 0 says x > 0."""
+    single = poly.single()
+    return single is not None and all(e < 0 or a.positive for a, e in single[0])
 
 
 def assumed(clause: Clause, shapes: Shapes) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from flint import fmpq
+
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
@@ -222,6 +224,16 @@ def _decided(poly: Poly, facts: Facts) -> Poly | None:
         return decided(poly, facts)
     except UndefinedTermError:
         return None
+
+
+def fails_always(clause: Clause) -> bool:
+    """The clause says of numbers what is not so."""
+    signs = [(a.signs, a.poly.constant()) for a in clause.alternatives]
+    return not clause.guards and all(s is not None and c is not None and not _sign(c) & s for s, c in signs)
+
+
+def _sign(c: fmpq) -> int:
+    return POS if c > 0 else NEG if c < 0 else ZERO
 
 
 def holds(atomic: Atomic, facts: Facts) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.rounded import as_rounded_index
 from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.terms.walk import deep_atoms
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 from .conditions import Clause
 from .fact import match
@@ -246,6 +246,58 @@ class _Deciding(Rewriter):
 def resolved(poly: Poly, indices: Indices) -> Poly:
     """The term with index conditions decided where the ranges decide them, in sums too."""
     return _Deciding(indices, {})(poly) if poly.structured else poly
+
+
+class _Beside(_Deciding):
+    """Decides conditions also by those beside them: a term with a factor [φ] matters only where φ holds.
+
+    A condition that the others imply is left out, and φ is in force in the other factors, in sums and functions too.
+    So is [e ≥ 1] where e ≥ 0, beside what is 0 at e = 0, as e is.
+    """
+
+    def __call__(self, poly: Poly) -> Poly:
+        poly = super().__call__(poly)
+        for a in [a for a in atoms_of(poly) if isinstance(a, IxPred) and len(poly) > 1]:
+            e = a.ix.shifted(ONE)
+            v = _determined(e)
+            if v is None or self.context.decide(IxPred(e)) != ONE:
+                continue
+            beside = Poly({tuple(f for f in mono if f[0] is not a): c for mono, c in poly.items() if (a, 1) in mono})
+            slope = e.coefficient(v)
+            if Rewriter({v: e.plus(of_var(v).scaled(-slope)).scaled(-slope)})(beside).is_zero:
+                poly = poly + beside - beside * poly_of(a)
+        return poly
+
+    def mono(self, mono: Mono) -> Poly:
+        conditions = {a: type(a)(a.ix.subst(self.indices)) for a, _ in mono if isinstance(a, (IxPred, IxEq))}
+        if not conditions or len(mono) == 1:
+            return super().mono(mono)
+        for a in [a for a in conditions if len(conditions) > 1 and isinstance(a, IxPred)]:
+            value = _under(self.context, (m for b, m in conditions.items() if b is not a)).decide(conditions[a])
+            if value is not None and value.is_zero:
+                return ZERO
+            if value is not None:
+                del conditions[a]
+        inside = _Beside(_under(self.context, conditions.values()), self.indices)
+        out = ONE
+        for one in conditions:
+            out = out * (self.atom(one) or poly_of(one))
+        return out * Rewriter.mono(inside, tuple((a, e) for a, e in mono if not isinstance(a, (IxPred, IxEq))))
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        return _Beside(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
+
+
+def _under(indices: Indices, conditions: Iterable[IxPred | IxEq]) -> Indices:
+    return replace(indices, conditions=(*indices.conditions, *map(holding, conditions)))
+
+
+def by_those_beside(poly: Poly, indices: Indices) -> Poly:
+    """The term with index conditions decided by the ranges and by the conditions that stand beside them."""
+    form = _Beside(indices, {})(poly) if poly.structured else poly
+    if form != poly:
+        applied(Law.BESIDE_CONDITION)
+    return form
 
 
 def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:

@@ -10,7 +10,7 @@ from certgrad._subject import Subject
 from certgrad.obligations import auditing, generality, wording
 from certgrad.obligations import prove as proving
 from certgrad.obligations.assume.assumptions import assumed
-from certgrad.obligations.assume.conditions import Clause, of_solver, polys
+from certgrad.obligations.assume.conditions import Clause, fails_always, of_solver, polys
 from certgrad.obligations.balls._witness import SIZES
 from certgrad.obligations.certificate import CaseClaim, Hypothesis, VerdictName, Witness
 from certgrad.obligations.generality.instances import Instance
@@ -174,6 +174,16 @@ def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
         with limited(FIRST_STEPS, _limits(op)[1]):
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
             return not problem.opaque and not any(t.defined for t in problem.forward)
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
+        return False
+
+
+def has_no_value(op: Subject, shapes: Shapes, programs: Programs) -> bool:
+    """An entry of the function is seen to be undefined at every input, as the mean of no entries is."""
+    try:
+        with limited(FIRST_STEPS, _limits(op)[1]):
+            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+            return any(map(fails_always, (c for t in problem.forward for c in t.defined)))
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return False
 

@@ -12,7 +12,7 @@ import msgspec
 from certgrad.errors import CertgradError
 from certgrad.language.tree import Statement
 from certgrad.obligations import auditing
-from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.conditions import Clause, fails_always
 from certgrad.obligations.auditing.redundant import ranges_at
 from certgrad.obligations.certificate import CaseClaim, Witness
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
@@ -28,7 +28,7 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import serialised_all
 
-from .attempts import DIFFERS, OPEN, dim_shapes, judged, plainly_refuted, prove_all, reads_of
+from .attempts import DIFFERS, OPEN, dim_shapes, has_no_value, judged, plainly_refuted, prove_all, reads_of
 from .claims import Listed, Record, at_shapes
 from .redundant import beyond, specialised
 
@@ -164,6 +164,12 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         there = dim_shapes(op, shapes)
         return {k: specialised(c, looks.general, instance, fixed, sizes, there) for k, c in general.items()}
 
+    def nothing_there(kind: str, instance: Instance, shapes: Shapes, programs: Programs, fixed: Fixed) -> bool:
+        """At these sizes the function has no value, and what is proved of the others says that they are not meant."""
+        said = listed_at(instance, fixed, shapes).get(kind, []) if fixed else []
+        proved_elsewhere = bool(results[kind]) and results[kind][0].verdict not in OPEN
+        return proved_elsewhere and any(map(fails_always, said)) and has_no_value(op, shapes, programs)
+
     def examine(trace: Trace, fixed: Fixed) -> None:
         nonlocal sizes
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
@@ -190,6 +196,8 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         for kind, result in found.items():
             if result.verdict == "unproved" and fixed and (witness := _witness_at(traces, instance, kind, fixed)):
                 result = msgspec.structs.replace(result, verdict="refuted", reason=DIFFERS, witness=witness)
+            if result.verdict != "refuted" and nothing_there(kind, instance, shapes, programs, fixed):
+                continue
             if not fixed and instance is looks.general:
                 general[kind] = outcomes[kind].hypotheses
                 sizes = dim_shapes(op, shapes)

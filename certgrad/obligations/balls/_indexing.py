@@ -188,12 +188,12 @@ def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[.
             old, new = out[target], given[at]
             if value is None:
                 again = target in seen
-                if again and (dout is not None or not x.real or params["unique_indices"]):
+                if again and (not x.real or params["unique_indices"]):
                     raise Undecided("scatter writes one entry twice: the order is not defined")
                 seen.add(target)
                 out[target] = s.either(old, new) if again else new
                 if dout is not None:
-                    dout[target] = dupdates[at]
+                    dout[target] = t.either(dout[target], dupdates[at]) if again else dupdates[at]
                 continue
             if not x.real and name not in _DISCRETE:
                 raise Unsupported(f"primitive {name} of integers")

@@ -151,6 +151,13 @@ def extremum(side: int) -> Callable[..., Tangent]:
     return tangent
 
 
+def either(da: Tangent, db: Tangent) -> Tangent:
+    """The tangent of what is one of two numbers, it is not known which, and goes on being that one."""
+    if da is None and db is None:
+        return None
+    return KINK if da is KINK or db is KINK else s.either(ZERO if da is None else da, ZERO if db is None else db)
+
+
 def jump(*tangents: Tangent) -> Tangent:
     """The mark of a result that is constant except where it jumps: KINK at a jump that the inputs can cross."""
     return None if all(d is None for d in tangents) else KINK

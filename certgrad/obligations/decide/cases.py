@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 
 from flint import fmpq
 
@@ -12,12 +13,12 @@ from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.decided import decided, over_one_floor, predicates, rounded
 from certgrad.obligations.assume.fact import Fact, Question, places
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
+from certgrad.obligations.assume.index_cases import Indices, by_those_beside, choices, in_rows, resolved, split
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.laws.matrices import FEW, has_small_inverse, has_small_sum, written_out
 from certgrad.obligations.laws.range_products import collected, counted, gathered, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
-from certgrad.obligations.terms.atoms import Access, Fn, Sum
+from certgrad.obligations.terms.atoms import Access, Base, Fn, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.functions import WHOLE
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
@@ -26,10 +27,11 @@ from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Mono, Poly, monomial, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
-from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
+from certgrad.obligations.terms.power import UndefinedTermError, cleared, content, power
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Side
 from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.spectra import SMALL
+from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
@@ -105,6 +107,9 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         conditions = choices(poly)
         if conditions:
             return _by_condition(poly, conditions[0], region, depth)
+        form = _by_neighbours(poly, region)
+        if form != poly:
+            return nonzero_part(form, region, depth + 1)
     if has_products(poly):
         poly, undecided = split_off(poly, region.places)
         if undecided is not None:
@@ -142,6 +147,16 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             if left is not None:
                 return left
     return None
+
+
+def _by_neighbours(poly: Poly, region: Region) -> Poly:
+    """The term with conditions decided by those beside them, and sums less their last term made shorter."""
+    if not any(isinstance(a, IxPred) for a in deep_atoms(poly)):
+        return poly
+    try:
+        return laws.sum_ends.without_last(by_those_beside(poly, region.places), region.places)
+    except UndefinedTermError:
+        return poly
 
 
 def _vanishes_by_counts(poly: Poly, region: Region) -> bool:
@@ -212,6 +227,10 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
     here = region.where(Fact(p, sign, universal=False))
     if here.facts.contradictory or _fails_there(here.facts):
         return []
+    roots = _roots(p, here.facts) if sign == ZERO else [p]
+    if roots != [p]:
+        applied(Law.ZERO_OF_PRODUCT)
+        return [part for q in roots for part in inside(poly, q, ZERO, here)]
     try:
         equations = [p]
         for clause in (one for given in region.clauses for one in _at_entries_of(p, given) if not one.guards):
@@ -234,6 +253,19 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
         return parts
     except UndefinedTermError:
         return [(ONE, here)]  # undefined throughout the region: nothing can be shown there
+
+
+def _roots(p: Poly, facts: Facts) -> list[Poly]:
+    """Terms of which one at least is 0 where p is: its factors, but for those that are known not to be.
+
+    An equation that determines an entry is left as it is.
+    """
+    if solve(p) is not None:
+        return [p]
+    _, taken, rest = content(p)
+    factors = [a.poly if isinstance(a, Base) else poly_of(a) for a, e in taken.items() if e > 0]
+    factors += [] if rest.constant() is not None else [rest]
+    return [q for q in factors if facts.signs(q) & ZERO] if len(factors) > 1 else [p]
 
 
 def _fails_there(facts: Facts) -> bool:
@@ -402,11 +434,12 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
     if all(nonzero_part(summand, region.over(dict(variables)), depth + 1) is None for summand, variables in groups):
         applied(Law.SUMMANDS)
         return True
-    one = _over_pairs(groups)
-    if one is None or nonzero_part(one[0], region.over(dict(one[1])), depth + 1) is not None:
-        return False
-    applied(Law.SUMS_OVER_PAIRS)
-    return True
+    for law, together in ((Law.SUMS_OVER_PAIRS, _over_pairs), (Law.SUM_OF_PRODUCT, _under_one_sum)):
+        one = together(groups)
+        if one is not None and nonzero_part(one[0], region.over(dict(one[1])), depth + 1) is None:
+            applied(law)
+            return True
+    return False
 
 
 def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
@@ -428,3 +461,32 @@ def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tupl
         for there in ({v: of_var(k), w: of_var(l)}, {v: of_var(l), w: of_var(k)}):
             total = total + Rewriter(there)(summand).scale(fmpq(1, 2))
     return total, pairs
+
+
+def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
+    """One summand for sums over a range and sums over more, where what the rest of these sums is stands in the others.
+
+    Σ_jk f(j)·h(j, k) = Σ_j f(j)·Σ_k h(j, k): beside a function of Σ_k h(j, k), say, whose derivative multiplies by it.
+    """
+    total, variables = min(groups, key=lambda group: len(group[1]))
+    whole = {a for a in deep_atoms(total) if isinstance(a, Sum)}
+    if not whole:
+        return None
+    for summand, more in groups:
+        if more is variables:
+            continue
+        for mono, c in summand.items():
+            forms = (sum_over(inner, rest) for inner, rest in _within(mono, more, variables))
+            form = next((f for f in forms if not whole.isdisjoint(atoms_of(f))), None)
+            if form is None:
+                return None
+            total = total + form.scale(c)
+    return total, variables
+
+
+def _within(mono: Mono, more: list[tuple], variables: list[tuple]) -> Iterator[tuple[Poly, list[tuple]]]:
+    """A summand over more variables, with some of them under the names of others with their ranges, and those left."""
+    for chosen in permutations(more, len(variables)):
+        if all(n == m for (_, n), (_, m) in zip(chosen, variables, strict=True)):
+            names = {v: of_var(w) for (v, _), (w, _) in zip(chosen, variables, strict=True)}
+            yield Rewriter(names).mono(mono), [pair for pair in more if pair not in chosen]

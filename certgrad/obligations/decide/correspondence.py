@@ -26,7 +26,7 @@ from certgrad.obligations.laws.recurrences import (
     solve,
     stepped,
 )
-from certgrad.obligations.laws.unfolding import unfolded
+from certgrad.obligations.laws.unfolding import folded, unfolded
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum, access
 from certgrad.obligations.terms.determined import Loop, Rec
 from certgrad.obligations.terms.index import of_const, of_var
@@ -307,19 +307,22 @@ def with_steps_unfolded(poly: Poly, ranges: Ranges) -> Poly:
     return Rewriter(replace=other)(poly) if values else poly
 
 
-def summed(poly: Poly, ranges: Ranges) -> Poly:
+def summed(poly: Poly, ranges: Ranges, after: bool = False) -> Poly:
     """Carries whose steps are linear in themselves as sums of products, at varying times too. (None that reads others.)
 
     Where c[s + 1] = a(s)·c[s] + b(s) for a and b without the loop's carries, and t ≤ N, by induction on t
-    c[t] = c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k).
+    c[t] = c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k). With `after`, of carries a step later.
     """
+    if after:
+        poly = folded(poly)
 
-    def total(a: Atom) -> Poly | None:
+    def total(a: Atom, ranges: Ranges = ranges) -> Poly | None:
         if not has_loop(poly_of(a)):
             return poly_of(a)
         if isinstance(a, Sum):
             dummies, body = open_sum(a)
-            return sum_over(summed(body, {**ranges, **dict(dummies)}), dummies)
+            inside = {**ranges, **dict(dummies)}
+            return sum_over(Rewriter(replace=lambda b: total(b, inside))(body), dummies)
         if not isinstance(a, Rec):
             return None
         _, most = bounds(a.time, ranges)
@@ -334,7 +337,7 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
         at_j, at_k = (c.at(p, a.index, {system.step: of_var(v)}) for p, v in ((added, j), (factor, k)))
         if factor == ONE:
             return c.at(c.init, a.index) + sum_over(before * at_j, [(j, most)])
-        at_j, at_k = summed(at_j, {**ranges, j: most}), summed(at_k, {**ranges, k: most})
+        at_j, at_k = summed(at_j, {**ranges, j: most}, after), summed(at_k, {**ranges, k: most}, after)
         if has_loop(at_j) or has_loop(at_k):
             return poly_of(a)
         later = index_pred(of_var(k).minus(of_var(j)).shifted(-ONE))

@@ -19,12 +19,16 @@ from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, poly_o
 from certgrad.obligations.terms.power import pred
 from certgrad.obligations.terms.predicates import Pred
 from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.spectra import same_place
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
 
 def off_zero(poly: Poly, facts: Facts) -> Poly:
-    """The term with [−p > 0] as 1 − [p > 0] where p is not 0, and 1/sign(p) as sign(p)."""
+    """The term with [−p > 0] as 1 − [p > 0] where p is not 0, and 1/sign(p) as sign(p).
+
+    Where p is the difference of two values that are all different, it is 0 at equal places alone.
+    """
     inside = [b for a in deep_atoms(poly) if isinstance(a, (Sum, Rec)) and a.piecewise for b in deep_atoms(poly_of(a))]
     if not any(isinstance(b, Pred) and _opposite(b, facts) is not None for b in inside):
         return poly
@@ -32,9 +36,17 @@ def off_zero(poly: Poly, facts: Facts) -> Poly:
 
 
 def _opposite(a: Pred, facts: Facts) -> Poly | None:
-    """−p, where the term p of the predicate is not 0 and −p comes first."""
-    other = -a.poly
-    return other if other.key < a.poly.key and not facts.signs(a.poly) & SIGN_ZERO else None
+    """[p > 0] by [−p > 0], where p is not 0 and −p comes first: 1 − [−p > 0].
+
+    Of p = λ_j − λ_i for values that are all different, 1 − [i = j] − [−p > 0].
+    """
+    p = a.poly
+    if (-p).key >= p.key:
+        return None
+    if not facts.signs(p) & SIGN_ZERO:
+        return ONE - pred(-p)
+    same = same_place(p)
+    return None if same is None or facts.signs(p + same) & SIGN_ZERO else ONE - same - pred(-p)
 
 
 class _OffZero(Rewriter):
@@ -58,9 +70,9 @@ class _OffZero(Rewriter):
     def _value(self, a: Atom) -> Poly | None:
         if not a.piecewise:
             return poly_of(a)
-        if isinstance(a, Pred) and (other := _opposite(a, self.facts)) is not None:
+        if isinstance(a, Pred) and (value := _opposite(a, self.facts)) is not None:
             applied(Law.OFF_ZERO)
-            return ONE - pred(other)
+            return value
         return None
 
 

@@ -19,20 +19,21 @@ from certgrad.obligations.assume.index_cases import Indices
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO
 from certgrad.obligations.decide.cases import Region, by_summand, eliminated, nonzero_part, solve
 from certgrad.obligations.laws.order import above_entry, attained_once, boundaries_in_choices
-from certgrad.obligations.laws.recurrences import generic_step
+from certgrad.obligations.laws.recurrences import System
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.determined import Loop, Matrix, Rec
+from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, pred
-from certgrad.obligations.terms.predicates import Pred, Side
+from certgrad.obligations.terms.predicates import Pred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 
 from .derivative import Differentiator, depends
+from .steps import Entries, boundaries, in_conditions_alone, loops_in, starts_and_steps, without_loops
 
 MAX_FORMS = 32
 MAX_SPLITS = 12
@@ -49,7 +50,9 @@ def seam_hypotheses(
     for p in boundaries_in_choices(poly):
         if mentions(p, tangents) and search.facts.signs(p) & ZERO and not steady(p, tangents):
             search.add([Atomic("!= 0", p)])
-    for p in boundaries_in_loops(poly):
+    for system in loops_in(poly):
+        search.steps(system)
+    for p in in_conditions_alone(smooth, poly):
         if mentions(p, tangents) and search.facts.signs(p) & ZERO:
             search.add([Atomic("!= 0", p)])
     search.term(poly)
@@ -76,37 +79,6 @@ def steady(p: Poly, tangents: Mapping[str, str]) -> bool:
     return Differentiator(tangents)(p).is_zero
 
 
-def boundaries_in_loops(poly: Poly) -> list[Poly]:
-    """The terms of all predicates in what loops carry, at every step and index: their variables are arbitrary.
-
-    How the forms of a step meet at a boundary is not looked at: the boundary is excluded.
-    """
-    found: dict[Poly, None] = {}
-    seen: set[Loop] = set()
-
-    def walk(p: Poly, carried: bool) -> None:
-        for a in atoms_of(p):
-            if not a.piecewise:
-                continue
-            if isinstance(a, Rec):
-                if a.loop not in seen:
-                    seen.add(a.loop)
-                    for c in generic_step(a.loop).carries:
-                        walk(c.init, True)
-                        walk(c.step, True)
-            elif isinstance(a, (Sum, Max, Product, Matrix)):
-                names = Rewriter({v: of_var(fresh()) for v in a.vars})
-                walk(names.mono(a.body) if isinstance(a, Sum) else names(a.body), carried)
-            else:
-                if carried and isinstance(a, (Pred, Side)) and -a.poly not in found:
-                    found.setdefault(a.poly)
-                for part in a.parts():
-                    walk(part, carried)
-
-    walk(poly, False)
-    return list(found)
-
-
 @dataclass
 class _Search:
     tangents: Mapping[str, str]
@@ -116,6 +88,31 @@ class _Search:
     indices: Indices
     slopes: bool = True
     """Whether forms that meet have to agree in derivative."""
+    in_step: bool = False
+    """Whether what is differentiated as it is written has to be the derivative on a boundary too: in a step of a loop,
+    predicates of a derivative are not read from the sides."""
+
+    def steps(self, system: System) -> None:
+        """Hypotheses for the starts and the steps of a loop: as for a term, in all that they read.
+
+        Where that is not looked at, every boundary is excluded.
+        """
+        open_ones = [p for p in boundaries(system) if mentions(p, self.tangents) and self.facts.signs(p) & ZERO]
+        if not open_ones:
+            return
+        entries = Entries()
+        try:
+            terms = [entries.of(p) for p in starts_and_steps(system)]
+            smooth = tuple(c.rewritten(entries.of) for c in self.smooth)
+            tangents = {**self.tangents, **entries.moving(self.tangents)}
+            search = _Search(tangents, smooth, [], without_loops(self.facts), self.indices, in_step=True)
+            for p in terms:
+                search.term(p)
+            for clause in search.found:
+                self.add([Atomic(a.relation, entries.back(a.poly)) for a in clause.alternatives])
+        except ArithmeticError:
+            for p in open_ones:
+                self.add([Atomic("!= 0", p)])
 
     def term(self, poly: Poly) -> None:
         """Hypotheses for one term: the summands of its sums, the arguments of its functions, then its own regions."""
@@ -308,6 +305,8 @@ class _Search:
                 return [(equations, None)]
             first = forms[0].poly
             differences = [value - first]
+            if self.in_step:
+                differences.append(d(value) - d(first))
             for form in forms[1:]:
                 differences += [form.poly - first, *([d(form.poly) - d(first)] if self.slopes else [])]
             out: list[tuple[tuple[Poly, ...], Poly | None]] = []

@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     from . import (
         counts,
         directions,
+        homogeneous,
         inverses,
+        log_space,
         logarithms,
         monotone,
         multiple_angles,
@@ -23,6 +25,6 @@ if TYPE_CHECKING:
 
 __getattr__ = door(
     __name__,
-    modules="counts directions inverses logarithms monotone multiple_angles places roots roots_of_unity shifts "
-    "sum_ends transposition unfolding",
+    modules="counts directions homogeneous inverses log_space logarithms monotone multiple_angles places roots "
+    "roots_of_unity shifts sum_ends transposition unfolding",
 )

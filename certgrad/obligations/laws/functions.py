@@ -16,8 +16,8 @@ from flint import fmpq
 from certgrad.language.functions import FUNCTIONS as RECORDS
 from certgrad.obligations.assume.conditions import UNDEFINED, Atomic, Clause, Clauses, condition
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS, ZERO, negated
-from certgrad.obligations.terms.atoms import Access
-from certgrad.obligations.terms.polynomials import ONE, Poly, number
+from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn
+from certgrad.obligations.terms.polynomials import ONE, Poly, number, poly_of
 from certgrad.obligations.terms.power import exp_of, fn, log_of, power, pred, sign_of, whole
 from certgrad.obligations.terms.walk import deep_atoms
 
@@ -302,3 +302,25 @@ OF_SEVERAL: dict[str, Row] = {
     ),
 }
 """Functions of several arguments. JAX knows some of them on more; there the calculus claims nothing."""
+
+
+def defined_in(poly: Poly) -> Clauses:
+    """Where the divisors, roots and functions of one argument in a term are defined; not those inside sums.
+
+    A hypothesis is not true where it is undefined, so that it says this of its term as well.
+    """
+    out: dict[str, Clause] = {}
+    waiting, seen = [poly], {poly}
+    while waiting:
+        for mono in waiting.pop():
+            for a, e in mono:
+                base = a.poly if isinstance(a, Base) else poly_of(a)
+                relation = "!= 0" if isinstance(e, int) else ">= 0" if e > 0 else "> 0"
+                found = condition(relation, base, "domain") if e < 0 or isinstance(e, Fraction) else ()  # type: ignore[arg-type]
+                if isinstance(a, Fn) and len(a.args) == 1 and a.name in FUNCTIONS:
+                    found += FUNCTIONS[a.name].defined(a.args[0])
+                out |= {c.key: c for c in found}
+                parts = [p for p in a.parts() if isinstance(a, Base | Fn | Exp) and p not in seen]
+                seen.update(parts)
+                waiting += parts
+    return tuple(out.values())

@@ -18,6 +18,7 @@ from math import prod
 from flint import fmpq
 
 from certgrad.obligations.assume.decided import decided
+from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
 from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Product, Sum
@@ -39,7 +40,7 @@ from certgrad.obligations.terms.polynomials import (
     number,
     poly_of,
 )
-from certgrad.obligations.terms.power import content, exp_of, log_atom, log_of, power, pred
+from certgrad.obligations.terms.power import content, exp_of, fn, log_atom, power, pred, whole
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, PREDICATES, IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, rebuilt_inside, replaced, substitute
@@ -410,13 +411,15 @@ def _exponent(products: Mono) -> Poly:
 
 
 def counted(poly: Poly, indices: Indices) -> Poly:
-    """Π_S c = c^|S| for c that is the same throughout, where |S| is an expression in sizes and c is positive or −1."""
-    return _Counting(indices, {})(poly) if any(_of_one_number(a) for a in deep_atoms(poly)) else poly
+    """Π_S c = c^|S| for c that is the same throughout, where |S| is an expression in sizes and c is not 0."""
+    return _Counting(indices, {})(poly) if any(_of_one_number(a, indices.facts) for a in deep_atoms(poly)) else poly
 
 
-def _of_one_number(a: Atom) -> bool:
-    """A product of factors that are all the same, positive or −1."""
-    return isinstance(a, Product) and (a.positive or a.is_sign) and a.body.free.isdisjoint(a.vars)
+def _of_one_number(a: Atom, facts: Facts) -> bool:
+    """A product of factors that are all the same, and not 0."""
+    if not isinstance(a, Product) or not a.body.free.isdisjoint(a.vars):
+        return False
+    return a.positive or a.is_sign or not facts.signs(a.body) & SIGN_ZERO
 
 
 class _Counting(Rewriter):
@@ -428,16 +431,15 @@ class _Counting(Rewriter):
         return _Counting(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
 
     def _value(self, a: Atom) -> Poly | None:
-        if not isinstance(a, Product) or not _of_one_number(a):
+        if not isinstance(a, Product) or not _of_one_number(a, self.context.facts):
             return None
         dummies, body, where = opened(a)
         count = _in_closed_form(resolved(sum_over(Rewriter(self.indices)(where), dummies), self.context), self.context)
-        found = atoms_of(count)
-        if not all(isinstance(b, (Dim, IndexNumber)) for b in found):
+        if not all(isinstance(b, (Dim, IndexNumber)) for b in atoms_of(count)):
             return None
         if not a.is_sign:
-            return exp_of(log_of(body) * count)
-        if any(isinstance(b, IndexNumber) for b in found):
+            return fn("whole_power", body, count) if a.positive or whole(count) else None
+        if any(isinstance(b, IndexNumber) for b in atoms_of(count)):
             return None
         return _sign(count) if all(c.q == 1 and mono_positive(m) for m, c in count.items()) else None
 

@@ -23,6 +23,7 @@ from certgrad.obligations.terms.index_terms import index_condition
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Mono, Poly, poly_of
 from certgrad.obligations.terms.predicates import IxPred
+from certgrad.obligations.terms.ranges import Dummies
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.variables import Var
@@ -30,14 +31,20 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 
 def with_ends(poly: Poly, indices: Indices) -> Poly:
-    """The term with sums made longer by what stands beside them as their next term."""
+    """The term with sums made longer by what stands beside them as their next term, or shorter by their last one."""
     return _WithEnds(indices, {})(poly) if poly.structured else poly
 
 
+def without_last(poly: Poly, indices: Indices) -> Poly:
+    """The term with sums up to a place made shorter by what takes away their last term."""
+    return _WithEnds(indices, {}, longer=False)(poly) if poly.structured else poly
+
+
 class _WithEnds(Rewriter):
-    def __init__(self, context: Indices, names: Mapping[Var, Ix]) -> None:
+    def __init__(self, context: Indices, names: Mapping[Var, Ix], longer: bool = True) -> None:
         super().__init__(names, replace=lambda a: None if a.structured else poly_of(a))
         self.context = context
+        self.ways = [self._lengthened, self._shortened] if longer else [self._shortened]
 
     def __call__(self, poly: Poly) -> Poly:
         poly = super().__call__(poly)
@@ -47,19 +54,22 @@ class _WithEnds(Rewriter):
         return poly
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
-        inside = _WithEnds(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
+        context = replace(self.context, ranges={**self.context.ranges, **ranges})
+        inside = _WithEnds(context, {**self.indices, **names}, longer=len(self.ways) > 1)
         inside.loops = self.loops
         return inside
 
     def _changed(self, poly: Poly) -> Poly | None:
         if len(poly) < 2 or not poly.structured:
             return None
-        ways = (way(poly, *term) for way in (self._lengthened, self._shortened) for term in poly.sorted_items())
+        ways = (way(poly, *term) for way in self.ways for term in poly.sorted_items())
         return next(filter(None, ways), None)
 
     def _lengthened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
         """The polynomial with a sum in this term made longer by another of its terms."""
-        for v, n, body, beside in _sums_of(mono, c):
+        for v, n, others, body, beside in _sums_of(mono, c):
+            if others:
+                continue
             for place, shift in ((-ONE, -ONE), (n, ZERO)):
                 try:
                     end = resolved(beside * Rewriter({v: of_const(place)})(body), self.context)
@@ -74,19 +84,21 @@ class _WithEnds(Rewriter):
 
     def _shortened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
         """The polynomial with a sum up to a place in this term without its last one, which another term takes away."""
-        for v, n, body, beside in _sums_of(mono, c):
+        for v, n, others, body, beside in _sums_of(mono, c):
             single = body.single()
             for bound in [b for b, _ in single[0] if isinstance(b, IxPred)] if single is not None else ():
                 if bound.ix.coefficient(v) != -1:
                     continue
                 last = bound.ix.plus(of_var(v))
-                end = resolved(beside * Rewriter({v: last})(body), self.context)
+                if any(w in last.free for w, _ in others):
+                    continue
+                end = resolved(beside * sum_over(Rewriter({v: last})(body), others), self.context)
                 found = end.single()
                 if found is None or found[0] == mono or poly.coefficient(found[0]) != -found[1]:
                     continue
                 if self._is_place(last, n):
                     before = index_condition(bound.ix.shifted(-ONE))
-                    return poly - Poly({mono: c}) + end + beside * sum_over(body * before, [(v, n)])
+                    return poly - Poly({mono: c}) + end + beside * sum_over(body * before, [*others, (v, n)])
         return None
 
     def _is_place(self, ix: Ix, size: Poly) -> bool:
@@ -95,12 +107,14 @@ class _WithEnds(Rewriter):
         return all(not self.context.feasible((end.scaled(-1).shifted(-ONE), ">=")) for end in ends)
 
 
-def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Poly, Poly]]:
-    """The sums over one variable in a term: the variable, its range, the summand, and the factors beside."""
+def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Dummies, Poly, Poly]]:
+    """The sums in a term, by each variable: it, its range, the other variables, the summand, and the factors beside."""
     for a, e in mono:
-        if isinstance(a, Sum) and len(a.vars) == 1 and e == 1:
-            [(v, n)], body = open_sum(a)
-            yield v, n, body, Poly({tuple((b, k) for b, k in mono if b is not a): c})
+        if isinstance(a, Sum) and e == 1:
+            beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
+            dummies, body = open_sum(a)
+            for v, n in dummies:
+                yield v, n, [pair for pair in dummies if pair[0] != v], body, beside
 
 
 def _reads_later(body: Poly, v: Var) -> bool:

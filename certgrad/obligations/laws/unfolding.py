@@ -1,17 +1,21 @@
-"""What loops carry, a step earlier: c[t + 1] is the step of c[t]."""
+"""What loops carry, a step earlier, and a step later: c[t + 1] is the step of c[t]."""
 
 from __future__ import annotations
 
 from certgrad.obligations.terms.atoms import Max, Product, Sum
 from certgrad.obligations.terms.determined import Rec
+from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import Ranges
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
+from certgrad.obligations.terms.power import power
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import max_over, open_sum, sum_over
+from certgrad.obligations.terms.walk import mentions
 
 from .order import opened
 from .range_products import product_over
-from .recurrences import has_loop, stepped
+from .recurrences import entry, generic_step, has_loop, linear_part, stepped
 
 
 def unfolded(poly: Poly, ranges: Ranges) -> Poly:
@@ -36,3 +40,30 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
         return None
 
     return Rewriter(replace=earlier)(poly)
+
+
+def folded(poly: Poly) -> Poly:
+    """Every carry at a varying time by the one a step later: c[t] = (c[t + 1] − b(t))/a(t), for a step a·c + b, a > 0.
+
+    What is read out of a loop after a step is then written by what it carries. The step that is one more may read rows
+    that are not there: whatever stood there, the term is the same.
+    """
+
+    def later(a: Atom) -> Poly | None:
+        if not isinstance(a, Rec):
+            return None if has_loop(poly_of(a)) else poly_of(a)
+        system = generic_step(a.loop)
+        chosen = system.carries[a.position]
+        here = {system.step: a.time}
+        own = entry(a.loop, a.position, of_var(system.step), chosen.index)
+        factor, added = linear_part(chosen.step, own)
+        if not a.time.terms or not factor.positive or len(factor) > 1:
+            return poly_of(a)
+        if mentions(factor, [a.loop.key]) or mentions(added, [a.loop.key]):
+            return poly_of(a)
+        after = entry(a.loop, a.position, a.time.shifted(ONE), a.index)
+        applied(Law.LATER_CARRY)
+        added, factor = folded(added), folded(factor)  # they may read other loops
+        return (after - chosen.at(added, a.index, here)) * power(chosen.at(factor, a.index, here), -1)
+
+    return Rewriter(replace=later)(poly)

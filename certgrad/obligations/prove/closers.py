@@ -116,13 +116,45 @@ def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
     ranges = closing.region.indices.ranges
     yield decide.induction.oriented(laws.unfolding.unfolded(difference, ranges)), ()
     loops = decide.correspondence
-    for form in (
-        loops.with_steps_unfolded(difference, ranges),
-        loops.summed(difference, ranges),
-        loops.written_out(difference),
-    ):
-        if form != difference:
+    forms = (
+        lambda: loops.with_steps_unfolded(difference, ranges),
+        lambda: loops.summed(difference, ranges),
+        lambda: decide.induction.oriented(loops.summed(difference, ranges, after=True)),
+        lambda: loops.written_out(difference),
+    )
+    tried = {difference}
+    for make in forms:
+        form = make()
+        if form not in tried:
+            tried.add(form)
             yield form, ()
+
+
+def _from_common_starts(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """Linear recurrences with the common factors of their starts in front of them."""
+    form = laws.homogeneous.from_common_starts(difference) if has_loop(difference) else difference
+    if form != difference:
+        yield decide.induction.by_induction(form, closing.region)
+
+
+def _summed(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """Every loop as a sum of products, none of them transposed: a recurrence beside its closed form."""
+    if closing.transposed is not None and has_loop(difference):
+        form = decide.correspondence.summed(closing.raw, closing.region.indices.ranges, after=True)
+        if not has_loop(form):
+            yield decide.induction.oriented(form), ()
+
+
+def _in_exponentials(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """Carries in log space as logarithms of what their exponentials carry."""
+    facts = closing.region.facts
+    form = laws.log_space.in_exponentials(closing.raw, facts) if has_loop(difference) else closing.raw
+    if form != closing.raw:
+        with suppress(laws.transposition.NoInvariantError):
+            form, found = decide.induction.by_induction(form, closing.region, closing.transposed)
+            yield form, found
+            for further, more in _from_common_starts(closing, form):
+                yield further, [*found, *more]
 
 
 def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
@@ -179,7 +211,10 @@ def _term_by_term(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _step_by_step,
+    _from_common_starts,
+    _summed,
     _transposed_otherwise,
+    _in_exponentials,
     _term_by_term,
     _by_equations,
     _from_above,

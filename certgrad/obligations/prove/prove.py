@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from certgrad._subject import OF_REFERENCE
 from certgrad.obligations import laws, wording
@@ -15,12 +15,13 @@ from certgrad.obligations.assume.conditions import (
     UNDEFINED,
     Clause,
     discharged,
+    guard_facts,
     has_one_solution,
     merged,
     of_solver,
     polys,
 )
-from certgrad.obligations.assume.decided import rounded
+from certgrad.obligations.assume.decided import decided, rounded
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved, some_place
@@ -31,6 +32,7 @@ from certgrad.obligations.certificate import OF_VALUES
 from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.decide.implicit import without_repeated
 from certgrad.obligations.decide.products import split_products
+from certgrad.obligations.laws.functions import defined_in
 from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entries, ordered, sole_maximum, unique
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -38,7 +40,7 @@ from certgrad.obligations.terms.atoms import Base, Sum
 from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
-from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
@@ -86,7 +88,7 @@ def _plain(clauses: Sequence[Clause]) -> bool:
 
 def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
     shapes = problem.array_shapes
-    assumed, assumed_clauses = facts_of(domain, shapes)
+    assumed, assumed_clauses = facts_of([*domain, *_defined_in(domain)], shapes)
     facts = problem.facts.extended(assumed)
     if reason := not_followed(problem, kind):
         return Outcome(reason=reason)
@@ -162,6 +164,13 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=str(error))
 
 
+def _defined_in(domain: Iterable[Clause]) -> Iterator[Clause]:
+    """That what the domain speaks of is defined, as it is where a condition of the domain holds: √x ≥ 0 says x ≥ 0."""
+    for clause in domain:
+        if len(clause.alternatives) == 1 and not clause.guards:
+            yield from defined_in(clause.alternatives[0].poly)
+
+
 def _excludes_zeros(clause: Clause) -> bool:
     return not clause.guards and [a.relation for a in clause.alternatives] == ["!= 0"]
 
@@ -202,7 +211,7 @@ def _needed(
     if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
         asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
     left = (c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed))
-    left = (c for c in left if not _counts_a_place(c, region))
+    left = (c for c in left if not _counts_a_place(c, region) and not _asked_nowhere(c, region))
     return [c for c in simplified(left, facts) if not _sums_a_place(c, known)]
 
 
@@ -220,13 +229,31 @@ def _sums_a_place(clause: Clause, known: Indices) -> bool:
 
 def _counts_a_place(clause: Clause, region: Region) -> bool:
     """A count is asked not to be 0 where one of the places that it counts is there."""
-    (a, *others), counts = clause.alternatives, laws.counts
-    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not counts.is_count(a.poly):
+    (a, *others), known = clause.alternatives, guard_facts(clause.guards)
+    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not known:
         return False
-    fails = ONE - pred(a.poly) - (pred(-a.poly) if a.relation == "!= 0" else ZERO)
+    try:
+        count = decided(a.poly, region.facts.extended(known))
+    except UndefinedTermError:
+        return False
+    if not laws.counts.is_count(count):
+        return False
+    fails = ONE - pred(count) - (pred(-count) if a.relation == "!= 0" else ZERO)
+    return nonzero_part(fails * _where_asked(clause), region) is None
+
+
+def _asked_nowhere(clause: Clause, region: Region) -> bool:
+    """The integers at which a condition is asked are none that are assumed to be possible."""
+    conditions = [a for g, _ in clause.guards for a in atoms_of(g) if isinstance(a, (IxPred, IxEq))]
+    return any(by_entries(a.ix) for a in conditions) and nonzero_part(_where_asked(clause), region) is None
+
+
+def _where_asked(clause: Clause) -> Poly:
+    """What is 1 where all guards have their values, and else 0."""
+    where = ONE
     for guard, value in clause.guards:
-        fails = fails * (guard if value else ONE - guard)
-    return nonzero_part(fails, region) is None
+        where = where * (guard if value else ONE - guard)
+    return where
 
 
 def _sides(problem: Problem, kind: str) -> list[Tensor]:

@@ -223,7 +223,7 @@ def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Rec):
-            return poly_of(a)  # inside loops, every boundary is excluded by a hypothesis
+            return poly_of(a)  # where no hypothesis excludes a boundary inside, a step is right there as it is written
         if isinstance(a, Pred) and depends(a, tangents):
             inner = sided(a.poly, facts, tangents)
             if steady(a.poly, tangents):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .index import Ix, bound_key
 from .law import Law, applied
 from .polynomials import Atom, Holder, Poly
-from .predicates import Confined, IxEq, IxPred
+from .predicates import PREDICATES, Confined, IxEq, IxPred
 from .variables import Var
 
 
@@ -152,3 +152,13 @@ class Rec(Atom):
     @property
     def carries(self) -> tuple[Carry, ...]:
         return self.loop.carries
+
+
+def in_lanes(a: Atom) -> bool:
+    """The atom is another one in each lane of a selection: a predicate stands in it, other than in what loops carry.
+
+    A selection around it cannot decide what a loop chooses at its steps: there it is one number in every lane.
+    """
+    if not a.piecewise or isinstance(a, Rec):
+        return False
+    return type(a) in PREDICATES or any(in_lanes(b) for p in a.parts() for mono in p for b, _ in mono)

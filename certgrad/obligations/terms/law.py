@@ -44,7 +44,11 @@ class Law(Enum):
     IDEMPOTENT = "conditions are 0 or 1", "[φ]² = [φ]", ""
     OPPOSITES = "opposite signs", "[p > 0]·[−p > 0] = 0", ""
     BOTH_SIDES = "both sides of a seam", "([p > 0] + [−p > 0])·p = p", ""
-    OFF_ZERO = "sides of a number that is not 0", "[−p > 0] = 1 − [p > 0], and 1/sign(p) = sign(p)", "p ≠ 0"
+    OFF_ZERO = (
+        "sides of a number that is not 0",
+        "[−p > 0] = 1 − [p > 0], and 1/sign(p) = sign(p); [λᵢ > λⱼ] + [λⱼ > λᵢ] = 1 − [i = j]",
+        "p ≠ 0; no two λ are equal",
+    )
     POSITIVE_FACTOR = "positive factors of a sign", "[a·p > 0] = [p > 0]", "a > 0"
     EXP_OF_CHOSEN = (
         "exponentials in a selection",
@@ -57,6 +61,13 @@ class Law(Enum):
         "[e ≥ 0]·[e + c ≥ 0] = [e ≥ 0], and [e ≥ 0]·[−e − 1 ≥ 0] = 0",
         "e is a whole number, and c ≥ 0",
     )
+
+    BESIDE_CONDITION = (
+        "conditions beside a condition",
+        "[φ]·f([ψ]) = [φ]·f(1), and [e ≥ 1]·e = e",
+        "φ implies ψ; e is a whole number, and e ≥ 0",
+    )
+    ZERO_OF_PRODUCT = "zeros of a product", "p·q = 0 only where p = 0 or q = 0", ""
 
     # indices
     ROW_MAJOR = "row-major places", "⌊(i·m + j)/m⌋ = i, and (i·m + j) mod m = j", "0 ≤ j < m"
@@ -206,6 +217,21 @@ class Law(Enum):
         "linear recurrences",
         "c[t] = c[0]·Π_{k<t} a(k) + Σ_{j<t} b(j)·Π_{j<k<t} a(k) where c[s + 1] = a(s)·c[s] + b(s)",
         "a and b do not read c",
+    )
+    SCALED_CARRY = (
+        "starts of linear recurrences",
+        "c[t] = λ·d[t] for all t",
+        "c[0] = λ·d[0], c[s + 1] = A(s)·c[s], d[s + 1] = A(s)·d[s]",
+    )
+    LOG_CARRY = (
+        "recurrences in log space",
+        "c[t] = log(e[t]) for all t",
+        "c[s + 1] = log(P(exp(c[s]))), e[0] = exp(c[0]), e[s + 1] = P(e[s])",
+    )
+    LATER_CARRY = (
+        "carries a step later",
+        "c[t] = (c[t + 1] − b(t))/a(t) where c[s + 1] = a(s)·c[s] + b(s)",
+        "a(t) > 0",
     )
     EQUAL_RECURRENCES = (
         "equal recurrences",

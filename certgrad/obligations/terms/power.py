@@ -16,6 +16,7 @@ from certgrad.language.functions import FUNCTIONS
 
 from .atoms import Base, Dim, Exp, Fn, IndexNumber, Num
 from .budget import budget
+from .determined import in_lanes
 from .exponents import Exponent, exponent
 from .functions import WHOLE
 from .index import Ix
@@ -60,7 +61,7 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
     for a, e in common.items():
         if e == 0 or type(a) in PREDICATES:
             continue
-        if a.piecewise and e < 0 and not all(a in dict(m) for m, _ in items):
+        if e < 0 and in_lanes(a) and not all(a in dict(m) for m, _ in items):
             continue  # multiplying by it would lose the lanes that do not divide by it (see `cleared`)
         if only_positive and not a.positive:
             continue
@@ -80,15 +81,14 @@ def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]
     With `fractions`, negative fractional powers are cleared too, so that each sum's exponents in N are in [0, 1):
     then N is zero exactly where its coefficients are, as far as the atoms are independent.
 
-    A divisor with predicates inside is left alone: it can be 0 in a lane that does not divide by it, and multiplying
-    by it would lose that lane.
+    A divisor with predicates is left alone: it can be 0 in a lane that does not divide by it, which would be lost.
     """
     denominators: dict[Atom, int] = {}
     for _ in range(64):
         worst: dict[Atom, int] = {}
         for mono in poly:
             for a, e in mono:
-                if type(a) is Base and not a.piecewise and (e <= -1 or (fractions and e < 0)):
+                if type(a) is Base and (e <= -1 or (fractions and e < 0)) and not in_lanes(a):
                     worst[a] = max(worst.get(a, 0), ceil(-e))
                 elif fractions and type(a) is Fn and a.name == "cbrt" and e < 0:
                     worst[a] = max(worst.get(a, 0), 3 * ceil(Fraction(-e) / 3))

@@ -96,6 +96,20 @@ def of_spectrum(a: Matrix) -> Poly:
     return discriminant(*gram(a.body, *a.vars, a.ranges))
 
 
+def same_place(poly: Poly) -> Poly | None:
+    """[i = j] where the term is c·(λ_j − λ_i): it is 0 there, and only there if the λ are all different."""
+    if len(poly) != 2:
+        return None
+    (one, _), (other, _) = poly.items()
+    if len(one) != 1 or len(other) != 1:
+        return None
+    a, b = one[0][0], other[0][0]
+    if not isinstance(a, Matrix) or not isinstance(b, Matrix) or len(a.index) != 1 or len(b.index) != 1:
+        return None
+    same = index_equal(a.index[0].minus(b.index[0]))
+    return same if apart(poly + same) is not None else None
+
+
 def apart(poly: Poly) -> Matrix | None:
     """A value λ_j where the term is c·(λ_j − λ_i) + d·[i = j], c and d not 0: not 0 if the λ are all different.
 

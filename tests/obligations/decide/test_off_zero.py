@@ -55,3 +55,47 @@ def test_a_sign_is_not_its_square():
         lambda x: jnp.sum(jnp.sign(x) ** 2) * jnp.ones_like(x),
     )
     assert check(wrong, "n -> ").verdict == "refuted"
+
+
+def of_eigenvectors(factor):
+    """The JVP of a symmetric matrix's eigenvalues and eigenvectors, with 1/(λ_j − λ_i) as the factor gives it."""
+
+    @jax.custom_jvp
+    def f(a):
+        return jnp.linalg.eigh((a + a.T) / 2, symmetrize_input=False)
+
+    @f.defjvp
+    def jvp(primals, tangents):
+        (a,), (da,) = primals, tangents
+        w, v = f(a)
+        m = v.T @ ((da + da.T) / 2) @ v
+        gap = w[None, :] - w[:, None]
+        return (w, v), (jnp.diagonal(m), v @ (factor(gap) * m))
+
+    return f
+
+
+def guarded(gap, otherwise=0.0):
+    return jnp.where(gap == 0, otherwise, 1 / jnp.where(gap == 0, 1.0, gap))
+
+
+FACTORS = {
+    "no gap at equal places alone": (guarded, "proved under hypotheses"),
+    "by both sides": (
+        lambda gap: jnp.where((gap > 0) | (gap < 0), 1 / jnp.where(gap == 0, 1.0, gap), 0.0),
+        "proved under hypotheses",
+    ),
+    "the diagonal too": (lambda gap: guarded(gap, 1.0), "refuted"),
+    "above the diagonal": (lambda gap: jnp.where(gap > 0, guarded(gap), 0.0), "refuted"),
+    "broadened": (lambda gap: gap / (gap * gap + 1e-6), "refuted"),
+    "another sign": (lambda gap: guarded(-gap), "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_gaps_of_eigenvalues(name):
+    factor, verdict = FACTORS[name]
+    report = check(of_eigenvectors(factor), "n n", conformance=False)
+    assert report.verdict == verdict
+    if verdict != "refuted":
+        assert any("no repeated eigenvalue" in h for h in report.hypotheses)

@@ -178,6 +178,24 @@ def test_a_count_of_which_a_place_is_known_is_not_0(other, verdict):
     assert (report.verdict, report.hypotheses) == (verdict, [])
 
 
+@pytest.mark.parametrize(
+    ("divisor", "proved"),
+    [
+        (lambda k, m: jnp.where(k, jnp.sum(k), 1), True),
+        (lambda k, m: jnp.where(m, jnp.sum(k), 1), False),
+        (lambda k, m: jnp.where(k, jnp.sum(k) - 1, 1), False),
+    ],
+    ids=["of those that are counted", "of others", "one less"],
+)
+def test_a_count_that_is_a_divisor_where_one_of_its_places_is_known(divisor, proved):
+    report = certgrad.equal(
+        lambda x, k, m: jnp.where(k, x / divisor(k, m), 0.0),
+        lambda x, k, m: jnp.where(k, x / jnp.maximum(jnp.sum(k), 1), 0.0),
+        "n, n:bool, n:bool",
+    )
+    assert (report.verdict == "proved") is proved
+
+
 monomials = st.tuples(st.sampled_from([1, 1, -1, -1, 2]), st.lists(st.sampled_from(list(PIECES)), max_size=3))
 
 

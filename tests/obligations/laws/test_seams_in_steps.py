@@ -122,6 +122,154 @@ def test_steps_with_seams_that_are_none(step, slope, verdict):
     assert certgrad.check(chain(step, slope), "n -> ").verdict == verdict
 
 
+# --- steps whose forms meet in value and in slope: nothing is asked of the boundary
+
+
+def magnitude_square(r, t):
+    return r * jnp.abs(r) + t
+
+
+def huber(r, t):
+    u = r + t
+    return jnp.where(jnp.abs(u) < 1, 0.5 * u**2, jnp.abs(u) - 0.5)
+
+
+def tangent_forms(r, t):
+    """1 is the slope of both forms at 0, and not that of what is chosen there."""
+    return jnp.where(r > 0, r + r**2, jnp.where(r < 0, r + r**3, 0.0)) + t
+
+
+def slope_of_tangent_forms(at_zero):
+    return lambda r, t: (jnp.where(r > 0, 1 + 2 * r, jnp.where(r < 0, 1 + 3 * r**2, at_zero)), one(t))
+
+
+def root(r, t):
+    u = r + t
+    return jnp.where(u > 0, jnp.sqrt(jnp.where(u > 0, u, 1.0)), 0.0)
+
+
+def slope_of_root(r, t):
+    u = r + t
+    return (jnp.where(u > 0, 0.5 / jnp.sqrt(jnp.where(u > 0, u, 1.0)), 0.0),) * 2
+
+
+def elu(r, t):
+    return jnp.where(r > 0, r, jnp.exp(jnp.where(r > 0, 0.0, r)) - 1) + t
+
+
+def slope_of_elu(r, t):
+    return jnp.where(r > 0, 1.0, jnp.exp(jnp.where(r > 0, 0.0, r))), one(t)
+
+
+def leaky(r, t):
+    return jnp.where(r + t > 0, r + t, (r + t) / 2)
+
+
+def jumping(r, t):
+    return jnp.where(r + t > 0, (r + t) ** 2 + 1, (r + t) ** 2)
+
+
+def undefined_around(r, t):
+    """r·√t off r = 0: around r = 0 it is not defined for t < 0."""
+    root_of = jnp.sqrt(jnp.where(r != 0, t, 1.0))
+    return jnp.where(r > 0, r * root_of, jnp.where(r < 0, r * root_of, 0.0)) + t
+
+
+def slope_of_undefined(r, t):
+    root_of = jnp.sqrt(jnp.where(r != 0, t, 1.0))
+    return jnp.where(r != 0, root_of, 0.0), jnp.where(r != 0, r / 2 / root_of, 0.0) + 1
+
+
+MEETING = {
+    "r·|r|": (magnitude_square, lambda r, t: (2 * jnp.abs(r), one(t)), "proved"),
+    "r·|r|, the sign forgotten": (magnitude_square, lambda r, t: (2 * r, one(t)), "refuted"),
+    "softsign": (lambda r, t: jax.nn.soft_sign(r + t), lambda r, t: ((1 + jnp.abs(r + t)) ** -2,) * 2, "proved"),
+    "softsign, without the sign": (
+        lambda r, t: jax.nn.soft_sign(r + t),
+        lambda r, t: ((1 + r + t) ** -2,) * 2,
+        "refuted",
+    ),
+    "r·|r|, another slope at 0": (
+        magnitude_square,
+        lambda r, t: (jnp.where(r == 0, 1.0, 2 * jnp.abs(r)), one(t)),
+        "unproved",
+    ),
+    "Huber": (huber, lambda r, t: (jnp.clip(r + t, -1, 1),) * 2, "proved"),
+    "Huber, clipped elsewhere": (huber, lambda r, t: (jnp.clip(r + t, -2, 2),) * 2, "refuted"),
+    "elu": (elu, slope_of_elu, "proved"),
+    "tangent": (tangent_forms, slope_of_tangent_forms(1.0), "proved"),
+    "tangent, as if 0 were a form": (tangent_forms, slope_of_tangent_forms(0.0), "unproved"),
+    "a root of what is above 0": (root, slope_of_root, "proved under hypotheses"),
+    "a kink": (leaky, lambda r, t: (jnp.where(r + t > 0, 1.0, 0.5),) * 2, "proved under hypotheses"),
+    "a jump": (jumping, lambda r, t: (2 * (r + t),) * 2, "proved under hypotheses"),
+    "undefined around the boundary": (undefined_around, slope_of_undefined, "unproved"),
+}
+
+
+@pytest.mark.parametrize("name", MEETING)
+def test_forms_that_meet_in_a_step(name):
+    step, slope, verdict = MEETING[name]
+    report = certgrad.check(chain(step, slope), "n -> ", conformance=False)
+    assert report.verdict == verdict
+
+
+def cell(activation, slope):
+    """h ← activation(h·A + x[t]), with its backward as a scan."""
+
+    @jax.custom_vjp
+    def function(x, A):
+        return jax.lax.scan(lambda h, t: (activation(h @ A + t), None), jnp.zeros((x.shape[1],), x.dtype), x)[0]
+
+    def forward(x, A):
+        def body(h, t):
+            u = h @ A + t
+            return activation(u), (h, u)
+
+        last, (before, inside) = jax.lax.scan(body, jnp.zeros((x.shape[1],), x.dtype), x)
+        return last, (A, before, inside)
+
+    def backward(residuals, seed):
+        A, before, inside = residuals
+
+        def body(e, here):
+            h, u = here
+            d = e * slope(u)
+            return A @ d, (d, jnp.outer(h, d))
+
+        _, (dx, dA) = jax.lax.scan(body, seed, (before, inside), reverse=True)
+        return dx, dA.sum(0)
+
+    function.defvjp(forward, backward)
+    return function
+
+
+def huber_of(u):
+    return jnp.where(jnp.abs(u) < 1, u * u / 2, jnp.abs(u) - 0.5)
+
+
+def relu6(u):
+    return jnp.minimum(jnp.maximum(u, 0), 6)
+
+
+DENSE = {
+    "softsign": (jax.nn.soft_sign, lambda u: (1 + jnp.abs(u)) ** -2, "proved"),
+    "softsign, a power less": (jax.nn.soft_sign, lambda u: (1 + jnp.abs(u)) ** -1, "refuted"),
+    "Huber": (huber_of, lambda u: jnp.clip(u, -1, 1), "proved"),
+    "Huber, clipped elsewhere": (huber_of, lambda u: jnp.clip(u, -2, 2), "refuted"),
+    "relu6": (relu6, lambda u: jnp.where((u > 0) & (u < 6), 1.0, 0.0), "proved under hypotheses"),
+    "relu6, one bound": (relu6, lambda u: jnp.where(u > 0, 1.0, 0.0), "refuted"),
+    "relu6, another bound": (relu6, lambda u: jnp.where((u > 0) & (u < 5), 1.0, 0.0), "refuted"),
+    "relu squared": (lambda u: jnp.maximum(u, 0) ** 2, lambda u: 2 * jnp.maximum(u, 0), "proved"),
+    "relu squared, halved": (lambda u: jnp.maximum(u, 0) ** 2, lambda u: jnp.maximum(u, 0), "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_forms_that_meet_in_a_step_with_a_matrix_product(name):
+    activation, slope, verdict = DENSE[name]
+    assert certgrad.check(cell(activation, slope), "t n, n n -> n", conformance=False).verdict == verdict
+
+
 def test_a_kink_in_a_step_is_asked_to_be_away():
     kinked = chain(lambda r, t: jnp.abs(r) + t, lambda r, t: (jnp.sign(r), one(t)))
     assert certgrad.check(kinked, "n -> ").verdict != "proved"

@@ -220,6 +220,8 @@ def _(draw: Draw) -> Sides:
     p = draw.normal(size=9)
     yield -p > 0, 1 - (p > 0)
     yield 1 / np.sign(p), np.sign(p)
+    gaps = p[:, None] - p[None, :]
+    yield (gaps > 0).astype(int) + (gaps < 0), 1 - np.eye(9)
 
 
 @of(Law.POSITIVE_FACTOR)
@@ -246,6 +248,24 @@ def _(draw: Draw) -> Sides:
     e, c = draw.integers(-4, 5, size=25), int(draw.integers(0, 4))
     yield holds(e >= 0) * holds(e + c >= 0), holds(e >= 0)
     yield holds(e >= 0) * holds(-e - 1 >= 0), np.zeros(25)
+
+
+@of(Law.BESIDE_CONDITION)
+def _(draw: Draw) -> Sides:
+    x = draw.normal(size=6)
+    for i in range(6):
+        for e in range(6):
+            # φ is i ≤ e, and what it stands beside is a sum over k ≤ i with k ≤ e as another condition
+            inside = np.exp(sum(x[k] for k in range(6) if k <= i and k <= e))
+            yield (i <= e) * inside, (i <= e) * np.exp(sum(x[k] for k in range(6) if k <= i))
+        yield (i >= 1) * i, i
+
+
+@of(Law.ZERO_OF_PRODUCT)
+def _(draw: Draw) -> Sides:
+    for p in (0.0, draw.normal()):
+        for q in (0.0, draw.normal()):
+            yield float(p * q == 0), float(p == 0 or q == 0)
 
 
 @of(Law.ROW_MAJOR)
@@ -654,6 +674,35 @@ def _(draw: Draw) -> Sides:
     for t in range(6):
         yield carried, c * a[:t].prod() + sum(b[j] * a[j + 1 : t].prod() for j in range(t))
         carried = a[t] * carried + b[t] if t < 5 else carried
+
+
+@of(Law.SCALED_CARRY)
+def _(draw: Draw) -> Sides:
+    factor, d = draw.normal(), draw.normal(size=3)
+    c = factor * d
+    for _ in range(5):
+        step = draw.normal(size=(3, 3))
+        c, d = step @ c, step @ d
+        yield from zip(c, factor * d, strict=True)
+
+
+@of(Law.LOG_CARRY)
+def _(draw: Draw) -> Sides:
+    c = draw.normal(size=3)
+    e = np.exp(c)
+    for _ in range(5):
+        step = np.exp(draw.normal(size=(3, 3)))
+        c, e = np.log(step @ np.exp(c)), step @ e
+        yield from zip(c, np.log(e), strict=True)
+
+
+@of(Law.LATER_CARRY)
+def _(draw: Draw) -> Sides:
+    a, b, carried = np.exp(draw.normal(size=5)), draw.normal(size=5), draw.normal()
+    for t in range(5):
+        after = a[t] * carried + b[t]
+        yield carried, (after - b[t]) / a[t]
+        carried = after
 
 
 @of(Law.EQUAL_RECURRENCES)

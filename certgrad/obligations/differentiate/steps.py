@@ -1,0 +1,125 @@
+"""What loops carry, as entries of tensors: a step is a function of its carries and of inputs, as any other term is.
+
+Where the steps of a loop are C¹ in all that they read, so are its carries at each time, as composites. What a step
+reads of loops is then as arbitrary as an input: a tensor of its own, by time and index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from certgrad.obligations.assume.conditions import Clause, polys
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.laws.recurrences import System, entry, fresh_carry, generic_step, has_loop, replacing
+from certgrad.obligations.terms.atoms import Max, Product, Sum, access
+from certgrad.obligations.terms.determined import Loop, Matrix, Rec
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.polynomials import Atom, Poly, poly_of
+from certgrad.obligations.terms.predicates import Pred, Side
+from certgrad.obligations.terms.rewriting import Rewriter, placed
+from certgrad.obligations.terms.variables import fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
+
+
+def loops_in(poly: Poly) -> Iterator[System]:
+    """The loops in a term, each at a generic step, and those in what they carry; bound variables are opened."""
+    seen: set[Loop] = set()
+    waiting = [poly]
+    while waiting:
+        for a in atoms_of(waiting.pop()):
+            if not a.piecewise:
+                continue
+            if isinstance(a, Rec):
+                if a.loop not in seen:
+                    seen.add(a.loop)
+                    system = generic_step(a.loop)
+                    yield system
+                    waiting += starts_and_steps(system)
+            else:
+                waiting += _opened(a)
+
+
+def starts_and_steps(system: System) -> list[Poly]:
+    """What the carries of a loop are at first, and after a step."""
+    return [p for c in system.carries for p in (c.init, c.step)]
+
+
+def boundaries(system: System) -> list[Poly]:
+    """The terms of all predicates in the starts and steps of a loop: their variables are arbitrary."""
+    found: dict[Poly, None] = {}
+    waiting = starts_and_steps(system)
+    while waiting:
+        for a in atoms_of(waiting.pop()):
+            if a.piecewise and not isinstance(a, Rec):
+                if isinstance(a, (Pred, Side)) and -a.poly not in found:
+                    found.setdefault(a.poly)
+                waiting += _opened(a)
+    return list(found)
+
+
+def _opened(a: Atom) -> list[Poly]:
+    """The parts of an atom, its bound variables under fresh names."""
+    if not isinstance(a, (Sum, Max, Product, Matrix)):
+        return a.parts()
+    names = Rewriter({v: of_var(fresh()) for v in a.vars})
+    return [names(part) for part in a.parts()]
+
+
+class Entries:
+    """What loops carry under names of tensors, for terms and back."""
+
+    def __init__(self) -> None:
+        self.names: dict[tuple[Loop, int], str] = {}
+
+    def of(self, poly: Poly) -> Poly:
+        """The term with entries of tensors for what it reads of loops.
+
+        Raises ArithmeticError where a loop depends on what is bound around it: its name would not tell.
+        """
+
+        def read(a: Atom) -> Poly | None:
+            if not isinstance(a, Rec):
+                return None if has_loop(poly_of(a)) else poly_of(a)
+            if any(v[0] == "b" for v in a.loop.free):
+                raise ArithmeticError("a loop in a sum")
+            name = self.names.setdefault((a.loop, a.position), fresh_carry())
+            return access(name, (a.time, *a.index))
+
+        return Rewriter(replace=read)(poly)
+
+    def back(self, poly: Poly) -> Poly:
+        """The term with what loops carry for entries of these tensors."""
+        places = {name: place for place, name in self.names.items()}
+        return Rewriter(replace=replacing(places, lambda a: entry(*places[a.tensor], a.index[0], a.index[1:])))(poly)
+
+    def moving(self, tangents: Mapping[str, str]) -> dict[str, str]:
+        """Names of the tangents of what loops carry, where it depends on an input that moves."""
+        moves = (
+            name
+            for (loop, _), name in self.names.items()
+            if any(mentions(p, tangents) for c in loop.carries for p in (c.init, c.step))
+        )
+        return {name: fresh_carry() for name in moves}
+
+
+def in_conditions_alone(smooth: Iterable[Clause], poly: Poly) -> list[Poly]:
+    """The terms of predicates that read loops in conditions of a term, and that its loops and itself do not have.
+
+    What a selection takes may be written without its condition, so that no form of the term shows where it changes.
+    """
+    there = [p for system in loops_in(poly) for p in boundaries(system)]
+    there += [a.poly for a in deep_atoms(poly) if isinstance(a, (Pred, Side))]
+    known = {_shape(q) for p in there for q in (p, -p)}
+    terms = (q for c in smooth if any(map(has_loop, polys(c))) for q in polys(c))
+    asked = dict.fromkeys(a.poly for q in terms for a in deep_atoms(q) if isinstance(a, (Pred, Side)))
+    return [p for p in asked if _shape(p) not in known]
+
+
+def _shape(p: Poly) -> Poly:
+    """The term, whatever its free variables are called."""
+    return placed([p], p.free)[0][0]
+
+
+def without_loops(facts: Facts) -> Facts:
+    """The facts in which no loop is read: what is said of one is said of its own times."""
+    return Facts(f for f in facts.facts if not has_loop(f.poly))
