@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 
+from certgrad.obligations import differentiate as package
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, discharged, merged, polys
 from certgrad.obligations.assume.decided import bound_free, predicates
 from certgrad.obligations.assume.fact import Fact, match
@@ -19,7 +20,7 @@ from certgrad.obligations.assume.index_cases import Indices
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO
 from certgrad.obligations.decide.cases import Region, by_summand, eliminated, nonzero_part, solve
 from certgrad.obligations.laws.order import above_entry, attained_once, boundaries_in_choices
-from certgrad.obligations.laws.recurrences import System
+from certgrad.obligations.laws.recurrences import System, has_loop
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determined import Matrix, Rec
@@ -33,7 +34,6 @@ from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 
 from .derivative import Differentiator, depends
-from .steps import Entries, boundaries, in_conditions_alone, loops_in, starts_and_steps, without_loops
 
 MAX_FORMS = 32
 MAX_SPLITS = 12
@@ -50,11 +50,12 @@ def seam_hypotheses(
     for p in boundaries_in_choices(poly):
         if mentions(p, tangents) and search.facts.signs(p) & ZERO and not steady(p, tangents):
             search.add([Atomic("!= 0", p)])
-    for system in loops_in(poly):
-        search.steps(system)
-    for p in in_conditions_alone(smooth, poly):
-        if mentions(p, tangents) and search.facts.signs(p) & ZERO:
-            search.add([Atomic("!= 0", p)])
+    if any(map(has_loop, (poly, *(p for c in smooth for p in polys(c))))):
+        for system in package.steps.loops_in(poly):
+            search.steps(system)
+        for p in package.steps.in_conditions_alone(smooth, poly):
+            if mentions(p, tangents) and search.facts.signs(p) & ZERO:
+                search.add([Atomic("!= 0", p)])
     search.term(poly)
     return search.found
 
@@ -97,15 +98,16 @@ class _Search:
 
         Where that is not looked at, every boundary is excluded.
         """
-        open_ones = [p for p in boundaries(system) if mentions(p, self.tangents) and self.facts.signs(p) & ZERO]
+        steps = package.steps
+        open_ones = [p for p in steps.boundaries(system) if mentions(p, self.tangents) and self.facts.signs(p) & ZERO]
         if not open_ones:
             return
-        entries = Entries()
+        entries = steps.Entries()
         try:
-            terms = [entries.of(p) for p in starts_and_steps(system)]
+            terms = [entries.of(p) for p in steps.starts_and_steps(system)]
             smooth = tuple(c.rewritten(entries.of) for c in self.smooth)
             tangents = {**self.tangents, **entries.moving(self.tangents)}
-            search = _Search(tangents, smooth, [], without_loops(self.facts), self.indices, in_step=True)
+            search = _Search(tangents, smooth, [], steps.without_loops(self.facts), self.indices, in_step=True)
             for p in terms:
                 search.term(p)
             for clause in search.found:

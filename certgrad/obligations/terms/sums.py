@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .atoms import Max, Sum
-from .equal_integers import at_equal_integers
 from .exponents import Exponent
 from .index import IntegerAtom, Ix, of_atom, of_const, of_var, whole_number
 from .index_terms import index_condition, within
@@ -64,10 +63,13 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
     if solved is not None:
         applied(Law.SUM_AT_EQUATION)
         return beside(solved)
-    moved = at_equal_integers(inside, [*variables])
-    if moved is not None:
-        applied(Law.EQUAL_INTEGERS)
-        return beside(sum_over(moved, list(ranges.items())))
+    if any(type(a) is IxEq and a.ix.atoms for a, _ in inside):
+        from .equal_integers import at_equal_integers  # few programs have labels
+
+        moved = at_equal_integers(inside, [*variables])
+        if moved is not None:
+            applied(Law.EQUAL_INTEGERS)
+            return beside(sum_over(moved, list(ranges.items())))
     nested = [(a, e) for a, e in inside if isinstance(a, Sum) and isinstance(e, int) and e > 0]
     if nested:
         flat = monomial({a: e for a, e in inside if (a, e) not in nested})
