@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -11,6 +11,7 @@ from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import PROOFS
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.terms.budget import given
+from certgrad.signatures.signature import ArraySpec
 from certgrad.signatures.sizes import named
 
 from ._check import choice_of
@@ -68,11 +69,20 @@ def right_with_an_axis_less(found: Found, declared: Declaration) -> str:
             replace(spec, dims=spec.dims[1:]) if not is_parameter(arg, rule.arg_names) else spec
             for arg, spec in zip(rule.arg_names, rule.signature.inputs, strict=True)
         ]
-        text = ", ".join(str(spec) or "()" for spec in specs)
         if isinstance(declared.signature, str) and not rule.signature.stars and any(spec.dims for spec in specs):
-            looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
-            return text if looked.verdict in PROOFS else ""
+            for fewer in [specs, *_with_one_scalar(specs)]:
+                text = _text(fewer)
+                if rules.traces(Traces(UserRule(found.rule, text, static=declared.static, name=found.name))):
+                    looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
+                    return text if looked.verdict in PROOFS else ""
     return ""
+
+
+def _with_one_scalar(specs: Sequence[ArraySpec]) -> Iterator[Sequence[ArraySpec]]:
+    """The same with a scalar for one vector, the last one first: an angle beside an axis and a point."""
+    for k in reversed(range(len(specs))):
+        if len(specs[k].dims) == 1 and len(specs) > 1:
+            yield [*specs[:k], replace(specs[k], dims=()), *specs[k + 1 :]]
 
 
 def _with_an_axis_more(rule: UserRule) -> str:
@@ -85,4 +95,8 @@ def _with_an_axis_more(rule: UserRule) -> str:
         replace(spec, dims=(named(name), *spec.dims)) if spec.dims and not is_parameter(arg, rule.arg_names) else spec
         for arg, spec in zip(rule.arg_names, signature.inputs, strict=True)
     ]
-    return "" if specs == [*signature.inputs] else ", ".join(map(str, specs))
+    return "" if specs == [*signature.inputs] else _text(specs)
+
+
+def _text(specs: Sequence[ArraySpec]) -> str:
+    return ", ".join(str(spec) or "()" for spec in specs)

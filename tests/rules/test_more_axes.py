@@ -135,6 +135,28 @@ def test_a_rule_that_is_right_with_an_axis_less_is_not_refuted_and_fails() -> No
     )
 
 
+def turned(k: Any, v: Any, angle: Any) -> Any:
+    """A point around a unit axis by an angle, after Rodrigues."""
+    c, s = jnp.cos(angle), jnp.sin(angle)
+    return v * c + jnp.cross(k, v) * s + k * jnp.dot(k, v) * (1 - c)
+
+
+@pytest.mark.parametrize(("sign", "verdict"), [(1.0, "unproved"), (-1.0, "refuted")])
+def test_a_rule_that_is_right_with_a_scalar_beside_vectors_says_so(sign: float, verdict: str) -> None:
+    """For three points at once the function runs too, and is another one: a product of matrices."""
+
+    def backward(k: Any, v: Any, angle: Any, g: Any) -> Any:
+        c, s = jnp.cos(angle), jnp.sin(angle)
+        dk = s * jnp.cross(v, g) + (1 - c) * (g * jnp.dot(k, v) + v * jnp.dot(k, g))
+        dv = c * g - sign * s * jnp.cross(k, g) + (1 - c) * k * jnp.dot(k, g)
+        return dk, dv, jnp.dot(g, -v * s + jnp.cross(k, v) * c + k * jnp.dot(k, v) * s)
+
+    report = audit(ruled(turned, backward))[1]
+    assert report is not None
+    assert report.verdict == verdict
+    assert ('with "3, 3, ()" the rule is proved' in str(report)) is (verdict == "unproved")
+
+
 def test_a_term_that_no_cotangent_multiplies_is_no_intent() -> None:
     def backward(x: Any, g: Any) -> Any:
         return (g - jax.nn.softmax(x),)
