@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from certgrad.errors import TraceError
-from certgrad.obligations.tracing.jax_internals import stands_for
+from certgrad.jaxpr.stands_for import stands_for
 
 
 class OpenNumberError(TraceError):

@@ -1,6 +1,6 @@
-"""The value of a program's entries at concrete sizes and inputs, straight from the definitions: for tests.
+"""The value of a program's entries at concrete sizes and inputs, straight from the definitions.
 
-The arithmetic is given. Its numbers are those of flint, which solves equations here: rationals and balls.
+The arithmetic is given: balls for tests, the numbers of `certgrad.exact` for proofs.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from flint import arb, arb_mat, fmpq
-
 from certgrad.language import tree as t
 from certgrad.language.arithmetic import Arithmetic, UndefinedError, UnfitError
 from certgrad.language.functions import FUNCTIONS
@@ -24,7 +22,7 @@ from certgrad.process.threads import precision
 from . import program as p
 
 Inputs = Callable[[str, tuple[int, ...]], Any]
-"""The entry of an input: fmpq for a real, int, bool."""
+"""The entry of an input: a number of the arithmetic, int, bool."""
 OpaqueValue = Callable[[p.Opaque, int, tuple[int, ...]], Any]
 """The entry of the k-th tensor of an opaque definition."""
 Env = Mapping[str, int]
@@ -62,6 +60,7 @@ class Evaluation:
         self._tensors: dict[str, p.Tensor] = {t.name: t for t in program.inputs}
         self._made: dict[str, tuple[Any, p.Tensor]] = {}
         self._known: dict[tuple[str, tuple[int, ...]], Any] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
         self._reader = _Reader(self, arithmetic)
         self._read: dict[int, tuple[Node, Read]] = {}
         self._index(program.definitions)
@@ -83,7 +82,13 @@ class Evaluation:
 
     def shape(self, tensor: p.Tensor) -> tuple[int, ...]:
         """The tensor's shape at these sizes."""
-        return tuple(self.length(n, {}) for n in tensor.shape)
+        if tensor.name not in self._shapes:
+            self._shapes[tensor.name] = tuple(self.length(n, {}) for n in tensor.shape)
+        return self._shapes[tensor.name]
+
+    def forget(self) -> None:
+        """Of entries nothing is known any more: what the inputs give, and the arithmetic, are others from now on."""
+        self._known.clear()
 
     def shapes_fit(self) -> bool:
         """No tensor has a negative size."""
@@ -162,17 +167,32 @@ class Evaluation:
             self._known.update(zip(places, values, strict=True))
             return [x for equation in d.equations for x in self._differences(equation, dict(env))]
 
-        zero = [fmpq(0)] * len(places)
-        constant = sides(zero)
-        columns = [sides([*zero[:k], fmpq(1), *zero[k + 1 :]]) for k in range(len(places))]
+        a = self._reader.a
+        zero, one = a.number(0), a.number(1)
+        nothing = [zero] * len(places)
+        constant = sides(nothing)
+        columns = [sides([*nothing[:k], one, *nothing[k + 1 :]]) for k in range(len(places))]
         for key in places:
             del self._known[key]
-        rows = [[arb(c[r]) - arb(constant[r]) for c in columns] for r in range(len(constant))]
-        try:
-            found = arb_mat(rows).solve(arb_mat([[-arb(x)] for x in constant])) if places else None
-        except ZeroDivisionError:
-            raise UndefinedError("equations without exactly one solution") from None
-        return [found[k, 0] for k in range(len(places))] if found is not None else []
+        minus = a.number(-1)
+        rows = [[a.add(c[r], a.mul(minus, constant[r])) for c in columns] for r in range(len(constant))]
+        return self._solved([[*row, a.mul(minus, c)] for row, c in zip(rows, constant, strict=True)])
+
+    def _solved(self, rows: list[list[Any]]) -> list[Any]:
+        """What the unknowns are, of so many equations: their coefficients, then the right side; by elimination."""
+        a = self._reader.a
+        for k in range(len(rows)):
+            pivot = next((i for i in range(k, len(rows)) if self._reader.order(rows[i][k], a.number(0)) != 0), None)
+            if pivot is None:
+                raise UndefinedError("equations without exactly one solution")
+            rows[k], rows[pivot] = rows[pivot], rows[k]
+            inverse = a.power(rows[k][k], Fraction(-1))
+            rows[k] = [a.mul(inverse, x) for x in rows[k]]
+            for i, row in enumerate(rows):
+                if i != k:
+                    factor = a.mul(a.number(-1), row[k])
+                    rows[i] = [a.add(x, a.mul(factor, y)) for x, y in zip(row, rows[k], strict=True)]
+        return [row[-1] for row in rows]
 
     def _differences(self, formula: Node, env: dict[str, int]) -> Iterator[Any]:
         if isinstance(formula, t.ForAll):
@@ -191,14 +211,20 @@ class Evaluation:
         held = self._tensors[d.operands[0]]
         skip = len(d.tensors[0].times) - len(held.times)
         times, batch = outer[: len(held.times)], outer[len(held.times) + skip :]
-        factor = [[arb(0)] * n for _ in range(n)]
+        a = self._reader.a
+        zero, minus = a.number(0), a.number(-1)
+        factor = [[zero] * n for _ in range(n)]
         for i in range(n):
             for j in range(i + 1):
-                x = arb(self.entry(held.name, (*times, *batch, i, j)))
-                x -= sum((factor[i][k] * factor[j][k] for k in range(j)), arb(0))
-                if i == j and self._reader.order(x, self._reader.a.number(0)) <= 0:
+                x = self.entry(held.name, (*times, *batch, i, j))
+                for k in range(j):
+                    x = a.add(x, a.mul(minus, a.mul(factor[i][k], factor[j][k])))
+                if i == j and self._reader.order(x, zero) <= 0:
                     raise UndefinedError("a matrix that is not positive definite")
-                factor[i][j] = x.sqrt() if i == j else x / factor[j][j]
+                if i == j:
+                    factor[i][j] = a.power(x, Fraction(1, 2))
+                else:
+                    factor[i][j] = a.mul(x, a.power(factor[j][j], Fraction(-1)))
         return [x for row in factor for x in row]
 
     # --- expressions

@@ -70,7 +70,6 @@ from ._values import (
     literal_value,
     rounded_sizes,
     shape_polys,
-    stands_for,
     weakly_typed,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src import abstract_arrays as _arrays
-from jax._src import core as _core
 from jax._src import dtypes as _dtypes
 from jax._src.export import shape_poly as _shape_poly
 from jax._src.lax import lax as _lax
@@ -111,12 +110,6 @@ def bits_function(name: str, dtype: str, args: Sequence[int]) -> int:
     """A lax function of machine integers, computed by JAX."""
     with jax.enable_x64(True):
         return int(getattr(jax.lax, name)(*(np.asarray(k, dtype) for k in args)))
-
-
-def stands_for(kind: type, value: Callable[[Any], Any]) -> None:
-    """Have JAX's primitives and `jit` take objects of a class as the arrays that they stand for."""
-    _core.pytype_aval_mappings[kind] = lambda x: _core.typeof(value(x))
-    _dtypes.register_canonicalize_value_handler(kind, value)
 
 
 class _Memory:

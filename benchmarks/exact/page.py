@@ -1,0 +1,110 @@
+"""`reports/exact.md`: what exact evaluation says of the corpus, and why, of each rule that does not come out right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
+
+from benchmarks.corpus.entries import SOURCES, Entry, Record
+from benchmarks.corpus.page import table
+from certgrad.obligations.certificate import PROOFS
+
+INTRODUCTION = """# Exact evaluation
+
+Made by `python -m benchmarks.exact --write`. Rules of the corpus by `certgrad.exact` alone, which evaluates them over
+the reals and over a finite field at once (docs/exact.md). A right rule is counted where the calculus proves it, under
+the hypotheses of its proof. Seconds are of the processor, about six for a rule at most, tracing included."""
+EXPLAINED = """A right rule that is proved and does not agree, or a wrong one that does not differ. `undecided`: both
+sides are equal to hundreds of digits over the reals, and not by the laws of the model. `outside`: a program has no
+meaning in the specification, or no point was found in the time."""
+
+
+BOUNDARY = "wrong on a boundary alone: where the function compares equal numbers"
+
+
+def good(entry: Entry, record: Record) -> bool:
+    """It came out as it should."""
+    return record.verdict == ("differs" if entry.expected == "wrong" else "agrees")
+
+
+def page(entries: Sequence[Entry], found: Mapping[str, Record], audited: Mapping[str, Record]) -> str:
+    """As Markdown."""
+    right = [e for e in entries if e.expected == "right" and e.id in audited and audited[e.id].verdict in PROOFS]
+    wrong = [e for e in entries if e.expected == "wrong"]
+    rows = [
+        _row(source, of, group, found)
+        for source in SOURCES
+        for of, group in (("right, proved", right), ("wrong", wrong))
+        if any(e.source == source for e in group)
+    ]
+    rows += [_row("", of, group, found) for of, group in (("right, proved", right), ("wrong", wrong)) if group]
+    levels = Counter(found[e.id].scope[0].partition(", in ")[0] for e in right if good(e, found[e.id]))
+    open_ = [e for e in (*right, *wrong) if not good(e, found[e.id])]
+    bounds = [int(found[e.id].limits[0]) for e in right if good(e, found[e.id]) and found[e.id].scope != ["at points"]]
+    slowest = sorted(right + wrong, key=lambda e: -found[e.id].seconds)[:10]
+    return "\n\n".join(
+        [
+            INTRODUCTION,
+            table(("source", "rules", "number", "as they should", "share", "median s", "slowest s"), rows),
+            "## Levels",
+            table(("level", "rules"), [(level, str(n)) for level, n in levels.most_common()]),
+            f"The bound on the error of what is exact: at most 2^{max(bounds, default=0)}, median 2^{_median(bounds)}.",
+            "## What did not come out so",
+            EXPLAINED,
+            table(("class", "rules"), [(c, str(n)) for c, n in Counter(map(_class(found), open_)).most_common()]),
+            table(("entry", "is", "verdict", "why"), [_listed(e, found[e.id], _class(found)(e)) for e in open_]),
+            "## The slowest",
+            table(("entry", "seconds"), [(e.id, f"{found[e.id].seconds:.1f}") for e in slowest]),
+            "",
+        ]
+    )
+
+
+def _median(values: Iterable[float]) -> int:
+    return round(median([*values] or [0]))
+
+
+def _row(source: str, of: str, group: Sequence[Entry], found: Mapping[str, Record]) -> tuple[str, ...]:
+    chosen = [e for e in group if not source or e.source == source]
+    count = sum(good(e, found[e.id]) for e in chosen)
+    seconds = [found[e.id].seconds for e in chosen]
+    share = f"{100 * count / len(chosen):.1f} %"
+    return source or "all", of, str(len(chosen)), str(count), share, f"{median(seconds):.2f}", f"{max(seconds):.1f}"
+
+
+KNOWN = {
+    "cases/r16_quat_exp:wrong": BOUNDARY,
+    "cases/r17_unpool_duplicates:wrong": "wrong where the function itself is undefined: updates of one entry twice",
+    "pairs/corners:huber_at_its_seam/wrong": BOUNDARY,
+    "pairs/corners:logaddexp_at_equal_arguments/wrong": BOUNDARY,
+    "pairs/linear_algebra:det_of_product/right": BOUNDARY,
+    "pairs/subtle:huber_slope_at_its_seam/wrong": BOUNDARY,
+}
+"""Wrong rules that agree, looked at one by one."""
+
+
+def _class(found: Mapping[str, Record]) -> Callable[[Entry], str]:
+    def of(entry: Entry) -> str:
+        record = found[entry.id]
+        for sign, name in CLASSES:
+            if sign in record.reason:
+                return name
+        return KNOWN.get(entry.id, f"{record.verdict}, not explained")
+
+    return of
+
+
+CLASSES = (
+    ("has no meaning here", "a primitive without a meaning in the specification"),
+    ("not by the laws", "equal over the reals, by a law of functions that the model lacks"),
+    ("is rounded", "a float of the code is rounded"),
+    ("no point was found", "no point was found in the time"),
+    ("of which nothing is known", "random numbers"),
+    ("an argument of", "keys among the arguments"),
+)
+"""By what the reason says."""
+
+
+def _listed(entry: Entry, record: Record, why: str) -> tuple[str, ...]:
+    return entry.id, entry.expected, record.verdict, (record.reason[:160] or why).replace("|", "∣")

@@ -1,0 +1,174 @@
+"""The points of one shape: of the reals, each with points of the field until what is said of it is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import log2
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from certgrad.signatures.cases import Case
+
+from ._bound import bound, rank
+from ._claims import Claims, Difference, DiffersError, RoundedError, SpecialError, UnequalError
+from ._model import Model
+from ._number import NoConstantRootError, NoRootError, NoSlopeError, Number, OpenError
+from ._points import Point, Slot, drawn, seed_of
+from ._programs import Programs, Shape
+
+POINTS, SPECIAL = 8, 3
+"""How many points are looked at for each shape at most, and how many special ones."""
+TRIES = 40
+"""For each of them, so many are drawn at most until one fits."""
+ENOUGH = -80
+"""The binary logarithm of the probability that is aimed at."""
+ROOTS = 400
+"""How often the field's part of a point is drawn anew at most, for numbers without a root there."""
+MAX_WIDTH = 32
+
+
+class FoundError(Exception):
+    """A claim fails over the reals."""
+
+    def __init__(self, difference: Difference) -> None:
+        super().__init__(difference.claim)
+        self.difference = difference
+
+
+@dataclass
+class Seen:
+    """What came of points."""
+
+    points: int = 0
+    special: int = 0
+    regions: set[Any] = field(default_factory=set)
+    """How comparisons fell out, and which integers there were."""
+    bound: float = -1000.0
+    open: list[str] = field(default_factory=list)
+    rounded: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the points of a rule: its name and arguments, where they may be, and until when."""
+
+    name: str
+    arguments: Sequence[str]
+    parameters: Sequence[str]
+    numbers: frozenset[Fraction]
+    """Those that stand in the statements of where points may be."""
+    holds: Callable[[Point, Case, Shape], bool]
+    late: Callable[[], bool]
+
+
+class AtShape:
+    """The points of one shape."""
+
+    def __init__(self, asked: Asked, case: Case, shape: Shape, programs: Programs) -> None:
+        self.asked, self.case, self.shape, self.programs = asked, case, shape, programs
+        self.seen = Seen()
+        self.model = Model()
+        self.claims = Claims(programs, self.model)
+        self.width = 2
+        self.rootless: dict[Any, set[int]] = {}
+        """By how comparisons fell out before: of which roots a number without one was met. It is no square, then, of
+        what is made of what came before."""
+        self.numbers = sorted({*programs.numbers, *asked.numbers} - {Fraction(0)})
+        inputs = enumerate(zip(asked.arguments, programs.dtypes, shape.inputs, strict=True))
+        self.slots = [Slot(name, kind, lengths, k) for k, (name, kind, lengths) in inputs]
+        self.slots += [Slot(name, "held", (), ("parameter", k)) for k, name in enumerate(asked.parameters)]
+
+    def run(self) -> Seen:
+        """Points until a few in a row bring nothing new, then special ones."""
+        seen, nothing_new = self.seen, 0
+        patience = 2 + 2 * min(len(self.numbers), 3)
+        for k in range(TRIES):
+            if nothing_new >= patience or seen.points >= POINTS or self.asked.late():
+                break
+            known, points = len(seen.regions), seen.points
+            self._at_point(k, False)
+            if seen.points > points:
+                nothing_new = 0 if len(seen.regions) > known else nothing_new + 1
+            if seen.open or len(seen.rounded) >= POINTS:
+                break
+        for k in range(TRIES if seen.points else 0):
+            if seen.special >= SPECIAL or self.asked.late():
+                break
+            self._at_point(k, True)
+        return seen
+
+    def _at_point(self, k: int, special: bool) -> None:
+        """One point of the reals, with points of the field until what is said of it is certain."""
+        name, agreed = f"{self.asked.name} {self.shape} {k} {special}", 0
+        for attempt in range(ROOTS):
+            model = self.model
+            model.begin(f"{name} {attempt}", self.width)
+            point = self._point(name, k, special)
+            try:
+                if attempt == 0 and not self.asked.holds(point, self.case, self.shape):
+                    return
+                model.tie = False
+                model.decided.clear()
+                self.claims.run(special)
+            except NoRootError:
+                self.rootless.setdefault(tuple(model.decided), set()).add(len(model.before_roots))
+                if self.asked.late():
+                    return
+                continue
+            except (SpecialError, NoSlopeError, OpenError):
+                return
+            except UnequalError as error:
+                self.seen.open.append(str(error))
+                return
+            except (RoundedError, NoConstantRootError) as error:
+                self.seen.rounded.append(str(error))
+                return
+            except DiffersError as error:
+                raise FoundError(_difference(error, self.shape, point)) from None
+            if self.width < MAX_WIDTH and rank(model.exponents) >= self.width:
+                self.width = min(MAX_WIDTH, 2 * self.width)
+                continue
+            agreed += 1
+            certain = self._roots_are_free()
+            by_luck = 0.0 if certain else agreed * log2(1 - 2.0 ** -len(model.before_roots))
+            if special or certain or by_luck < ENOUGH or self.asked.late():
+                self._count(None if certain else by_luck, attempt + 1, special, point)
+                return
+
+    def _point(self, name: str, k: int, special: bool) -> Point:
+        """The same real numbers for each attempt."""
+        rng = Random(name)
+        point = drawn(self.model, self.slots, rng, k, special, self.numbers)
+        outputs = enumerate(self.programs.outputs)
+        seeds = {(o, at): seed_of(self.model, o, at, rng) for o, lengths in outputs for at in np.ndindex(lengths)}
+        self.claims.at(point.entries, seeds)
+        return point
+
+    def _roots_are_free(self) -> bool:
+        """Of each root a number without one was met, where all before it fell out as here."""
+        return all(k in self.rootless.get(before, ()) for k, before in enumerate(self.model.before_roots))
+
+    def _count(self, by_luck: float | None, attempts: int, special: bool, point: Point) -> None:
+        """`by_luck`: a bound where a root may be that of a square, whose sign is right at every other point."""
+        if special:
+            self.seen.special += 1
+            return
+        self.seen.points += 1
+        whole = tuple(u for u in point.entries.values() if isinstance(u, int))
+        self.seen.regions.add((tuple(self.model.decided), whole))
+        exact = bound(self.model, self.claims.degree, self.claims.compared, attempts)
+        found = 0.0 if exact is None else float(exact)
+        self.seen.bound = max(self.seen.bound, found if by_luck is None else max(found, by_luck))
+
+
+def _difference(error: DiffersError, shape: Shape, point: Point) -> Difference:
+    shown = {name: np.vectorize(_shown, otypes=[object])(x).tolist() for name, x in point.arrays.items()}
+    return Difference(error.claim, error.where, error.left, error.right, shape.named, shown, error.reason)
+
+
+def _shown(u: Any) -> Any:
+    return float(u.x.mid()) if isinstance(u, Number) else u

@@ -1,0 +1,99 @@
+"""With which probability what differs is taken for equal: a bound, by the degrees that numbers have (docs/exact.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import lcm
+from typing import Any
+
+from ._model import Model
+from ._primes import OF_EXP, Q, inverse_exponent
+
+MAX_DENOMINATOR = 64
+LARGEST = 2**24
+"""Coefficients of relations between exponents are at most so large, or no bound is known."""
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """How many of the exponents are independent, and of which integers the others are combinations of them.
+
+    Each is given by its values modulo Q at so many points; where fewer are independent, so many are.
+    """
+
+    rank: int
+    height: int | None
+    """The largest sum of the integers' sizes; None where the coefficients are no small fractions."""
+
+
+def rank(exponents: Collection[tuple[int, ...]]) -> int:
+    """How many are independent at these points."""
+    return len(_reduced(exponents)[0]) if len(exponents) > 1 else len(exponents)
+
+
+def related(exponents: Collection[tuple[int, ...]]) -> Exponents:
+    """The relations between exponents."""
+    basis, found = _reduced(exponents)
+    fractions = [_fraction(c) for row in found for c in row]
+    if any(f is None for f in fractions):
+        return Exponents(len(basis), None)
+    common = lcm(1, *(f[1] for f in fractions if f is not None))
+    sizes = (sum(abs(c if 2 * c < Q else c - Q) for c in (common * c % Q for c in row)) for row in found)
+    return Exponents(len(basis), max(sizes, default=1))
+
+
+def _reduced(exponents: Collection[tuple[int, ...]]) -> tuple[list[Any], list[list[int]]]:
+    """Independent ones, and each in terms of those that were kept as such."""
+    basis: list[tuple[int, list[int], list[int]]] = []
+    """The place of a pivot, the row reduced to 1 there, and the row in terms of the exponents that were kept."""
+    found: list[list[int]] = []
+    for vector in exponents:
+        row, used = list(vector), [0] * len(basis)
+        for pivot, other, coefficients in basis:
+            if times := row[pivot]:
+                row = [(x - times * y) % Q for x, y in zip(row, other, strict=True)]
+                used = [(u + times * c) % Q for u, c in zip(used, _padded(coefficients, len(used)), strict=True)]
+        place = next((k for k, x in enumerate(row) if x), -1)
+        if place >= 0:
+            scale = inverse_exponent(row[place])
+            basis.append((place, [scale * x % Q for x in row], [*(-scale * u % Q for u in used), scale]))
+            used = [*([0] * (len(basis) - 1)), 1]
+        found.append(used)
+    return basis, found
+
+
+def _padded(row: list[int], length: int) -> list[int]:
+    return row + [0] * (length - len(row))
+
+
+def _fraction(c: int) -> tuple[int, int] | None:
+    for below in range(1, MAX_DENOMINATOR + 1):
+        above = c * below % Q
+        above = above - Q if 2 * above > Q else above
+        if abs(above) <= LARGEST:
+            return above, below
+    return None
+
+
+def bound(model: Model, degree: int, compared: int, attempts: int) -> int | None:
+    """The binary logarithm of a bound at one point where sides of this degree were compared so often; None without one.
+
+    So many points of the field were tried until one had all roots.
+
+    Each comparison, and each pair of arguments of oracles, is one identity that may hold by chance.
+    """
+    exponents = related(model.exponents)
+    if exponents.rank >= model.width or exponents.height is None:
+        return None
+    arguments = len(model.oracles) + len(model.exponents) + len(model.atoms)
+    chances = compared + model.compared + (arguments + model.width) ** 2
+    total = (
+        attempts
+        * chances
+        * 2
+        * max(degree, model.degree)
+        * max(1, exponents.height)
+        * 2 ** (1 + len(model.before_roots))
+    )
+    return total.bit_length() - OF_EXP.bit_length() + 1

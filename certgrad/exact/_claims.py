@@ -1,0 +1,231 @@
+"""The claims at one point: the JVP is the derivative, the VJP its adjoint, the value that of the function."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import lcm
+from typing import Any
+
+from flint import arb
+
+from certgrad.language.arithmetic import UndefinedError
+from certgrad.specification.evaluate import Evaluation
+from certgrad.specification.program import Opaque, Program
+
+from ._model import Model
+from ._number import Number
+from ._primes import P
+from ._programs import OutsideError, Programs
+
+JVP, VJP, VALUE, REFERENCE = "jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference"
+ROUNDING, APPROXIMATION = 1e-6, 1e-9
+"""Of programs that hold floats with all of their digits, a gap below the one, relative to the sides or to 1, may be the
+rounding of these; of all programs, one below the other may be that of a series that a library computes by."""
+
+
+class SpecialError(Exception):
+    """Of the point nothing is claimed: the function is not defined there, or has perhaps no derivative."""
+
+
+class RoundedError(Exception):
+    """The two sides differ by so little that a literal of the code may be rounded."""
+
+
+class UnequalError(Exception):
+    """The two sides are not equal by the laws, and not seen to differ over the reals."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a claim fails: which, at which entry, and the two sides; `point` are the arguments, in floats."""
+
+    claim: str
+    where: str
+    left: float | None
+    right: float | None
+    sizes: Mapping[str, int]
+    point: Mapping[str, Any]
+    reason: str = ""
+
+
+class DiffersError(Exception):
+    """A claim fails at the point, over the reals."""
+
+    def __init__(self, claim: str, where: str, left: arb | None, right: arb | None, reason: str = "") -> None:
+        super().__init__(claim)
+        self.claim, self.where, self.reason = claim, where, reason
+        self.left, self.right = (None if x is None else float(x.mid()) for x in (left, right))
+
+
+Side = tuple[int, arb, int]
+"""Modulo P, over the reals, and the degrees of its numerator and its denominator together."""
+
+
+def _side(u: Any, model: Model) -> Side:
+    if isinstance(u, bool):
+        u = int(u)
+    n = model.lifted(u)
+    return n.a, n.x, n.top + n.low
+
+
+def _slope(u: Any) -> Side:
+    if not isinstance(u, Number) or u.d is None:
+        return 0, arb(0), 0
+    return u.d, u.dx, u.top + 3 * u.low + 1
+
+
+class Claims:
+    """The claims about programs, at one point of a model after the other. `run` compares, or raises what it finds."""
+
+    def __init__(self, programs: Programs, model: Model) -> None:
+        self.programs, self.model = programs, model
+        self.entries: Mapping[Any, Any] = {}
+        self.seeds: Mapping[Any, Any] = {}
+        self.degree = 1
+        self.compared = 0
+        self.doubt: Exception | None = None
+        """What stayed open first."""
+        self._evaluations: dict[str, Evaluation] = {}
+
+    def at(self, entries: Mapping[Any, Any], seeds: Mapping[Any, Any]) -> Claims:
+        """Another point: the arguments' entries by role and index, and those of the cotangents."""
+        self.entries, self.seeds = entries, seeds
+        self.degree, self.compared, self.doubt = 1, 0, None
+        for one in self._evaluations.values():
+            one.forget()
+        return self
+
+    def run(self, special: bool) -> None:
+        """Raises SpecialError, DiffersError, RoundedError or UnequalError; and what the arithmetic does."""
+        programs, model = self.programs, self.model
+        forward = self._evaluation("forward", programs.forward, [], dual=True)
+        try:
+            values = [self._outputs(forward, k) for k in range(len(programs.outputs))]
+        except UndefinedError as error:
+            raise SpecialError(str(error)) from None
+        if special and model.tie:
+            raise SpecialError("equal numbers are compared")
+        slopes = {(k, at): _slope(u) for k, found in enumerate(values) for at, u in found.items()}
+        if programs.primal is not None:
+            self._same(VALUE, programs.primal, values)
+        if programs.reference is not None:
+            self._same(REFERENCE, programs.reference, values)
+        if programs.jvp is not None:
+            extra = [("d", k) for k in programs.moving]
+            found = self._all(JVP, programs.jvp, extra)
+            for (k, at), slope in slopes.items():
+                self._compare(JVP, f"output {k}{[*at]}", _side(found[k][at], model), slope)
+        if programs.vjp is not None:
+            self._adjoint(slopes)
+        if self.doubt is not None:
+            raise self.doubt
+
+    def _adjoint(self, slopes: Mapping[Any, Side]) -> None:
+        programs, model = self.programs, self.model
+        found = self._all(VJP, programs.vjp, [("seed", k) for k in range(len(programs.outputs))])
+        left, right = _Total(), _Total()
+        for key, slope in slopes.items():
+            left.add(slope, _side(self.seeds[key], model))
+        for m, cotangent in zip(programs.moving, found, strict=True):
+            for at, u in cotangent.items():
+                left_of = self.entries[m, at]
+                right.add(_side(u, model), (left_of.d, left_of.dx, 1))
+        self._compare(VJP, "⟨cotangents, tangents⟩", right.side, left.side)
+
+    def _same(self, claim: str, program: Program, values: list[dict[Any, Any]]) -> None:
+        found = self._all(claim, program, [])
+        for k, (ours, theirs) in enumerate(zip(found, values, strict=True)):
+            for at, u in ours.items():
+                where = f"output {k}{[*at]}"
+                if not self._equal_logarithms(u, theirs[at]):
+                    self._compare(claim, where, _side(u, self.model), _side(theirs[at], self.model))
+
+    def _all(self, claim: str, program: Program | None, extra: list[Any]) -> list[dict[Any, Any]]:
+        """The outputs of a program of the rule, which has to be defined where the forward is."""
+        assert program is not None
+        at = self._evaluation(claim, program, extra)
+        try:
+            return [self._outputs(at, k) for k in range(len(program.outputs))]
+        except UndefinedError as error:
+            raise DiffersError(claim, "", None, None, f"not defined: {error}") from None
+
+    def _evaluation(self, name: str, program: Program, extra: list[Any], dual: bool = False) -> Evaluation:
+        """The program at this point; `extra` are the roles of what it takes beside arguments and parameters."""
+        if name not in self._evaluations:
+            parameters = (("parameter", k) for k in range(self.programs.parameters))
+            roles: list[Any] = [*range(len(self.programs.dtypes)), *extra, *parameters]
+            by_name = {tensor.name: role for tensor, role in zip(program.inputs, roles, strict=True)}
+            self._evaluations[name] = Evaluation(
+                program, {}, lambda tensor, at: self._input(by_name[tensor], at, dual), self.model, _opaque
+            )
+        return self._evaluations[name]
+
+    def _input(self, role: Any, at: tuple[int, ...], dual: bool) -> Any:
+        if isinstance(role, tuple) and role[0] == "d":
+            return self._tangent(role[1], at, self.entries[role[1], at])
+        if isinstance(role, tuple) and role[0] == "seed":
+            return self.seeds[role[1], at]
+        found = self.entries[role, at]
+        return found if dual or not isinstance(found, Number) else found.still()
+
+    def _tangent(self, k: int, at: tuple[int, ...], one: Number) -> Number:
+        key = ("tangent", k, at)
+        if key not in self.model.oracles:
+            made = self.model.drawn(key, one.dx)
+            self.model.oracles[key] = Number(self.model, one.d or 0, made.b, made.x)
+        return self.model.oracles[key]
+
+    def _outputs(self, at: Evaluation, k: int) -> dict[tuple[int, ...], Any]:
+        tensor = at.program.outputs[k]
+        return {index: at.output(k, index) for index in _places(at.shape(tensor))}
+
+    def _equal_logarithms(self, u: Any, v: Any) -> bool:
+        """Two sums of logarithms are equal where the exponential of their difference, or of a multiple of it, is 1."""
+        model = self.model
+        gap = model.add(model.still(u), model.mul(-1, model.still(v)))
+        if not isinstance(gap, Number) or not gap.logs or 0 not in gap.x:
+            return False
+        times = lcm(*(n.denominator for n in gap.logs.values()))
+        one = model.lifted(model.exp(model.mul(times, gap)))
+        self.degree = max(self.degree, one.top + one.low)
+        self.compared += 1
+        return one.a == 1
+
+    def _compare(self, claim: str, where: str, left: Side, right: Side) -> None:
+        self.compared += 1
+        self.degree = max(self.degree, left[2] + right[2])
+        gap = left[1] - right[1]
+        if 0 in gap:
+            if (left[0] - right[0]) % P:
+                self._doubt(UnequalError(f"{claim} {where}: equal over the reals to many digits, and not by the laws"))
+            return
+        largest = max(float(self.programs.long), abs(float(left[1].mid())), abs(float(right[1].mid())))
+        if abs(float(gap.mid())) > (ROUNDING if self.programs.long else APPROXIMATION) * largest:
+            raise DiffersError(claim, where, left[1], right[1])
+        self._doubt(RoundedError(f"{claim} {where}"))
+
+    def _doubt(self, one: Exception) -> None:
+        self.doubt = self.doubt or one
+
+
+class _Total:
+    """A sum of products."""
+
+    def __init__(self) -> None:
+        self.side: Side = (0, arb(0), 0)
+
+    def add(self, one: Side, other: Side) -> None:
+        a, x, degree = self.side
+        self.side = (a + one[0] * other[0]) % P, x + one[1] * other[1], degree + one[2] + other[2]
+
+
+def _places(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    return itertools.product(*map(range, shape))
+
+
+def _opaque(definition: Opaque, k: int, index: tuple[int, ...]) -> Any:
+    if definition.name.startswith("platform_index"):
+        return 0
+    raise OutsideError(f"{definition.name.partition('(')[0]}, of which nothing is known")

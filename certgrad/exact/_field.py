@@ -1,0 +1,296 @@
+"""The field's arithmetic at one point, and comparisons by the reals beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from flint import arb, fmpq
+
+from certgrad.language.arithmetic import UndefinedError, UnfitError
+
+from ._number import INFINITE, PI, Infinite, Number, OpenError
+from ._primes import OF_CIRCLE, OF_EXP, SQUARES, P, Q, exponential, inverse, inverse_exponent
+
+Raw = int | Fraction
+
+
+@lru_cache(maxsize=4096)
+def _residues(value: Raw) -> tuple[int, int]:
+    value = Fraction(value)
+    return tuple(value.numerator * pow(value.denominator, -1, m) % m for m in (P, Q))  # type: ignore[return-value]
+
+
+def ball(value: Any) -> arb:
+    """The real number that a value stands for."""
+    if isinstance(value, Number):
+        return value.x
+    value = Fraction(value)
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+class Field:
+    """The numbers at one point. `width` says how many values modulo Q a number has: more than there are exponents."""
+
+    undecided: ClassVar[tuple[type[Exception], ...]] = (OpenError,)
+
+    def __init__(self) -> None:
+        self.begin("", 1)
+
+    def begin(self, seed: str, width: int) -> None:
+        """Another point: nothing is known."""
+        self.seed, self.width = seed, width
+        self.tie = False
+        """Two numbers that are not equal by the laws were met as equal, or a floor at a jump: the point is special."""
+        self.decided: list[int] = []
+        """How comparisons of numbers fell out, in order."""
+        self.oracles: dict[tuple[Any, ...], Number] = {}
+        self.exponents: set[tuple[int, ...]] = set()
+        """What exp, the circle and logarithms were asked of."""
+        self.exponentials: dict[tuple[int, ...], Number] = {}
+        self.atoms: dict[int, Number] = {}
+        """Positive numbers of which a logarithm or a root was taken."""
+        self.expansions: dict[int, tuple[dict[int, Fraction], Any]] = {}
+        """What positive numbers are products of."""
+        self.free: set[int] = {1, *SQUARES}
+        """Positive numbers that are drawn, as squares: their roots are as free as they are."""
+        self.logarithms: dict[int, tuple[int, ...]] = {}
+        """The exponents of which they are the exponentials."""
+        self.roots: dict[int, Number] = {}
+        self.before_roots: list[tuple[int, ...]] = []
+        """How comparisons had fallen out when each root was taken."""
+        self.degree = 1
+        """The largest of an argument of an oracle, or of a comparison."""
+        self.compared = 0
+        self._weights = self._drawn("weights", OF_EXP), self._drawn("weights", OF_CIRCLE)
+
+    def _hash(self, *key: Any) -> int:
+        text = repr((self.seed, key)).encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=64).digest(), "big")
+
+    def _drawn(self, key: Any, modulus: int) -> tuple[int, ...]:
+        return tuple(self._hash(key, modulus, k) % modulus for k in range(self.width))
+
+    # --- what an expression is made of
+
+    def variable(self, key: tuple[Any, ...], x: arb, d: int | None = None, dx: arb | None = None) -> Number:
+        """A free number with this real one beside it. Its absolute value is a value of exp, so that it has a logarithm
+        whose multiples have exponentials, and a root."""
+        logarithm = self._drawn((key, "log"), Q)
+        a = self._exponential(logarithm)
+        self.free.add(a)
+        self.logarithms[a] = logarithm
+        sign = 1 if x > 0 else -1
+        b = tuple([sign * r * r % Q for r in self._drawn(key, Q)])
+        return Number(self, a if x > 0 else P - a, b, x, d, dx)
+
+    def drawn(self, key: tuple[Any, ...], x: arb) -> Number:
+        """A free number such as a cotangent, of which neither a logarithm nor a root is taken as a rule."""
+        return Number(self, self.residue(key), self._drawn(key, Q), x)
+
+    def _exponential(self, b: tuple[int, ...]) -> int:
+        return exponential(sum(w * t for w, t in zip(self._weights[0], b, strict=True)) % OF_EXP)
+
+    def residue(self, *key: Any) -> int:
+        """A number modulo P that is drawn, such as a tangent."""
+        return self._hash(key, "a") % P
+
+    def still(self, value: Any) -> Any:
+        """The value without a tangent."""
+        return value.still() if isinstance(value, Number) else value
+
+    def lifted(self, value: Any) -> Number:
+        """A constant as a number."""
+        if isinstance(value, Number):
+            return value
+        a, b = _residues(value)
+        return Number(self, a, (b,) * self.width, ball(value), top=0)
+
+    def number(self, value: Raw) -> Raw:
+        if isinstance(value, Fraction) and value.denominator == 1:
+            return value.numerator
+        return value
+
+    def entry(self, value: Any) -> Any:
+        return value
+
+    def constant(self, name: str) -> Any:
+        if name in ("∞", "−∞"):
+            return INFINITE[1 if name == "∞" else -1]
+        if name == "pi":
+            if PI not in self.oracles:
+                one = self.oracles[PI] = self.variable(PI, arb.pi())
+                one.top, one.made = 0, PI
+            return self.oracles[PI]
+        raise UnfitError(f"the number '{name}'")
+
+    # --- the field
+
+    def add(self, u: Any, v: Any) -> Any:
+        if not (type(u) is type(v) is Number):
+            if isinstance(u, Infinite) or isinstance(v, Infinite):
+                return self._infinite_sum(u, v)
+            if not isinstance(u, Number) and not isinstance(v, Number):
+                return self.number(u + v)
+            if not isinstance(u, Number) and u == 0:
+                return v
+            if not isinstance(v, Number) and v == 0:
+                return u
+            u, v = self.lifted(u), self.lifted(v)
+        logs = u.logs if v.logs is None else v.logs if u.logs is None else sum_of(u.logs, v.logs)
+        return Number(
+            self,
+            (u.a + v.a) % P,
+            tuple([(s + t) % Q for s, t in zip(u.b, v.b, strict=True)]),
+            u.x + v.x,
+            u.d if v.d is None else v.d if u.d is None else (u.d + v.d) % P,
+            u.dx if v.dx is None else v.dx if u.dx is None else u.dx + v.dx,
+            max(u.top + v.low, v.top + u.low),
+            u.low + v.low,
+            logs,
+        )
+
+    def mul(self, u: Any, v: Any) -> Any:
+        if not (type(u) is type(v) is Number):
+            if isinstance(u, Infinite) or isinstance(v, Infinite):
+                return self._infinite_product(u, v)
+            if not isinstance(u, Number):
+                return self._scaled(u, v) if isinstance(v, Number) else self.number(u * v)
+            return self._scaled(v, u)
+        d, dx = None, None
+        if u.d is not None:
+            d, dx = u.d * v.a, u.dx * v.x
+        if v.d is not None:
+            e, ex = v.d * u.a, v.dx * u.x
+            d, dx = (e, ex) if d is None else (d + e, dx + ex)
+        return Number(
+            self,
+            u.a * v.a % P,
+            tuple([s * t % Q for s, t in zip(u.b, v.b, strict=True)]),
+            u.x * v.x,
+            None if d is None else d % P,
+            dx,
+            u.top + v.top,
+            u.low + v.low,
+            None,
+            ("mul", u, v),
+        )
+
+    def _scaled(self, c: Raw, u: Number) -> Any:
+        if c == 0 or c == 1:
+            return u if c else 0
+        a, b = _residues(c)
+        x = ball(c)
+        return Number(
+            self,
+            a * u.a % P,
+            tuple([b * t % Q for t in u.b]),
+            x * u.x,
+            None if u.d is None else a * u.d % P,
+            None if u.dx is None else x * u.dx,
+            u.top,
+            u.low,
+            None if u.logs is None else {key: c * n for key, n in u.logs.items()},
+            ("mul", c * u.made[1], u.made[2]) if u.made is not None and is_multiple(u.made) else ("mul", c, u),
+        )
+
+    def inverse(self, u: Any) -> Any:
+        """1/u. Raises UndefinedError of 0."""
+        if not isinstance(u, Number):
+            if isinstance(u, Infinite) or u == 0:
+                raise UndefinedError("a division by 0")
+            return self.number(1 / Fraction(u))
+        if self.is_zero(u):
+            raise UndefinedError("a division by 0")
+        if 0 in u.x:
+            raise OpenError("a division")
+        a, x = inverse(u.a), 1 / u.x
+        b = tuple([inverse_exponent(t) if t else 0 for t in u.b])
+        d, dx = (None, None) if u.d is None else (-a * a * u.d % P, -x * x * u.dx)
+        return Number(self, a, b, x, d, dx, u.low, u.top, None, ("power", u, Fraction(-1)))
+
+    def is_zero(self, u: Any) -> bool:
+        """0 by the laws. Raises OpenError where the real number is another one."""
+        if not isinstance(u, Number):
+            return bool(u == 0)
+        if u.a == 0 and 0 not in u.x:
+            raise OpenError("0 in the field, and not over the reals")
+        return u.a == 0
+
+    # --- comparisons
+
+    def order(self, u: Any, v: Any) -> int:
+        """−1, 0 or 1: equal by the laws, or else as the real numbers are. Raises OpenError."""
+        if u is v:
+            return 0
+        if isinstance(u, Infinite) or isinstance(v, Infinite):
+            left, right = (w.sign if isinstance(w, Infinite) else 0 for w in (u, v))
+            return (left > right) - (left < right)
+        if not isinstance(u, Number) and not isinstance(v, Number):
+            return (u > v) - (u < v)
+        p, q = self.lifted(u), self.lifted(v)
+        self.degree = max(self.degree, p.top + p.low + q.top + q.low)
+        self.compared += 1
+        if p.a == q.a:
+            if not p.x.overlaps(q.x):
+                raise OpenError("equal in the field, and not over the reals")
+            self.tie = True
+            return 0
+        if p.x < q.x or p.x > q.x:
+            self.decided.append(1 if p.x > q.x else -1)
+            return self.decided[-1]
+        raise OpenError("a comparison")
+
+    def maximum(self, u: Any, v: Any) -> Any:
+        return v if self.order(u, v) < 0 else u
+
+    def floor(self, u: Any) -> int:
+        """⌊u⌋, of the real number."""
+        if not isinstance(u, Number):
+            return Fraction(u).__floor__()
+        found = u.x.floor().unique_fmpz()
+        if found is None:
+            raise OpenError("a floor")
+        self.tie = self.tie or bool(u.x - arb(found) == 0)
+        self.decided.append(int(found))
+        return int(found)
+
+    def is_whole(self, u: Any) -> bool:
+        if not isinstance(u, Number):
+            return Fraction(u).denominator == 1
+        if u.x.contains_integer():
+            raise OpenError("whether a number is an integer")
+        return False
+
+    def index(self, u: Any) -> int:
+        if type(u) is int:
+            return u
+        if isinstance(u, Number | Infinite) or Fraction(u).denominator != 1:
+            raise UnfitError("an index that is no integer")
+        return int(u)
+
+    def _infinite_sum(self, u: Any, v: Any) -> Any:
+        if isinstance(u, Infinite) and isinstance(v, Infinite) and u.sign != v.sign:
+            raise UndefinedError("∞ − ∞")
+        return u if isinstance(u, Infinite) else v
+
+    def _infinite_product(self, u: Any, v: Any) -> Any:
+        signs = [w.sign if isinstance(w, Infinite) else self.order(w, 0) for w in (u, v)]
+        if 0 in signs:
+            raise UndefinedError("0·∞")
+        return INFINITE[signs[0] * signs[1]]
+
+
+def is_multiple(made: tuple[Any, ...]) -> bool:
+    """A number is a constant times another."""
+    return made[0] == "mul" and not isinstance(made[1], Number)
+
+
+def sum_of(left: dict[int, Fraction], right: dict[int, Fraction]) -> dict[int, Fraction] | None:
+    """Two combinations, added; None for one without terms."""
+    out = dict(left)
+    for key, n in right.items():
+        out[key] = out.get(key, Fraction(0)) + n
+    return {key: n for key, n in out.items() if n} or None

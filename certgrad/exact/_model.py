@@ -1,0 +1,299 @@
+"""The arithmetic of one point: a point of the reals decides what is compared and defined, one of a field what is equal.
+
+What the laws of fields, of exp, log, roots, sine and cosine make equal is equal here, at every point. What they do not
+is unequal at almost every point (docs/exact.md). Other functions are random oracles: of equal arguments they have equal
+values, and their derivatives are what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from certgrad.language.arithmetic import UndefinedError, UnfitError
+
+from ._field import Field, is_multiple, sum_of
+from ._number import PI, Infinite, NoConstantRootError, NoRootError, NoSlopeError, Number, OpenError
+from ._primes import ODD_ROOTS, OF_CIRCLE, TURN, P, Q, inverse, is_square, power, root_of_exponent, turned_by
+
+HALF = Fraction(1, 2)
+_SQUARED_COSINES = {
+    Fraction(0): 1,
+    Fraction(1, 6): Fraction(3, 4),
+    Fraction(1, 4): HALF,
+    Fraction(1, 3): Fraction(1, 4),
+}
+_SQUARED_COSINES[HALF] = Fraction(0)
+"""By parts of π."""
+LARGEST_POWER = 64
+MOST_ROOTS = 5
+"""The products of so many are looked at."""
+
+
+@lru_cache(maxsize=4096)
+def _factors(n: int) -> tuple[tuple[int, int], ...]:
+    """An integer above 0 by small primes and what is left."""
+    out, k = [], 2
+    while n > 1 and k < 1000:
+        times = 0
+        while n % k == 0:
+            n, times = n // k, times + 1
+        if times:
+            out.append((k, times))
+        k += 1
+    return (*out, (n, 1)) if n > 1 else tuple(out)
+
+
+Expansion = tuple[dict[int, Fraction], Any]
+"""Powers of positive numbers, and the exponent of an exp with which their product is multiplied."""
+
+
+class Model(Field):
+    """The field with the functions that have laws, and with oracles for the others."""
+
+    # --- powers
+
+    def power(self, u: Any, e: Fraction) -> Any:
+        e = Fraction(e)
+        if e == 0 or e == 1:
+            return u if e else 1
+        if isinstance(u, Infinite):
+            raise UndefinedError("a power of ∞")
+        if e < 0:
+            return self.inverse(self.power(u, -e))
+        if e.denominator == 1:
+            return self._whole_power(u, e.numerator)
+        if (sign := self.order(u, 0)) < 0:
+            raise UndefinedError("a power of a negative number")
+        if e.denominator == 2:
+            return self._whole_power(self.root(u), e.numerator)
+        if e.denominator in ODD_ROOTS:
+            return self._whole_power(self.odd_root(u, e.denominator), e.numerator)
+        return self.exp(self.mul(e, self.log(u))) if sign else self.of_zero(u)
+
+    def of_zero(self, u: Any) -> int:
+        """0, where it is a power or a root of 0, whose derivative is not looked at."""
+        if isinstance(u, Number) and u.d is not None:
+            raise NoSlopeError("a power of 0")
+        return 0
+
+    def _whole_power(self, u: Any, n: int) -> Any:
+        if not isinstance(u, Number):
+            return u**n
+        if n > LARGEST_POWER:
+            raise UnfitError(f"a power of {n}")
+        out = u
+        for _ in range(n - 1):
+            out = out * u
+        return out
+
+    # --- logarithms, exponents and roots
+
+    def _expanded(self, u: Any) -> Expansion:
+        """A number other than 0, up to its sign, as a product: of equal ones the same, however they were made."""
+        if not isinstance(u, Number):
+            above, below = abs(Fraction(u)).as_integer_ratio()
+            factors = (*_factors(above), *((p, -times) for p, times in _factors(below)))
+            return {self._atom(self.lifted(p)): Fraction(times) for p, times in factors}, 0
+        key = u.a if self.order(u, 0) > 0 else P - u.a
+        if key == 1:
+            return {}, 0
+        if key not in self.expansions:
+            self.expansions[key] = self._expansion(u)
+        return self.expansions[key]
+
+    def _expansion(self, u: Number) -> Expansion:
+        if u.made is None or u.made is PI:
+            return {self._atom(u): Fraction(1)}, 0
+        if u.made[0] == "exp":
+            return {}, u.made[1].still()
+        if u.made[0] == "power":
+            powers, exponent = self._expanded(u.made[1])
+            return {key: n * u.made[2] for key, n in powers.items()}, self.mul(u.made[2], exponent)
+        (one, first), (other, second) = map(self._expanded, u.made[1:])
+        return sum_of(one, other) or {}, self.add(first, second)
+
+    def _atom(self, u: Number) -> int:
+        positive = self.order(u, 0) > 0
+        key = u.a if positive else P - u.a
+        if key not in self.atoms:
+            self.atoms[key] = u.still() if positive else -u.still()
+        return key
+
+    def log(self, u: Any) -> Any:
+        """Of a number above 0. Raises UndefinedError."""
+        if self.order(u, 0) <= 0:
+            raise UndefinedError("a logarithm of what is not positive")
+        powers, total = self._expanded(u)
+        for key, n in powers.items():
+            one = self._log_of_atom(key)
+            one.logs = {key: Fraction(1)}
+            total = n * one + total
+        return self.moving(self.lifted(total), u, lambda: 1 / u.still()) if isinstance(u, Number) else total
+
+    def _log_of_atom(self, key: int) -> Number:
+        one = self.oracle("log", (self.atoms[key],), lambda x: x.log()).still()
+        if key in self.logarithms:
+            one.b = self.logarithms[key]
+            self.exponents.add(one.b)
+        return one
+
+    def moving(self, value: Number, u: Number, slope: Callable[[], Any]) -> Number:
+        """The value of a function of u, with the tangent that its derivative gives."""
+        if u.d is None:
+            return value
+        f = self.lifted(slope())
+        out = value.still()
+        out.d, out.dx = f.a * u.d % P, f.x * u.dx
+        out.top = value.top + value.low + f.top + f.low + u.top + u.low
+        out.low = value.low + f.low + u.low
+        return out
+
+    def exp(self, u: Any) -> Any:
+        if isinstance(u, Infinite):
+            return 0
+        if not isinstance(u, Number):
+            if u == 0:
+                return 1
+            u = self.lifted(u)
+        taken = {key: n for key, n in (u.logs or {}).items() if n.denominator <= 2}
+        b = u.b
+        for key, n in taken.items():
+            p, q = n.numerator, n.denominator
+            log = self._log_of_atom(key)
+            b = tuple([(s - p * pow(q, -1, Q) * t) % Q for s, t in zip(b, log.b, strict=True)])
+        if any(b):
+            value = self._of_exponent(b, u)
+            value.x = u.x.exp()
+        else:
+            value = Number(self, 1, (1,) * self.width, u.x.exp(), top=0)
+        for key, n in taken.items():
+            x = value.x
+            value = self.lifted(value * self.atoms[key] ** n)
+            value.x = x
+        value = value.still()
+        value.made = ("exp", u.still())
+        return self.moving(value, u, value.still)
+
+    def _of_exponent(self, b: tuple[int, ...], u: Number) -> Number:
+        if b not in self.exponentials:
+            self.exponentials[b] = Number(self, self._exponential(b), self._drawn(("exp", b), Q), u.x, top=1)
+            self.exponents.add(b)
+            self.degree = max(self.degree, u.top + u.low)
+        return self.exponentials[b].still()
+
+    def circle(self, u: Any) -> tuple[Any, Any]:
+        """The cosine and the sine."""
+        if not isinstance(u, Number):
+            if u == 0:
+                return 1, 0
+            u = self.lifted(u)
+        if u.made is not None and (u.made is PI or (is_multiple(u.made) and u.made[2].made is PI)):
+            times = Fraction(1 if u.made is PI else u.made[1])
+            if (found := self._of_part(times)) is not None:
+                return found, self._of_part(times - HALF)
+        total = sum(w * t for w, t in zip(self._weights[1], u.b, strict=True)) % OF_CIRCLE
+        self.exponents.add(u.b)
+        self.degree = max(self.degree, u.top + u.low)
+        c, s = turned_by(TURN, total)
+        cosine = Number(self, c, self._drawn(("circle", c), Q), u.x.cos())
+        up = self._drawn(("circle up", min(s, P - s)), Q)
+        sine = Number(self, s, up if 2 * s < P else tuple(-t % Q for t in up), u.x.sin())
+        return self.moving(cosine, u, lambda: -sine), self.moving(sine, u, lambda: cosine)
+
+    def _of_part(self, times: Fraction) -> Any:
+        """The cosine of so many times π, where it is a root; None elsewhere."""
+        turned = times % 2
+        turned = min(turned, 2 - turned)
+        sign = -1 if turned > HALF else 1
+        square = _SQUARED_COSINES.get(min(turned, 1 - turned))
+        return None if square is None else self.mul(sign, self.power(square, HALF)) if square else 0
+
+    def root(self, u: Any) -> Any:
+        """√u. Raises UndefinedError of what is negative, and NoRootError where the field has none."""
+        if (sign := self.order(u, 0)) < 0:
+            raise UndefinedError("a root of a negative number")
+        if not sign:
+            return self.of_zero(u)
+        powers, exponent = self._expanded(u)
+        out = self.exp(self.mul(HALF, exponent))
+        for key, n in powers.items():
+            half = n / 2
+            if half.denominator == 1:
+                out = self.mul(out, self.power(self.atoms[key], half))
+            else:
+                out = self.mul(out, self.power(self._root_of_atom(key), n))
+        if not isinstance(u, Number):
+            return out
+        out = self.lifted(out).still()
+        out.x = u.x.sqrt()
+        out.made = ("power", u.still(), HALF)
+        return self.moving(out, u, lambda: 1 / (2 * out))
+
+    def _root_of_atom(self, key: int) -> Number:
+        if key not in self.roots:
+            derived = self._of_roots(key)
+            if not derived and not is_square(key):
+                raise NoRootError if self.atoms[key].top else NoConstantRootError("the field has no root of a constant")
+            a = power(key, (P + 1) // 4)
+            atom = self.atoms[key]
+            if key not in self.free and not derived:
+                self.before_roots.append(tuple(self.decided))
+            a = a if is_square(a) else P - a
+            roots = [root_of_exponent(t) for t in atom.b]
+            b = tuple(r for r in roots if r is not None) if None not in roots else self._drawn(("root", a), Q)
+            self.roots[key] = Number(
+                self, a, b, atom.x.sqrt(), None, None, atom.top, atom.low, None, ("power", atom, HALF)
+            )
+        return self.roots[key]
+
+    def _of_roots(self, key: int) -> bool:
+        """A number is a product of others of which roots were taken, and of their inverses: so is its root."""
+        products = [1]
+        for one in list(self.roots)[-MOST_ROOTS:]:
+            below = inverse(one)
+            products += [x * y % P for x in products for y in (one, below)]
+        self.compared += len(products)
+        return key in products
+
+    def odd_root(self, u: Any, k: int) -> Any:
+        """The k-th root for an odd k, of any number."""
+        if not self.order(u, 0):
+            return self.of_zero(u)
+        u = self.lifted(u)
+        a = power(u.a, pow(k, -1, P - 1))
+        b = tuple([s * t % Q for s, t in zip(self._drawn(("root", k, min(a, P - a)), Q), u.b, strict=True)])
+        x = u.x.root(k) if u.x > 0 else -((-u.x).root(k))
+        out = Number(self, a, b, x, None, None, u.top, u.low, None, ("power", u.still(), Fraction(1, k)))
+        return self.moving(out, u, lambda: Fraction(1, k) * out / u.still())
+
+    # --- other functions
+
+    def oracle(self, name: str, arguments: Sequence[Any], real: Callable[..., Any], parity: str = "") -> Number:
+        """A function of which nothing is known but that it is one, and its parity; without a tangent."""
+        found = [self.lifted(u) for u in arguments]
+        residues = [u.a for u in found]
+        turned = parity in ("odd", "even") and 2 * residues[0] > P
+        if turned:
+            residues[0] = P - residues[0]
+        key = (name, *residues)
+        x = real(*(u.x for u in found))
+        if not x.is_finite():
+            raise OpenError(name)
+        if key not in self.oracles:
+            self.degree = max(self.degree, *(u.top + u.low for u in found))
+            a = self._hash(key, "a") % P
+            a = a if is_square(a) else P - a
+            self.free.add(a)
+            self.oracles[key] = Number(self, a, self._drawn(key, Q), x)
+        one = self.oracles[key]
+        minus = bool(x < 0)  # a positive value is a square, as a positive variable is
+        up = one.b if not (turned and parity == "odd") else tuple(-t % Q for t in one.b)
+        return Number(self, P - one.a if minus else one.a, up, x)
+
+    def apply(self, function: str, arguments: Sequence[Any]) -> Any:
+        from ._functions import applied
+
+        return applied(self, function, list(arguments))

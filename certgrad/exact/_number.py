@@ -1,0 +1,110 @@
+"""A number of the model: what an expression is worth in a prime field, as an exponent and over the reals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+
+class OpenError(Exception):
+    """A comparison that the balls of the point do not decide."""
+
+
+class NoRootError(Exception):
+    """The field has no root of a number at this point: another one is drawn."""
+
+
+class NoConstantRootError(Exception):
+    """The field has no root of a constant."""
+
+
+class NoSlopeError(Exception):
+    """The function has no derivative at the point."""
+
+
+class Number:
+    """An element of the field beside an enclosure of the real number that the same expression is at a real point.
+
+    `a` is modulo P. `b` are the same expression's values modulo Q at points that were drawn apart from that of `a`:
+    what exp and the circle take as their exponent. `d` is the tangent modulo P, None for 0. `x` and `dx` are a real
+    number and its tangent, by balls. Constants are not of this class, but integers and fractions. `m` is the model
+    that it belongs to.
+    """
+
+    __slots__ = ("a", "b", "d", "dx", "logs", "low", "m", "made", "top", "x")
+
+    def __init__(
+        self,
+        m: Any,
+        a: int,
+        b: tuple[int, ...],
+        x: arb,
+        d: int | None = None,
+        dx: arb | None = None,
+        top: int = 1,
+        low: int = 0,
+        logs: dict[int, Fraction] | None = None,
+        made: tuple[Any, ...] | None = None,
+    ) -> None:
+        self.m, self.a, self.b, self.x, self.d, self.dx = m, a, b, x, d, dx
+        self.top, self.low = top, low
+        """Bounds on the degrees of the numerator and the denominator, in all that is drawn."""
+        self.logs = logs
+        """How often the logarithms of which numbers are summands of it."""
+        self.made = made
+        """By which multiplicative operation it was made, of what: ("mul", u, v), ("power", u, e), ("exp", u)."""
+
+    def still(self) -> Number:
+        """The same without a tangent."""
+        return Number(self.m, self.a, self.b, self.x, None, None, self.top, self.low, self.logs, self.made)
+
+    def __add__(self, other: Any) -> Any:
+        return self.m.add(self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return self.m.mul(self, other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Any:
+        return self.m.mul(-1, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self.m.add(self, self.m.mul(-1, other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.m.add(other, -self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.m.mul(self, self.m.inverse(other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.m.mul(other, self.m.inverse(self))
+
+    def __pow__(self, n: int | Fraction) -> Any:
+        return self.m.power(self, Fraction(n))
+
+    def of(self, function: str, *more: Any) -> Any:
+        """A function of it."""
+        return self.m.apply(function, [self, *more])
+
+
+PI: tuple[str, ...] = ("π",)
+"""How π was made."""
+
+
+class Infinite:
+    """+∞ or −∞, which programs compare with and mask by."""
+
+    __slots__ = ("sign",)
+
+    def __init__(self, sign: int) -> None:
+        self.sign = sign
+
+    def __gt__(self, other: Any) -> bool:
+        return self.sign > 0
+
+
+INFINITE = {1: Infinite(1), -1: Infinite(-1)}

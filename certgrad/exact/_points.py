@@ -1,0 +1,119 @@
+"""Points: real numbers of several styles, each with a free element of the field; some special, with zeros and ties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from ._field import ball
+from ._model import Model
+from ._number import Number
+
+STYLES = ("any", "positive", "unit", "small", "large", "negative", "above one")
+_BETWEEN = {
+    "any": (-3, 3),
+    "positive": (0, 3),
+    "unit": (0, 1),
+    "small": (-1, 1),
+    "large": (-30, 30),
+    "negative": (-3, 0),
+    "above one": (1, 5),
+}
+GRAIN = 2**40
+"""Real numbers are drawn as multiples of its inverse: ties are rare."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An argument: its name, kind and shape."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    role: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The arguments' entries, as numbers of a model, by role and index."""
+
+    model: Model
+    entries: Mapping[tuple[Any, tuple[int, ...]], Any]
+    arrays: Mapping[str, Any]
+    """The same as arrays, by the arguments' names."""
+
+
+def _real(style: str, rng: Random) -> Fraction:
+    low, high = _BETWEEN[style]
+    return Fraction(rng.randrange(low * GRAIN + 1, high * GRAIN), GRAIN)
+
+
+def _whole(style: int, lengths: list[int], numbers: Sequence[int], rng: Random) -> int:
+    most, least = max(lengths), min(lengths)
+    inside = rng.randrange(least)
+    return (
+        inside,
+        rng.randrange(most),
+        inside if rng.random() < 0.6 else rng.choice((-1, *numbers)),
+        rng.randrange(-most - 2, most + 3),
+        rng.randrange(1, 4),
+        rng.randrange(2),
+    )[style]
+
+
+def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, numbers: Sequence[Fraction]) -> Point:
+    """The k-th try at a point. At a special one some real numbers are 0, 1, −1 or another entry of the same argument.
+
+    With `numbers` the programs compare, and every other point is near to some of them, on both sides.
+    """
+    lengths = [n for slot in slots for n in slot.shape] or [2]
+    entries: dict[tuple[Any, tuple[int, ...]], Any] = {}
+    arrays: dict[str, Any] = {}
+    near = numbers if numbers and k % 2 else ()
+    same = STYLES[k // 2 if numbers else k] if k < len(STYLES) else None
+    integers = rng.randrange(6) if k else 0
+    whole = [int(n) for n in numbers if n.denominator == 1]
+    for slot in slots:
+        style = same or rng.choice(STYLES)
+        array = np.empty(slot.shape, dtype=object)
+        before: list[Any] = []
+        for at in np.ndindex(slot.shape):
+            key = (slot.role, at)
+            if slot.kind == "int":
+                value: Any = _whole(integers, lengths, whole, rng)
+            elif slot.kind == "bool":
+                value = rng.random() < 0.5
+            else:
+                centre = rng.choice(near) if near and rng.random() < 0.5 else Fraction(0)
+                value = _number(model, key, style, centre, slot.kind, rng, before if special else None)
+                before.append(value)
+            entries[key] = array[at] = value
+        arrays[slot.name] = array
+    return Point(model, entries, arrays)
+
+
+def _number(
+    model: Model, key: Any, style: str, centre: Fraction, kind: str, rng: Random, before: list[Any] | None
+) -> Number:
+    d, dx = None, None
+    if kind == "float":
+        d, dx = model.residue("d", key), ball(_real("any", rng))
+    if before is not None and rng.random() < 0.5:
+        if before and rng.random() < 0.3:
+            one = rng.choice(before)
+            return Number(model, one.a, one.b, one.x, d, dx)
+        one = model.lifted(rng.choice((0, 0, 0, 1, -1)))
+        return Number(model, one.a, one.b, one.x, d, dx)
+    return model.variable(("x", key), ball(centre + _real(style, rng)), d, dx)
+
+
+def seed_of(model: Model, k: int, at: tuple[int, ...], rng: Random) -> Number:
+    """An entry of a cotangent."""
+    x: arb = ball(_real("any", rng))
+    return model.drawn(("seed", k, at), x)

@@ -1,0 +1,68 @@
+"""What came of a check, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from certgrad.signatures.cases import Case
+
+from ._claims import Difference
+
+Verdict = Literal["agrees", "differs", "undecided", "outside"]
+LARGEST = 4
+
+
+@dataclass(frozen=True)
+class Result:
+    """What exact evaluation says of a rule.
+
+    `agrees`: all claims hold at the points that were looked at, by the laws. `differs`: one does not, over the reals,
+    at `difference`. `undecided`: both sides agree to many digits, and not by the laws. `outside`: nothing is said, for
+    the reason that is given.
+    """
+
+    name: str
+    verdict: Verdict
+    reason: str
+    difference: Difference | None
+    sizes: tuple[dict[str, int], ...]
+    """Those at which the claims were compared with a bound that is small enough; of a group of axes `*s` that is one
+    axis, its length."""
+    up_to: int
+    """All sizes up to this number are among them, for each case; 0 where they are not."""
+    open: bool
+    """Whether the signature leaves sizes open."""
+    points: int
+    special: int
+    """Points with zeros and ties, at which a rule has to be defined where the function is smooth."""
+    regions: int
+    """How many ways there were for comparisons to fall out, and for integers to be, among the points of a shape. What
+    holds at a point is said of its region."""
+    bound: int
+    """What differs is taken for equal with a probability of less than 2 to the power of this, at each of the sizes."""
+    rounded: bool
+    """Floats with all of their digits are read as closed forms that round to them."""
+    seconds: float
+
+
+def up_to(case: Case, sizes: Sequence[Mapping[str, int]]) -> int:
+    """The number up to which all sizes of a case are among these, and all groups of axes as one axis."""
+    names = [*case.names, *(f"*{star}" for star in case.signature.stars)]
+    found = {tuple(one[name] for name in names) for one in sizes if one.keys() >= {*names}}
+    return next((n for n in range(LARGEST, 0, -1) if found >= {*product(range(1, n + 1), repeat=len(names))}), 0)
+
+
+def level(result: Result) -> str:
+    """What an agreement is worth, in words; empty where there is none. It never says "for all sizes" of sizes that are
+    open: no theorem is applied (docs/exact.md)."""
+    if result.verdict != "agrees":
+        return ""
+    if not result.sizes:
+        return f"at points: the error is bounded by 2^{result.bound} alone, and not by 2^-80"
+    at = f"at sizes up to {result.up_to}" if result.up_to else f"at {len(result.sizes)} choices of sizes"
+    regions = f", in {result.regions} regions" if result.regions > 1 else ""
+    rounded = ", up to the rounding of literals" if result.rounded else ""
+    return f"exact {at if result.open else 'at its shapes'}{regions}{rounded}"

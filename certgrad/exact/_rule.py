@@ -1,0 +1,149 @@
+"""The short way from a function with a derivative rule to what is compared: what JAX makes of the function itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad._subject import Rules, Subject
+from certgrad.errors import SignatureError, UsageError
+from certgrad.jaxpr.closures import kind_of_rule
+from certgrad.language.lengths import in_lengths
+from certgrad.rules._layers import unwrapped
+from certgrad.rules._open_number import OpenNumber
+from certgrad.rules._statics import combinations, plain, reals
+from certgrad.rules._structure import flat_signature, named, read, real_parts
+from certgrad.signatures.cases import Case
+
+
+class Rule(Subject):
+    """A function with a rule, at the shapes of a signature; `static` gives the arguments that are no arrays."""
+
+    def __init__(
+        self,
+        function: Callable,
+        signature: str | Sequence[Any],
+        static: Mapping[str, Any],
+        differentiable: Sequence[str] | None,
+        domain: str | Sequence[str],
+        name: str,
+    ) -> None:
+        if not callable(function):
+            raise UsageError(f"{function!r} is no function.")
+        self.function, self.name = function, name or getattr(function, "__name__", "") or "a function"
+        declared = read(signature)
+        self._parameters = inspect.signature(function).parameters
+        self.arguments = named(self._names(len(declared.inputs), static), declared.inputs)
+        self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
+        flat = flat_signature(self.arguments, declared.outputs)
+        held = self._held(differentiable)
+        flat = replace(
+            flat,
+            inputs=tuple(
+                replace(s, dtype="held") if n in held else s for n, s in zip(self.arg_names, flat.inputs, strict=True)
+            ),
+        )
+        self.params = reals(static)
+        self._arrays = self._taken_as_arrays()
+        self.cases = tuple(Case(flat, choice) for choice in combinations(static))
+        texts = (domain,) if isinstance(domain, str) and domain else tuple(domain)
+        axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
+        self.domain = in_lengths(texts, axes, taken=self.params)
+
+    @property
+    def alone(self) -> list[str]:
+        """Of a rule that sees which arguments move, those of which each is moved alone as well."""
+        if not getattr(unwrapped(self.function), "symbolic_zeros", False):
+            return []
+        found = [n for n, s in zip(self.arg_names, self.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
+        return found if len(found) > 1 else []
+
+    @property
+    def code(self) -> list[Any]:
+        """The function."""
+        return [self.function]
+
+    def _names(self, count: int, static: Mapping[str, Any]) -> list[str]:
+        """The names of the arguments that the signature speaks of, in order."""
+        names: list[str] = []
+        for one in self._parameters.values():
+            if one.kind is one.VAR_POSITIONAL:
+                names += [f"{one.name}_{k}" for k in range(count - len(names))]
+            elif one.kind is not one.VAR_KEYWORD and one.name not in static and len(names) < count:
+                names.append(one.name)
+        unknown = [n for n in static if n not in self._parameters]
+        if unknown and not any(p.kind is p.VAR_KEYWORD for p in self._parameters.values()):
+            raise UsageError(f"{self.name} has no argument named {unknown[0]!r}; it has {', '.join(self._parameters)}.")
+        if len(names) != count:
+            raise SignatureError(f"{self.name} takes {len(names)} array arguments, but the signature has {count}.")
+        return names
+
+    def _taken_as_arrays(self) -> set[str]:
+        """The arguments that JAX makes arrays of where they are numbers: those of a custom function, if not fixed."""
+        custom = unwrapped(self.function)
+        if kind_of_rule(custom) not in ("jax.custom_vjp", "jax.custom_jvp"):
+            return set()
+        names = list(inspect.signature(custom).parameters)
+        return {n for k, n in enumerate(names) if k not in {x % len(names) for x in custom.nondiff_argnums}}
+
+    def _held(self, differentiable: Sequence[str] | None) -> set[str]:
+        """The float arrays that the claim leaves out."""
+        if differentiable is None:
+            return set()
+        chosen = {n for a in self.arguments for n in a.leaves if {a.name, n} & {*differentiable}}
+        floats = [n for a in self.arguments for n, s in zip(a.leaves, a.specs, strict=True) if s.dtype == "float"]
+        known = {*floats, *(a.name for a in self.arguments)}
+        if unknown := [n for n in differentiable if n not in known]:
+            raise UsageError(f"'{unknown[0]}' is no float argument of {self.name}; those are {', '.join(floats)}.")
+        return {n for n in floats if n not in chosen}
+
+    def _called(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any]) -> list[Any]:
+        """The function's float outputs, complex ones as two."""
+        given: dict[str, Any] = plain(statics)
+        for name, value in zip(self.params, params, strict=True):
+            given[name] = value if name in self._arrays else OpenNumber(name, value)
+        rest = list(arrays)
+        more: list[Any] = []
+        for a in self.arguments:
+            own, rest = rest[: len(a.leaves)], rest[len(a.leaves) :]
+            if a.name in self._parameters:
+                given[a.name] = a.made_of(own)
+            else:
+                more.append(a.made_of(own))
+        positional: list[Any] = []
+        for one in self._parameters.values():
+            if one.kind is one.KEYWORD_ONLY or one.kind is one.VAR_KEYWORD or (one.name not in given and not more):
+                break
+            positional += more if one.kind is one.VAR_POSITIONAL else [given.pop(one.name)] if one.name in given else []
+        found = real_parts(jax.tree_util.tree_leaves(self.function(*positional, **given)))
+        return [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+
+    def rules(self, statics: Mapping[str, Any]) -> Rules:
+        """The forward, and what `jax.vjp` and `jax.jvp` of the function compute."""
+        moving = [k for k, s in enumerate(self.cases[0].signature.inputs) if s.dtype == "float"]
+
+        def of_moving(args: list, params: list) -> Callable[..., list[Any]]:
+            def run(*xs: Any) -> list[Any]:
+                moved = dict(zip(moving, xs, strict=True))
+                return self._called([moved.get(k, x) for k, x in enumerate(args)], statics, params)
+
+            return run
+
+        def forward(args: list, params: list) -> list[Any]:
+            return self._called(args, statics, params)
+
+        def jvp(args: list, tangents: list, params: list) -> list[Any]:
+            return jax.jvp(of_moving(args, params), [args[k] for k in moving], list(tangents))[1]
+
+        def vjp(args: list, seeds: list, params: list) -> list[Any]:
+            return list(jax.vjp(of_moving(args, params), *(args[k] for k in moving))[1](list(seeds)))
+
+        def primal(args: list, params: list) -> list[Any]:
+            return jax.vjp(of_moving(args, params), *(args[k] for k in moving))[0]
+
+        return Rules(forward, jvp, vjp, primal)

@@ -1,0 +1,14 @@
+"""Objects that JAX takes for the arrays that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jax._src import core, dtypes
+
+
+def stands_for(kind: type, value: Callable[[Any], Any]) -> None:
+    """Have JAX's primitives and `jit` take objects of a class as the arrays that they stand for."""
+    core.pytype_aval_mappings[kind] = lambda x: core.typeof(value(x))
+    dtypes.register_canonicalize_value_handler(kind, value)
