@@ -40,6 +40,10 @@ def difference_step(rule: UserRule, certificate: Certificate, witness: Witness) 
     return f"1e-{USUAL if power == SMALLEST else power}"
 
 
+_TRUTHS = {"False": "0", "True": "1"}
+"""How a witness writes booleans."""
+
+
 @dataclass(frozen=True)
 class _Point:
     witness: Witness
@@ -67,7 +71,7 @@ def _along(value: list | str, tangent: list | str | None, moved: Fraction, dtype
         tangents = tangent if isinstance(tangent, list) else [None] * len(value)
         return [_along(v, t, moved, dtype) for v, t in zip(value, tangents, strict=True)]
     if dtype in ("int", "bool", "key"):
-        return int(Fraction(value))
+        return int(Fraction(_TRUTHS.get(value, value)))
     return Fraction(value) + (moved * Fraction(tangent) if isinstance(tangent, str) else 0)
 
 
