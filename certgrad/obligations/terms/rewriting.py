@@ -55,7 +55,7 @@ class Rewriter:
     def __call__(self, poly: Poly) -> Poly:
         if self.replace is None and not (poly.free & self.indices.keys()):
             return current(poly)
-        if self.replace is not None and poly.piecewise:
+        if self.replace is not None and poly.piecewise and poly.structured:
             poly = self._selected(poly)
         total = Accumulator()
         for mono, c in poly.items():
@@ -67,12 +67,13 @@ class Rewriter:
         return total.poly()
 
     def _selected(self, poly: Poly) -> Poly:
-        """The term with the conditions that become numbers: ([c] − 1)·f is 0 where c holds, before f is rewritten, as f
-        need not make sense there.
+        """The term with the conditions on indices that become numbers: ([c] − 1)·f is 0 where c holds, before f is
+        rewritten, as f need not make sense there.
         """
         total, changed = Accumulator(), False
         for mono, c in poly.items():
-            numbers = {a: value for a, _ in mono if type(a) in PREDICATES and (value := self._number(a)) is not None}
+            conditions = (a for a, _ in mono if type(a) in INDEX_PREDICATES)
+            numbers = {a: value for a in conditions if (value := self._number(a)) is not None}
             changed = changed or bool(numbers)
             if ZERO not in numbers.values():
                 total.add(tuple(factor for factor in mono if factor[0] not in numbers), c)
