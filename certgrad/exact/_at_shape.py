@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.signatures.cases import Case
+from certgrad.signatures.cases import Case, Shape
 
 from ._bound import bound, rank
 from ._claims import Claims, Difference, DiffersError, RoundedError, SpecialError, UnequalError
 from ._model import Model
 from ._number import NoConstantRootError, NoRootError, NoSlopeError, Number, OpenError
 from ._points import Point, Slot, drawn, seed_of
-from ._programs import Programs, Shape
+from ._programs import Programs
 
 POINTS, SPECIAL = 8, 3
 """How many points are looked at for each shape at most, and how many special ones."""

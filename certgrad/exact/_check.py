@@ -13,7 +13,7 @@ from certgrad.language.arithmetic import UndefinedError, UnfitError
 from certgrad.language.evaluate import question
 from certgrad.language.parse import parse
 from certgrad.language.tree import Number, OffBoundaries, Statement, walk
-from certgrad.signatures.cases import Case
+from certgrad.signatures.cases import Case, Shape
 from certgrad.signatures.sizes import Star
 from certgrad.specification._jax import literal
 from certgrad.specification.evaluate import deep
@@ -23,7 +23,7 @@ from ._at_shape import ENOUGH, Asked, AtShape, FoundError, Seen
 from ._claims import Difference
 from ._literals import closed
 from ._points import Point
-from ._programs import OutsideError, Shape, shapes, traced
+from ._programs import OutsideError, shapes, traced
 from ._result import Result, Verdict, up_to
 from ._rule import Rule
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,7 @@ from certgrad.errors import first_line
 from certgrad.jaxpr.complex_numbers import NoPairsError, has_complex, on_pairs
 from certgrad.jaxpr.references import shares_references, without_references
 from certgrad.language import tree as t
-from certgrad.signatures.cases import Case
+from certgrad.signatures.cases import Case, Shape
 from certgrad.specification._jax import literal
 from certgrad.specification.program import Definition, Loop, Program, Table, held
 from certgrad.specification.reading import Literals, meaning
@@ -35,28 +35,6 @@ LONG = 20
 
 class OutsideError(Exception):
     """The rule is beyond this check. The message says why."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The sizes of names, the axes of each star group, and the shapes of the arguments that these give."""
-
-    sizes: Mapping[str, int]
-    groups: Mapping[str, tuple[int, ...]]
-    inputs: tuple[tuple[int, ...], ...]
-
-    @property
-    def named(self) -> dict[str, int]:
-        """The sizes by name, where a star group has one axis."""
-        return {**self.sizes, **{f"*{n}": axes[0] if len(axes) == 1 else -1 for n, axes in self.groups.items()}}
-
-    @property
-    def collapsed(self) -> dict[str, int]:
-        """The sizes by which a statement counts: a star group is one axis."""
-        return {**self.sizes, **{star: prod(axes) for star, axes in self.groups.items()}}
-
-    def __str__(self) -> str:
-        return ", ".join("×".join(map(str, shape)) or "scalar" for shape in self.inputs)
 
 
 def shapes(subject: Subject, case: Case) -> Iterator[Shape]:
@@ -159,9 +137,8 @@ def traced(subject: Subject, case: Case, shape: Shape, literals: Literals = lite
     specs = case.signature.inputs
     if any(s.dtype not in _DTYPES for s in specs):
         raise OutsideError(f"an argument of {next(s.dtype for s in specs if s.dtype not in _DTYPES)}")
-    ranks = {star: len(axes) for star, axes in shape.groups.items()}
     with jax.enable_x64(True):
-        rules = subject.rules(case.keywords(ranks, shape.sizes))
+        rules = subject.rules(case.keywords(shape.ranks, shape.sizes))
         args = [
             jax.ShapeDtypeStruct(x, np.dtype(s.exact) if s.dtype == "int" and s.exact else _DTYPES[s.dtype])
             for x, s in zip(shape.inputs, specs, strict=True)

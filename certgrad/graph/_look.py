@@ -30,6 +30,7 @@ from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.conformance import most_entries
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.tracing.jax_internals import from_library, jaxpr_of, kind_of, wide_floats
+from certgrad.signatures.cases import Shape
 from certgrad.signatures.sizes import Size, parse_size
 
 DRAWS = range(2)
@@ -97,7 +98,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
     if any(most_entries(program) > LARGEST for program in found.all().values()):
         return ""
     programs = verify.Programs(found.forward, found.jvp, found.vjp, found.primal, shapes, found.out_shapes)
-    shape = verify.Shape({mine: n for mine, n in sizes.items() if n is not None}, {}, shapes)
+    shape = Shape({mine: n for mine, n in sizes.items() if n is not None}, {}, shapes)
     rng = seeded(lemma.digest, "a last look")
     failed = verify.failing(asked, shape, programs, DRAWS, rng)
     if failed is not None:

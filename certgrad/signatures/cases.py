@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from jax import export
@@ -148,3 +149,29 @@ class Case:
 def case(signature: str, **statics: Any) -> Case:
     """One form of an op: its signature when the keyword arguments have these values."""
     return Case(parse(signature, names_in(tuple(statics.values()))), statics)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of the named dims and of the axes of each star group, and the shapes of the arguments that they give."""
+
+    sizes: Mapping[str, int]
+    groups: Mapping[str, tuple[int, ...]]
+    inputs: tuple[tuple[int, ...], ...]
+
+    @property
+    def ranks(self) -> dict[str, int]:
+        return {star: len(axes) for star, axes in self.groups.items()}
+
+    @property
+    def named(self) -> dict[str, int]:
+        """The sizes by name, where a star group has one axis; -1 for one of another number of axes."""
+        return {**self.sizes, **{f"*{n}": axes[0] if len(axes) == 1 else -1 for n, axes in self.groups.items()}}
+
+    @property
+    def collapsed(self) -> dict[str, int]:
+        """The sizes by which a statement counts: a star group is one axis."""
+        return {**self.sizes, **{star: prod(axes) for star, axes in self.groups.items()}}
+
+    def __str__(self) -> str:
+        return ", ".join("×".join(map(str, shape)) or "scalar" for shape in self.inputs)

@@ -22,6 +22,7 @@ from certgrad.obligations.certificate import (
     worst,
 )
 from certgrad.obligations.generality.traces import Trace, Traces
+from certgrad.signatures.cases import Shape
 
 PLACES = 2
 """At how many shapes that were traced for the proof a case is looked at: a small one and a larger one."""
@@ -38,14 +39,14 @@ def looked_at(traces: Traces, certificate: Certificate) -> Certificate:
     return certificate
 
 
-def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[verify.Shape, verify.Programs]]:
+def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[Shape, verify.Programs]]:
     """Concrete shapes, with the programs that the audit traced there; another one where all of them are tiny.
 
     In float32 as well if `narrow`, where sizes make coarse floats.
     """
-    found: dict[tuple, tuple[verify.Shape, verify.Programs]] = {}
+    found: dict[tuple, tuple[Shape, verify.Programs]] = {}
     for trace, sizes in traces.at_numbers(index, narrow):
-        shape = verify.Shape(
+        shape = Shape(
             {n: k for n, k in sizes.items() if n in traces.op.cases[index].names},
             {star: tuple(sizes[axis] for axis in axes) for star, axes in trace.instance.groups.items()},
             trace.shapes.inputs,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._excluded import Excluded, Look, Outside, bounds_no_gradient, excluded_look, look_outside
     from ._look import failing, first_shape, last_look, least_shape, ordinary_runs
     from ._programs import Programs
-    from ._shapes import MAX_ENTRIES, Shape
+    from ._shapes import MAX_ENTRIES
     from ._verify import Verification, verify
 
 _PUBLIC = {
@@ -29,7 +29,6 @@ _PUBLIC = {
     "MAX_ENTRIES": "_shapes",
     "Outside": "_excluded",
     "Programs": "_programs",
-    "Shape": "_shapes",
     "Verification": "_verify",
     "failing": "_look",
     "ordinary_runs": "_look",

@@ -35,9 +35,10 @@ from certgrad.obligations.verify._points import (
     on_boundaries,
 )
 from certgrad.obligations.verify._programs import Programs, traced
-from certgrad.obligations.verify._shapes import Shape, shapes
+from certgrad.obligations.verify._shapes import shapes
 from certgrad.obligations.verify._sides import on_other_sides
 from certgrad.signatures.cases import Case as SubjectCase
+from certgrad.signatures.cases import Shape
 from certgrad.signatures.sizes import Star
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disag
 from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, Condition, NotCheckedError
 from certgrad.obligations.verify._points import GENERIC, Point, on_boundaries
 from certgrad.obligations.verify._programs import Programs
-from certgrad.obligations.verify._shapes import Shape
+from certgrad.signatures.cases import Shape
 
 if TYPE_CHECKING:
     from certgrad.language.evaluate import Question

@@ -23,8 +23,9 @@ from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.verify._case import ROUNDING, Asked, AtShape, Case, NotCheckedError
 from certgrad.obligations.verify._programs import DoesNotTraceError, Programs, traced
-from certgrad.obligations.verify._shapes import Shape, least, shapes
+from certgrad.obligations.verify._shapes import least, shapes
 from certgrad.signatures.cases import Case as SubjectCase
+from certgrad.signatures.cases import Shape
 
 DRAWS = 2
 """How many points are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""

@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, takewhile
 from math import prod
 from random import Random
 
 from certgrad._subject import Subject
-from certgrad.signatures.cases import Case
+from certgrad.signatures.cases import Case, Shape
 
 MAX_ENTRIES = 64
 """The largest input that is drawn."""
 ENOUGH = 4
 """Where fewer shapes are that small, sizes of 1 and 2 are tried as well."""
 _TRIES = 40
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Sizes of the named dims and of the axes of each star group, and the shapes of the arguments that they give."""
-
-    sizes: dict[str, int]
-    groups: dict[str, tuple[int, ...]]
-    inputs: tuple[tuple[int, ...], ...]
-
-    @property
-    def ranks(self) -> dict[str, int]:
-        return {star: len(axes) for star, axes in self.groups.items()}
-
-    @property
-    def collapsed(self) -> dict[str, int]:
-        """The sizes by which a formula counts: a star group is one axis."""
-        return self.sizes | {star: prod(axes) for star, axes in self.groups.items()}
-
-    def __str__(self) -> str:
-        return ", ".join("×".join(map(str, shape)) or "scalar" for shape in self.inputs)
 
 
 def shapes(op: Subject, case: Case, rng: Random, extra: int) -> Iterator[Shape]:
