@@ -113,7 +113,8 @@ AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
 _CHOICE = re.compile(r"(is|has|use|with|keep|include|apply)_\w+|causal|reverse\w*|exclusive|keepdims|training|inverse")
 _SHARE = re.compile(r"(\w+_)?(rate|prob|probability|smoothing)|p")
 _COUNT = re.compile(r"(num|n)_(segments|classes|labels|categories|buckets|bins|tokens|embeddings|nodes)")
-SENTINEL = re.compile(r"(ignored?|pad|padding|blank)_(index|idx|id|label|token|token_id)")
+_OF_LABELS = "(index|idx|id|label|token|token_id)"
+SENTINEL = re.compile(f"(ignored?|pad|padding|blank)_{_OF_LABELS}")
 """What an integer among the arguments is where it means something else: one value too, as it is part of a domain."""
 _DTYPE = re.compile(r"(\w+_)?dtype|preferred_element_type")
 _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
@@ -121,7 +122,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
     (_CHOICE, SWITCH),
     (_SHARE, SHARES),
     (_COUNT, COUNTS),
-    (re.compile("ignored?_.*"), (-100,)),
+    (re.compile(f"ignored?_{_OF_LABELS}"), (-100,)),
     (SENTINEL, (0,)),
     (_DTYPE, DTYPES),
     (re.compile("dimension_numbers"), OF_MATRICES),

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
+from certgrad.rules._defaults import NUMBERS, values_by_kind
 from certgrad.rules._infer import inferred
 
 
@@ -61,6 +62,13 @@ def test_labels_that_are_ignored_stay_in_the_claim() -> None:
 @pytest.mark.parametrize("backward", [forgets_what_is_ignored, counts_what_is_ignored])
 def test_a_rule_that_is_wrong_for_ignored_labels_is_refuted(backward: Callable[..., Any]) -> None:
     assert certgrad.check(rule(backward), "n d, n:int", static={"ignore_index": -100}).verdict == "refuted"
+
+
+def test_what_is_no_label_means_none_by_no_number() -> None:
+    def plain(ignore_index: int, ignored_label: int, pad_id: int, ignore_nan: int) -> None: ...
+
+    names = ["ignore_index", "ignored_label", "pad_id", "ignore_nan"]
+    assert [values_by_kind(plain, names)[n] for n in names] == [[-100], [-100], [0], [*NUMBERS]]
 
 
 def test_a_number_that_means_none_has_one_value() -> None:
