@@ -28,7 +28,7 @@ from ._declaration import Declaration
 from ._fails import fails_at_numbers
 from ._layers import backward_of, unwrapped
 from ._traced import array_of, names_no_axis, of_leaves, other_shape, why_untraced
-from ._tried import ORIGIN, Tried
+from ._tried import ORIGIN, Tried, shortened
 from ._unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier, lengths_in_code
 from ._user_rule import UserRule
 
@@ -47,7 +47,7 @@ SCALARS = frozenset(
 """Names of arguments that are numbers more often than arrays, where nothing else tells."""
 WHOLE_NUMBERS = frozenset(
     "label labels class_ids classes id ids idx index indices segment_ids seg segments token tokens token_ids lengths "
-    "row rows col cols src dst senders receivers".split()
+    "row rows col cols src dst senders receivers sizes group_sizes counts offsets".split()
 )
 """Names of arguments without a gradient that are integers more often than floats."""
 MOST_REFUSED = 16
@@ -61,7 +61,6 @@ KEY = "prng key"
 CHOICES = 80
 """So many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
-LONGEST = 160
 _OF_SHAPES = re.compile("shape|dimension|axis|operand")
 _NO_FLOATS = re.compile(f"(?i)integer|bool|{KEY}")
 _UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
@@ -176,23 +175,27 @@ class Search:
 
     def _tied_by_the_rule(self) -> list[Declaration]:
         """Sizes that are tied where the rule runs with no others: halves of a cotangent are of arrays of one size."""
-        signature = next((text for text, consistent in self._whole_rules() if consistent), None)
-        return self._declared([signature] if signature else [])
+        for choice, sizes, seen in self._whole_rules():
+            if seen.consistent:
+                whole = self._with_integers(choice, seen) if self._are_whole_numbers(seen) else None
+                also = self._looked_at(whole, sizes, whole_rule=True) if whole is not None else seen
+                return self._declared([also.signature if also.consistent else seen.signature])
+        return []
 
-    def _whole_rules(self) -> Iterator[tuple[str, bool]]:
-        """The most general signatures at which the backward runs too, and whether it does so at symbols."""
+    def _whole_rules(self) -> Iterator[tuple[_Choice, Sizes | None, _Seen]]:
+        """Choices with sizes at which the backward runs too, at symbols or at numbers alone; what came of them."""
         choices = [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]
         given = [(c, sizes) for c in choices for sizes in lengths_in_code(self._rule_of(c))]
         for choice, sizes in [*((c, None) for c in choices), *given]:
             seen = self._looked_at(choice, sizes, whole_rule=True)
             if seen.signature:
-                yield seen.signature, seen.consistent
+                yield choice, sizes, seen
 
     def _at_numbers(self) -> list[Declaration]:
         """The first signature at which the rule runs with numbers for sizes; else one at which it fails."""
         choices = {seen.signature: c for c, seen in self.seen.items() if seen.signature}
         refused = self._declared(choices)[:MOST_REFUSED]
-        tied = (d for text, _ in self._whole_rules() for d in self._declared({text} - choices.keys()))
+        tied = (d for *_, seen in self._whole_rules() for d in self._declared({seen.signature} - choices.keys()))
         running = (one for one in chain(refused, tied) if not fails_at_numbers(self.function, one))
         first = next(running, None)
         if first is None:
@@ -352,13 +355,24 @@ class Search:
         """The choices, with integers for those arguments of the first one that have no gradient, where it runs so too:
         in the place of floats if these are called as integers are, and else as the last choice.
         """
-        free = [k for k in (self.seen[found[0]].resting if found else ()) if self.evidence[k].kind is None]
-        kinds = tuple(":int" if k in free else kind for k, kind in enumerate(found[0].kinds)) if free else ()
-        if "" not in kinds or kinds == found[0].kinds or not self.returns_cotangents:
+        whole = self._with_integers(found[0], seen := self.seen[found[0]]) if found else None
+        if whole is None or not self._at(whole).consistent:
             return found
-        if not self._at(whole := replace(found[0], kinds=kinds)).consistent:
-            return found
-        return [whole] if {self.names[k] for k in free} <= WHOLE_NUMBERS else [*found[: MAX_SIGNATURES - 1], whole]
+        return [whole] if self._are_whole_numbers(seen) else [*found[: MAX_SIGNATURES - 1], whole]
+
+    def _with_integers(self, choice: _Choice, seen: _Seen) -> _Choice | None:
+        """The choice with integers for the arguments without a gradient of which nothing says what they are."""
+        free = self._resting(seen)
+        kinds = tuple(":int" if k in free else kind for k, kind in enumerate(choice.kinds))
+        other = "" in kinds and kinds != choice.kinds and self.returns_cotangents
+        return replace(choice, kinds=kinds) if other else None
+
+    def _are_whole_numbers(self, seen: _Seen) -> bool:
+        """By their names."""
+        return {self.names[k] for k in self._resting(seen)} <= WHOLE_NUMBERS
+
+    def _resting(self, seen: _Seen) -> list[int]:
+        return [k for k in seen.resting if self.evidence[k].kind is None]
 
     # --- one choice ---
 
@@ -369,9 +383,9 @@ class Search:
                 self._take(self.forms.by_text)
             text = seen.signature or self.forms.signature(self._written(choice, None))
             if seen.why:
-                self.out.failures.setdefault(_brief(seen.why), text)
+                self.out.failures.setdefault(shortened(seen.why), text)
             if seen.signature and not seen.consistent:
-                self.out.refused[text] = seen.refusal or _brief(seen.why)
+                self.out.refused[text] = seen.refusal or shortened(seen.why)
         return self.seen[choice]
 
     def _take(self, forms: Callable[[], Forms | None]) -> None:
@@ -479,10 +493,3 @@ def _dims(text: str) -> tuple[Size | Star, ...]:
 def _names(shape: str) -> list[str]:
     """The names in a shape; of any number of axes too."""
     return [n for d in _dims(shape) for n in ((d.name,) if isinstance(d, Star) else d.names)]
-
-
-def _brief(why: str) -> str:
-    """The reason that JAX or the code gives, without what is said around it."""
-    text = " ".join(why.split()).partition(" at symbolic shapes: ")
-    short = (text[2] or text[0]).partition(". ")[0].rstrip(".")
-    return short if len(short) <= LONGEST else f"{short[:LONGEST]} …"

@@ -9,6 +9,8 @@ from ._declaration import Declaration
 
 SHOWN = 2
 """Of the reasons why nothing traces, so many are told, each with a signature."""
+LONGEST = 160
+"""A reason of more characters is cut."""
 ORIGIN = "inferred"
 
 
@@ -54,3 +56,10 @@ class Tried:
         more = f", and for {len(self.failures) - SHOWN} other reasons" if len(self.failures) > SHOWN else ""
         tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
         return f"{tried} ({'; '.join(shown)}{more})"
+
+
+def shortened(why: str) -> str:
+    """The reason that JAX or the code gives, without what is said around it."""
+    text = " ".join(why.split()).partition(" at symbolic shapes: ")
+    short = (text[2] or text[0]).partition(". ")[0].rstrip(".")
+    return short if len(short) <= LONGEST else f"{short[:LONGEST]} …"

@@ -288,7 +288,7 @@ class Law(Enum):
     LINEAR_ARITHMETIC = (
         "linear arithmetic",
         "no point satisfies a set of inequalities",
-        "0 > 0 is a sum of multiples of them (Fourier and Motzkin)",
+        "0 > 0 is a sum of multiples of them, where n ≥ 1 stands for n > 0 of an integer n (Fourier and Motzkin)",
     )
 
     def __init__(self, title: str, statement: str, condition: str) -> None:

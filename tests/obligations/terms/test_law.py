@@ -878,3 +878,6 @@ def _(draw: Draw) -> Sides:
     # x > y, y > z and z > x have no point: their sum is 0 > 0.
     x, y, z = draw.normal(size=(3, 200))
     yield (holds(x > y) * holds(y > z) * holds(z > x)).sum(), 0.0
+    # Nor have n > 0 and 1 > n for an integer n.
+    n = np.round(x)
+    yield (holds(n > 0) * holds(n < 1)).sum(), 0.0
