@@ -177,7 +177,7 @@ class Search:
         """Sizes that are tied where the rule runs with no others: halves of a cotangent are of arrays of one size."""
         for choice, sizes, seen in self._whole_rules():
             if seen.consistent:
-                whole = self._with_integers(choice, seen) if self._are_whole_numbers(seen) else None
+                whole = self._with_integers(choice, self._whole_numbers(self._resting(seen)))
                 also = self._looked_at(whole, sizes, whole_rule=True) if whole is not None else seen
                 return self._declared([also.signature if also.consistent else seen.signature])
         return []
@@ -355,24 +355,27 @@ class Search:
         """The choices, with integers for those arguments of the first one that have no gradient, where it runs so too:
         in the place of floats if these are called as integers are, and else as the last choice.
         """
-        whole = self._with_integers(found[0], seen := self.seen[found[0]]) if found else None
-        if whole is None or not self._at(whole).consistent:
-            return found
-        return [whole] if self._are_whole_numbers(seen) else [*found[: MAX_SIGNATURES - 1], whole]
+        if not found:
+            return []
+        free = self._resting(self.seen[found[0]])
+        each = (self._with_integers(found[0], some) for some in (self._whole_numbers(free), free))
+        by_name, last = ([c] if c is not None and self._at(c).consistent else [] for c in each)
+        first = by_name or (found[: MAX_SIGNATURES - 1] if last else found)
+        return [*dict.fromkeys([*first, *last])]
 
-    def _with_integers(self, choice: _Choice, seen: _Seen) -> _Choice | None:
-        """The choice with integers for the arguments without a gradient of which nothing says what they are."""
-        free = self._resting(seen)
-        kinds = tuple(":int" if k in free else kind for k, kind in enumerate(choice.kinds))
+    def _with_integers(self, choice: _Choice, some: Sequence[int]) -> _Choice | None:
+        """The choice with integers for some arguments."""
+        kinds = tuple(":int" if k in some else kind for k, kind in enumerate(choice.kinds))
         other = "" in kinds and kinds != choice.kinds and self.returns_cotangents
         return replace(choice, kinds=kinds) if other else None
 
-    def _are_whole_numbers(self, seen: _Seen) -> bool:
-        """By their names."""
-        return {self.names[k] for k in self._resting(seen)} <= WHOLE_NUMBERS
-
     def _resting(self, seen: _Seen) -> list[int]:
+        """The arguments without a gradient of which nothing says what they are."""
         return [k for k in seen.resting if self.evidence[k].kind is None]
+
+    def _whole_numbers(self, some: Sequence[int]) -> list[int]:
+        """Those of the arguments that are integers by their names."""
+        return [k for k in some if self.names[k] in WHOLE_NUMBERS]
 
     # --- one choice ---
 

@@ -40,6 +40,8 @@ NEEDS_NUMBERS = re.compile(
     rf"{NEEDS_A_NUMBER.pattern}|non-constant size|a symbolic size has no|is inconclusive|concrete value is expected"
 )
 """What may be meant by a failure of code that computes with sizes."""
+OF_RANKS = re.compile(r"values to unpack|number of indices|index out of range|Too many indices")
+"""What a failure says that no sizes mend: an array has another number of axes than code asks for."""
 PRIMES = (7, 5, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 """Sizes by which a failure names axes, as each is that of one alone: no window is longer, no count of groups fits."""
 _SHAPE = re.compile(r"[(\[]((?:\d+, *)*\d+),?[)\]]")
@@ -69,6 +71,8 @@ class Unifier:
     wide: bool = True
     traces: int = 0
     _guessed: bool = field(default=False)
+    _of_ranks: Exception | None = None
+    """A failure that no sizes mend."""
     _any_number: set[str] = field(default_factory=set)
     """Axes that need a number for their size, whichever it is: a loop of Python's over a kernel."""
 
@@ -88,7 +92,7 @@ class Unifier:
             return Unified(sizes)
         found = self._solved(sizes, start, first)
         if found is None:
-            return Unified(error=first.error)
+            return Unified(error=self._of_ranks or first.error)
         equations = [*start, *self._needed(found[len(start) :], start)] if self._guessed else found
         return Unified(self._at([e for e in equations if not self._any_number >= e.keys()]))
 
@@ -98,7 +102,7 @@ class Unifier:
         if failed.needs_numbers and not orders and (found := self._at_primes(made)) is not None:
             return found
         for guessed, more in self._candidates(sizes, failed):
-            if self.traces >= TRACES:
+            if self.traces >= TRACES or self._of_ranks is not None:
                 return None
             there = self._at([*made, *more])
             if there is None:
@@ -237,6 +241,8 @@ class Unifier:
             rules = replace(rules, forward=lambda args, params: both(args, None, params)[1])
         jaxpr, failure, asked = forward_or_failure(rules, shapes, len(self.rule.params), self.wide)
         if failure is not None:
+            if OF_RANKS.search(str(failure)):
+                self._of_ranks = failure
             return _Failed(failure, tuple(asked))
         # JAX reshapes c channels to 4 times ⌊c/4⌋ and does not ask whether these are as many.
         lost = tuple(d for d in map(entries_lost, equations_of(jaxpr)) if not d.is_zero)

@@ -6,7 +6,8 @@ import pytest
 from jaxtyping import Array, Float, Int
 
 import certgrad
-from certgrad.rules._by_name import AT_INFERRED, examined
+from certgrad.rules._by_name import examined
+from certgrad.rules._choices import AT_INFERRED
 from certgrad.rules._find import Found
 from certgrad.rules._infer import inferred
 from certgrad.rules._statics import each, real
