@@ -13,7 +13,6 @@ import msgspec
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import (
     AT_SIZES,
-    DIFFERS_IN_FLOATS,
     PROOFS,
     CaseClaim,
     Claim,
@@ -153,7 +152,7 @@ def _of_either_rank(report: Report, wrong: object, right: str) -> Report:
         )
 
     def said(claim: Claim) -> Claim:
-        contradicted = f"{DIFFERS_IN_FLOATS} {text}" if claim.verdict == "refuted" else claim.contradicted
+        contradicted = f"the two sides differ {text}" if claim.verdict == "refuted" else claim.contradicted
         return with_cases(claim, map(open_, claim.cases), contradicted=contradicted)
 
     return replace(report, certificate=with_claims(report.certificate, map(said, report.certificate.claims)))
