@@ -288,7 +288,10 @@ def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
 def _remarks(made: Audit) -> Iterator[Remark]:
     report = made.report
     if made.declared.origin == INFERRED_BY:
-        text = f'its shapes are inferred ("{made.declared.signature}"), {NOBODY}'
+        from ._written import unwritten
+
+        with_objects = "".join(f", with {said}" for said in unwritten(made.declared))
+        text = f'its shapes are inferred ("{made.declared.signature}"{with_objects}), {NOBODY}'
         texts = [*made.others, text] if made.wrong_at_others else [text, *made.others]  # what is wrong comes first
         at_these = f'{report.verdict} with "{made.declared.signature}" (inferred)'
         brief = "; ".join([at_these, *made.others]) if made.wrong_at_others else ""
