@@ -16,7 +16,7 @@ from flint import fmpq
 
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, whole_number
+from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, solved, whole_number
 from certgrad.obligations.terms.index_terms import at_least, bounds
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, by_entries, where_equal
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, mono_positive, number
@@ -259,7 +259,7 @@ def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_
     """Some sizes and indices satisfy all conditions. What cannot be decided counts as feasible."""
     words = Words(ranges, known_of)
     try:
-        texts = [words.condition(c) for c in conditions]
+        texts = [words.condition(c) for c in _at_equations(list(conditions))]
     except ValueError:
         return True
     text = f"{words.header} -> {{ : {' and '.join([*texts, *words.known]) or 'true'} }}"
@@ -271,6 +271,21 @@ def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_
         except isl.Error:
             found = _answers.table[text] = True
     return found
+
+
+def _at_equations(conditions: list[Condition]) -> list[Condition]:
+    """The conditions, with what those with integer atoms say where equations hold: σ(i, s) = σ(j, t), i = j: s = t."""
+    equations = [ix for ix, relation in conditions if relation == "="]
+    opaque = [(ix, relation) for ix, relation in conditions if ix.atoms]
+    if not equations or len(conditions) == 1 or not opaque:
+        return conditions
+    values: dict[Var, Ix] = {}
+    for ix in equations:
+        found = solved(ix.subst(values))
+        if found is not None:
+            at = dict([found])
+            values = {v: value.subst(at) for v, value in values.items()} | at
+    return list(dict.fromkeys([*conditions, *((ix.subst(values), relation) for ix, relation in opaque)]))
 
 
 Feasible = Callable[[Condition], bool]
