@@ -21,6 +21,7 @@ from certgrad.obligations.terms.index_terms import at_least, bounds
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, by_entries, where_equal
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, mono_positive, number
 from certgrad.obligations.terms.predicates import IxEq, IxPred
+from certgrad.obligations.terms.rounded import bounds_of_number
 from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import atoms_of
@@ -184,6 +185,7 @@ class Words:
         if a in self.names or not isinstance(a, (Entry, Rounded)):
             return self.parameter(a)
         name = self.parameter(a)
+        self.known += [self.condition((ix, ">=")) for ix in bounds_of_count(a)]
         for group in self.known_of(a):
             texts = [self.condition(c) for c in group]
             self.known.append(texts[0] if len(texts) == 1 else f"({' or '.join(texts)})")
@@ -204,6 +206,12 @@ def _around(remains: bool, e: str, m: str, name: str) -> str:
     if remains:
         beyond = [f"{way} and 0 <= {name} < {m}" for way in beyond]
     return f"({' or '.join([*ways, *(f'({way})' for way in beyond)])})"
+
+
+def bounds_of_count(a: Entry | Rounded) -> list[Ix]:
+    """What is not negative as the integer is a number of places: it, and the places that it does not count."""
+    least, most = bounds_of_number(a.body.atom()) if isinstance(a, Rounded) else (None, None)
+    return [] if least is None or most is None else [of_atom(a).shifted(-least), of_atom(a).scaled(-1).shifted(most)]
 
 
 def conditions_on(a: Chosen) -> list[Ix]:
