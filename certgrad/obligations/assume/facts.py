@@ -94,7 +94,7 @@ class Facts(LinearSigns):
             return POS if c > 0 else NEG if c < 0 else ZERO
         out = self.by_form(poly) & self.by_match(poly)
         if poly.structured and out & ~POS:
-            out &= self.of_masked_sum(poly)
+            out &= self.of_masked_sum(poly) & self.of_place(poly)
         if len(poly) > 1 and out in (ANY, NONNEG, NONPOS, NONZERO):
             out &= self._by_parts(poly)
         if bin(out).count("1") > 1 and (self.facts or len(poly) > 1):
