@@ -13,12 +13,14 @@ from operator import mul
 from typing import Any
 
 from certgrad.language import tree as t
-from certgrad.obligations.assume.signs import ANY, NONNEG, POS
-from certgrad.obligations.assume.tensor import Tensor, own_index
-from certgrad.obligations.laws.functions import FUNCTIONS
+from certgrad.language.functions import FUNCTIONS as RECORDS
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS
+from certgrad.obligations.assume.signs import ZERO as IS_0
+from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.laws.functions import FUNCTIONS, OF_SEVERAL
 from certgrad.obligations.laws.recurrences import joined
-from certgrad.obligations.terms.atoms import Dim, dimension
-from certgrad.obligations.terms.index import Ix, combine, of_const, of_var, whole_number
+from certgrad.obligations.meaning import semantics
+from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import (
     at_least,
     bounds,
@@ -28,19 +30,16 @@ from certgrad.obligations.terms.index_terms import (
     index_pred,
     within,
 )
-from certgrad.obligations.terms.integers import quotient, remainder, row_major
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, number, poly_of
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.terms.sums import sum_over
-from certgrad.obligations.terms.variables import Var, fresh, template
-from certgrad.obligations.tracing.jax_internals import kind_of, rounded_sizes
-from certgrad.specification._jax import factor_of_size
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError
 
 from . import _elementwise as of
-from . import _folds as folds
+from ._places import Places, Shape, Sizes
 from ._registry import Context, Params, UnprovedError, rule
 
-Shape = tuple[Poly, ...]
 Indices = tuple[Ix, ...]
 SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 
@@ -50,7 +49,11 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
     concatenate stack pad copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard
     sharding_constraint eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp
     reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
-    cumsum cumprod cummax cummin cumlogsumexp""".split()
+    cumsum cumprod cummax cummin cumlogsumexp
+    add add_any sub mul neg div rem square one_minus_square integer_pow pow abs sign floor ceil
+    exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh
+    erf erfc erf_inv lgamma digamma polygamma
+    zeta igamma igammac igamma_grad_a regularized_incomplete_beta bessel_i0e bessel_i1e""".split()
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
@@ -88,79 +91,24 @@ def _entries(name: str, sort: t.Sort) -> Entries:
     return lambda *index: t.SortedEntry(name, index, sort)
 
 
-class Sizes:
-    """Sizes as the specification writes them, and back."""
-
-    def __init__(self, params: dict[str, Any]) -> None:
-        self.params = params
-        self.axes: set[t.Node] = set()
-        """The sizes of the operands' and the results' axes."""
-        self.not_negative: list[Poly] = []
-        """Of what is made of sizes by rounding in the parameters, what is known to be at least 0."""
-        self.named: dict[str, Poly] = {}
-        self._shapes: dict[Shape, tuple[t.Node, ...]] = {}
-        self._rounded: dict[t.Node, Poly] | None = None
-
-    def written(self, shape: Shape) -> tuple[t.Node, ...]:
-        """The sizes of an array."""
-        if shape not in self._shapes:
-            self._shapes[shape] = tuple(map(self._written, shape))
-            self.axes |= {*self._shapes[shape]}
-        return self._shapes[shape]
-
-    def _written(self, n: Poly) -> t.Node:
-        only = n.atom()
-        if only is not None:
-            return self._size(only)
-        terms = [self._product(mono, int(c.p)) for mono, c in n.sorted_items()] or [t.Integer(0)]
-        return terms[0] if len(terms) == 1 else t.Add(tuple(terms))
-
-    def _product(self, mono: Mono, c: int) -> t.Node:
-        factors: list[t.Node] = [t.Integer(c)] if c != 1 or not mono else []
-        for a, e in mono:
-            factors += [self._size(a)] * int(e)
-        return factors[0] if len(factors) == 1 else t.Mul(tuple(factors))
-
-    def _size(self, a: Atom) -> t.Node:
-        assert isinstance(a, Dim)
-        self.named[a.name] = poly_of(a)
-        return t.Size(a.name)
-
-    def size(self, name: str) -> Poly:
-        """The size of this name."""
-        return self.named.get(name) or dimension(name)
-
-    def rounded(self, node: t.Node) -> Poly | None:
-        """⌊n / 2⌋ and the like, where a parameter is made of it."""
-        if self._rounded is None:
-            found = list(rounded_sizes(tuple(self.params.values())))
-            self._rounded = {factor_of_size(factor): poly for factor, poly, _ in found}
-            self.not_negative += [poly for _, poly, least in found if least]
-        return self._rounded.get(node)
-
-
 Binder = t.Fold | t.Minimum | t.ForAll | t.Exists
-Reduced = Callable[[Tensor, folds.Dummies, Poly], Tensor]
-"""What is made of a tensor's entries over variables, where a condition on these holds."""
-FOLDS: dict[str, Reduced] = {
-    "sum": folds.total,
-    "product": folds.product,
-    "maximum": folds.greatest,
-}
+Dummies = list[tuple[Var, Poly]]
 
 
-def _fold(x: Binder) -> Reduced:
-    """What the binder makes of a tensor."""
+def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
+    """What the binder makes of a tensor's entries over variables, where a condition on these holds."""
+    from . import _folds as folds
+
     if isinstance(x, (t.Fold, t.Minimum)) and x.where:
         raise UnprovedError("a fold over those values of a variable at which something holds")
     if isinstance(x, t.Fold):
-        return FOLDS[x.kind]
+        return {"sum": folds.total, "product": folds.product, "maximum": folds.greatest}[x.kind]
     return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
 
 
 def _reads(x: t.Node) -> bool:
-    """It is made of an operand's entries, and not of indices and sizes alone."""
-    return any(isinstance(part, t.SortedEntry) for part in t.walk(x))
+    """It is made of operands' entries or of reals, and not of indices and sizes alone."""
+    return any(isinstance(part, (t.SortedEntry, t.Number)) for part in t.walk(x))
 
 
 def _numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
@@ -169,6 +117,16 @@ def _numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Nod
         case t.If(t.Compare(found, left, t.Integer(at)), then, otherwise) if (found, left, at) == (relation, which, k):
             return [then, *_numbered(otherwise, which, relation, k + 1)]
     return [x]
+
+
+def _towards_0(x: t.Node) -> tuple[t.Node, ...] | None:
+    """Two numbers, where this is their quotient, rounded towards 0."""
+    match x:
+        case t.If(t.Compare("<", t.Divide(a, b) | t.Mul((a, b)), _), t.Negate(t.Apply(below)), t.Apply(whole)) if (
+            below == whole and whole in ("floor", "quotient")
+        ):
+            return a, b
+    return None
 
 
 def _with(known: Indices, ix: Ix) -> Indices:
@@ -184,16 +142,12 @@ def _follows(ix: Ix, other: Ix) -> bool:
     return not apart.terms and at_least(apart.const) == ONE
 
 
-class Entry:
+class Entry(Places):
     """Reads the entry of a result as a tensor of its shape."""
 
     def __init__(self, ctx: Context, operands: Sequence[Tensor], shape: Shape, sizes: Sizes) -> None:
-        self.ctx, self.operands, self.shape, self.sizes = ctx, operands, shape, sizes
-        self.own = own_index(shape)
-        self.variables = {str(k): ix for k, ix in enumerate(self.own)}
-        self.ranges = {template(k): n for k, n in enumerate(shape)}
-        self.multiples: dict[t.Node, Ix] = {}
-        """Quotients of indices that are multiples, in what is read."""
+        super().__init__(shape, sizes)
+        self.ctx, self.operands = ctx, operands
 
     def tensor(self, x: t.Node) -> Tensor:
         """An expression of any sort."""
@@ -214,6 +168,9 @@ class Entry:
                 return of.denied(reduce(of.both, (of.denied(self.tensor(part)) for part in parts)))
             case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
                 return self._folded(x)
+            case t.Number():
+                c = number(x.rational)
+                return Tensor(self.shape, c, "f", signs=POS if x.rational > 0 else NEG if x.rational < 0 else IS_0)
         return self._computed(x) if _reads(x) else self._number(x)
 
     def _entry(self, x: t.SortedEntry) -> Tensor:
@@ -234,6 +191,16 @@ class Entry:
                 return of.greater(self.tensor(left), self.tensor(right), self.shape)
             case t.If(t.Compare("<", left, right), then, otherwise) if (then, otherwise) == (left, right):
                 return of.lesser(self.tensor(right), self.tensor(left), self.shape)
+            case t.If(t.Compare("<", t.SortedEntry() as entry, _), t.Negate(other), again) if entry == other == again:
+                return of.applied(self.ctx, "abs", self.tensor(entry))
+            case t.If(
+                t.Compare("<", entry, zero),
+                t.Negate(one),
+                t.If(t.Compare("<", beyond, again), plus, t.Number() | t.Integer()),
+            ) if (entry, zero, one) == (again, beyond, plus):
+                return of.applied(self.ctx, "sign", self.tensor(entry))
+            case t.If(otherwise=t.Apply("quotient", (left, right))) if _towards_0(x) == (left, right):
+                return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
             case t.If(t.Compare("<=", t.SortedEntry() as which, t.Integer(0))):
                 return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, _numbered(x, which, "<="))))
         if not _reads(x.condition):
@@ -277,7 +244,7 @@ class Entry:
 
         Where an index is a multiple, e = s·j for some j of as many as the conditions leave, ⌊e / s⌋ is this j.
         """
-        over: folds.Dummies = []
+        over: Dummies = []
         here = where
         for condition in conditions:
             match condition:
@@ -317,30 +284,50 @@ class Entry:
     def _computed(self, x: t.Node) -> Tensor:
         """What arithmetic and functions make of entries."""
         match x:
+            case t.Add((left, right)):
+                return of.total(self.tensor(left), self.tensor(right), self.shape)
+            case t.Subtract(left, t.Mul((right, t.ToReal(q) | q))) if _towards_0(q) == (left, right):
+                return semantics._division.rest(self.ctx, self.tensor(left), self.tensor(right), self.shape)
+            case t.Subtract(t.Number("1") as one, t.Apply(function) as right) if RECORDS[function].size == "below 1":
+                found = of.total(self.tensor(one), of.opposite(self.tensor(right)), self.shape)
+                return replace(found, signs=POS)
+            case t.Subtract(left, right):
+                return of.total(self.tensor(left), of.opposite(self.tensor(right)), self.shape)
+            case t.Negate(t.Apply("floor", (t.Negate(argument),))):
+                return replace(of.applied(self.ctx, "ceil", self.tensor(argument)), kind="i")
+            case t.Negate(operand):
+                return of.opposite(self.tensor(operand))
             case t.Mul((left, right)):
                 return of.multiplied(self.tensor(left), self.tensor(right), self.shape)
-            case t.Subtract(left, right):
-                return of.sub(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
+            case t.Divide(left, right):
+                return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
+            case t.Power(base, exponent):
+                return of.whole_power(self.ctx, self.tensor(base), int(exponent))
+            case t.Apply("real power" | "whole power" | "integer power", (base, exponent)):
+                return of.raised(self.ctx, self.tensor(base), self.tensor(exponent), self.shape)
+            case t.Apply("atan2", (y, along)):
+                return of.angle(self.ctx, self.tensor(y), self.tensor(along), self.shape)
             case t.Apply("is finite", (argument,)):
                 return of.is_finite(self.ctx, self.tensor(argument))
             case t.Apply("bitwise and" | "bitwise or" | "bitwise xor" as name, (left, right)):
-                from ._integers import bitwise  # which few programs need
-
-                return bitwise(name.removeprefix("bitwise "), self.tensor(left), self.tensor(right))
+                return semantics._integers.bitwise(name.removeprefix("bitwise "), self.tensor(left), self.tensor(right))
             case t.Apply(function, (argument,)) if function in FUNCTIONS:
-                (out,) = of.function(function)(self.ctx, {}, [self.shape], self.tensor(argument))
+                out = of.applied(self.ctx, function, self.tensor(argument))
                 return replace(out, kind="i") if function == "floor" else out
+            case t.Apply(function, arguments) if function in OF_SEVERAL:
+                return semantics._special.of_several(self.ctx, function, [*map(self.tensor, arguments)], self.shape)
         raise UnprovedError(f"entries of which {type(x).__name__} is taken")
 
     def _folded(self, x: Binder) -> Tensor:
         """What a binder makes of a body; those of its kind that stand in it directly are one with it."""
         fold = _fold(x)
-        over: folds.Dummies = []
+        over: Dummies = []
         where = ONE
         body: t.Node = x
+        holds = index_pred if isinstance(x, t.Fold) and x.kind == "sum" else index_condition
         while where == ONE and isinstance(body, Binder) and _fold(body) is fold:
             for r in body.over:
-                v, n, some = self._bound(r, index_pred if fold is folds.total else index_condition)
+                v, n, some = self._bound(r, holds)
                 over, where = over if n == ONE else [*over, (v, n)], where * some
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
         found = self.tensor(body)
@@ -363,18 +350,6 @@ class Entry:
         self.variables[r.variable], self.ranges[v] = here.minus(begin) if from_begin else here, n
         return v, n, where
 
-    def _size(self, x: t.Node) -> Poly:
-        """A size, whatever the index is."""
-        found = self.index(x)
-        if found.terms:
-            raise UnprovedError("a size that depends on an index")
-        return found.const
-
-    def _is_index(self, ix: Ix) -> bool:
-        """Shown to be at least 0 by the ranges."""
-        least, _ = bounds(ix, self.ranges)
-        return least is not None and at_least(least) == ONE
-
     def _number(self, x: t.Node) -> Tensor:
         index = self.index(x)
         least, _ = bounds(index, self.ranges)
@@ -382,68 +357,3 @@ class Entry:
         if least is not None and (least in self.sizes.not_negative or at_least(least) == ONE):
             signs = POS if least.positive else NONNEG
         return Tensor(self.shape, index_number(index), "i", signs=signs)
-
-    def index(self, x: t.Node) -> Ix:
-        """An integer that indices and sizes make."""
-        match x:
-            case t.Index():
-                return self.variables[x.name]
-            case t.Integer():
-                return of_const(number(x.value))
-            case t.Size():
-                return of_const(self.sizes.size(x.name))
-            case t.Add((t.Mul((major, stride)), minor)):
-                return self._place(self.index(major), self.index(stride), self.index(minor))
-            case t.Add():
-                return combine([(1, self.index(term)) for term in x.terms])
-            case t.Subtract():
-                return self.index(x.left).minus(self.index(x.right))
-            case t.Mul():
-                return reduce(self._product, map(self.index, x.factors))
-            case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
-                return of_const(made)
-            case t.Apply() if x in self.multiples:
-                return self.multiples[x]
-            case t.Apply("quotient" | "remainder", (left, right)):
-                return self._divided(x, left, right)
-        raise UnprovedError(f"an integer that is written with {type(x).__name__}")
-
-    def _place(self, major: Ix, stride: Ix, minor: Ix) -> Ix:
-        """major·stride + minor: where the stride is a symbol, a place in row-major order."""
-        if not major.terms or stride.terms or whole_number(stride.const) is not None:
-            return self._product(major, stride).plus(minor)
-        least, most = bounds(minor, self.ranges)
-        if least is None or most is None or at_least(least) * at_least(stride.const - ONE - most) != ONE:
-            raise UnprovedError("an index times a size, beside what is not shown to be less")
-        return row_major(major, minor, stride.const)
-
-    def _product(self, one: Ix, other: Ix) -> Ix:
-        if not one.terms and not other.terms:
-            return of_const(one.const * other.const)
-        one, other = (other, one) if other.terms else (one, other)
-        factor = None if other.terms else whole_number(other.const)
-        if factor is None:
-            raise UnprovedError("an index times a size or another index")
-        return one.scaled(factor)
-
-    def _divided(self, x: t.Apply, left: t.Node, right: t.Node) -> Ix:
-        place = self.index(left)
-        if x.function == "remainder":
-            return remainder(place, self._divisor(right))
-        for size in reversed(self._factors(right)):  # ⌊e / (m·n)⌋ = ⌊⌊e / n⌋ / m⌋
-            place = quotient(place, self._divisor(size))
-        return place
-
-    def _factors(self, x: t.Node) -> list[t.Node]:
-        """The sizes of axes that are multiplied."""
-        if isinstance(x, t.Mul) and x not in self.sizes.axes:
-            return [size for factor in x.factors for size in self._factors(factor)]
-        return [x]
-
-    def _divisor(self, x: t.Node) -> Poly:
-        """A size of an axis, or a step. Where an axis has size 0, there is no entry for which to divide."""
-        found = self.index(x)
-        known = whole_number(found.const)
-        if found.terms or (known is not None and known < 1):
-            raise UnprovedError("a division by what is not a size")
-        return found.const
