@@ -9,7 +9,7 @@ from certgrad.language import tree as t
 from certgrad.obligations.assume.tensor import own_index
 from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.index import Ix, combine, of_const, whole_number
-from certgrad.obligations.terms.index_terms import at_least, bounds
+from certgrad.obligations.terms.index_terms import at_least, bounds, divided
 from certgrad.obligations.terms.integers import quotient, remainder, row_major
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.variables import template
@@ -81,8 +81,8 @@ class Places:
         self.own = own_index(shape)
         self.variables = {str(k): ix for k, ix in enumerate(self.own)}
         self.ranges = {template(k): n for k, n in enumerate(shape)}
-        self.multiples: dict[t.Node, Ix] = {}
-        """Quotients of indices that are multiples, in what is read."""
+        self.known: dict[t.Node, Ix] = {}
+        """Quotients and remainders that are indices of their own, in what is read."""
 
     def _size(self, x: t.Node) -> Poly:
         """A size, whatever the index is."""
@@ -115,8 +115,8 @@ class Places:
                 return reduce(self._product, map(self.index, x.factors))
             case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
                 return of_const(made)
-            case t.Apply() if x in self.multiples:
-                return self.multiples[x]
+            case t.Apply() if x in self.known:
+                return self.known[x]
             case t.Apply("quotient" | "remainder", (left, right)):
                 return self._divided(x, left, right)
         raise UnprovedError(f"an integer that is written with {type(x).__name__}")
@@ -143,6 +143,8 @@ class Places:
         place = self.index(left)
         if x.function == "remainder":
             return remainder(place, self._divisor(right))
+        if not place.terms and (whole := divided(place.const, self._divisor(right))) is not None:
+            return of_const(whole)
         for size in reversed(self._factors(right)):  # ⌊e / (m·n)⌋ = ⌊⌊e / n⌋ / m⌋
             place = quotient(place, self._divisor(size))
         return place

@@ -6,7 +6,7 @@ is defined, and differentiable, comes with these entries: `Tensor.indexed` moves
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import mul
@@ -34,7 +34,7 @@ from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.tracing.jax_internals import kind_of
-from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError
+from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError, unravelled
 
 from . import _elementwise as of
 from ._places import Places, Shape, Sizes
@@ -48,7 +48,7 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
     *"""broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value slice rev split unstack
     concatenate stack pad copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard
     sharding_constraint eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp
-    reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
+    reduce_window_sum conv_general_dilated reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
     cumsum cumprod cummax cummin cumlogsumexp
     add add_any sub mul neg div rem square one_minus_square integer_pow pow abs sign floor ceil
     exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh
@@ -245,18 +245,21 @@ class Entry(Places):
         Where an index is a multiple, e = s·j for some j of as many as the conditions leave, ⌊e / s⌋ is this j.
         """
         over: Dummies = []
+        multiples: list[t.Node] = []
         here = where
         for condition in conditions:
             match condition:
                 case t.Compare("=", t.Apply("remainder", (e, s)), t.Integer(0)) if self._divisor(s) != ONE:
                     v, n = fresh(), self._count(conditions, e // s)
                     over, self.ranges[v] = [*over, (v, n)], n
-                    self.multiples[e // s] = of_const(ZERO) if n == ONE else of_var(v)
-                    here = here * index_equal(self.index(e).minus(self._product(self.multiples[e // s], self.index(s))))
+                    multiples.append(e // s)
+                    self.known[e // s] = of_const(ZERO) if n == ONE else of_var(v)
+                    here = here * index_equal(self.index(e).minus(self._product(self.known[e // s], self.index(s))))
                 case _:
                     here = here * self._holds(condition)
         part = self.tensor(then)
-        self.multiples.clear()
+        for node in multiples:
+            del self.known[node]
         over = [(v, n) for v, n in over if n != ONE]
         if not over:
             return [(here, part), *self._placed(otherwise, where - here)]
@@ -326,12 +329,22 @@ class Entry(Places):
         body: t.Node = x
         holds = index_pred if isinstance(x, t.Fold) and x.kind == "sum" else index_condition
         while where == ONE and isinstance(body, Binder) and _fold(body) is fold:
-            for r in body.over:
-                v, n, some = self._bound(r, holds)
+            for v, n, some in (found for r in body.over for found in self._variables(r, holds)):
                 over, where = over if n == ONE else [*over, (v, n)], where * some
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
         found = self.tensor(body)
         return fold(found, over, where) if over or where != ONE else found
+
+    def _variables(self, r: t.Range, holds: Callable[[Ix], Poly]) -> Iterator[tuple[Var, Poly, Poly]]:
+        """As `_bound`; of places in row-major order one for each axis."""
+        factors = self._factors(r.size)
+        if len(factors) == 1:
+            yield self._bound(r, holds)
+            return
+        for node, n in zip(unravelled(t.Index(r.variable), factors), map(self._size, factors), strict=True):
+            v = fresh()
+            self.known[node], self.ranges[v] = of_const(ZERO) if n == ONE else of_var(v), n
+            yield v, n, ONE
 
     def _bound(self, r: t.Range, holds: Callable[[Ix], Poly]) -> tuple[Var, Poly, Poly]:
         """A variable with its range, and at which of its values it stands for one of the bound variable.
