@@ -82,7 +82,8 @@ class Places:
         self.variables = {str(k): ix for k, ix in enumerate(self.own)}
         self.ranges = {template(k): n for k, n in enumerate(shape)}
         self.known: dict[t.Node, Ix] = {}
-        """Quotients and remainders that are indices of their own, in what is read."""
+        """Quotients and remainders that are indices of their own, and chosen places, in what is read."""
+        self.chosen: set[t.Chosen] = set()
 
     def _size(self, x: t.Node) -> Poly:
         """A size, whatever the index is."""
@@ -115,11 +116,25 @@ class Places:
                 return reduce(self._product, map(self.index, x.factors))
             case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
                 return of_const(made)
-            case t.Apply() if x in self.known:
+            case t.Apply() | t.Chosen() if self._is_known(x):
                 return self.known[x]
             case t.Apply("quotient" | "remainder", (left, right)):
                 return self._divided(x, left, right)
         raise UnprovedError(f"an integer that is written with {type(x).__name__}")
+
+    def _is_known(self, x: t.Node) -> bool:
+        """It stands for an index of its own; a place that is chosen is looked at first."""
+        chosen = x
+        while isinstance(chosen, t.Apply):
+            chosen = chosen.arguments[0]
+        if isinstance(chosen, t.Chosen) and chosen not in self.chosen:
+            self.chosen.add(chosen)
+            self.choose(chosen)
+        return x in self.known
+
+    def choose(self, x: t.Chosen) -> None:
+        """Find the place, or its places along axes, and keep in mind what they are."""
+        raise UnprovedError(f"an index that is written with {type(x).__name__}")
 
     def _place(self, major: Ix, stride: Ix, minor: Ix) -> Ix:
         """major·stride + minor: where the stride is a symbol, a place in row-major order."""

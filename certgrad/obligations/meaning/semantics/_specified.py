@@ -14,6 +14,7 @@ from typing import Any
 
 from certgrad.language import tree as t
 from certgrad.language.functions import FUNCTIONS as RECORDS
+from certgrad.obligations.assume.conditions import Clauses, merged
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS
 from certgrad.obligations.assume.signs import ZERO as IS_0
 from certgrad.obligations.assume.tensor import Tensor
@@ -28,9 +29,9 @@ from certgrad.obligations.terms.index_terms import (
     index_equal,
     index_number,
     index_pred,
-    within,
 )
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
+from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.tracing.jax_internals import kind_of
@@ -48,7 +49,8 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
     *"""broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value slice rev split unstack
     concatenate stack pad copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard
     sharding_constraint eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp
-    reduce_window_sum conv_general_dilated reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
+    reduce_window_sum reduce_window_max reduce_window_min select_and_gather_add select_and_scatter_add
+    argmax argmin conv_general_dilated reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
     cumsum cumprod cummax cummin cumlogsumexp
     add add_any sub mul neg div rem square one_minus_square integer_pow pow abs sign floor ceil
     exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh
@@ -80,7 +82,7 @@ def _read(
         found = RULES[call.primitive](call, *given)
         entries: Sequence[Entries] = [found] if callable(found) else found
         return [
-            Entry(ctx, operands, shape, sizes).tensor(at(*(t.Index(str(k)) for k in range(len(shape)))))
+            Entry(ctx, operands, shape, sizes).whole(at(*(t.Index(str(k)) for k in range(len(shape)))))
             for at, shape in zip(entries, shapes, strict=True)
         ]
     except UnreadableError as error:
@@ -99,8 +101,6 @@ def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
     """What the binder makes of a tensor's entries over variables, where a condition on these holds."""
     from . import _folds as folds
 
-    if isinstance(x, (t.Fold, t.Minimum)) and x.where:
-        raise UnprovedError("a fold over those values of a variable at which something holds")
     if isinstance(x, t.Fold):
         return {"sum": folds.total, "product": folds.product, "maximum": folds.greatest}[x.kind]
     return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
@@ -108,7 +108,7 @@ def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
 
 def _reads(x: t.Node) -> bool:
     """It is made of operands' entries or of reals, and not of indices and sizes alone."""
-    return any(isinstance(part, (t.SortedEntry, t.Number)) for part in t.walk(x))
+    return not isinstance(x, t.Chosen) and (isinstance(x, (t.SortedEntry, t.Number)) or any(map(_reads, t.children(x))))
 
 
 def _numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
@@ -148,6 +148,12 @@ class Entry(Places):
     def __init__(self, ctx: Context, operands: Sequence[Tensor], shape: Shape, sizes: Sizes) -> None:
         super().__init__(shape, sizes)
         self.ctx, self.operands = ctx, operands
+        self.open: list[tuple[Clauses, Clauses]] = []
+        """Where places are determined, and do not change, of which that is not yet said."""
+
+    def whole(self, x: t.Node) -> Tensor:
+        """An expression, with all conditions."""
+        return self._steady(self.tensor(x))
 
     def tensor(self, x: t.Node) -> Tensor:
         """An expression of any sort."""
@@ -168,6 +174,10 @@ class Entry(Places):
                 return of.denied(reduce(of.both, (of.denied(self.tensor(part)) for part in parts)))
             case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
                 return self._folded(x)
+            case t.Chosen("argmax", (r,), (body,), ()):
+                v, n, _ = self._bound(r, index_condition)
+                if n != ONE and (found := semantics._order.of_few(self.tensor(body), v, n)) is not None:
+                    return found
             case t.Number():
                 c = number(x.rational)
                 return Tensor(self.shape, c, "f", signs=POS if x.rational > 0 else NEG if x.rational < 0 else IS_0)
@@ -275,11 +285,40 @@ class Entry(Places):
                     return self._size(size)
         raise UnprovedError("a multiple that has no bound")
 
-    def _holds(self, x: t.Node) -> Poly:
+    def _where_all_hold(self, conditions: Sequence[t.Node], over: Dummies) -> tuple[Dummies, Poly]:
+        """The variables, and a term that is 1 where conditions on indices hold.
+
+        Where v + c has to be a place along an axis, and may be none, the variable is that place, and v is it less c.
+        """
+        where = ONE
+        for x in (part for all_ in conditions for part in (all_.parts if isinstance(all_, t.Both) else (all_,))):
+            holds = self._holds(x, index_condition)
+            match x:
+                case t.Both((_, t.Compare("<", left, size))) if holds != ONE and (n := self._size(size)) != ONE:
+                    ix, w = self.index(left), fresh()
+                    moved = next(((v, m) for v, m in over if (v, 1) in ix.terms), None)
+                    if moved is not None:
+                        v, m = moved
+                        self.ranges[w] = n
+                        before = of_var(w).minus(ix.minus(of_var(v)))
+                        self.variables |= {key: one.subst({v: before}) for key, one in self.variables.items()}
+                        self.known |= {key: one.subst({v: before}) for key, one in self.known.items()}
+                        over = [(w, n) if one == moved else one for one in over]
+                        holds = index_condition(before, self.ranges)
+                        holds = holds * index_condition(before.scaled(-1).shifted(m - ONE), self.ranges)
+                        where = substitute(where, {v: before})
+            where = where * holds
+        return over, where
+
+    def _holds(self, x: t.Node, at_least_0: Callable[..., Poly] = index_pred) -> Poly:
         """A condition on indices, as 0 or 1."""
         match x:
             case t.Both((t.Compare("<=", t.Integer(0), left), t.Compare("<", right, size))) if left == right:
-                return within(self.index(left), self._size(size), self.ranges)
+                ix, n = self.index(left), self._size(size)
+                above, below = ix, ix.scaled(-1).shifted(n - ONE)
+                if n == ONE:
+                    return index_equal(ix, self.ranges)
+                return at_least_0(above, self.ranges) * at_least_0(below, self.ranges)
             case t.Compare("=", left, right):
                 return index_equal(self.index(left).minus(self.index(right)), self.ranges)
         raise UnprovedError(f"a condition on indices that is written with {type(x).__name__}")
@@ -331,8 +370,10 @@ class Entry(Places):
         while where == ONE and isinstance(body, Binder) and _fold(body) is fold:
             for v, n, some in (found for r in body.over for found in self._variables(r, holds)):
                 over, where = over if n == ONE else [*over, (v, n)], where * some
+            if isinstance(body, (t.Fold, t.Minimum)) and body.where:
+                over, where = self._where_all_hold(body.where, over)
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
-        found = self.tensor(body)
+        found = self._steady(self.tensor(body))
         return fold(found, over, where) if over or where != ONE else found
 
     def _variables(self, r: t.Range, holds: Callable[[Ix], Poly]) -> Iterator[tuple[Var, Poly, Poly]]:
@@ -362,6 +403,27 @@ class Entry(Places):
             where = holds(here.minus(begin) if from_begin else size.minus(here).shifted(-ONE))
         self.variables[r.variable], self.ranges[v] = here.minus(begin) if from_begin else here, n
         return v, n, where
+
+    def choose(self, x: t.Chosen) -> None:
+        """The first place at which a term is greatest, or its places along axes."""
+        ((r,), (body,)) = x.over, x.bodies
+        over = [(v, n) for v, n, _ in self._variables(r, index_condition) if n != ONE]
+        over, where = self._where_all_hold(x.where, over)
+        if over and any(isinstance(part, t.SortedEntry) and part.sort == "boolean" for part in t.walk(body)):
+            raise UnprovedError("an arg-extremum of booleans")
+        around = {v: n for v, n in self.ranges.items() if v not in dict(over)}
+        place, *conditions = semantics._order.first(self._steady(self.tensor(body)), over, where, around)
+        self.open.append((conditions[0], conditions[1]))
+        sizes, here = self._factors(r.size), t.Index(r.variable)
+        axes = zip(unravelled(x, sizes), unravelled(here, sizes), strict=True) if len(sizes) > 1 else [(x, here)]
+        self.known |= {node: self.index(other).subst(place) for node, other in axes}
+
+    def _steady(self, x: Tensor) -> Tensor:
+        """With what is to be said of the places in it."""
+        for defined, smooth in self.open:
+            x = replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth))
+        self.open.clear()
+        return x
 
     def _number(self, x: t.Node) -> Tensor:
         index = self.index(x)

@@ -104,23 +104,3 @@ def _dynamic_update_slice(
         parts.append((here, update.indexed(moved, shape)))
         left = left - here
     return [chosen(shape, [*parts, (left, x)])]
-
-
-# --- windows -------------------------------------------------------------------------------------------------------
-
-
-def _window_axes(
-    rank: int, shape: Sequence[Poly], sizes: Sequence[object], params: Params
-) -> list[tuple[Ix, Poly, int, int, Poly]]:
-    """For each axis: stride · t − low, the window's size, its dilation, the operand's dilation, its low padding."""
-    steps = params["window_strides"]
-    padding = params["padding"]
-    base = params.get("base_dilation") or [1] * rank
-    dilation = params.get("window_dilation") or [1] * rank
-    out = []
-    for k, ix in enumerate(own_index(shape)):
-        low = dim_poly(padding[k][0])
-        out.append(
-            (ix.scaled(_whole(steps[k])).shifted(-low), dim_poly(sizes[k]), _whole(dilation[k]), _whole(base[k]), low)
-        )
-    return out
