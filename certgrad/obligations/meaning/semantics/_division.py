@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
-from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO, times
+from certgrad.obligations.assume.signs import NEG, NONNEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
 from certgrad.obligations.terms.index import Ix
@@ -56,6 +58,14 @@ def floored(x: Tensor, divisor: int) -> Poly:
     if ix is not None:
         return index_number(quotient(ix, number(divisor)))
     return fn("floor", x.body.scale(fmpq(1, divisor)))
+
+
+def divided(which: str, x: Tensor, divisor: int) -> Tensor:
+    """⌊k / divisor⌋, or what that leaves of an integer."""
+    whole = floored(x, divisor)
+    if which == "quotient":
+        return replace(x, body=whole, signs=x.signs | ZERO)
+    return replace(x, body=x.body - whole.scale(divisor), signs=NONNEG)
 
 
 def ratio(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...], origin: str = "division") -> Tensor:

@@ -35,6 +35,7 @@ from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.tracing.jax_internals import kind_of
+from certgrad.specification.primitives.elementwise import whole_part
 from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError, unravelled
 
 from . import _elementwise as of
@@ -50,7 +51,8 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
     concatenate stack pad copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard
     sharding_constraint eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp
     reduce_window_sum reduce_window_max reduce_window_min select_and_gather_add select_and_scatter_add
-    argmax argmin conv_general_dilated reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
+    argmax argmin conv_general_dilated convert_element_type
+    reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
     cumsum cumprod cummax cummin cumlogsumexp
     add add_any sub mul neg div rem square one_minus_square integer_pow pow abs sign floor ceil
     exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh
@@ -119,6 +121,18 @@ def _numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Nod
     return [x]
 
 
+def _rounded(x: t.Node) -> tuple[t.Node, tuple[int, int] | None] | None:
+    """A real, where this is its integer part; with the limits between which that has to be."""
+    match x:
+        case t.If(t.Compare("<", real, _), _, t.Apply("floor")) if x == whole_part(real):
+            return real, None
+        case t.Given(t.Both((t.Compare("<=", t.Integer(low), n), t.Compare("<=", _, t.Integer(high)))), value) if (
+            n == value and (found := _rounded(value)) is not None
+        ):
+            return found[0], (low, high)
+    return None
+
+
 def _towards_0(x: t.Node) -> tuple[t.Node, ...] | None:
     """Two numbers, where this is their quotient, rounded towards 0."""
     match x:
@@ -162,6 +176,8 @@ class Entry(Places):
                 return self._entry(x)
             case t.ToReal():
                 return replace(self.tensor(x.operand), kind="f")
+            case t.If() | t.Given() if (rounded := _rounded(x)) is not None:
+                return semantics._casts.whole_part(self.ctx, self.tensor(rounded[0]), rounded[1])
             case t.If():
                 return self._selected(x)
             case t.Compare(relation, left, right):
@@ -326,6 +342,8 @@ class Entry(Places):
     def _computed(self, x: t.Node) -> Tensor:
         """What arithmetic and functions make of entries."""
         match x:
+            case t.Apply("quotient" | "remainder" as which, (left, t.Integer(divisor))) if divisor > 0:
+                return semantics._division.divided(which, self.tensor(left), divisor)
             case t.Add((left, right)):
                 return of.total(self.tensor(left), self.tensor(right), self.shape)
             case t.Subtract(left, t.Mul((right, t.ToReal(q) | q))) if _towards_0(q) == (left, right):

@@ -12,7 +12,6 @@ from flint import fmpq
 
 import certgrad
 from certgrad.language.tree import (
-    TRUE,
     Apply,
     Both,
     Compare,
