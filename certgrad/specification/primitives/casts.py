@@ -10,7 +10,7 @@ import numpy as np
 from certgrad.jaxpr.complex_numbers import PI
 from certgrad.language.tree import Both, Compare, Constant, Given, If, Integer, Node, Not, ToReal
 
-from .._jax import size
+from .._jax import size, sort_of
 from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, rule
 from .elementwise import NOTHING, UNIT, whole_part
 
@@ -60,8 +60,8 @@ def convert_element_type(call: Call, x: Operand) -> Entries:
 
 def _rounds(x: Operand, dtype: Any) -> bool:
     """Numbers of the operand's type may not be numbers of the dtype; integers are, while they are not huge."""
-    if x.sort != "real":
-        return x.sort == "integer" and jnp.finfo(dtype).bits < 32
+    if sort_of(x.dtype) != "real":
+        return sort_of(x.dtype) == "integer" and jnp.finfo(dtype).bits < 32
     fine, coarse = jnp.finfo(x.dtype), jnp.finfo(dtype)
     return bool(coarse.nmant < fine.nmant or coarse.maxexp < fine.maxexp or coarse.minexp > fine.minexp)
 
