@@ -1,15 +1,17 @@
-"""Semantics of casts between number types, and of primitives that return an operand."""
+"""Integer parts of reals, and primitives that return an operand or nothing that is defined."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations.assume.conditions import Clauses, condition, merged
+from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, condition, merged
 from certgrad.obligations.assume.signs import ZERO
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.terms.power import fn
+from certgrad.obligations.tracing.jax_internals import kind_of
 
 from ._elementwise import settle
 from ._infinite import finite
@@ -24,6 +26,12 @@ def _stop_gradient(ctx: Context, params: Params, shapes: list[tuple], x: Tensor)
 @rule("tie")
 def _tie(ctx: Context, params: Params, shapes: list[tuple], _: Tensor, x: Tensor) -> list[Tensor]:
     return [x]
+
+
+@rule("empty2", "empty")
+def _empty(ctx: Context, params: Params, shapes: list[tuple]) -> list[Tensor]:
+    """An array of arbitrary content: undefined until it is written."""
+    return [Tensor(shapes[0], NOTHING, kind_of(params["dtype"]), UNDEFINED, UNDEFINED)]  # type: ignore[arg-type]
 
 
 def whole_part(ctx: Context, x: Tensor, limits: tuple[int, int] | None) -> Tensor:

@@ -116,7 +116,7 @@ class Places:
                 return reduce(self._product, map(self.index, x.factors))
             case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
                 return of_const(made)
-            case t.Apply() | t.Chosen() if self._is_known(x):
+            case t.Apply() | t.Chosen() | t.If() if self._is_known(x):
                 return self.known[x]
             case t.Apply("quotient" | "remainder", (left, right)):
                 return self._divided(x, left, right)

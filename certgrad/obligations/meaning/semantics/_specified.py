@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from operator import mul
+from operator import add, mul
 from typing import Any
 
 from certgrad.language import tree as t
@@ -48,16 +48,15 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 
 @rule(
     *"""broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value slice rev split unstack
-    concatenate stack pad copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard
-    sharding_constraint eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp
-    reduce_window_sum reduce_window_max reduce_window_min select_and_gather_add select_and_scatter_add
-    argmax argmin conv_general_dilated convert_element_type
-    reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
-    cumsum cumprod cummax cummin cumlogsumexp
-    add add_any sub mul neg div rem square one_minus_square integer_pow pow abs sign floor ceil
-    exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh
-    erf erfc erf_inv lgamma digamma polygamma
-    zeta igamma igammac igamma_grad_a regularized_incomplete_beta bessel_i0e bessel_i1e""".split()
+    concatenate stack pad dynamic_slice dynamic_update_slice copy copy_p device_put layout_constraint name
+    optimization_barrier reduce_precision reshard sharding_constraint convert_element_type eq eq_to ne lt lt_to
+    le le_to gt ge and or xor not is_finite select_n max min clamp reduce_sum reduce_prod reduce_max reduce_min
+    reduce_or reduce_and argmax argmin dot_general conv_general_dilated cumsum cumprod cummax cummin
+    cumlogsumexp reduce_window_sum reduce_window_max reduce_window_min select_and_gather_add
+    select_and_scatter_add add add_any sub mul neg div rem square one_minus_square integer_pow pow abs sign
+    floor ceil exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc
+    erf_inv lgamma digamma polygamma zeta igamma igammac igamma_grad_a regularized_incomplete_beta bessel_i0e
+    bessel_i1e""".split()
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
@@ -108,9 +107,14 @@ def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
     return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
 
 
-def _reads(x: t.Node) -> bool:
-    """It is made of operands' entries or of reals, and not of indices and sizes alone."""
-    return not isinstance(x, t.Chosen) and (isinstance(x, (t.SortedEntry, t.Number)) or any(map(_reads, t.children(x))))
+def _clamped(x: t.Node) -> tuple[t.Node, t.Node] | None:
+    """An integer and a size, where this is the integer moved into 0 ≤ … ≤ size."""
+    match x:
+        case t.If(t.Compare("<", e, t.Integer(0)), t.Integer(0), t.If(t.Compare("<", room, again), most, last)) if (
+            e == again == last and room == most
+        ):
+            return e, room
+    return None
 
 
 def _numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
@@ -167,7 +171,36 @@ class Entry(Places):
 
     def whole(self, x: t.Node) -> Tensor:
         """An expression, with all conditions."""
-        return self._steady(self.tensor(x))
+        by_integers = any(operand.kind == "i" for operand in self.operands)
+        moved = dict.fromkeys(part for part in t.walk(x) if _clamped(part) is not None) if by_integers else ()
+        return self._steady(self._by_cases(x, list(moved)) if moved else self.tensor(x))
+
+    def _by_cases(self, x: t.Node, moved: Sequence[t.Node]) -> Tensor:
+        """An expression with integers that are moved into a range: where they are there, before it or beyond it."""
+        numbers, parts = semantics._index_numbers, []
+        cases: list[tuple[Poly, Indices]] = [(ONE, ())]
+        for node in moved:
+            ((e, size),) = filter(None, [_clamped(node)])
+            found, room = numbers.index_cases(self.tensor(e).body), self._size(size)
+            self.ctx.in_range |= dict.fromkeys(
+                c for case in found for c in numbers.in_range(case, room, self.ctx.ranges)
+            )
+            here = [c for case in found for c in numbers.clamped(case, room, self.ctx.ranges)]
+            cases = [(g * c.guard, (*ixs, c.ix)) for g, ixs in cases for c in here]
+        for guard, ixs in cases:
+            if not guard.is_zero:
+                self.known |= dict(zip(moved, ixs, strict=True))
+                parts += self._placed(x, guard)
+        kept = [part for part in parts if part[1] is not parts[-1][1]]
+        if len(kept) < len(parts) - 1:  # in each case the same tensor, where no other one is
+            parts = [*kept, (ONE - reduce(add, (g for g, _ in kept), ZERO), parts[-1][1])]
+        return of.chosen(self.shape, parts)
+
+    def _reads(self, x: t.Node) -> bool:
+        """It is made of operands' entries or of reals, and not of indices and sizes alone."""
+        if isinstance(x, t.Chosen) or x in self.known:
+            return False
+        return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self._reads, t.children(x)))
 
     def tensor(self, x: t.Node) -> Tensor:
         """An expression of any sort."""
@@ -197,7 +230,7 @@ class Entry(Places):
             case t.Number():
                 c = number(x.rational)
                 return Tensor(self.shape, c, "f", signs=POS if x.rational > 0 else NEG if x.rational < 0 else IS_0)
-        return self._computed(x) if _reads(x) else self._number(x)
+        return self._computed(x) if self._reads(x) else self._number(x)
 
     def _entry(self, x: t.SortedEntry) -> Tensor:
         operand = self.operands[int(x.name)]
@@ -229,7 +262,7 @@ class Entry(Places):
                 return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
             case t.If(t.Compare("<=", t.SortedEntry() as which, t.Integer(0))):
                 return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, _numbered(x, which, "<="))))
-        if not _reads(x.condition):
+        if not self._reads(x.condition):
             whole = of.chosen(self.shape, self._placed(x, ONE))
             one_after_another = isinstance(x.condition, t.Compare)
             return replace(whole, body=joined(whole.body, self.ranges)) if one_after_another else whole
@@ -244,7 +277,7 @@ class Entry(Places):
         This is asked where `reached` is 1 and the `known` indices are at least 0.
         """
         where = self._where(reached, known)
-        if not isinstance(x, t.If) or _reads(x.condition):
+        if not isinstance(x, t.If) or self._reads(x.condition):
             return [(where, self.tensor(x))]
         match x:
             case t.If(t.Compare("=", t.Index() as axis, t.Integer(0))):
