@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from certgrad.obligations.assume.conditions import Clause, Clauses, condition, merged
 from certgrad.obligations.assume.isl import inhabited
 from certgrad.obligations.assume.signs import NONNEG
-from certgrad.obligations.assume.tensor import Tensor, axis_index, own_index
+from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.order import all_different, argument_of, attained_once, place_in_order
 from certgrad.obligations.terms.atoms import Max
 from certgrad.obligations.terms.determined import CARRY
 from certgrad.obligations.terms.index import Ix, of_const, of_var
-from certgrad.obligations.terms.index_terms import index_number
 from certgrad.obligations.terms.polynomials import ONE, Poly, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError
@@ -21,7 +20,7 @@ from certgrad.obligations.terms.rewriting import Rewriter, substitute
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
-from ._registry import Context, Params, UnprovedError, rule
+from ._registry import UnprovedError
 
 Shapes = list[tuple]
 Dummies = list[tuple[Var, Poly]]
@@ -113,61 +112,20 @@ def _first_by_cases(entries: list[Poly]) -> Poly | None:
 # --- sorting -------------------------------------------------------------------------------------------------------
 
 
-@rule("sort")
-def _sort(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
-    """out[t] = x[the entry that comes to place t], for every operand."""
-    axis, keys = params["dimension"], args[: params["num_keys"]]
-    if not params["is_stable"] and len(args) > 1:
-        raise UnprovedError("an unstable sort of several operands: the order of equal keys is not defined")
-    return _in_order(args, keys, axis, shapes, 1)
+def coming_to(keys: Sequence[Tensor], v: Var, n: Poly, place: Ix, sign: int) -> tuple[Ix, Clauses, Clauses]:
+    """The place, among v < n, of the entry that comes to a place in order of the keys, and where it does not change.
 
-
-@rule("top_k")
-def _top_k(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-    """The greatest entries, and their indices: the first places in the order of the negated entries."""
-    axis = params.get("axis", x.rank - 1) % x.rank
-    number_of = Tensor(x.shape, index_number(axis_index(axis, x.shape[axis])), "i", signs=NONNEG)
-    return _in_order([x, number_of], [x], axis, shapes, -1)
-
-
-@rule("approx_top_k")
-def _approx_top_k(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-    """The greatest or the least entries, and their indices, found exactly: what the primitive approximates."""
-    if not params["aggregate_to_topk"]:
-        raise UnprovedError("approx_top_k that returns more entries than are asked for")
-    ctx.note("approx_top_k is read as exact")
-    axis = params["reduction_dimension"] % x.rank
-    number_of = Tensor(x.shape, index_number(axis_index(axis, x.shape[axis])), "i", signs=NONNEG)
-    return _in_order([x, number_of], [x], axis, shapes, -1 if params["is_max_k"] else 1)
-
-
-def _in_order(args: Sequence[Tensor], keys: Sequence[Tensor], axis: int, shapes: Shapes, sign: int) -> list[Tensor]:
-    n = args[0].shape[axis]
-    if any(k.kind == "b" for k in keys):
-        raise UnprovedError("an order of booleans")
-    if n == ONE:
-        return list(args)
+    The sign is that of the first key in what is said of it.
+    """
     if not n.positive:
         raise UnprovedError("an order of entries of which there may be none")
-    own = list(own_index(shapes[0]))
-    own[axis] = of_var(("t", axis, 0)) if shapes[0][axis] != ONE else of_const(NOTHING)
-    v = fresh()
-    along = [of_var(v) if k == axis else ix for k, ix in enumerate(own)]
-    entries = [k.indexed(along, shapes[0]).body.scale(sign) for k in keys]
+    entries = [k.body for k in keys]
     _refuse_carries(entries)
-    source = list(own)
-    source[axis] = place_in_order(entries, v, n, own[axis])
+    found = place_in_order(entries, v, n, place)
     steady: Clauses = ()
     if keys[0].kind == "f":  # where its entries differ, the order is theirs alone, and does not change around them
         steady = (all_different(entries[0].scale(sign), v, n), *_seams(entries[0]))
     elif any(k.kind == "f" for k in keys):
         raise UnprovedError("an order by integers first")
-    everywhere = [k.indexed(along, shapes[0]).conditions_for_all([(v, n)]) for k in keys]
-    out = []
-    for x, shape in zip(args, shapes, strict=True):
-        defined, smooth = x.indexed(along, shape).conditions_for_all([(v, n)])
-        body = x.indexed(source, shape).body
-        defined = merged(defined, *(d for d, _ in everywhere))
-        smooth = merged(smooth, *(s for _, s in everywhere), steady)
-        out.append(Tensor(shape, body, x.kind, defined, smooth, x.signs))
-    return out
+    conditions = [k.conditions_for_all([(v, n)]) for k in keys]
+    return found, merged(*(d for d, _ in conditions)), merged(*(s for _, s in conditions), steady)

@@ -1,4 +1,4 @@
-"""Indices and sizes as the specification writes them, and as the calculus has them."""
+"""Indices, sizes and forms of expressions as the specification writes them, and as the calculus has them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from certgrad.obligations.terms.integers import quotient, remainder, row_major
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import rounded_sizes
+from certgrad.specification.primitives.elementwise import whole_part
 
 from ._registry import UnprovedError
 
@@ -83,7 +84,7 @@ class Places:
         self.ranges = {template(k): n for k, n in enumerate(shape)}
         self.known: dict[t.Node, Ix] = {}
         """Quotients and remainders that are indices of their own, and chosen places, in what is read."""
-        self.chosen: set[t.Chosen] = set()
+        self.chosen: set[t.Node] = set()
 
     def _size(self, x: t.Node) -> Poly:
         """A size, whatever the index is."""
@@ -116,7 +117,7 @@ class Places:
                 return reduce(self._product, map(self.index, x.factors))
             case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
                 return of_const(made)
-            case t.Apply() | t.Chosen() | t.If() if self._is_known(x):
+            case t.Apply() | t.Chosen() | t.Least() | t.If() if self._is_known(x):
                 return self.known[x]
             case t.Apply("quotient" | "remainder", (left, right)):
                 return self._divided(x, left, right)
@@ -127,12 +128,12 @@ class Places:
         chosen = x
         while isinstance(chosen, t.Apply):
             chosen = chosen.arguments[0]
-        if isinstance(chosen, t.Chosen) and chosen not in self.chosen:
+        if isinstance(chosen, (t.Chosen, t.Least)) and chosen not in self.chosen:
             self.chosen.add(chosen)
             self.choose(chosen)
         return x in self.known
 
-    def choose(self, x: t.Chosen) -> None:
+    def choose(self, x: t.Chosen | t.Least) -> None:
         """Find the place, or its places along axes, and keep in mind what they are."""
         raise UnprovedError(f"an index that is written with {type(x).__name__}")
 
@@ -177,3 +178,54 @@ class Places:
         if found.terms or (known is not None and known < 1):
             raise UnprovedError("a division by what is not a size")
         return found.const
+
+
+# --- forms
+
+
+def numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
+    """The choices of which an integer in range has the number: the first for 0, or at most 0, the next for 1, …"""
+    match x:
+        case t.If(t.Compare(found, left, t.Integer(at)), then, otherwise) if (found, left, at) == (relation, which, k):
+            return [then, *numbered(otherwise, which, relation, k + 1)]
+    return [x]
+
+
+def towards_0(x: t.Node) -> tuple[t.Node, ...] | None:
+    """Two numbers, where this is their quotient, rounded towards 0."""
+    match x:
+        case t.If(t.Compare("<", t.Divide(a, b) | t.Mul((a, b)), _), t.Negate(t.Apply(below)), t.Apply(whole)) if (
+            below == whole and whole in ("floor", "quotient")
+        ):
+            return a, b
+    return None
+
+
+def rounded(x: t.Node) -> tuple[t.Node, tuple[int, int] | None] | None:
+    """A real, where this is its integer part; with the limits between which that has to be."""
+    match x:
+        case t.If(t.Compare("<", real, _), _, t.Apply("floor")) if x == whole_part(real):
+            return real, None
+        case t.Given(t.Both((t.Compare("<=", t.Integer(low), n), t.Compare("<=", _, t.Integer(high)))), value) if (
+            n == value and (found := rounded(value)) is not None
+        ):
+            return found[0], (low, high)
+    return None
+
+
+def keys(first: t.Node) -> list[t.Node]:
+    """The terms of an entry by which it is before another one in lexicographic order."""
+    match first:
+        case t.Either((t.Compare("<", key, _), t.Both((_, rest)))):
+            return [key, *keys(rest)]
+    return []
+
+
+def clamped(x: t.Node) -> tuple[t.Node, t.Node] | None:
+    """An integer and a size, where this is the integer moved into 0 ≤ … ≤ size."""
+    match x:
+        case t.If(t.Compare("<", e, t.Integer(0)), t.Integer(0), t.If(t.Compare("<", room, again), most, last)) if (
+            e == again == last and room == most
+        ):
+            return e, room
+    return None

@@ -35,11 +35,10 @@ from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.tracing.jax_internals import kind_of
-from certgrad.specification.primitives.elementwise import whole_part
 from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError, unravelled
 
 from . import _elementwise as of
-from ._places import Places, Shape, Sizes
+from ._places import Places, Shape, Sizes, clamped, keys, numbered, rounded, towards_0
 from ._registry import Context, Params, UnprovedError, rule
 
 Indices = tuple[Ix, ...]
@@ -53,10 +52,10 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
     le le_to gt ge and or xor not is_finite select_n max min clamp reduce_sum reduce_prod reduce_max reduce_min
     reduce_or reduce_and argmax argmin dot_general conv_general_dilated cumsum cumprod cummax cummin
     cumlogsumexp reduce_window_sum reduce_window_max reduce_window_min select_and_gather_add
-    select_and_scatter_add add add_any sub mul neg div rem square one_minus_square integer_pow pow abs sign
-    floor ceil exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc
-    erf_inv lgamma digamma polygamma zeta igamma igammac igamma_grad_a regularized_incomplete_beta bessel_i0e
-    bessel_i1e""".split()
+    select_and_scatter_add sort top_k approx_top_k add add_any sub mul neg div rem square one_minus_square
+    integer_pow pow abs sign floor ceil exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh
+    asinh acosh atanh erf erfc erf_inv lgamma digamma polygamma zeta igamma igammac igamma_grad_a
+    regularized_incomplete_beta bessel_i0e bessel_i1e""".split()
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
@@ -107,46 +106,6 @@ def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
     return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
 
 
-def _clamped(x: t.Node) -> tuple[t.Node, t.Node] | None:
-    """An integer and a size, where this is the integer moved into 0 ≤ … ≤ size."""
-    match x:
-        case t.If(t.Compare("<", e, t.Integer(0)), t.Integer(0), t.If(t.Compare("<", room, again), most, last)) if (
-            e == again == last and room == most
-        ):
-            return e, room
-    return None
-
-
-def _numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
-    """The choices of which an integer in range has the number: the first for 0, or at most 0, the next for 1, …"""
-    match x:
-        case t.If(t.Compare(found, left, t.Integer(at)), then, otherwise) if (found, left, at) == (relation, which, k):
-            return [then, *_numbered(otherwise, which, relation, k + 1)]
-    return [x]
-
-
-def _rounded(x: t.Node) -> tuple[t.Node, tuple[int, int] | None] | None:
-    """A real, where this is its integer part; with the limits between which that has to be."""
-    match x:
-        case t.If(t.Compare("<", real, _), _, t.Apply("floor")) if x == whole_part(real):
-            return real, None
-        case t.Given(t.Both((t.Compare("<=", t.Integer(low), n), t.Compare("<=", _, t.Integer(high)))), value) if (
-            n == value and (found := _rounded(value)) is not None
-        ):
-            return found[0], (low, high)
-    return None
-
-
-def _towards_0(x: t.Node) -> tuple[t.Node, ...] | None:
-    """Two numbers, where this is their quotient, rounded towards 0."""
-    match x:
-        case t.If(t.Compare("<", t.Divide(a, b) | t.Mul((a, b)), _), t.Negate(t.Apply(below)), t.Apply(whole)) if (
-            below == whole and whole in ("floor", "quotient")
-        ):
-            return a, b
-    return None
-
-
 def _with(known: Indices, ix: Ix) -> Indices:
     """With one more index that is at least 0, without those that are so because another one is."""
     if any(_follows(ix, a) for a in known):
@@ -172,7 +131,7 @@ class Entry(Places):
     def whole(self, x: t.Node) -> Tensor:
         """An expression, with all conditions."""
         by_integers = any(operand.kind == "i" for operand in self.operands)
-        moved = dict.fromkeys(part for part in t.walk(x) if _clamped(part) is not None) if by_integers else ()
+        moved = dict.fromkeys(part for part in t.walk(x) if clamped(part) is not None) if by_integers else ()
         return self._steady(self._by_cases(x, list(moved)) if moved else self.tensor(x))
 
     def _by_cases(self, x: t.Node, moved: Sequence[t.Node]) -> Tensor:
@@ -180,7 +139,7 @@ class Entry(Places):
         numbers, parts = semantics._index_numbers, []
         cases: list[tuple[Poly, Indices]] = [(ONE, ())]
         for node in moved:
-            ((e, size),) = filter(None, [_clamped(node)])
+            ((e, size),) = filter(None, [clamped(node)])
             found, room = numbers.index_cases(self.tensor(e).body), self._size(size)
             self.ctx.in_range |= dict.fromkeys(
                 c for case in found for c in numbers.in_range(case, room, self.ctx.ranges)
@@ -198,7 +157,7 @@ class Entry(Places):
 
     def _reads(self, x: t.Node) -> bool:
         """It is made of operands' entries or of reals, and not of indices and sizes alone."""
-        if isinstance(x, t.Chosen) or x in self.known:
+        if isinstance(x, (t.Chosen, t.Least)) or x in self.known:
             return False
         return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self._reads, t.children(x)))
 
@@ -209,8 +168,8 @@ class Entry(Places):
                 return self._entry(x)
             case t.ToReal():
                 return replace(self.tensor(x.operand), kind="f")
-            case t.If() | t.Given() if (rounded := _rounded(x)) is not None:
-                return semantics._casts.whole_part(self.ctx, self.tensor(rounded[0]), rounded[1])
+            case t.If() | t.Given() if (real := rounded(x)) is not None:
+                return semantics._casts.whole_part(self.ctx, self.tensor(real[0]), real[1])
             case t.If():
                 return self._selected(x)
             case t.Compare(relation, left, right):
@@ -240,7 +199,20 @@ class Entry(Places):
             return replace(operand, shape=self.shape) if self.shape else operand
         if index == self.own and operand.shape == self.shape:
             return operand
-        return operand.indexed(index, self.shape)
+        out = operand.indexed(index, self.shape)
+        if (out.defined or out.smooth) and any(isinstance(i, (t.Chosen, t.Least)) for i in x.index):
+            return self._throughout(out, operand, x, index)
+        return out
+
+    def _throughout(self, out: Tensor, operand: Tensor, x: t.SortedEntry, index: Indices) -> Tensor:
+        """With the conditions of all entries along the axes where a place is chosen."""
+        here, over = list(index), list[tuple[Var, Poly]]()
+        for k, i in enumerate(x.index):
+            if isinstance(i, (t.Chosen, t.Least)) and operand.shape[k] != ONE:
+                v = fresh()
+                here[k], over = of_var(v), [*over, (v, operand.shape[k])]
+        defined, smooth = operand.indexed(here, self.shape).conditions_for_all(over)
+        return replace(out, defined=defined, smooth=smooth)
 
     def _selected(self, x: t.If) -> Tensor:
         match x:
@@ -258,10 +230,10 @@ class Entry(Places):
                 t.If(t.Compare("<", beyond, again), plus, t.Number() | t.Integer()),
             ) if (entry, zero, one) == (again, beyond, plus):
                 return of.applied(self.ctx, "sign", self.tensor(entry))
-            case t.If(otherwise=t.Apply("quotient", (left, right))) if _towards_0(x) == (left, right):
+            case t.If(otherwise=t.Apply("quotient", (left, right))) if towards_0(x) == (left, right):
                 return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
             case t.If(t.Compare("<=", t.SortedEntry() as which, t.Integer(0))):
-                return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, _numbered(x, which, "<="))))
+                return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, numbered(x, which, "<="))))
         if not self._reads(x.condition):
             whole = of.chosen(self.shape, self._placed(x, ONE))
             one_after_another = isinstance(x.condition, t.Compare)
@@ -281,7 +253,7 @@ class Entry(Places):
             return [(where, self.tensor(x))]
         match x:
             case t.If(t.Compare("=", t.Index() as axis, t.Integer(0))):
-                parts, ix = _numbered(x, axis, "="), self.index(axis)
+                parts, ix = numbered(x, axis, "="), self.index(axis)
                 if bounds(ix, self.ranges) == (ZERO, number(len(parts) - 1)):
                     places = (index_equal(ix.shifted(number(-k))) for k in range(len(parts)))
                     return [(where * here, self.tensor(part)) for here, part in zip(places, parts, strict=True)]
@@ -379,7 +351,7 @@ class Entry(Places):
                 return semantics._division.divided(which, self.tensor(left), divisor)
             case t.Add((left, right)):
                 return of.total(self.tensor(left), self.tensor(right), self.shape)
-            case t.Subtract(left, t.Mul((right, t.ToReal(q) | q))) if _towards_0(q) == (left, right):
+            case t.Subtract(left, t.Mul((right, t.ToReal(q) | q))) if towards_0(q) == (left, right):
                 return semantics._division.rest(self.ctx, self.tensor(left), self.tensor(right), self.shape)
             case t.Subtract(t.Number("1") as one, t.Apply(function) as right) if RECORDS[function].size == "below 1":
                 found = of.total(self.tensor(one), of.opposite(self.tensor(right)), self.shape)
@@ -455,13 +427,29 @@ class Entry(Places):
         self.variables[r.variable], self.ranges[v] = here.minus(begin) if from_begin else here, n
         return v, n, where
 
-    def choose(self, x: t.Chosen) -> None:
-        """The first place at which a term is greatest, or its places along axes."""
+    def choose(self, x: t.Chosen | t.Least) -> None:
+        """Where a term is greatest first, by axes; or the place of the entry that comes to a place in order."""
+        several = x.over[0].size != t.Integer(1)
+        if several and any(isinstance(part, t.SortedEntry) and part.sort == "boolean" for part in t.walk(x)):
+            raise UnprovedError(f"{'an arg-extremum' if isinstance(x, t.Chosen) else 'an order'} of booleans")
+        if isinstance(x, t.Chosen):
+            self._choose_greatest(x)
+            return
+        match x:
+            case t.Least(_, t.Compare("=", t.Fold("sum", (q,), t.If(first)), place)):
+                by = keys(first)
+                v, n, _ = self._bound(q, index_condition)
+                if n == ONE:
+                    self.known[x] = of_const(ZERO)
+                    return
+                tensors, sign = [*map(self.tensor, by)], -1 if isinstance(by[0], t.Negate) else 1
+                self.known[x], *conditions = semantics._order.coming_to(tensors, v, n, self.index(place), sign)
+                self.open.append((conditions[0], conditions[1]))
+
+    def _choose_greatest(self, x: t.Chosen) -> None:
         ((r,), (body,)) = x.over, x.bodies
         over = [(v, n) for v, n, _ in self._variables(r, index_condition) if n != ONE]
         over, where = self._where_all_hold(x.where, over)
-        if over and any(isinstance(part, t.SortedEntry) and part.sort == "boolean" for part in t.walk(body)):
-            raise UnprovedError("an arg-extremum of booleans")
         around = {v: n for v, n in self.ranges.items() if v not in dict(over)}
         place, *conditions = semantics._order.first(self._steady(self.tensor(body)), over, where, around)
         self.open.append((conditions[0], conditions[1]))
