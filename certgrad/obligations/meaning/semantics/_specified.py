@@ -31,7 +31,6 @@ from certgrad.obligations.terms.index_terms import (
     index_pred,
 )
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
-from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.tracing.jax_internals import kind_of
@@ -307,28 +306,32 @@ class Entry(Places):
         raise UnprovedError("a multiple that has no bound")
 
     def _where_all_hold(self, conditions: Sequence[t.Node], over: Dummies) -> tuple[Dummies, Poly]:
-        """The variables, and a term that is 1 where conditions on indices hold.
+        """The variables, and a term that is 1 where conditions on indices hold."""
+        parts = [part for x in conditions for part in (x.parts if isinstance(x, t.Both) else (x,))]
+        over, where = self._at_places(parts, over, index_condition)
+        return over, reduce(mul, (self._holds(part, index_condition) for part in parts), where)
 
-        Where v + c has to be a place along an axis, and may be none, the variable is that place, and v is it less c.
+    def _at_places(
+        self, conditions: Sequence[t.Node], over: Dummies, at_least_0: Callable[..., Poly]
+    ) -> tuple[Dummies, Poly]:
+        """Where v + c has to be a place along an axis, and may be none, the variable is that place, and v is it less c.
+
+        The variables, and a term that is 1 where v is in its range.
         """
         where = ONE
-        for x in (part for all_ in conditions for part in (all_.parts if isinstance(all_, t.Both) else (all_,))):
-            holds = self._holds(x, index_condition)
+        for x in conditions:
             match x:
-                case t.Both((_, t.Compare("<", left, size))) if holds != ONE and (n := self._size(size)) != ONE:
+                case t.Both((_, t.Compare("<", left, size))) if (n := self._size(size)) != ONE and self._holds(
+                    x
+                ) != ONE:
                     ix, w = self.index(left), fresh()
-                    moved = next(((v, m) for v, m in over if (v, 1) in ix.terms), None)
-                    if moved is not None:
-                        v, m = moved
-                        self.ranges[w] = n
-                        before = of_var(w).minus(ix.minus(of_var(v)))
+                    for v, m in [(v, m) for v, m in over if (v, 1) in ix.terms][:1]:
+                        self.ranges[w], before = n, of_var(w).minus(ix.minus(of_var(v)))
                         self.variables |= {key: one.subst({v: before}) for key, one in self.variables.items()}
                         self.known |= {key: one.subst({v: before}) for key, one in self.known.items()}
-                        over = [(w, n) if one == moved else one for one in over]
-                        holds = index_condition(before, self.ranges)
-                        holds = holds * index_condition(before.scaled(-1).shifted(m - ONE), self.ranges)
-                        where = substitute(where, {v: before})
-            where = where * holds
+                        over = [(w, n) if u == v else (u, r) for u, r in over]
+                        below = before.scaled(-1).shifted(m - ONE)
+                        where = where * at_least_0(before, self.ranges) * at_least_0(below, self.ranges)
         return over, where
 
     def _holds(self, x: t.Node, at_least_0: Callable[..., Poly] = index_pred) -> Poly:
@@ -396,6 +399,9 @@ class Entry(Places):
             if isinstance(body, (t.Fold, t.Minimum)) and body.where:
                 over, where = self._where_all_hold(body.where, over)
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
+        match body:
+            case t.If(t.Both(parts), t.SortedEntry(), t.Number("0") | t.Integer(0)) if not self._reads(body.condition):
+                over, where = self._at_places(parts, over, holds)
         found = self._steady(self.tensor(body))
         return fold(found, over, where) if over or where != ONE else found
 
