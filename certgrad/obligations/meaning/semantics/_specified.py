@@ -321,10 +321,8 @@ class Entry(Places):
         where = ONE
         for x in conditions:
             match x:
-                case t.Both((_, t.Compare("<", left, size))) if (n := self._size(size)) != ONE and self._holds(
-                    x
-                ) != ONE:
-                    ix, w = self.index(left), fresh()
+                case t.Both((_, t.Compare("<", left, size))) if self._holds(x) != ONE and self._size(size) != ONE:
+                    ix, n, w = self.index(left), self._size(size), fresh()
                     for v, m in [(v, m) for v, m in over if (v, 1) in ix.terms][:1]:
                         self.ranges[w], before = n, of_var(w).minus(ix.minus(of_var(v)))
                         self.variables |= {key: one.subst({v: before}) for key, one in self.variables.items()}
