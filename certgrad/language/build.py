@@ -1,4 +1,4 @@
-"""Nodes with one variable, and powers, as programs write them."""
+"""Nodes with one variable, as programs write them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ from collections.abc import Callable
 
 from .tree import (
     TRUE,
-    Apply,
     Chosen,
     Exists,
     Fold,
     ForAll,
-    Integer,
     Kind,
     Least,
     Minimum,
-    Number,
-    Power,
     Range,
     Statement,
     Term,
@@ -60,20 +56,3 @@ def for_all(variable: str, count: Term, holds: Statement) -> ForAll:
 def for_some(variable: str, count: Term, holds: Statement) -> Exists:
     """The formula holds for some 0 ≤ variable < count."""
     return Exists((Range(variable, count),), holds)
-
-
-def floor_of(x: Term) -> Term:
-    """The greatest integer that is at most a real."""
-    return Apply("floor", (x,))
-
-
-def real_power(base: Term, exponent: Term) -> Term:
-    """A real to the power of a real."""
-    return Power(base, exponent.value) if isinstance(exponent, Number) else Apply("real power", (base, exponent))
-
-
-def integer_power(base: Term, exponent: Term, of_integer: bool) -> Term:
-    """A real, or an integer, to the power of an integer."""
-    if isinstance(exponent, Integer) and (exponent.value >= 0 or not of_integer):
-        return Power(base, str(exponent.value))
-    return Apply("integer power" if of_integer else "whole power", (base, exponent))

@@ -273,7 +273,7 @@ FUNCTIONS: dict[str, Function] = {
         _of_igamma,
         arity=2,
         sign=">= 0",
-        size="at most 1",
+        size="below 1",
     ),
     "igamma_grad_a": _real("the derivative of igamma(a, x) in a", _igamma_slope, _of_igamma, arity=2),
     "regularized_incomplete_beta": _INCOMPLETE_BETA,

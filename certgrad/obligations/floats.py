@@ -18,11 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad.jaxpr.linear import LINEAR, linear_program
-from certgrad.obligations.balls import RULES
+from certgrad.obligations import balls
 
-from .balls._indexing import absent, read_at, written_at
 from .balls._values import Value
-from .tracing import random_bits
 from .tracing.float_values import _SAME
 from .tracing.jax_internals import (
     CALLS,
@@ -161,7 +159,7 @@ def _applied(
     if any(kind_of(x.dtype) == "k" for x in operands) and (of_keys := _of_keys(name, params, operands)) is not None:
         return of_keys
     if name in _MOVED:
-        moved = RULES[name](None, params, *map(Value, operands))
+        moved = balls.RULES[name](None, params, *map(Value, operands))
         return [v.primal for v in moved] if isinstance(moved, list) else [moved.primal]
     if name == "pallas_call" and hasattr(eqn, "invars") and (inner := inner_program(eqn)) is not None:
         return _run(inner, operands, setting)  # what was proved is what this program says
@@ -170,11 +168,13 @@ def _applied(
 
 def _of_keys(name: str, params: dict[str, Any], operands: list[Array]) -> list[Array] | None:
     """What an operation on random keys gives; None where JAX computes it."""
+    from .tracing import random_bits
+
     with suppress(random_bits.OtherKeysError):
         if name in random_bits.OF_KEYS:
             return [random_bits.OF_KEYS[name](params, *operands)]
         if name in _MOVED and len(operands) == 1:
-            moved = RULES[name](None, params, Value(np.arange(operands[0].size).reshape(operands[0].shape)))
+            moved = balls.RULES[name](None, params, Value(np.arange(operands[0].size).reshape(operands[0].shape)))
             return [random_bits.at(operands[0], v.primal) for v in (moved if isinstance(moved, list) else [moved])]
     return None
 
@@ -247,7 +247,7 @@ def _marked_solution(eqn: Any, params: dict[str, Any], operands: list[Array], se
 
 def _scatter(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
     x, indices, updates = operands
-    targets = written_at(_inside(params), x.shape, indices, updates.shape)
+    targets = balls._indexing.written_at(_inside(params), x.shape, indices, updates.shape)
     lands = targets >= 0
     out = x.flatten()
     _COMBINED[eqn.primitive.name](out, targets[lands], updates[lands])
@@ -297,10 +297,10 @@ _EXACT = (
 
 
 def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
-    at = read_at(_inside(params), x.shape, indices)
+    at = balls._indexing.read_at(_inside(params), x.shape, indices)
     fill = params["fill_value"]
     if fill is None:
-        fill = np.nan if kind_of(x.dtype) == "f" or x.dtype.kind == "c" else absent(x.dtype)
+        fill = np.nan if kind_of(x.dtype) == "f" or x.dtype.kind == "c" else balls._indexing.absent(x.dtype)
     out = np.full(at.shape, fill, x.dtype)
     out[at >= 0] = x.reshape(-1)[at[at >= 0]]
     return out

@@ -25,7 +25,7 @@ from .rule import RULES, STRUCTURED
 from .text import definition_lines
 
 CHAPTERS = (
-    "elementwise functions comparisons casts shape reductions cumulative contractions order gather_scatter windows "
+    "elementwise comparisons casts shape reductions cumulative contractions order gather_scatter windows "
     "control linear_algebra opaque"
 ).split()
 HEAD = """# What JAX's primitives mean
@@ -33,8 +33,8 @@ HEAD = """# What JAX's primitives mean
 This page is generated from `certgrad/specification/`, by `python -m certgrad.specification.document`. It says, for each
 primitive of JAX that the op library and the models use, what an entry of its result is, as an expression in entries of
 its operands, and where that is defined. The statements that a proof assistant checks are made from it; the calculus
-reads it where entries change places, are compared, selected or summed, and is tested against it elsewhere. It is tested
-against JAX itself, at drawn shapes, parameters and entries, and at corners.
+reads it in arithmetic and wherever entries change places, are compared, selected or summed, and is tested against it
+elsewhere. It is tested against JAX itself, at drawn shapes, parameters and entries, and at corners.
 
 What it says is over the reals: floats are read as the real numbers that they stand for (a literal as the shortest
 decimal that rounds to it), integers as exact, as if none left the range of its type.

@@ -88,6 +88,7 @@ def calls(n: Any, m: Any) -> Calls:
             (signal, kernel),
         ),
         "sort": (lambda y: lax.sort(y), (x,)),
+        "approx_top_k": (lambda y: lax.approx_max_k(y, 2), (x,)),
         "top_k": (lambda y: lax.top_k(y, 3), (x,)),
         "gather": (lambda y, i: y.at[i].get(mode="fill", wrap_negative_indices=False), (plane, place)),
         "scatter-add": (lambda y, i, u: y.at[i].add(u, wrap_negative_indices=False), (x, place, _real(m))),

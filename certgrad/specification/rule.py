@@ -84,7 +84,7 @@ class Call:
 
 Rule = Callable[..., "Entries | Sequence[Entries]"]
 MODULES = (
-    "comparisons shape elementwise reductions contractions casts functions windows cumulative gather_scatter order "
+    "elementwise comparisons shape reductions contractions casts windows cumulative gather_scatter order "
     "control linear_algebra opaque"
 )
 RULES: Table[Rule] = Table("certgrad.specification.primitives", MODULES)

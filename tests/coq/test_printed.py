@@ -12,9 +12,10 @@ from certgrad.coq._names import identifier, of_sizes
 from certgrad.coq._points import point
 from certgrad.coq._propositions import proposition
 from certgrad.language import tree as e
-from certgrad.language.build import floor_of, for_all, for_some, least_over, sum_over
+from certgrad.language.build import for_all, for_some, least_over, sum_over
 from certgrad.language.parse import parse
 from certgrad.specification import program as p
+from certgrad.specification.primitives.elementwise import floor_of
 from tests.coq.test_accepted import printed as file_of
 
 I, N = e.Index("i0"), e.Size("n")

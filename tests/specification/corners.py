@@ -316,6 +316,25 @@ LINEAR_ALGEBRA = [
     corner("determinant", lambda a: jnp.linalg.slogdet(a), MATRIX),
 ]
 
+FAR = np.array([-70000, -32769, -300, -129, -128, -1, 0, 1, 7, 8, 127, 128, 255, 256, 32768, 65536])
+NEAR = np.array([-3.7, -1.0, -0.2, -0.0, 0.0, 0.9, 1.0, 126.9, -128.9])
+NARROW = ("int4", "uint4", "int8", "uint8", "int16", "uint16")
+
+
+def _to(dtype: str) -> Callable[..., Any]:
+    return lambda x: x.astype(dtype).astype(int)
+
+
+CASTS = [
+    *(corner(f"integers to {dtype}", _to(dtype), FAR) for dtype in NARROW),
+    *(corner(f"uint16 to {dtype}", _to(dtype), FAR.astype(np.uint16)) for dtype in NARROW),
+    *(corner(f"int8 to {dtype}", _to(dtype), FAR.astype(np.int8)) for dtype in NARROW),
+    *(corner(f"reals to {dtype}", _to(dtype), NEAR, partial=True) for dtype in ("int8", "uint8", "int32", "uint32")),
+    corner("reals to booleans", lambda x: x.astype(bool), NEAR),
+    corner("integers to booleans", lambda x: x.astype(bool), WHOLE),
+    corner("booleans to int8", lambda x: (x > 0).astype(np.int8), NEAR),
+]
+
 CORNERS = [
     *NOTHING,
     *SIZE_1,
@@ -325,6 +344,7 @@ CORNERS = [
     *PLACES,
     *MOVES,
     *ARITHMETIC,
+    *CASTS,
     *LOOPS,
     *LINEAR_ALGEBRA,
 ]

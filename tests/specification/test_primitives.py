@@ -21,9 +21,9 @@ OUTSIDE = frozenset(
     empty empty2""".split()
 )
 PARTIAL = frozenset(
-    # Where the specification says less than JAX computes: integers out of a narrow type's range wrap, indices that are
-    # promised to be in range are clamped, and powers of negative numbers have a value at an exponent that is integral.
-    "pow gather and or xor not max min add convert_element_type".split()
+    # Where the specification says less than JAX computes: reals out of a narrow type's range have a value, indices that
+    # are promised to be in range are clamped, and powers of negative numbers have one at an exponent that is integral.
+    "pow gather convert_element_type".split()
 )
 
 

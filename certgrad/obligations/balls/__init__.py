@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
+    from certgrad.obligations.balls import _indexing
     from certgrad.obligations.balls._consistent import agrees_somewhere
     from certgrad.obligations.balls._distance import Distance, compared, distance
     from certgrad.obligations.balls._draw import nested, seeded
@@ -81,4 +82,4 @@ _PUBLIC = {
     "witness_at": "_witness",
 }
 
-__getattr__ = door(__name__, _PUBLIC)
+__getattr__ = door(__name__, _PUBLIC, "_indexing")

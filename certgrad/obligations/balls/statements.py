@@ -13,7 +13,6 @@ from flint import arb, fmpq
 
 from certgrad import language
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.parse import parse
 from certgrad.language.tree import Compare, Number, Statement, arrays, walk
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._elementwise import atan2, real_power
@@ -118,7 +117,7 @@ def evaluate(statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str
 
 def told(conditions: Sequence[str], names: Sequence[str], name: str) -> tuple[int, ...]:
     """The whole numbers, with either sign, that conditions, as a user writes them, compare an array with."""
-    parts = [part for text in conditions for part in walk(parse(text, tuple(names)))]
+    parts = [part for text in conditions for part in walk(language.parse.parse(text, tuple(names)))]
     about = [part for part in parts if isinstance(part, Compare) and name in arrays(part)]
     values = {Fraction(x.value) for part in about for x in walk(part) if isinstance(x, Number)}
     return tuple(sorted({sign * int(v) for v in values if v.denominator == 1 for sign in (1, -1)}))
@@ -129,6 +128,6 @@ def inside(conditions: Sequence[str], values: Mapping[str, Any]) -> bool:
     names = tuple(values)
     arrays = {name: np.array(value, dtype=object) for name, value in values.items()}
     try:
-        return all(question(parse(text, names)).holds(arrays, {}) for text in conditions)
+        return all(question(language.parse.parse(text, names)).holds(arrays, {}) for text in conditions)
     except Undecided:
         return False

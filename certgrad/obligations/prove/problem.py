@@ -13,13 +13,13 @@ import numpy as np
 from certgrad._subject import Rules
 from certgrad.errors import CertgradError, RuleError, TraceError, first_line
 from certgrad.jaxpr.references import shares_references
+from certgrad.obligations import meaning
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.conditions import Clause, discharged
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.differentiate.derivative import polynomial
 from certgrad.obligations.laws.solutions import implicit, reserve, solution_shapes
-from certgrad.obligations.meaning.domain import read_domain
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import Context, Opaque, interpret
 from certgrad.obligations.terms.polynomials import Poly
@@ -282,6 +282,11 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
+def _read(texts: tuple[str, ...], table: Mapping[str, tuple[Poly, ...]], where: str) -> list[Clause]:
+    """The clauses of a declared domain."""
+    return meaning.domain.read_domain(texts, table, where) if texts else []
+
+
 def build(
     op_names: Sequence[str],
     params: Mapping[str, str | None],
@@ -308,7 +313,7 @@ def build(
     reserve(taken)
     table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
     scalars_only = dict.fromkeys(params, ())
-    constraints = read_domain(tuple(c for c in params.values() if c), scalars_only, where)
+    constraints = _read(tuple(c for c in params.values() if c), scalars_only, where)
     integers = frozenset(n for n, d in zip(names, shapes.dtypes, strict=True) if d in ("int", "bool"))
     facts = Facts(facts_of(constraints, scalars_only)[0], integers)
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
@@ -336,7 +341,7 @@ def build(
         seeds=seeds,
         seed_names=seed_names,
         facts=facts,
-        domain=read_domain(domain, table, where),
+        domain=_read(domain, table, where),
         notes=[*stopped.notes, *plain.notes],
         used_facts=[*stopped.used_facts, *plain.used_facts],
         primitives=[*stopped.primitives, *plain.primitives],

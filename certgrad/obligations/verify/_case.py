@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 import certgrad.obligations.verify as verify
+from certgrad import language
 from certgrad._subject import Subject
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.parse import parse
 from certgrad.language.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
@@ -113,7 +113,7 @@ class Case(Asked):
         numbers = tuple(
             told(op.domain, names, name) if kind == "int" else () for name, kind in zip(names, kinds, strict=True)
         )
-        constraints = [question(parse(text, tuple(op.params))) for text in op.params.values() if text]
+        constraints = [question(language.parse.parse(text, tuple(op.params))) for text in op.params.values() if text]
         hypotheses: dict[str, list[Condition]] = {
             claim.kind: [self.condition(h) for h in claim.cases[index].hypotheses] for claim in certificate.claims
         }

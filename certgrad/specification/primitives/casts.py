@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax.numpy as jnp
 import numpy as np
 
 from certgrad.jaxpr.complex_numbers import PI
 from certgrad.language.tree import Both, Compare, Constant, Given, If, Integer, Node, Not, ToReal
 
-from .._jax import size
+from .._jax import size, sort_of
 from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, rule
 from .elementwise import NOTHING, UNIT, whole_part
 
@@ -27,27 +30,45 @@ def cast(x: Node, before: str, after: str) -> Node:
 
 @rule("convert_element_type")
 def convert_element_type(call: Call, x: Operand) -> Entries:
-    """The same number; as an integer, a real is rounded towards 0. In a narrow or unsigned type, if in range"""
+    """The same number; as an integer, a real is rounded towards 0. In a type of less than 32 bits integers wrap around,
+    and reals have a value if it is in range, as in unsigned types"""
     after = call.results[0]
     if "key" in (after.sort, x.sort) and after.sort != x.sort:
         raise UnreadableError("a cast of random keys")
-    if after.sort == x.sort == "real" and after.dtype.itemsize < x.dtype.itemsize:
-        call.note("a cast to coarser floats is read as exact")
+    if after.sort == "real" and _rounds(x, after.dtype):
+        call.note(f"the cast to {np.dtype(after.dtype)} is read as exact")
     if after.sort != "integer" or x.sort == "boolean":
         return lambda *i: cast(x.at(*i), x.sort, after.sort)
-    kept = np.iinfo(after.dtype)
-    held = np.iinfo(x.dtype) if x.sort == "integer" else None
-    if held is not None and kept.min <= held.min and held.max <= kept.max:
-        return x.at
+    kept = jnp.iinfo(after.dtype)  # which knows the types of 2 and 4 bits
+    low, high = Integer(int(kept.min)), Integer(int(kept.max))
+    if x.sort == "integer":
+        held = jnp.iinfo(x.dtype)
+        if (kept.min <= held.min and held.max <= kept.max) or (kept.bits >= 32 and kept.min < 0):
+            return x.at
+        if kept.bits < 32:
+            return lambda *i: _wrapped(x.at(*i), int(kept.min), 2**kept.bits)
     if kept.bits >= 32 and kept.min < 0:
-        call.note("integers of 32 or more bits are read as if they never left the range of their type")
+        call.note(f"integers are in the range of {np.dtype(after.dtype)}")
         return lambda *i: cast(x.at(*i), x.sort, after.sort)
 
     def entry(*i: Node) -> Node:
         number = cast(x.at(*i), x.sort, after.sort)
-        return Given(Both((at_most(Integer(int(kept.min)), number), at_most(number, Integer(int(kept.max))))), number)
+        return Given(Both((at_most(low, number), at_most(number, high))), number)
 
     return entry
+
+
+def _rounds(x: Operand, dtype: Any) -> bool:
+    """Numbers of the operand's type may not be numbers of the dtype; integers are, while they are not huge."""
+    if sort_of(x.dtype) != "real":
+        return sort_of(x.dtype) == "integer" and jnp.finfo(dtype).bits < 32
+    fine, coarse = jnp.finfo(x.dtype), jnp.finfo(dtype)
+    return bool(coarse.nmant < fine.nmant or coarse.maxexp < fine.maxexp or coarse.minexp > fine.minexp)
+
+
+def _wrapped(x: Node, low: int, count: int) -> Node:
+    """Of the integers from `low` on, as many as these, the one that differs from x by a multiple of their number."""
+    return Integer(low) + (x - Integer(low)) % Integer(count) if low else x % Integer(count)
 
 
 @rule("dim_as_value")

@@ -13,6 +13,12 @@ from .casts import cast
 from .elementwise import zero_of
 
 
+def _accumulated(call: Call, x: Operand, y: Operand) -> None:
+    wide = call["preferred_element_type"]
+    if wide is not None and np.dtype(wide) not in (np.float64, x.dtype, y.dtype):
+        call.note(f"accumulation in {wide} is read as exact")
+
+
 @rule("dot_general")
 def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
     """Σ over the contracted axes of x · y; the result has the batch axes, then x's other axes, then y's.
@@ -22,10 +28,8 @@ def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
     (of_x, of_y), (batch_x, batch_y) = call["dimension_numbers"]
     free_x = [a for a in range(x.rank) if a not in (*of_x, *batch_x)]
     free_y = [a for a in range(y.rank) if a not in (*of_y, *batch_y)]
-    names = [call.bound() for _ in of_x]
-    sort, wide = call.results[0].sort, call["preferred_element_type"]
-    if wide is not None and np.dtype(wide) not in (np.float64, x.dtype, y.dtype):
-        call.note(f"accumulation in {wide} is read as exact")
+    names, sort = [call.bound() for _ in of_x], call.results[0].sort
+    _accumulated(call, x, y)
 
     def entry(*i: Node) -> Node:
         batch, rest = i[: len(batch_x)], i[len(batch_x) :]
@@ -49,6 +53,7 @@ def conv_general_dilated(call: Call, x: Operand, kernel: Operand) -> Entries:
     x stands with lhs_dilation − 1 zeros between its entries, and zeros around. Of several feature groups, an output
     feature sees those of its group; of several batch groups, its part of the batch.
     """
+    _accumulated(call, x, kernel)
     numbers = call["dimension_numbers"]
     batch, feature, *space = numbers.lhs_spec
     out_feature, in_feature, *window = numbers.rhs_spec

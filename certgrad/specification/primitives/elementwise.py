@@ -1,9 +1,11 @@
-"""Arithmetic, entry by entry. An operand of rank 0 meets all entries of the other."""
+"""Arithmetic and functions, entry by entry. An operand of rank 0 meets all entries of the other."""
 
 from __future__ import annotations
 
-from certgrad.language.build import floor_of, integer_power, real_power
-from certgrad.language.tree import If, Integer, Node, Number, ToReal
+from collections.abc import Callable
+
+from certgrad.language.functions import FUNCTIONS
+from certgrad.language.tree import Apply, If, Integer, Node, Number, Power, ToReal, number
 
 from ..rule import ONE, ZERO, Call, Entries, Operand, equal, less, rule
 
@@ -57,6 +59,11 @@ def div(call: Call, x: Operand, y: Operand) -> Entries:
     if x.sort == "integer":
         return lambda *i: truncated(x.beside(*i), y.beside(*i))
     return lambda *i: x.beside(*i) / y.beside(*i)
+
+
+def floor_of(x: Node) -> Node:
+    """The greatest integer that is at most a real."""
+    return Apply("floor", (x,))
 
 
 def whole_part(x: Node) -> Node:
@@ -125,6 +132,18 @@ def square(call: Call, x: Operand) -> Entries:
     return lambda *i: x.at(*i) * x.at(*i)
 
 
+def real_power(base: Node, exponent: Node) -> Node:
+    """A real to the power of a real."""
+    return Power(base, exponent.value) if isinstance(exponent, Number) else Apply("real power", (base, exponent))
+
+
+def integer_power(base: Node, exponent: Node, of_integer: bool) -> Node:
+    """A real, or an integer, to the power of an integer."""
+    if isinstance(exponent, Integer) and (exponent.value >= 0 or not of_integer):
+        return Power(base, str(exponent.value))
+    return Apply("integer power" if of_integer else "whole power", (base, exponent))
+
+
 @rule("integer_pow")
 def integer_pow(call: Call, x: Operand) -> Entries:
     """xʸ for the integer `y` among the parameters; for y < 0 where x ≠ 0"""
@@ -185,3 +204,50 @@ def identity(call: Call, *operands: Operand) -> list[Entries]:
     if call.primitive == "reduce_precision":
         call.note("reduce_precision is read as exact")
     return [x.at for x in operands]
+
+
+# --- functions: those of the table by name, others by what they are made of
+
+NAMED = (
+    "exp log sqrt cbrt sin cos asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erf_inv lgamma digamma "
+    "polygamma zeta igamma igamma_grad_a regularized_incomplete_beta bessel_i0e bessel_i1e"
+).split()
+
+
+def _named(name: str) -> Callable[..., Entries]:
+    def apply(call: Call, *operands: Operand) -> Entries:
+        if call.parameters.get("accuracy") is not None:
+            call.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
+        return lambda *i: Apply(name, tuple(x.beside(*i) for x in operands))
+
+    apply.__doc__ = FUNCTIONS[name].says
+    return apply
+
+
+for _name in NAMED:
+    rule(_name)(_named(_name))
+
+
+def of(name: str, *arguments: Node) -> Node:
+    """A function of the table."""
+    return Apply(name, arguments)
+
+
+def _made(name: str, says: str, formula: Callable[..., Node]) -> None:
+    def apply(call: Call, *operands: Operand) -> Entries:
+        return lambda *i: formula(*(x.beside(*i) for x in operands))
+
+    apply.__doc__ = says
+    rule(name)(apply)
+
+
+_made("exp2", "2 to the power of x", lambda x: real_power(number(2), x))
+_made("expm1", "exp(x) − 1", lambda x: of("exp", x) - number(1))
+_made("log1p", "log(1 + x)", lambda x: of("log", number(1) + x))
+_made("log2", "log(x)/log(2)", lambda x: of("log", x) / of("log", number(2)))
+_made("rsqrt", "1/√x", lambda x: number(1) / of("sqrt", x))
+_made("tan", "sin(x)/cos(x)", lambda x: of("sin", x) / of("cos", x))
+_made("logistic", "1/(1 + exp(−x))", lambda x: number(1) / (number(1) + of("exp", -x)))
+_made("erfc", "1 − erf(x)", lambda x: number(1) - of("erf", x))
+_made("igammac", "1 − igamma(a, x)", lambda a, x: number(1) - of("igamma", a, x))
+_made("one_minus_square", "1 − x·x", lambda x: number(1) - x * x)

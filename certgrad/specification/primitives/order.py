@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from certgrad.language.build import least_over, sum_over
 from certgrad.language.tree import Both, Either, If, Index, Node
 
-from ..rule import ONE, ZERO, Call, Entries, Operand, equal, less, rule
+from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, equal, less, rule
 from .casts import cast
 from .shape import along
 
@@ -35,6 +35,8 @@ def coming_to(place: Node, names: tuple[str, str], n: Node, keys: Entries) -> No
 @rule("sort")
 def sort(call: Call, *operands: Operand) -> list[Entries]:
     """All operands along `dimension`, in the order of the first `num_keys` of them; equal ones stay in order"""
+    if not call["is_stable"] and len(operands) > 1:
+        raise UnreadableError("an unstable sort of several operands: the order of equal keys is not defined")
     axis, keys = call["dimension"], operands[: call["num_keys"]]
     names = call.bound(), call.bound()
     n = operands[0].shape[axis]
@@ -53,9 +55,25 @@ def sort(call: Call, *operands: Operand) -> list[Entries]:
 def top_k(call: Call, x: Operand) -> list[Entries]:
     """The greatest entries along the axis and where they stand, in falling order; equal ones in the order they stand"""
     axis = call.parameters.get("axis", call.parameters.get("operand_axis", -1)) % x.rank
+    return _in_order(call, x, axis, greatest=True)
+
+
+@rule("approx_top_k")
+def approx_top_k(call: Call, x: Operand) -> list[Entries]:
+    """As top_k, or the least entries, which is what it approximates"""
+    if not call["aggregate_to_topk"]:
+        raise UnreadableError("approx_top_k that returns more entries than are asked for")
+    call.note("approx_top_k is read as exact")
+    return _in_order(call, x, call["reduction_dimension"] % x.rank, call["is_max_k"])
+
+
+def _in_order(call: Call, x: Operand, axis: int, greatest: bool) -> list[Entries]:
     names = call.bound(), call.bound()
 
+    def keys(*i: Node) -> list[Node]:
+        return [-number(x, *i) if greatest else number(x, *i)]
+
     def place(*i: Node) -> Node:
-        return coming_to(i[axis], names, x.shape[axis], lambda k: [-number(x, *along(i, axis, k))])  # type: ignore
+        return coming_to(i[axis], names, x.shape[axis], lambda k: keys(*along(i, axis, k)))  # type: ignore[arg-type, return-value]
 
     return [lambda *i: x.at(*along(i, axis, place(*i))), place]

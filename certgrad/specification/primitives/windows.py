@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from certgrad.language.build import argmax_over, maximum_over, minimum_over, sum_over
-from certgrad.language.substitute import substitute
 from certgrad.language.tree import Both, Compare, If, Index, Node
 
 from .._jax import size
@@ -39,10 +38,10 @@ class Windows:
         steps = self.call.parameters.get(name)
         return ONE if steps is None else size(steps[axis])
 
-    def at(self, o: Sequence[Node], position: str) -> tuple[list[Node], Node]:
+    def at(self, o: Sequence[Node], position: Node) -> tuple[list[Node], Node]:
         """Where a position of the window at o is in the array, and the condition that an entry is there."""
         index, conditions = [], []
-        for axis, w in enumerate(unravelled(Index(position), self.sizes)):
+        for axis, w in enumerate(unravelled(position, self.sizes)):
             stride, spread = self._step("window_strides", axis), self._step("window_dilation", axis)
             apart = self._step("base_dilation", axis)
             place = o[axis] * stride + w * spread - size(self.call["padding"][axis][0])
@@ -57,7 +56,7 @@ def reduce_window_sum(call: Call, x: Operand) -> Entries:
     windows, w = Windows(call, x.shape), call.bound()
 
     def entry(*o: Node) -> Node:
-        index, inside = windows.at(o, w)
+        index, inside = windows.at(o, Index(w))
         return sum_over(w, windows.count, If(inside, x.at(*index), zero_of(x)))
 
     return entry
@@ -68,7 +67,7 @@ def _extremum(name: str, says: str, binder: Callable[[str, Node, Node, Node], No
         windows, w = Windows(call, x.shape), call.bound()
 
         def entry(*o: Node) -> Node:
-            index, inside = windows.at(o, w)
+            index, inside = windows.at(o, Index(w))
             return binder(w, windows.count, x.at(*index), inside)
 
         return entry
@@ -81,17 +80,11 @@ _extremum("reduce_window_max", "The greatest entry of each window that has entri
 _extremum("reduce_window_min", "The least entry of each window that has entries", minimum_over)
 
 
-def selected(call: Call, windows: Windows, x: Operand, o: Sequence[Node], w: str) -> Node:
-    """The first position of the window at o where x is greatest, or least if `select_prim` is le."""
-    index, inside = windows.at(o, w)
+def selected(call: Call, windows: Windows, x: Operand, o: Sequence[Node], w: str) -> list[Node]:
+    """Where the first entry of the window at o is that is greatest, or least if `select_prim` is le."""
+    index, inside = windows.at(o, Index(w))
     body = x.at(*index) if call["select_prim"].name == "ge" else -x.at(*index)
-    return argmax_over(w, windows.count, body, inside)
-
-
-def place_in(windows: Windows, position: Node, o: Sequence[Node], w: str) -> list[Node]:
-    """Where the position of the window at o is in the array."""
-    index, _ = windows.at(o, w)
-    return [substitute(i, {w: position}) for i in index]
+    return windows.at(o, argmax_over(w, windows.count, body, inside))[0]
 
 
 @rule("select_and_scatter_add")
@@ -102,7 +95,7 @@ def select_and_scatter_add(call: Call, source: Operand, x: Operand) -> Entries:
 
     def entry(*i: Node) -> Node:
         o = [Index(n) for n in names]
-        place = place_in(windows, selected(call, windows, x, o, w), o, w)
+        place = selected(call, windows, x, o, w)
         here = Both(tuple(Compare("=", a, b) for a, b in zip(place, i, strict=True)))
         return over(sum_over, names, source.shape, If(here, source.at(*o), zero_of(source)))
 
@@ -113,4 +106,4 @@ def select_and_scatter_add(call: Call, source: Operand, x: Operand) -> Entries:
 def select_and_gather_add(call: Call, taken: Operand, x: Operand) -> Entries:
     """The entry of the first operand at the place of the extremum of the second one's window"""
     windows, w = Windows(call, x.shape), call.bound()
-    return lambda *o: taken.at(*place_in(windows, selected(call, windows, x, o, w), o, w))
+    return lambda *o: taken.at(*selected(call, windows, x, o, w))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
-from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO, times
+from certgrad.obligations.assume.signs import NEG, NONNEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
 from certgrad.obligations.terms.index import Ix
@@ -17,7 +19,7 @@ from certgrad.obligations.terms.power import fn, power
 from certgrad.obligations.terms.rounded import as_rounded_index
 
 from ._elementwise import common, rests_on_exp, settle
-from ._registry import Context, Params, rule
+from ._registry import Context
 
 
 def whole_quotient(x: Tensor, y: Tensor) -> Poly:
@@ -58,31 +60,38 @@ def floored(x: Tensor, divisor: int) -> Poly:
     return fn("floor", x.body.scale(fmpq(1, divisor)))
 
 
-@rule("div")
-def _div(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
-    shape, defined, smooth = common(shapes, x, y)
-    own = settle(condition("!= 0", y.body, "division"), ctx.facts, y.signs)
+def divided(which: str, x: Tensor, divisor: int) -> Tensor:
+    """⌊k / divisor⌋, or what that leaves of an integer."""
+    whole = floored(x, divisor)
+    if which == "quotient":
+        return replace(x, body=whole, signs=x.signs | ZERO)
+    return replace(x, body=x.body - whole.scale(divisor), signs=NONNEG)
+
+
+def ratio(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...], origin: str = "division") -> Tensor:
+    """x / y; of integers towards 0."""
+    _, defined, smooth = common([shape], x, y)
+    own = settle(condition("!= 0", y.body, origin), ctx.facts, y.signs)
     if y.body.is_zero:
-        return [Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)]
+        return Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)
     if x.kind == "i":
         signs = times(x.signs, y.signs & NONZERO) | ZERO
-        return [Tensor(shape, whole_quotient(x, y), "i", merged(defined, own), merged(smooth, own), signs)]
+        return Tensor(shape, whole_quotient(x, y), "i", merged(defined, own), merged(smooth, own), signs)
     rests_on_exp(ctx, y.body, own)
     signs = times(x.signs, y.signs & NONZERO)
-    return [Tensor(shape, x.body * power(y.body, -1), x.kind, merged(defined, own), merged(smooth, own), signs)]
+    return Tensor(shape, x.body * power(y.body, -1), x.kind, merged(defined, own), merged(smooth, own), signs)
 
 
-@rule("rem")
-def _rem(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+def rest(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """x − y·⌊x / y⌋, rounded towards 0: it has the sign of x."""
-    shape, defined, smooth = common(shapes, x, y)
+    _, defined, smooth = common([shape], x, y)
     if y.body.is_zero:
-        return [Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)]
+        return Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)
     own = settle(condition("!= 0", y.body, "remainder"), ctx.facts, y.signs)
     signs = x.signs | ZERO
     if x.kind == "i":
-        return [Tensor(shape, _whole_remainder(x, y), "i", merged(defined, own), merged(smooth, own), signs)]
-    ratio = x.body * power(y.body, -1)
-    whole = settle(whole_or_zero(ratio, "remainder"), ctx.facts)
-    body = x.body - y.body * truncated(ratio)
-    return [Tensor(shape, body, x.kind, merged(defined, own), merged(smooth, own, whole), signs)]
+        return Tensor(shape, _whole_remainder(x, y), "i", merged(defined, own), merged(smooth, own), signs)
+    quotient = x.body * power(y.body, -1)
+    whole = settle(whole_or_zero(quotient, "remainder"), ctx.facts)
+    body = x.body - y.body * truncated(quotient)
+    return Tensor(shape, body, x.kind, merged(defined, own), merged(smooth, own, whole), signs)

@@ -14,6 +14,7 @@ from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO,
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS
 from certgrad.obligations.laws.selections import taken
+from certgrad.obligations.meaning import semantics
 from certgrad.obligations.terms.atoms import Exp
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.index_terms import index_equal, index_pred
@@ -23,7 +24,6 @@ from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
-from ._index_numbers import index_cases
 from ._infinite import MEANT, VANISHING, added, beside, exponential, finite, greatest, meant, selected
 from ._registry import Context, Params, Rule, UnprovedError, rule
 
@@ -48,43 +48,42 @@ def settle(clauses: Clauses, facts: Facts, signs: int | None = None, cases: bool
 FINITE = "every value is a finite real number"
 
 
-def function(name: str) -> Rule:
+def applied(ctx: Context, name: str, x: Tensor) -> Tensor:
     """A function of one real variable."""
     row = FUNCTIONS[name]
-
-    def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
-        if params.get("accuracy") is not None:
-            ctx.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
-        if x.infinite and name in VANISHING:
-            if x.infinite > 0:
-                return apply(ctx, params, shapes, finite(x))
-            ctx.used_facts.setdefault(f"{name}(−∞) = 0")
-            (out,) = apply(ctx, params, shapes, replace(x, infinite=0, kept=ONE))
-            return [exponential(x, out)]
-        if x.infinite and name == "neg":
-            (out,) = apply(ctx, params, shapes, replace(x, infinite=0, kept=ONE))
-            return [replace(out, infinite=-x.infinite, kept=x.kept)]
-        own = x.signs if name in _DIRECT else None
-        try:
-            defined = settle(row.defined(x.body), ctx.facts, own, cases=True)
-            # A function of a number is a number, also where it is not differentiable: sqrt(0) is 0.
-            smooth = settle(row.smooth(x.body), ctx.facts, own) if x.body.constant() is None else ()
-            body = row.value(x.body)
-        except UndefinedTermError:
-            return [replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)]
-        if name in _DIRECT:
-            rests_on_exp(ctx, x.body, defined)
-        return [Tensor(x.shape, body, x.kind, merged(x.defined, defined), merged(x.smooth, smooth), row.signs(x.signs))]
-
-    return apply
+    if x.infinite and name in VANISHING:
+        if x.infinite > 0:
+            return applied(ctx, name, finite(x))
+        ctx.used_facts.setdefault(f"{name}(−∞) = 0")
+        return exponential(x, applied(ctx, name, replace(x, infinite=0, kept=ONE)))
+    own = x.signs if name in _DIRECT else None
+    try:
+        defined = settle(row.defined(x.body), ctx.facts, own, cases=True)
+        # A function of a number is a number, also where it is not differentiable: sqrt(0) is 0.
+        smooth = settle(row.smooth(x.body), ctx.facts, own) if x.body.constant() is None else ()
+        body = row.value(x.body)
+    except UndefinedTermError:
+        return replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)
+    if name in _DIRECT:
+        rests_on_exp(ctx, x.body, defined)
+    return Tensor(x.shape, body, x.kind, merged(x.defined, defined), merged(x.smooth, smooth), row.signs(x.signs))
 
 
 _DIRECT = {"log", "sqrt", "rsqrt", "cbrt"}
 """Functions whose condition is about the argument itself, so that its sign can answer."""
 
-for _name in FUNCTIONS:
-    if _name not in ("round_even", "round_away"):
-        rule(_name)(function(_name))
+
+def _function(name: str) -> Rule:
+    def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
+        if params.get("accuracy") is not None:
+            ctx.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
+        return [applied(ctx, name, x)]
+
+    return apply
+
+
+for _name in ("exp2", "expm1", "log1p", "logistic", "rsqrt", *(f for f in FUNCTIONS if f.startswith("certgrad_"))):
+    rule(_name)(_function(_name))
 
 
 def rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
@@ -96,32 +95,20 @@ def rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
 @rule("round")
 def _round(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     away = int(params["rounding_method"]) == 0  # lax.RoundingMethod.AWAY_FROM_ZERO; 1 is TO_NEAREST_EVEN
-    return function("round_away" if away else "round_even")(ctx, {}, shapes, x)
+    return [applied(ctx, "round_away" if away else "round_even", x)]
 
 
-@rule("add", "add_any")
-def _add(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+def total(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
+    """x + y"""
     beside(x, y)
     y = finite(y) if x.infinite * y.infinite < 0 else y  # ∞ − ∞
-    shape, defined, smooth = common(shapes, x, y)
-    total = Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs))
-    return [added(x, y, total)]
+    _, defined, smooth = common([shape], x, y)
+    return added(x, y, Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs)))
 
 
-@rule("sub")
-def sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
-    """x − y"""
-    beside(x, y)
-    y = finite(y) if x.infinite * y.infinite > 0 else y
-    shape, defined, smooth = common(shapes, x, y)
-    signs = plus(x.signs, negated(y.signs))
-    total = Tensor(shape, x.body - y.body, x.kind, defined, smooth, signs)
-    return [added(x, replace(y, infinite=-y.infinite), total)]
-
-
-@rule("mul")
-def _mul(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
-    return [multiplied(x, y, shapes[0])]
+def opposite(x: Tensor) -> Tensor:
+    """−x"""
+    return replace(x, body=-x.body, signs=negated(x.signs), infinite=-x.infinite, support=None)
 
 
 def multiplied(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
@@ -140,12 +127,8 @@ def multiplied(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     return replace(out, infinite=x.infinite if y.signs == POS else -x.infinite, kept=x.kept) if x.infinite else out
 
 
-@rule("integer_pow")
-def _integer_pow(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
-    return [_whole_power(ctx, x, int(params["y"]))]
-
-
-def _whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
+def whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
+    """xⁿ"""
     own: Clauses = ()
     if n < 0:
         own = settle(condition("!= 0", x.body, "division"), ctx.facts, x.signs)
@@ -156,28 +139,28 @@ def _whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
     return replace(x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs)
 
 
-@rule("pow")
-def _pow(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
-    shape, defined, smooth = common(shapes, x, y)
+def raised(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
+    """xʸ"""
+    _, defined, smooth = common([shape], x, y)
     c = y.body.constant()
     if c is not None and c.q == 1:
-        out = _whole_power(ctx, x, int(c.p))
-        return [replace(out, shape=shape, defined=merged(defined, out.defined), smooth=merged(smooth, out.smooth))]
+        out = whole_power(ctx, x, int(c.p))
+        return replace(out, defined=merged(defined, out.defined), smooth=merged(smooth, out.smooth))
     if y.kind == "i":
         # JAX also has 0ᵏ for k ≥ 0; nothing is claimed of that.
         own = settle(condition("!= 0", x.body, "power"), ctx.facts, x.signs)
-        return [Tensor(shape, fn("whole_power", x.body, y.body), "f", merged(defined, own), merged(smooth, own))]
+        return Tensor(shape, fn("whole_power", x.body, y.body), "f", merged(defined, own), merged(smooth, own))
     if x.body.is_zero:
         own = settle(condition("> 0", y.body, "power of 0"), ctx.facts, y.signs)
-        return [Tensor(shape, NOTHING, "f", merged(defined, own), merged(smooth, own), ZERO)]
+        return Tensor(shape, NOTHING, "f", merged(defined, own), merged(smooth, own), ZERO)
     if c is not None:
         e = Fraction(int(c.p), int(c.q))
         needs = settle(condition(">= 0" if c > 0 else "> 0", x.body, "power"), ctx.facts, x.signs)
         differs = settle(condition("> 0", x.body, "power"), ctx.facts, x.signs)
-        return [Tensor(shape, power(x.body, e), "f", merged(defined, needs), merged(smooth, differs), NONNEG)]
+        return Tensor(shape, power(x.body, e), "f", merged(defined, needs), merged(smooth, differs), NONNEG)
     own = settle(condition("> 0", x.body, "power"), ctx.facts, x.signs)
     body = exp_of(y.body * log_of(x.body))
-    return [Tensor(shape, body, "f", merged(defined, own), merged(smooth, own), POS)]
+    return Tensor(shape, body, "f", merged(defined, own), merged(smooth, own), POS)
 
 
 def greater(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
@@ -231,17 +214,16 @@ def _beside_infinities(x: Tensor, y: Tensor, shape: tuple[Poly, ...], neutral: i
     return greatest(masked, other, out) if masked.infinite else out
 
 
-@rule("atan2")
-def _atan2(ctx: Context, params: Params, shapes: list[tuple], y: Tensor, x: Tensor) -> list[Tensor]:
+def angle(ctx: Context, y: Tensor, x: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """The angle of (x, y). Where y is 0 and x is not positive it is the sign of the zero that tells π from −π, and of
     that the calculus knows nothing: 0·x is −0 for a negative x."""
-    shape, defined, smooth = common(shapes, y, x)
+    _, defined, smooth = common([shape], y, x)
     own: Clauses = ()
     off_axis, right = condition("!= 0", y.body, "atan2"), condition("> 0", x.body, "atan2")
     if off_axis and right:
         own = (Clause((*off_axis[0].alternatives, *right[0].alternatives), origin="atan2"),)
         own = () if not y.signs & ZERO or x.signs == POS else tuple(c for c in own if not discharged(c, ctx.facts))
-    return [Tensor(shape, fn("atan2", y.body, x.body), "f", merged(defined, own), merged(smooth, own))]
+    return Tensor(shape, fn("atan2", y.body, x.body), "f", merged(defined, own), merged(smooth, own))
 
 
 # --- predicates and selection --------------------------------------------------------------------------------------
@@ -273,7 +255,7 @@ def _whole_equal(difference: Poly) -> Poly:
 
 def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
     total = NOTHING
-    for case in index_cases(difference, quotients=False):
+    for case in semantics._index_numbers.index_cases(difference, quotients=False):
         total = total + case.guard * _where(case.conditions, relation(case.ix))
     return total
 
@@ -396,9 +378,10 @@ def numbered(ctx: Context, which: Tensor, choices: list[Tensor]) -> Tensor:
 def _is_one_of(poly: Poly, count: int) -> bool:
     """In each case the integer is a number from 0 to count − 1."""
     try:
-        known = [case.ix.const.constant() if not case.ix.terms else None for case in index_cases(poly)]
+        cases = semantics._index_numbers.index_cases(poly)
     except UnprovedError:
         return False
+    known = [case.ix.const.constant() if not case.ix.terms else None for case in cases]
     return all(c is not None and 0 <= c < count for c in known)
 
 

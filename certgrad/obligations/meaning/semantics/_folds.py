@@ -30,7 +30,7 @@ def total(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     if x.kind == "b":
         raise UnprovedError("a sum of booleans")
     defined, smooth = x.conditions_for_all(over)
-    signs = x.signs if x.signs in (ANY, 5) or _nonempty(over, where, x.shape) else x.signs | ZERO
+    signs = x.signs if x.signs in (ANY, 5) or nonempty(over, where, x.shape) else x.signs | ZERO
     signs = ANY if signs == 5 else signs
     if x.support is not None and where == ONE:
         wanted = _some_kept(x.support, over, x.shape)
@@ -60,7 +60,7 @@ def least(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     return _extremum(x, over, where, -1)
 
 
-def _nonempty(over: Dummies, where: Poly, shape: tuple[Poly, ...]) -> bool:
+def nonempty(over: Dummies, where: Poly, shape: tuple[Poly, ...]) -> bool:
     """The variables have values at which it holds, for every entry of the result."""
     if where == ONE:
         return all(n.positive for _, n in over)
@@ -71,7 +71,7 @@ def _extremum(x: Tensor, over: Dummies, where: Poly, sign: int) -> Tensor:
     if x.kind == "b":
         raise UnprovedError("an extremum of booleans")
     x = finite(x) if x.infinite * sign > 0 or where != ONE else x
-    if not _nonempty(over, where, x.shape):
+    if not nonempty(over, where, x.shape):
         raise UnprovedError("an extremum over a range that may be empty")
     if x.kept.is_zero:
         raise UnprovedError("an extremum of infinities alone")

@@ -30,10 +30,9 @@ from certgrad.obligations.terms.walk import atoms_of
 from certgrad.obligations.tracing.jax_internals import dim_poly
 
 from ._elementwise import chosen, greater, guarded, lesser, multiplied
-from ._index_numbers import Case, in_range, index_cases
+from ._index_numbers import Case, clamped, in_range, index_cases, ranges_of
 from ._infinite import finite
 from ._registry import Context, Params, UnprovedError, rule
-from ._windows import clamped, ranges_of
 
 Shapes = list[tuple]
 

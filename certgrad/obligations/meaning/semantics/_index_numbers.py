@@ -9,7 +9,7 @@ from certgrad.obligations.assume.conditions import IN_RANGE, Clause, Clauses, co
 from certgrad.obligations.assume.index_cases import failing, holding
 from certgrad.obligations.assume.isl import Condition, feasible
 from certgrad.obligations.terms.index import Ix, of_const, whole_number
-from certgrad.obligations.terms.index_terms import index_equal, index_number, index_pred
+from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, index_equal, index_number, index_pred
 from certgrad.obligations.terms.integers import RANK, Chosen
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
@@ -17,7 +17,7 @@ from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
 from certgrad.obligations.terms.rounded import as_rounded_index, is_number_of_places
 from certgrad.obligations.terms.sums import open_sum
-from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, indices_of
 
 from ._registry import UnprovedError
@@ -127,3 +127,22 @@ def _product(conditions: Sequence[Condition]) -> Poly:
         holds = index_pred(ix) if relation == ">=" else index_equal(ix)
         total = total * (ONE - holds if relation == "!=" else holds)
     return total
+
+
+def clamped(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
+    """The case with its index clamped to [0, last]."""
+    if last.is_zero:
+        return [Case(case.guard, of_const(NOTHING), case.conditions)]
+    above, below = case.ix.shifted(-last - ONE), case.ix.scaled(-1).shifted(-ONE)
+    over, under = index_pred(above, ranges), index_pred(below, ranges)
+    out = [
+        case.where(under, (below, ">="), of_const(NOTHING)),
+        case.where(over, (above, ">="), of_const(last)),
+        case.where((ONE - over) * (ONE - under), opposite((above, ">="))),
+    ]
+    return [c for c in out if not c.guard.is_zero]
+
+
+def ranges_of(shape: Sequence[Poly]) -> dict[Var, Poly]:
+    """How far the variables of an array's axes run."""
+    return {template(k): n for k, n in enumerate(shape)}

@@ -35,7 +35,7 @@ class Runs:
 RULES: Table[Rule | Runs] = Table(
     __package__,
     "_elementwise _specified _casts _linear_algebra _gathers _branches _integers _division _order "
-    "_loops _windows _special _factorisations _solvers _folds",
+    "_loops _special _factorisations _solvers _folds",
 )
 """By primitive, and by the name of a function in `LIBRARY`."""
 
@@ -148,13 +148,8 @@ _GROUPS: dict[str, str] = {
     "an extended dtype": "from_edtype to_edtype",
     "complex numbers, beside a primitive that has no reading as pairs of real ones": "complex conj eig fft imag real",
     "the float next to a number is nothing over the reals": "nextafter",
-    "an order of entries": """argmax argmin cummax cummin scatter-max scatter-min
-        select_and_gather_add select_and_scatter_add sort top_k""",
-    "a product over a range": "scatter-mul",
     "a reduction by an arbitrary function": "reduce reduce_window",
-    "a maximum over a window": "reduce_window_max reduce_window_min",
     "a factorisation that its equation alone does not determine": "schur",
-    "a loop whose length is data": "while",
     "the bits of a number are nothing over the reals": "bitcast_convert_type",
 }
 REFUSED: dict[str, str] = {name: reason for reason, names in _GROUPS.items() for name in names.split()}

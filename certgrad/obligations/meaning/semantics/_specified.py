@@ -6,19 +6,22 @@ is defined, and differentiable, comes with these entries: `Tensor.indexed` moves
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from operator import mul
+from operator import add, mul
 from typing import Any
 
 from certgrad.language import tree as t
-from certgrad.obligations.assume.signs import ANY, NONNEG, POS
-from certgrad.obligations.assume.tensor import Tensor, own_index
-from certgrad.obligations.laws.functions import FUNCTIONS
+from certgrad.language.functions import FUNCTIONS as RECORDS
+from certgrad.obligations.assume.conditions import Clauses, merged
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS
+from certgrad.obligations.assume.signs import ZERO as IS_0
+from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.laws.functions import FUNCTIONS, OF_SEVERAL
 from certgrad.obligations.laws.recurrences import joined
-from certgrad.obligations.terms.atoms import Dim, dimension
-from certgrad.obligations.terms.index import Ix, combine, of_const, of_var, whole_number
+from certgrad.obligations.meaning import semantics
+from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import (
     at_least,
     bounds,
@@ -26,31 +29,32 @@ from certgrad.obligations.terms.index_terms import (
     index_equal,
     index_number,
     index_pred,
-    within,
 )
-from certgrad.obligations.terms.integers import quotient, remainder, row_major
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, number, poly_of
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.terms.sums import sum_over
-from certgrad.obligations.terms.variables import Var, fresh, template
-from certgrad.obligations.tracing.jax_internals import kind_of, rounded_sizes
-from certgrad.specification._jax import factor_of_size
-from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.tracing.jax_internals import kind_of
+from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError, unravelled
 
 from . import _elementwise as of
-from . import _folds as folds
+from ._places import Places, Shape, Sizes, clamped, keys, numbered, rounded, towards_0
 from ._registry import Context, Params, UnprovedError, rule
 
-Shape = tuple[Poly, ...]
 Indices = tuple[Ix, ...]
 SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 
 
 @rule(
     *"""broadcast_in_dim transpose squeeze expand_dims reshape tile iota dim_as_value slice rev split unstack
-    concatenate stack pad copy copy_p device_put layout_constraint name optimization_barrier reduce_precision reshard
-    sharding_constraint eq eq_to ne lt lt_to le le_to gt ge and or xor not is_finite select_n max min clamp
-    reduce_sum reduce_prod reduce_max reduce_min reduce_or reduce_and dot_general
-    cumsum cumprod cummax cummin cumlogsumexp""".split()
+    concatenate stack pad dynamic_slice dynamic_update_slice copy copy_p device_put layout_constraint name
+    optimization_barrier reduce_precision reshard sharding_constraint convert_element_type eq eq_to ne lt lt_to
+    le le_to gt ge and or xor not is_finite select_n max min clamp reduce_sum reduce_prod reduce_max reduce_min
+    reduce_or reduce_and argmax argmin dot_general conv_general_dilated cumsum cumprod cummax cummin
+    cumlogsumexp reduce_window_sum reduce_window_max reduce_window_min select_and_gather_add
+    select_and_scatter_add sort top_k approx_top_k add add_any sub mul neg div rem square one_minus_square
+    integer_pow pow abs sign floor ceil exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh
+    asinh acosh atanh erf erfc erf_inv lgamma digamma polygamma zeta igamma igammac igamma_grad_a
+    regularized_incomplete_beta bessel_i0e bessel_i1e""".split()
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
@@ -77,7 +81,7 @@ def _read(
         found = RULES[call.primitive](call, *given)
         entries: Sequence[Entries] = [found] if callable(found) else found
         return [
-            Entry(ctx, operands, shape, sizes).tensor(at(*(t.Index(str(k)) for k in range(len(shape)))))
+            Entry(ctx, operands, shape, sizes).whole(at(*(t.Index(str(k)) for k in range(len(shape)))))
             for at, shape in zip(entries, shapes, strict=True)
         ]
     except UnreadableError as error:
@@ -88,87 +92,17 @@ def _entries(name: str, sort: t.Sort) -> Entries:
     return lambda *index: t.SortedEntry(name, index, sort)
 
 
-class Sizes:
-    """Sizes as the specification writes them, and back."""
-
-    def __init__(self, params: dict[str, Any]) -> None:
-        self.params = params
-        self.axes: set[t.Node] = set()
-        """The sizes of the operands' and the results' axes."""
-        self.not_negative: list[Poly] = []
-        """Of what is made of sizes by rounding in the parameters, what is known to be at least 0."""
-        self.named: dict[str, Poly] = {}
-        self._shapes: dict[Shape, tuple[t.Node, ...]] = {}
-        self._rounded: dict[t.Node, Poly] | None = None
-
-    def written(self, shape: Shape) -> tuple[t.Node, ...]:
-        """The sizes of an array."""
-        if shape not in self._shapes:
-            self._shapes[shape] = tuple(map(self._written, shape))
-            self.axes |= {*self._shapes[shape]}
-        return self._shapes[shape]
-
-    def _written(self, n: Poly) -> t.Node:
-        only = n.atom()
-        if only is not None:
-            return self._size(only)
-        terms = [self._product(mono, int(c.p)) for mono, c in n.sorted_items()] or [t.Integer(0)]
-        return terms[0] if len(terms) == 1 else t.Add(tuple(terms))
-
-    def _product(self, mono: Mono, c: int) -> t.Node:
-        factors: list[t.Node] = [t.Integer(c)] if c != 1 or not mono else []
-        for a, e in mono:
-            factors += [self._size(a)] * int(e)
-        return factors[0] if len(factors) == 1 else t.Mul(tuple(factors))
-
-    def _size(self, a: Atom) -> t.Node:
-        assert isinstance(a, Dim)
-        self.named[a.name] = poly_of(a)
-        return t.Size(a.name)
-
-    def size(self, name: str) -> Poly:
-        """The size of this name."""
-        return self.named.get(name) or dimension(name)
-
-    def rounded(self, node: t.Node) -> Poly | None:
-        """⌊n / 2⌋ and the like, where a parameter is made of it."""
-        if self._rounded is None:
-            found = list(rounded_sizes(tuple(self.params.values())))
-            self._rounded = {factor_of_size(factor): poly for factor, poly, _ in found}
-            self.not_negative += [poly for _, poly, least in found if least]
-        return self._rounded.get(node)
-
-
 Binder = t.Fold | t.Minimum | t.ForAll | t.Exists
-Reduced = Callable[[Tensor, folds.Dummies, Poly], Tensor]
-"""What is made of a tensor's entries over variables, where a condition on these holds."""
-FOLDS: dict[str, Reduced] = {
-    "sum": folds.total,
-    "product": folds.product,
-    "maximum": folds.greatest,
-}
+Dummies = list[tuple[Var, Poly]]
 
 
-def _fold(x: Binder) -> Reduced:
-    """What the binder makes of a tensor."""
-    if isinstance(x, (t.Fold, t.Minimum)) and x.where:
-        raise UnprovedError("a fold over those values of a variable at which something holds")
+def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
+    """What the binder makes of a tensor's entries over variables, where a condition on these holds."""
+    from . import _folds as folds
+
     if isinstance(x, t.Fold):
-        return FOLDS[x.kind]
+        return {"sum": folds.total, "product": folds.product, "maximum": folds.greatest}[x.kind]
     return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
-
-
-def _reads(x: t.Node) -> bool:
-    """It is made of an operand's entries, and not of indices and sizes alone."""
-    return any(isinstance(part, t.SortedEntry) for part in t.walk(x))
-
-
-def _numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
-    """The choices of which an integer in range has the number: the first for 0, or at most 0, the next for 1, …"""
-    match x:
-        case t.If(t.Compare(found, left, t.Integer(at)), then, otherwise) if (found, left, at) == (relation, which, k):
-            return [then, *_numbered(otherwise, which, relation, k + 1)]
-    return [x]
 
 
 def _with(known: Indices, ix: Ix) -> Indices:
@@ -184,16 +118,47 @@ def _follows(ix: Ix, other: Ix) -> bool:
     return not apart.terms and at_least(apart.const) == ONE
 
 
-class Entry:
+class Entry(Places):
     """Reads the entry of a result as a tensor of its shape."""
 
     def __init__(self, ctx: Context, operands: Sequence[Tensor], shape: Shape, sizes: Sizes) -> None:
-        self.ctx, self.operands, self.shape, self.sizes = ctx, operands, shape, sizes
-        self.own = own_index(shape)
-        self.variables = {str(k): ix for k, ix in enumerate(self.own)}
-        self.ranges = {template(k): n for k, n in enumerate(shape)}
-        self.multiples: dict[t.Node, Ix] = {}
-        """Quotients of indices that are multiples, in what is read."""
+        super().__init__(shape, sizes)
+        self.ctx, self.operands = ctx, operands
+        self.open: list[tuple[Clauses, Clauses]] = []
+        """Where places are determined, and do not change, of which that is not yet said."""
+
+    def whole(self, x: t.Node) -> Tensor:
+        """An expression, with all conditions."""
+        by_integers = any(operand.kind == "i" for operand in self.operands)
+        moved = dict.fromkeys(part for part in t.walk(x) if clamped(part) is not None) if by_integers else ()
+        return self._steady(self._by_cases(x, list(moved)) if moved else self.tensor(x))
+
+    def _by_cases(self, x: t.Node, moved: Sequence[t.Node]) -> Tensor:
+        """An expression with integers that are moved into a range: where they are there, before it or beyond it."""
+        numbers, parts = semantics._index_numbers, []
+        cases: list[tuple[Poly, Indices]] = [(ONE, ())]
+        for node in moved:
+            ((e, size),) = filter(None, [clamped(node)])
+            found, room = numbers.index_cases(self.tensor(e).body), self._size(size)
+            self.ctx.in_range |= dict.fromkeys(
+                c for case in found for c in numbers.in_range(case, room, self.ctx.ranges)
+            )
+            here = [c for case in found for c in numbers.clamped(case, room, self.ctx.ranges)]
+            cases = [(g * c.guard, (*ixs, c.ix)) for g, ixs in cases for c in here]
+        for guard, ixs in cases:
+            if not guard.is_zero:
+                self.known |= dict(zip(moved, ixs, strict=True))
+                parts += self._placed(x, guard)
+        kept = [part for part in parts if part[1] is not parts[-1][1]]
+        if len(kept) < len(parts) - 1:  # in each case the same tensor, where no other one is
+            parts = [*kept, (ONE - reduce(add, (g for g, _ in kept), ZERO), parts[-1][1])]
+        return of.chosen(self.shape, parts)
+
+    def _reads(self, x: t.Node) -> bool:
+        """It is made of operands' entries or of reals, and not of indices and sizes alone."""
+        if isinstance(x, (t.Chosen, t.Least)) or x in self.known:
+            return False
+        return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self._reads, t.children(x)))
 
     def tensor(self, x: t.Node) -> Tensor:
         """An expression of any sort."""
@@ -202,6 +167,8 @@ class Entry:
                 return self._entry(x)
             case t.ToReal():
                 return replace(self.tensor(x.operand), kind="f")
+            case t.If() | t.Given() if (real := rounded(x)) is not None:
+                return semantics._casts.whole_part(self.ctx, self.tensor(real[0]), real[1])
             case t.If():
                 return self._selected(x)
             case t.Compare(relation, left, right):
@@ -214,7 +181,14 @@ class Entry:
                 return of.denied(reduce(of.both, (of.denied(self.tensor(part)) for part in parts)))
             case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
                 return self._folded(x)
-        return self._computed(x) if _reads(x) else self._number(x)
+            case t.Chosen("argmax", (r,), (body,), ()):
+                v, n, _ = self._bound(r, index_condition)
+                if n != ONE and (found := semantics._order.of_few(self.tensor(body), v, n)) is not None:
+                    return found
+            case t.Number():
+                c = number(x.rational)
+                return Tensor(self.shape, c, "f", signs=POS if x.rational > 0 else NEG if x.rational < 0 else IS_0)
+        return self._computed(x) if self._reads(x) else self._number(x)
 
     def _entry(self, x: t.SortedEntry) -> Tensor:
         operand = self.operands[int(x.name)]
@@ -224,7 +198,20 @@ class Entry:
             return replace(operand, shape=self.shape) if self.shape else operand
         if index == self.own and operand.shape == self.shape:
             return operand
-        return operand.indexed(index, self.shape)
+        out = operand.indexed(index, self.shape)
+        if (out.defined or out.smooth) and any(isinstance(i, (t.Chosen, t.Least)) for i in x.index):
+            return self._throughout(out, operand, x, index)
+        return out
+
+    def _throughout(self, out: Tensor, operand: Tensor, x: t.SortedEntry, index: Indices) -> Tensor:
+        """With the conditions of all entries along the axes where a place is chosen."""
+        here, over = list(index), list[tuple[Var, Poly]]()
+        for k, i in enumerate(x.index):
+            if isinstance(i, (t.Chosen, t.Least)) and operand.shape[k] != ONE:
+                v = fresh()
+                here[k], over = of_var(v), [*over, (v, operand.shape[k])]
+        defined, smooth = operand.indexed(here, self.shape).conditions_for_all(over)
+        return replace(out, defined=defined, smooth=smooth)
 
     def _selected(self, x: t.If) -> Tensor:
         match x:
@@ -234,9 +221,19 @@ class Entry:
                 return of.greater(self.tensor(left), self.tensor(right), self.shape)
             case t.If(t.Compare("<", left, right), then, otherwise) if (then, otherwise) == (left, right):
                 return of.lesser(self.tensor(right), self.tensor(left), self.shape)
+            case t.If(t.Compare("<", t.SortedEntry() as entry, _), t.Negate(other), again) if entry == other == again:
+                return of.applied(self.ctx, "abs", self.tensor(entry))
+            case t.If(
+                t.Compare("<", entry, zero),
+                t.Negate(one),
+                t.If(t.Compare("<", beyond, again), plus, t.Number() | t.Integer()),
+            ) if (entry, zero, one) == (again, beyond, plus):
+                return of.applied(self.ctx, "sign", self.tensor(entry))
+            case t.If(otherwise=t.Apply("quotient", (left, right))) if towards_0(x) == (left, right):
+                return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
             case t.If(t.Compare("<=", t.SortedEntry() as which, t.Integer(0))):
-                return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, _numbered(x, which, "<="))))
-        if not _reads(x.condition):
+                return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, numbered(x, which, "<="))))
+        if not self._reads(x.condition):
             whole = of.chosen(self.shape, self._placed(x, ONE))
             one_after_another = isinstance(x.condition, t.Compare)
             return replace(whole, body=joined(whole.body, self.ranges)) if one_after_another else whole
@@ -251,11 +248,11 @@ class Entry:
         This is asked where `reached` is 1 and the `known` indices are at least 0.
         """
         where = self._where(reached, known)
-        if not isinstance(x, t.If) or _reads(x.condition):
+        if not isinstance(x, t.If) or self._reads(x.condition):
             return [(where, self.tensor(x))]
         match x:
             case t.If(t.Compare("=", t.Index() as axis, t.Integer(0))):
-                parts, ix = _numbered(x, axis, "="), self.index(axis)
+                parts, ix = numbered(x, axis, "="), self.index(axis)
                 if bounds(ix, self.ranges) == (ZERO, number(len(parts) - 1)):
                     places = (index_equal(ix.shifted(number(-k))) for k in range(len(parts)))
                     return [(where * here, self.tensor(part)) for here, part in zip(places, parts, strict=True)]
@@ -277,19 +274,22 @@ class Entry:
 
         Where an index is a multiple, e = s·j for some j of as many as the conditions leave, ⌊e / s⌋ is this j.
         """
-        over: folds.Dummies = []
+        over: Dummies = []
+        multiples: list[t.Node] = []
         here = where
         for condition in conditions:
             match condition:
                 case t.Compare("=", t.Apply("remainder", (e, s)), t.Integer(0)) if self._divisor(s) != ONE:
                     v, n = fresh(), self._count(conditions, e // s)
                     over, self.ranges[v] = [*over, (v, n)], n
-                    self.multiples[e // s] = of_const(ZERO) if n == ONE else of_var(v)
-                    here = here * index_equal(self.index(e).minus(self._product(self.multiples[e // s], self.index(s))))
+                    multiples.append(e // s)
+                    self.known[e // s] = of_const(ZERO) if n == ONE else of_var(v)
+                    here = here * index_equal(self.index(e).minus(self._product(self.known[e // s], self.index(s))))
                 case _:
                     here = here * self._holds(condition)
         part = self.tensor(then)
-        self.multiples.clear()
+        for node in multiples:
+            del self.known[node]
         over = [(v, n) for v, n in over if n != ONE]
         if not over:
             return [(here, part), *self._placed(otherwise, where - here)]
@@ -305,11 +305,42 @@ class Entry:
                     return self._size(size)
         raise UnprovedError("a multiple that has no bound")
 
-    def _holds(self, x: t.Node) -> Poly:
+    def _where_all_hold(self, conditions: Sequence[t.Node], over: Dummies) -> tuple[Dummies, Poly]:
+        """The variables, and a term that is 1 where conditions on indices hold."""
+        parts = [part for x in conditions for part in (x.parts if isinstance(x, t.Both) else (x,))]
+        over, where = self._at_places(parts, over, index_condition)
+        return over, reduce(mul, (self._holds(part, index_condition) for part in parts), where)
+
+    def _at_places(
+        self, conditions: Sequence[t.Node], over: Dummies, at_least_0: Callable[..., Poly]
+    ) -> tuple[Dummies, Poly]:
+        """Where v + c has to be a place along an axis, and may be none, the variable is that place, and v is it less c.
+
+        The variables, and a term that is 1 where v is in its range.
+        """
+        where = ONE
+        for x in conditions:
+            match x:
+                case t.Both((_, t.Compare("<", left, size))) if self._holds(x) != ONE and self._size(size) != ONE:
+                    ix, n, w = self.index(left), self._size(size), fresh()
+                    for v, m in [(v, m) for v, m in over if (v, 1) in ix.terms][:1]:
+                        self.ranges[w], before = n, of_var(w).minus(ix.minus(of_var(v)))
+                        self.variables |= {key: one.subst({v: before}) for key, one in self.variables.items()}
+                        self.known |= {key: one.subst({v: before}) for key, one in self.known.items()}
+                        over = [(w, n) if u == v else (u, r) for u, r in over]
+                        below = before.scaled(-1).shifted(m - ONE)
+                        where = where * at_least_0(before, self.ranges) * at_least_0(below, self.ranges)
+        return over, where
+
+    def _holds(self, x: t.Node, at_least_0: Callable[..., Poly] = index_pred) -> Poly:
         """A condition on indices, as 0 or 1."""
         match x:
             case t.Both((t.Compare("<=", t.Integer(0), left), t.Compare("<", right, size))) if left == right:
-                return within(self.index(left), self._size(size), self.ranges)
+                ix, n = self.index(left), self._size(size)
+                above, below = ix, ix.scaled(-1).shifted(n - ONE)
+                if n == ONE:
+                    return index_equal(ix, self.ranges)
+                return at_least_0(above, self.ranges) * at_least_0(below, self.ranges)
             case t.Compare("=", left, right):
                 return index_equal(self.index(left).minus(self.index(right)), self.ranges)
         raise UnprovedError(f"a condition on indices that is written with {type(x).__name__}")
@@ -317,34 +348,71 @@ class Entry:
     def _computed(self, x: t.Node) -> Tensor:
         """What arithmetic and functions make of entries."""
         match x:
+            case t.Apply("quotient" | "remainder" as which, (left, t.Integer(divisor))) if divisor > 0:
+                return semantics._division.divided(which, self.tensor(left), divisor)
+            case t.Add((left, right)):
+                return of.total(self.tensor(left), self.tensor(right), self.shape)
+            case t.Subtract(left, t.Mul((right, t.ToReal(q) | q))) if towards_0(q) == (left, right):
+                return semantics._division.rest(self.ctx, self.tensor(left), self.tensor(right), self.shape)
+            case t.Subtract(t.Number("1") as one, t.Apply(function) as right) if RECORDS[function].size == "below 1":
+                found = of.total(self.tensor(one), of.opposite(self.tensor(right)), self.shape)
+                return replace(found, signs=POS)
+            case t.Subtract(left, right):
+                return of.total(self.tensor(left), of.opposite(self.tensor(right)), self.shape)
+            case t.Negate(t.Apply("floor", (t.Negate(argument),))):
+                return replace(of.applied(self.ctx, "ceil", self.tensor(argument)), kind="i")
+            case t.Negate(operand):
+                return of.opposite(self.tensor(operand))
             case t.Mul((left, right)):
                 return of.multiplied(self.tensor(left), self.tensor(right), self.shape)
-            case t.Subtract(left, right):
-                return of.sub(self.ctx, {}, [self.shape], self.tensor(left), self.tensor(right))[0]
+            case t.Divide(left, right):
+                return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
+            case t.Power(base, exponent):
+                return of.whole_power(self.ctx, self.tensor(base), int(exponent))
+            case t.Apply("real power" | "whole power" | "integer power", (base, exponent)):
+                return of.raised(self.ctx, self.tensor(base), self.tensor(exponent), self.shape)
+            case t.Apply("atan2", (y, along)):
+                return of.angle(self.ctx, self.tensor(y), self.tensor(along), self.shape)
             case t.Apply("is finite", (argument,)):
                 return of.is_finite(self.ctx, self.tensor(argument))
             case t.Apply("bitwise and" | "bitwise or" | "bitwise xor" as name, (left, right)):
-                from ._integers import bitwise  # which few programs need
-
-                return bitwise(name.removeprefix("bitwise "), self.tensor(left), self.tensor(right))
+                return semantics._integers.bitwise(name.removeprefix("bitwise "), self.tensor(left), self.tensor(right))
             case t.Apply(function, (argument,)) if function in FUNCTIONS:
-                (out,) = of.function(function)(self.ctx, {}, [self.shape], self.tensor(argument))
+                out = of.applied(self.ctx, function, self.tensor(argument))
                 return replace(out, kind="i") if function == "floor" else out
+            case t.Apply(function, arguments) if function in OF_SEVERAL:
+                return semantics._special.of_several(self.ctx, function, [*map(self.tensor, arguments)], self.shape)
         raise UnprovedError(f"entries of which {type(x).__name__} is taken")
 
     def _folded(self, x: Binder) -> Tensor:
         """What a binder makes of a body; those of its kind that stand in it directly are one with it."""
         fold = _fold(x)
-        over: folds.Dummies = []
+        over: Dummies = []
         where = ONE
         body: t.Node = x
+        holds = index_pred if isinstance(x, t.Fold) and x.kind == "sum" else index_condition
         while where == ONE and isinstance(body, Binder) and _fold(body) is fold:
-            for r in body.over:
-                v, n, some = self._bound(r, index_pred if fold is folds.total else index_condition)
+            for v, n, some in (found for r in body.over for found in self._variables(r, holds)):
                 over, where = over if n == ONE else [*over, (v, n)], where * some
+            if isinstance(body, (t.Fold, t.Minimum)) and body.where:
+                over, where = self._where_all_hold(body.where, over)
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
-        found = self.tensor(body)
+        match body:
+            case t.If(t.Both(parts), t.SortedEntry(), t.Number("0") | t.Integer(0)) if not self._reads(body.condition):
+                over, where = self._at_places(parts, over, holds)
+        found = self._steady(self.tensor(body))
         return fold(found, over, where) if over or where != ONE else found
+
+    def _variables(self, r: t.Range, holds: Callable[[Ix], Poly]) -> Iterator[tuple[Var, Poly, Poly]]:
+        """As `_bound`; of places in row-major order one for each axis."""
+        factors = self._factors(r.size)
+        if len(factors) == 1:
+            yield self._bound(r, holds)
+            return
+        for node, n in zip(unravelled(t.Index(r.variable), factors), map(self._size, factors), strict=True):
+            v = fresh()
+            self.known[node], self.ranges[v] = of_const(ZERO) if n == ONE else of_var(v), n
+            yield v, n, ONE
 
     def _bound(self, r: t.Range, holds: Callable[[Ix], Poly]) -> tuple[Var, Poly, Poly]:
         """A variable with its range, and at which of its values it stands for one of the bound variable.
@@ -363,17 +431,42 @@ class Entry:
         self.variables[r.variable], self.ranges[v] = here.minus(begin) if from_begin else here, n
         return v, n, where
 
-    def _size(self, x: t.Node) -> Poly:
-        """A size, whatever the index is."""
-        found = self.index(x)
-        if found.terms:
-            raise UnprovedError("a size that depends on an index")
-        return found.const
+    def choose(self, x: t.Chosen | t.Least) -> None:
+        """Where a term is greatest first, by axes; or the place of the entry that comes to a place in order."""
+        several = x.over[0].size != t.Integer(1)
+        if several and any(isinstance(part, t.SortedEntry) and part.sort == "boolean" for part in t.walk(x)):
+            raise UnprovedError(f"{'an arg-extremum' if isinstance(x, t.Chosen) else 'an order'} of booleans")
+        if isinstance(x, t.Chosen):
+            self._choose_greatest(x)
+            return
+        match x:
+            case t.Least(_, t.Compare("=", t.Fold("sum", (q,), t.If(first)), place)):
+                by = keys(first)
+                v, n, _ = self._bound(q, index_condition)
+                if n == ONE:
+                    self.known[x] = of_const(ZERO)
+                    return
+                tensors, sign = [*map(self.tensor, by)], -1 if isinstance(by[0], t.Negate) else 1
+                self.known[x], *conditions = semantics._order.coming_to(tensors, v, n, self.index(place), sign)
+                self.open.append((conditions[0], conditions[1]))
 
-    def _is_index(self, ix: Ix) -> bool:
-        """Shown to be at least 0 by the ranges."""
-        least, _ = bounds(ix, self.ranges)
-        return least is not None and at_least(least) == ONE
+    def _choose_greatest(self, x: t.Chosen) -> None:
+        ((r,), (body,)) = x.over, x.bodies
+        over = [(v, n) for v, n, _ in self._variables(r, index_condition) if n != ONE]
+        over, where = self._where_all_hold(x.where, over)
+        around = {v: n for v, n in self.ranges.items() if v not in dict(over)}
+        place, *conditions = semantics._order.first(self._steady(self.tensor(body)), over, where, around)
+        self.open.append((conditions[0], conditions[1]))
+        sizes, here = self._factors(r.size), t.Index(r.variable)
+        axes = zip(unravelled(x, sizes), unravelled(here, sizes), strict=True) if len(sizes) > 1 else [(x, here)]
+        self.known |= {node: self.index(other).subst(place) for node, other in axes}
+
+    def _steady(self, x: Tensor) -> Tensor:
+        """With what is to be said of the places in it."""
+        for defined, smooth in self.open:
+            x = replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth))
+        self.open.clear()
+        return x
 
     def _number(self, x: t.Node) -> Tensor:
         index = self.index(x)
@@ -382,68 +475,3 @@ class Entry:
         if least is not None and (least in self.sizes.not_negative or at_least(least) == ONE):
             signs = POS if least.positive else NONNEG
         return Tensor(self.shape, index_number(index), "i", signs=signs)
-
-    def index(self, x: t.Node) -> Ix:
-        """An integer that indices and sizes make."""
-        match x:
-            case t.Index():
-                return self.variables[x.name]
-            case t.Integer():
-                return of_const(number(x.value))
-            case t.Size():
-                return of_const(self.sizes.size(x.name))
-            case t.Add((t.Mul((major, stride)), minor)):
-                return self._place(self.index(major), self.index(stride), self.index(minor))
-            case t.Add():
-                return combine([(1, self.index(term)) for term in x.terms])
-            case t.Subtract():
-                return self.index(x.left).minus(self.index(x.right))
-            case t.Mul():
-                return reduce(self._product, map(self.index, x.factors))
-            case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
-                return of_const(made)
-            case t.Apply() if x in self.multiples:
-                return self.multiples[x]
-            case t.Apply("quotient" | "remainder", (left, right)):
-                return self._divided(x, left, right)
-        raise UnprovedError(f"an integer that is written with {type(x).__name__}")
-
-    def _place(self, major: Ix, stride: Ix, minor: Ix) -> Ix:
-        """major·stride + minor: where the stride is a symbol, a place in row-major order."""
-        if not major.terms or stride.terms or whole_number(stride.const) is not None:
-            return self._product(major, stride).plus(minor)
-        least, most = bounds(minor, self.ranges)
-        if least is None or most is None or at_least(least) * at_least(stride.const - ONE - most) != ONE:
-            raise UnprovedError("an index times a size, beside what is not shown to be less")
-        return row_major(major, minor, stride.const)
-
-    def _product(self, one: Ix, other: Ix) -> Ix:
-        if not one.terms and not other.terms:
-            return of_const(one.const * other.const)
-        one, other = (other, one) if other.terms else (one, other)
-        factor = None if other.terms else whole_number(other.const)
-        if factor is None:
-            raise UnprovedError("an index times a size or another index")
-        return one.scaled(factor)
-
-    def _divided(self, x: t.Apply, left: t.Node, right: t.Node) -> Ix:
-        place = self.index(left)
-        if x.function == "remainder":
-            return remainder(place, self._divisor(right))
-        for size in reversed(self._factors(right)):  # ⌊e / (m·n)⌋ = ⌊⌊e / n⌋ / m⌋
-            place = quotient(place, self._divisor(size))
-        return place
-
-    def _factors(self, x: t.Node) -> list[t.Node]:
-        """The sizes of axes that are multiplied."""
-        if isinstance(x, t.Mul) and x not in self.sizes.axes:
-            return [size for factor in x.factors for size in self._factors(factor)]
-        return [x]
-
-    def _divisor(self, x: t.Node) -> Poly:
-        """A size of an axis, or a step. Where an axis has size 0, there is no entry for which to divide."""
-        found = self.index(x)
-        known = whole_number(found.const)
-        if found.terms or (known is not None and known < 1):
-            raise UnprovedError("a division by what is not a size")
-        return found.const
