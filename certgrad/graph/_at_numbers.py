@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from certgrad.graph._induction import Induction, Judgement
+from certgrad.graph._induction import Induction
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._operation import UNTRACEABLE, traced_programs
 from certgrad.graph._trace import TracedGraph
+from certgrad.graph._walk import Judgement
 from certgrad.obligations.generality.decisions import rendering
 from certgrad.obligations.tracing.jax_internals import serialised_all, wide_floats
 from certgrad.signatures.sizes import Size

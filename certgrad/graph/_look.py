@@ -13,11 +13,12 @@ from math import prod
 from typing import Any
 
 from certgrad.errors import CertgradError
-from certgrad.graph._induction import Induction, Judgement
+from certgrad.graph._induction import Induction
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._operation import KINDS, traced_programs
 from certgrad.graph._own_witness import at_witness
 from certgrad.graph._trace import TracedGraph
+from certgrad.graph._walk import Judgement
 from certgrad.graph.certificate import Lemma
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.parse import parse

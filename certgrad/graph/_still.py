@@ -24,7 +24,8 @@ from ._proof import CASES, Proof, built, of_node, read
 from .ir import Ref
 
 if TYPE_CHECKING:
-    from ._induction import Induction, Judgement
+    from ._induction import Induction
+    from ._walk import Judgement
 
 
 def is_still(induction: Induction, ref: Ref) -> bool:

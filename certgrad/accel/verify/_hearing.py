@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator
 from certgrad.accel.verify._steps import Walk
 from certgrad.graph._cases import contrary_cases, other_programs, shown
 from certgrad.graph._certify import CERTIFIED_TOO
-from certgrad.graph._induction import Judgement, in_names_of_node, in_rule_of
+from certgrad.graph._induction import in_names_of_node, in_rule_of
 from certgrad.graph._operation import UNTRACEABLE, own_table, traced_programs
 from certgrad.graph._proof import are_same, of_node
 from certgrad.graph._subject import measured, unlike_its_graph
 from certgrad.graph._trace import TracedGraph
+from certgrad.graph._walk import Judgement
 from certgrad.graph.certificate import GraphCertificate
 from certgrad.graph.ir import Node
 from certgrad.obligations.generality.decisions import Fixed, Sample
