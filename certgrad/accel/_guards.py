@@ -7,7 +7,7 @@ the graph returns. What a guard finds leaves the program as a few numbers for ea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,16 +18,15 @@ import numpy as np
 
 from certgrad.accel._sweep import Cotangents, Sweep, Values
 from certgrad.errors import CertgradError
+from certgrad.graph._asked import Asked, at_each_step
 from certgrad.graph._certify import Certification
 from certgrad.graph._run import Key, Place, Run
-from certgrad.graph._satisfiable import Asked
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Literal, Node
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.places import Question, question
+from certgrad.language.places import Question
 from certgrad.language.relations import SIGNS
-from certgrad.language.tree import arrays as named
 
 
 class GuardError(CertgradError):
@@ -49,11 +48,10 @@ class Failing(NamedTuple):
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A hypothesis that is looked at, with the values that it speaks of."""
+    """A hypothesis that is looked at."""
 
     stated: NodeHypothesis
     asked: Asked
-    keys: Mapping[str, Key]
 
 
 @dataclass(eq=False)
@@ -96,7 +94,7 @@ class Guards:
     def __init__(self, certified: Certification, trace_back: bool) -> None:
         self.certified, self.trace_back = certified, trace_back
         pairs = zip(certified.certificate.hypotheses, certified.induction.asked, strict=True)
-        self.hypotheses = [Hypothesis(h, a, a.keys_of(named(a.tree))) for h, a in pairs]
+        self.hypotheses = [Hypothesis(h, a) for h, a in pairs]
 
     @cached_property
     def names(self) -> list[str]:
@@ -110,7 +108,7 @@ class Guards:
 
     def forward(self, sweep: Sweep, leaves: Sequence[Any]) -> tuple[Values, Run]:
         """The values of a sweep, and a run that kept what the guards speak of."""
-        wanted = {key for h in self.hypotheses for key in h.keys.values()}
+        wanted = {key for h in self.hypotheses for key in h.asked.keys.values()}
         watched = _real_values(self.certified.traced) if self.trace_back else []
         run = sweep.running(wanted | set(watched))
         return sweep.forward(leaves, run), run
@@ -215,28 +213,22 @@ class Guards:
 def _failing(k: int, one: Hypothesis, sweep: Sweep, run: Run, layout: Layout, where: bool) -> Failing:
     """How often a hypothesis fails, and if `where` is asked, at which place first: that takes longer than to count."""
     asked = one.asked
-    dims = {name: int(size(sweep.sizes)) for name, size in asked.dims.items()}
-    arrays = {name: run.kept[key] for name, key in one.keys.items()}
+    arrays = {name: run.kept[key] for name, key in asked.keys.items()}
     steps = run.taken[asked.place] if asked.place else jnp.asarray(True)
-    about: list[Question] = []
 
-    def count(arrays: Mapping[str, Any], taken: Any) -> Any:
-        about[:] = [question(asked.tree, arrays, dims)]
+    def count(about: Question, taken: Any) -> Any:
         if not where:
-            return jnp.where(taken, (~about[0].holds()).sum(), 0), None, None
-        found = about[0].counted()
+            return jnp.where(taken, (~about.holds()).sum(), 0), None, None
+        found = about.counted()
         return jnp.where(taken, found.failing, 0), found.first, found.sides
 
-    counting: Callable[..., Any] = count
-    for _ in range(steps.ndim):
-        counting = jax.vmap(counting)
     try:
-        times, first, sides = counting(arrays, steps)
+        about, (times, first, sides) = at_each_step(asked, arrays, steps, sweep.sizes, count)
     except UnfitError as error:
         layout.unknown[k] = str(error)
         none = jnp.zeros((), jnp.int32)
         return Failing(none, none, none, None)
-    layout.axes[k], layout.relations[k] = about[0].axes, about[0].relation
+    layout.axes[k], layout.relations[k] = about.axes, about.relation
     layout.steps[k] = tuple(steps.shape)
     if not where:
         return Failing(times.sum(), None, None, None)

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.accel._loops import Loop
-from certgrad.graph._induction import Induction, sized
+from certgrad.graph._asked import sized
+from certgrad.graph._induction import Induction
 from certgrad.graph._jaxpr import evaluate
 from certgrad.graph._numbers import Numbers
 from certgrad.graph._run import Key, Place, Run

@@ -12,7 +12,7 @@ own operation and sizes (`_family`), about its own operands (`TracedGraph.check`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Self
@@ -20,15 +20,15 @@ from typing import Any, Self
 from msgspec.structs import replace as replaced
 
 from certgrad.graph import _bounds
+from certgrad.graph._asked import Asked
 from certgrad.graph._cases import Case
 from certgrad.graph._hypotheses import at_node
 from certgrad.graph._inside import Part, Parts
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._jaxpr import replaced as at_dimensions
 from certgrad.graph._lemma import Instance, Lemmas
 from certgrad.graph._operation import Operation, argument_names, domain_of
 from certgrad.graph._run import Place
-from certgrad.graph._satisfiable import Asked, holds_for_constants
+from certgrad.graph._satisfiable import holds_for_constants
 from certgrad.graph._still import is_still, to_rest
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._values import Values
@@ -242,11 +242,8 @@ class Induction(Walk):
         for tree, clause in proof.stated.items():
             if never(clause):
                 verdict, reason = "unproved", "it is undefined at every input: NaN, infinity or a division by 0"
-            sizes = {mine: sized(size) for mine, size in judgement.instance.sizes.items()}
-            result = [sized(d) for d in judgement.operation.equation.eqn.outvars[0].aval.shape]
-            extents = proof.reads.ranges
-            asked = Asked(clause, tree, arguments, sizes, self.place, result, judgement.instance.sizes, extents)
-            read = [key[1] for key in asked.keys().values()]
+            asked = Asked(tree, arguments, judgement.instance.sizes, self.place)
+            read = [key[1] for key in asked.keys.values()]
             if read and all(k in self.fixed for k in read) and holds_for_constants(self.traced, asked):
                 discharged.append(Discharged(formula=text(tree), tree=tree, because=COMPUTED))
                 continue
@@ -344,12 +341,3 @@ def in_names_of_node(text: str, instantiation: Mapping[str, str]) -> str | None:
     here = re.sub(r"[A-Za-z_]\w*", lambda m: instantiation.get(m[0], m[0]), text)
     compared = re.fullmatch(r"not (\d+) = (\d+)", here)
     return None if compared and compared[1] != compared[2] else here
-
-
-def sized(size: Any) -> Callable[[Mapping[str, Any]], Any]:
-    """A size at a node as a function of the graph's dimensions: a number where these are numbers."""
-    if isinstance(size, str):
-        return lambda sizes: sizes[size]
-    if isinstance(size, int):
-        return lambda sizes: int(size)
-    return lambda sizes: at_dimensions(size, sizes)

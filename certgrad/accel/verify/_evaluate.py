@@ -6,7 +6,7 @@ evaluated in ball arithmetic, at rational points inside the hypotheses and on th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from random import Random
@@ -16,16 +16,15 @@ import jax
 import numpy as np
 
 from certgrad.accel._sweep import Sweep
-from certgrad.accel.verify._steps import Asked, Walk
+from certgrad.accel.verify._steps import Walk
 from certgrad.errors import CertgradError
+from certgrad.graph._asked import Asked, holds
 from certgrad.graph._cases import OneProgram, program_text
-from certgrad.graph._induction import sized
 from certgrad.graph._numbers import IDEAL
 from certgrad.graph._refutation import broken_decision
 from certgrad.graph._run import Key, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.evaluate import Question
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import GENERIC
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
@@ -69,18 +68,16 @@ def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts)
     Raises:
         NotEvaluatedError: with the reason.
     """
-    shared = walk.shared
-    questions: dict[int, Question] = {}
-    for asked in (*shared.hypotheses, *shared.signs):
+    for asked in (*walk.shared.hypotheses, *walk.shared.signs):
         try:
-            questions[id(asked)] = question(asked.tree)
+            question(asked.tree)
         except UnfitError as error:
             raise NotEvaluatedError(f"'{asked.text}' is not one that can be evaluated: {error}") from None
     if _count(walk) > NODES:
         raise NotEvaluatedError(f"the graph has more than {NODES} nodes")
     failures: list[str] = []
     for sizes in _sizes(walk.traced.ir.dims, dimensions):
-        here = _at_sizes(walk, sizes, questions)
+        here = _at_sizes(walk, sizes)
         if here is None:
             continue
         counts.sizes.append(", ".join(f"{n} = {v}" for n, v in sizes.items()) or "its own")
@@ -107,7 +104,7 @@ def _sizes(dims: Sequence[str], apart: bool) -> Iterator[dict[str, int]]:
         yield dict.fromkeys(dims, 1)
 
 
-def _at_sizes(walk: Walk, sizes: dict[str, int], questions: Mapping[int, Question]) -> AtSizes | None:
+def _at_sizes(walk: Walk, sizes: dict[str, int]) -> AtSizes | None:
     """The graph at these sizes; None where it is too large, or the function is another program there."""
     traced = walk.traced
     try:
@@ -118,7 +115,7 @@ def _at_sizes(walk: Walk, sizes: dict[str, int], questions: Mapping[int, Questio
     text = program_text(traced.program, {n: whole(v) for n, v in sizes.items()})
     if asked is not None and program_text(there.program, {}) != text:
         return None
-    here = AtSizes(walk, sizes, questions, there.program)
+    here = AtSizes(walk, sizes, there.program)
     return here if operations(jaxpr_of(here.programs.vjp)) <= OPERATIONS else None
 
 
@@ -131,8 +128,8 @@ def _outputs(traced: TracedGraph, arrays: Sequence[Any]) -> list[Any]:
 class AtSizes:
     """The graph at concrete sizes: its programs, and the values that its hypotheses speak of."""
 
-    def __init__(self, walk: Walk, sizes: dict[str, int], questions: Mapping[int, Question], program: Any) -> None:
-        self.walk, self.sizes, self.questions = walk, sizes, questions
+    def __init__(self, walk: Walk, sizes: dict[str, int], program: Any) -> None:
+        self.walk, self.sizes = walk, sizes
         ir = walk.traced.ir
         own = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
         specs = [jax.ShapeDtypeStruct(x.shape, IDEAL.dtype(x.dtype)) for x in own]
@@ -143,10 +140,9 @@ class AtSizes:
         traced = walk.traced
         # A walk is to a sweep what an induction is: it says what moves, and by which programs.
         sweep = Sweep(walk, sizes, IDEAL)  # type: ignore[arg-type]
-        asked = (*walk.shared.hypotheses, *walk.shared.signs)
-        read = [(a.place, r) for a in asked for n, r in a.arguments.items() if n in questions[id(a)].names]
-        still = [(one.place, one.value) for one in walk.shared.still]
-        self.keys: list[Key] = list(dict.fromkeys((place, r.node, r.output) for place, r in (*read, *still)))
+        read = [key for a in (*walk.shared.hypotheses, *walk.shared.signs) for key in a.keys.values()]
+        still = [(one.place, one.value.node, one.value.output) for one in walk.shared.still]
+        self.keys: list[Key] = list(dict.fromkeys([*read, *still]))
 
         def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
             values = sweep.forward(args)
@@ -216,9 +212,14 @@ class AtSizes:
         if not asked:
             return None
         found = evaluate(self.values, inputs, precision=precision).values
-        kept = dict(zip(self.keys, found[: len(self.keys)], strict=True))
-        taken = dict(zip(self.places, found[len(self.keys) :], strict=True))
-        return next((one.text for one in asked if not self._true(one, kept, taken)), None)
+        table = dict(zip([*self.keys, *self.places], found, strict=True))
+        for one in asked:
+            try:
+                if not holds(one, table, self.sizes):
+                    return one.text
+            except UnfitError as error:
+                raise NotEvaluatedError(f"'{one.text}' is not one that can be evaluated: {error}") from None
+        return None
 
     def _false_sign(self, inputs: Sequence[Array], precision: int) -> str | None:
         """What is said of where a value is, and is false; nothing where a value is too close to a bound to tell."""
@@ -248,23 +249,6 @@ class AtSizes:
         for i, dx in zip(self.space.moving, point.tangents, strict=True):
             tangents[i] = dx
         return tangents
-
-    def _true(self, asked: Asked, kept: Mapping[Key, Array], taken: Mapping[Any, Array]) -> bool:
-        one = self.questions[id(asked)]
-        arrays = {n: kept[asked.place, r.node, r.output] for n, r in asked.arguments.items() if n in one.names}
-        sizes = {n: sized(size)(self.sizes) for n, size in asked.sizes.items()}
-        # What loops around it keep is stacked along the first axes: the hypothesis is asked at every step.
-        runs = taken.get(asked.place)
-        steps = np.shape(runs) if runs is not None else ()
-        for step in np.ndindex(*steps):
-            if runs is not None and not bool(runs[step]):
-                continue
-            try:
-                if not one.holds({n: x[(*step, ...)] for n, x in arrays.items()}, sizes):
-                    return False
-            except UnfitError as error:
-                raise NotEvaluatedError(f"'{asked.text}' is not one that can be evaluated: {error}") from None
-        return True
 
     def watched(self, point: Point, most: int | None = None) -> list[Any]:
         """The distances that decide something in the programs and in the hypotheses: all, or at least so many."""

@@ -11,6 +11,7 @@ import msgspec
 from certgrad.accel.verify._digests import Programs
 from certgrad.accel.verify._signs import statements
 from certgrad.graph import _walk
+from certgrad.graph._asked import Asked
 from certgrad.graph._induction import described_as
 from certgrad.graph._inside import Parts
 from certgrad.graph._operation import RESTS, STILL, Operation, with_given
@@ -21,23 +22,12 @@ from certgrad.graph._wellformed import line_of
 from certgrad.graph.certificate import Cotangent, Lemma, Step
 from certgrad.graph.ir import Node, Ref
 from certgrad.language.text import text
-from certgrad.language.tree import Statement, arrays
+from certgrad.language.tree import arrays
 from certgrad.obligations.certificate import HOLDS
 
 
 class StepError(Exception):
     """A step is not what the induction takes at its node. The message says how."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A statement over the values of a node's operands: a hypothesis, or a sign that a lemma is given."""
-
-    text: str
-    tree: Statement
-    place: Place
-    arguments: Mapping[str, Ref]
-    sizes: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -176,8 +166,8 @@ class Walk(_walk.Walk):
             raise StepError(f"its lemma is {lemma.verdict} with {len(lemma.hypotheses)} hypotheses")
         if any((h.node, h.source) != (node.id, node.source) for h in step.hypotheses):
             raise StepError("it states a hypothesis of another node")
-        at = self.place, arguments, sizes
-        self.shared.hypotheses += [Asked(h.text, h.tree, *at) for h in step.hypotheses]
+        at = arguments, sizes, self.place
+        self.shared.hypotheses += [Asked(h.tree, *at, text=h.text) for h in step.hypotheses]
         for given in lemma.given:
             name, _, relation = given.partition(" ")
             if given == RESTS:
@@ -193,7 +183,7 @@ class Walk(_walk.Walk):
         found = statements(name, relation)
         if found is None:
             raise StepError(f"'{relation}' does not say where a value is")
-        self.shared.signs += [Asked(said, one, self.place, arguments, {}) for one in found]
+        self.shared.signs += [Asked(one, arguments, {}, self.place, said) for one in found]
 
 
 def _compare(step: Step, taken: Step) -> None:
