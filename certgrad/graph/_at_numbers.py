@@ -10,8 +10,8 @@ from certgrad.graph._jaxpr import Equation
 from certgrad.graph._operation import UNTRACEABLE, traced_programs
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._walk import Judgement
-from certgrad.obligations.generality.decisions import rendering
-from certgrad.obligations.tracing.jax_internals import serialised_all, wide_floats
+from certgrad.obligations.generality.decisions import same
+from certgrad.obligations.tracing.jax_internals import wide_floats
 from certgrad.signatures.sizes import Size
 
 
@@ -49,6 +49,4 @@ def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -
             found = traced_programs(there, equation.run, tuple(tuple(v.aval.shape) for v in equation.variables))
     except UNTRACEABLE:
         return False
-    return serialised_all(programs.all(), rendering(known), fold_sizes=True) == serialised_all(
-        found.all(), rendering({}), fold_sizes=True
-    )
+    return same(programs, found, known)

@@ -18,6 +18,7 @@ from certgrad.graph import _jaxpr
 from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._shape_rules import Rule, rule_for, rules_for
+from certgrad.jaxpr import programs
 from certgrad.obligations.tracing.jax_internals import DimExpr, Program, inner_program, is_dropped, is_literal, symbols
 from certgrad.signatures.sizes import Size
 
@@ -213,18 +214,9 @@ def _operands(equation: Equation, args: Sequence[Any]) -> list[Any]:
 
 def _run(bound: Bound, values: Sequence[Any]) -> list[Any]:
     if bound.inner is None:
-        return _jaxpr.bind(bound.eqn, values, bound.params)
-    program = inner_program(bound.eqn)
-    assert program is not None
-    env: dict[Any, Any] = dict(zip(program.jaxpr.invars, values, strict=True))
-    env.update(zip(program.jaxpr.constvars, program.consts, strict=True))
-
-    def read(v: Any) -> Any:
-        return v.val if is_literal(v) else env[v]
-
-    for inner in bound.inner:
-        env.update(zip(inner.eqn.outvars, _run(inner, [read(v) for v in inner.eqn.invars]), strict=True))
-    return [read(v) for v in program.jaxpr.outvars]
+        return programs.bound(bound.eqn, values, bound.params)
+    inner = iter(bound.inner)
+    return programs.results(inner_program(bound.eqn), values, lambda eqn, operands: _run(next(inner), operands))
 
 
 def is_symbolic(size: Any) -> bool:

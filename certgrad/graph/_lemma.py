@@ -21,7 +21,7 @@ from certgrad.graph._family import Family, families_of, is_symbolic, structure
 from certgrad.graph._jaxpr import Equation, bytes_of
 from certgrad.graph._rules import ActiveShapes
 from certgrad.obligations.certificate import HOLDS
-from certgrad.obligations.generality.decisions import Fixed
+from certgrad.obligations.generality.decisions import Fixed, broken
 from certgrad.obligations.terms.budget import A_LEMMA, MORE_OF_A_GRAPH, auditing, budget, given
 from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
@@ -37,9 +37,8 @@ from ._proof import (
     of_family,
     of_node,
     own_sizes,
-    same_programs,
+    runs_there,
 )
-from ._refutation import broken_decision
 
 
 @dataclass
@@ -185,7 +184,7 @@ class Lemmas:
             if proof.programs is None or (proof.holds and self._runs_there(operation, family, proof)):
                 return Instance(proof, family.sizes)
             # JAX's caches ask of dimensions too, now and then: what was asked is looked at where programs differ.
-            case = broken_decision(proof.programs, family.sizes)
+            case = broken(proof.programs, family.sizes)
             if not case:
                 return None if proof.holds or case is not None else Instance(proof, family.sizes)
             family = family.at(case)
@@ -196,7 +195,7 @@ class Lemmas:
         key = (self.rules, operation_key(operation), family.key, tuple(family.sizes.items()))
         found = _same.table.get(key)
         if found is None:
-            found = _same.table[key] = same_programs(operation, family, proof)
+            found = _same.table[key] = runs_there(operation, family, proof)
         return found
 
     def _proved(self, operation: Operation, family: Family, everywhere: bool) -> Proof:

@@ -12,7 +12,7 @@ import msgspec
 from certgrad._subject import OF_RULES
 from certgrad.errors import DomainError
 from certgrad.graph import _bounds, _jaxpr
-from certgrad.graph._cases import contrary_cases, shown
+from certgrad.graph._cases import shown
 from certgrad.graph._family import Family
 from certgrad.graph._rules import ActiveShapes, Outputs
 from certgrad.graph.certificate import Lemma, ObligationResult
@@ -23,10 +23,10 @@ from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.auditing.attempts import plainly_refuted
-from certgrad.obligations.auditing.readings import as_stored, refused, rounded_in, why_refused
+from certgrad.obligations.auditing.readings import as_stored, read_otherwise, rounded_in
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
-from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Cases, Fixed, Sample, same
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Problem, Programs, build
@@ -103,28 +103,22 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
     if proof.programs is None:
         return proof
     general = list(proof.clauses)
-    queue, questions = contrary_cases(proof.programs, {}, everything=True)
-    proof.dimensions += _left_out(questions)
-    seen: set[str] = set()
-    while queue:
-        case = queue.pop(0)
-        key = str(sorted(case.items()))
-        if key in seen:
-            continue
-        seen.add(key)
-        other = prove_at(case) if len(seen) <= CASES else None
+    cases = Cases(everything=True)
+    proof.dimensions += _left_out(cases.met(proof.programs, {}))
+    for case in cases:
+        other = prove_at(case) if cases.count <= CASES else None
         alike = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
-        # What is another program at some of many sizes is not proved at the others.
-        at_some = isinstance(case, Sample) and other is not None and not are_same(proof.programs, case, other.programs)
-        if other is None or other.programs is None or not other.holds or not alike or at_some:
+        if other is None or other.programs is None or not other.holds or not alike:
+            proof.dimensions.append(f"not {shown(case)}")
+            continue
+        if isinstance(case, Sample) and not same(proof.programs, other.programs, case):
+            # What is another program at some of many sizes is not proved at the others.
             proof.dimensions.append(f"not {shown(case)}")
             continue
         more_there = [c for s, c in other.stated.items() if s not in proof.stated]
         more_there = not_implied(more_there, general, case, other.reads)
         proof.stated |= {s: c for s, c in other.reads.each_once(more_there).items() if s not in proof.stated}
-        more, questions = contrary_cases(other.programs, case, everything=True)
-        queue += more
-        proof.dimensions += _left_out(questions)
+        proof.dimensions += _left_out(cases.met(other.programs, case))
     proof.dimensions = list(dict.fromkeys(proof.dimensions))
     proof.lemma = _with_hypotheses(proof.lemma, proof.stated)
     return proof
@@ -169,26 +163,15 @@ def traced_only(operation: Operation, setting: Setting) -> Proof:
     return Proof(lemma, setting.names, programs)
 
 
-def same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
+def runs_there(operation: Operation, family: Family, proof: Proof) -> bool:
+    """The operation's rules, traced at the sizes of the node, are the programs of the family's lemma."""
     assert proof.programs is not None
     sizes = {n: parse_size(size) for n, size in family.sizes.items()}
     here = family.at(sizes)
     try:
-        own = traced_programs(operation, here.run, here.shapes)
+        return same(proof.programs, traced_programs(operation, here.run, here.shapes), sizes)
     except UNTRACEABLE:
         return False
-    return are_same(proof.programs, sizes, own)
-
-
-def are_same(general: Programs, sizes: Fixed, there: Programs | None) -> bool:
-    """The programs at these sizes are the general ones."""
-    if there is None:
-        return False
-    expected, found = (
-        serialised_all(programs.all(), rendering(fixed), fold_sizes=True)
-        for programs, fixed in ((general, sizes), (there, {}))
-    )
-    return expected == found
 
 
 def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, Proof]) -> Proof:
@@ -196,8 +179,9 @@ def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, 
     if not table or operation.equation.holds_program:
         proof = _prove_at(operation, *of_node(operation, table, {}), judged)
         if proof.programs is not None and table:
-            proof.cases, questions = contrary_cases(proof.programs, {}, everything=False)
-            proof.dimensions = _left_out(questions)
+            cases = Cases(everything=False)
+            proof.dimensions = _left_out(cases.met(proof.programs, {}))
+            proof.cases = cases.asked
         return proof
 
     return at_all_sizes(lambda case: _prove_at(operation, *of_node(operation, table, case), judged))
@@ -305,17 +289,16 @@ def _read_otherwise(
     operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], plain: Reading, open_: Proof
 ) -> Proof:
     """What is proved with literals read as what they were rounded from, but for those that cannot be read so."""
-    moving = plain.moving()
-    while moving is not None:
-        proof = _judged_as_read(replace(operation, search=False), shapes, programs, names, moving)
-        if proof.lemma.verdict not in HOLDS:
-            break
-        literals = refused(ordinary_runs(operation, shapes, programs), moving)
-        if not literals:
-            return replace(proof, lemma=up_to_rounding(proof.lemma, moving))
-        plain.refused.setdefault(why_refused(literals, moving))
-        moving = moving.without(literals)
-    return replace(open_, lemma=with_reason(open_.lemma, plain.refused))
+
+    def proved(reading: Reading) -> Proof | None:
+        proof = _judged_as_read(replace(operation, search=False), shapes, programs, names, reading)
+        return proof if proof.lemma.verdict in HOLDS else None
+
+    found = read_otherwise(plain, proved, lambda _: ordinary_runs(operation, shapes, programs))
+    if found is None:
+        return replace(open_, lemma=with_reason(open_.lemma, plain.refused))
+    proof, reading = found
+    return replace(proof, lemma=up_to_rounding(proof.lemma, reading))
 
 
 def _judged_as_read(

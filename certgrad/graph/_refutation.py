@@ -18,12 +18,10 @@ from certgrad.obligations.balls._draw import draw_dims, draw_point
 from certgrad.obligations.balls._witness import SECONDS
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import VerdictName
-from certgrad.obligations.generality.decisions import Fixed, _solution
+from certgrad.obligations.generality.decisions import broken
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.prove.statements import Outcome
-from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.wording.present import show_difference
 from certgrad.signatures.sizes import parse_size
 
@@ -33,36 +31,6 @@ ROUNDING = {True: Fraction(1, 10**12), False: Fraction(1, 10**6)}
 """A gap that is smaller may be the rounding of what runs in 64 bits, or in 32."""
 LARGEST = 4096
 """An array of so many entries is not too large to look at what is decided with literals."""
-
-
-def broken_decision(programs: Programs, sizes: Mapping[str, Any]) -> Fixed | None:
-    """Sizes that a rule treats on their own, where the node has them: the case, empty where it cannot be written.
-
-    None where each question about dimensions that tracing answered has the same answer at these sizes.
-    """
-    for program in programs.all().values():
-        for decision in program.decisions:
-            if decision.difference is None:
-                if decision.by_library:
-                    continue
-                return {}
-            value = _at(decision.difference, sizes)
-            if value is None or value == 0:
-                return _solution(decision.difference) or {}
-    return None
-
-
-def _at(poly: Poly, sizes: Mapping[str, Any]) -> Fraction | None:
-    """A polynomial over dimensions at these sizes; None where it holds something else."""
-    total = Fraction(0)
-    for mono, c in poly.items():
-        value = Fraction(int(c.p), int(c.q))
-        for atom, power in mono:
-            if not isinstance(atom, Dim) or atom.name not in sizes or Fraction(str(power)).denominator != 1:
-                return None
-            value *= Fraction(sizes[atom.name]) ** int(str(power))
-        total += value
-    return total
 
 
 def failure_of(
@@ -136,7 +104,7 @@ class _AtNumbers:
 
     def as_traced(self, dims: Dims) -> bool:
         """Whether it is these programs that run at the sizes."""
-        return broken_decision(self.programs, dims.sizes) is None
+        return broken(self.programs, dims.sizes) is None
 
     def inside(self, values: Mapping[str, Any]) -> bool:
         """Whether the point is in the operation's domain."""

@@ -19,9 +19,7 @@ from certgrad.accel._sweep import Sweep
 from certgrad.accel.verify._steps import Walk
 from certgrad.errors import CertgradError
 from certgrad.graph._asked import Asked, holds
-from certgrad.graph._cases import OneProgram, program_text
 from certgrad.graph._numbers import IDEAL
-from certgrad.graph._refutation import broken_decision
 from certgrad.graph._run import Key, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.language.arithmetic import UnfitError
@@ -32,9 +30,10 @@ from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question
+from certgrad.obligations.generality.decisions import broken, same
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, kind_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations
-from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, derivative, equal, inner
+from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, vjp_is_adjoint
 from certgrad.obligations.verify._points import Point, Space, on_boundaries
 from certgrad.obligations.verify._programs import Programs
 from certgrad.signatures.sizes import whole
@@ -111,9 +110,7 @@ def _at_sizes(walk: Walk, sizes: dict[str, int]) -> AtSizes | None:
         there = traced.retraced({name: whole(n) for name, n in sizes.items()})
     except CertgradError:
         return None
-    asked = broken_decision(OneProgram(traced.program), sizes)  # type: ignore[arg-type]
-    text = program_text(traced.program, {n: whole(v) for n, v in sizes.items()})
-    if asked is not None and program_text(there.program, {}) != text:
+    if broken(traced, sizes) is not None and not same(traced, there, {n: whole(v) for n, v in sizes.items()}):
         return None
     here = AtSizes(walk, sizes, there.program)
     return here if operations(jaxpr_of(here.programs.vjp)) <= OPERATIONS else None
@@ -277,7 +274,7 @@ class AtSizes:
                         return f"what is said of a value is false: {said}"
                     if (said := self._moving_zero(point, bits)) is not None:
                         return f"what is said of a value is false: {said}"
-                    _adjoint_of_derivative(at)
+                    vjp_is_adjoint(at)
                 return None
             except Undecided:
                 continue
@@ -291,18 +288,3 @@ class AtSizes:
         names = [n.name for n in self.walk.traced.ir.inputs]
         text = ", ".join(f"{n} = {x.tolist()}" for n, x in zip(names, point.inputs, strict=True))
         return text if len(text) < 300 else f"{text[:300]} …"
-
-
-def _adjoint_of_derivative(at: At) -> None:
-    """⟨D f(x)·dx, seed⟩ = ⟨dx, backprop(x, seed)⟩."""
-    loose = False
-    slopes: list[Array] = []
-    for k, shape in enumerate(at.programs.outputs):
-        slope = np.empty(shape, dtype=object)
-        for place in np.ndindex(*shape):
-            slope[place], seam = derivative(at, k, place)
-            loose = loose or seam
-        slopes.append(slope)
-    swept = [at.vjp[k] for k in range(len(at.vjp))]
-    left, right = inner(slopes, at.point.seeds), inner(swept, at.point.tangents)
-    equal(left, right, "⟨D f(x)·dx, seed⟩ and ⟨dx, backprop(x, seed)⟩", loose=loose)

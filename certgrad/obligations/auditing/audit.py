@@ -11,6 +11,7 @@ import certgrad
 from certgrad._subject import Subject
 from certgrad.obligations import auditing
 from certgrad.obligations.auditing.claims import untraced
+from certgrad.obligations.balls import Run
 from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
@@ -43,7 +44,7 @@ from .cases import proved_case, proved_in
 from .claims import Record, case_claim, joined_claim
 from .look import looked_at, where_excluded
 from .measured import compared, unlike_what_runs, with_measured
-from .readings import as_stored, ordinary_runs, refused, rounded_in, unproved, why_refused, with_reason
+from .readings import as_stored, ordinary_runs, read_otherwise, rounded_in, unproved, with_reason
 
 if TYPE_CHECKING:
     from certgrad.obligations.cache import Cache
@@ -128,21 +129,19 @@ def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:
 
 def _read_otherwise(traces: Traces, plain: Reading) -> Certificate | None:
     """What is proved with all that was met read as what it stands for, but for literals that cannot be read so."""
-    moving = plain.moving()
-    while moving is not None:
+
+    def proved(reading: Reading) -> Certificate | None:
         try:
-            certificate = _audit(traces, moving)
+            certificate = _audit(traces, reading)
         except StillOpenError:
             return None
-        if certificate.verdict not in HOLDS:
-            return None
-        runs = [run for case in range(len(traces.op.cases)) for run in ordinary_runs(traces, certificate, case)]
-        literals = refused(runs, moving)
-        if not literals:
-            return _up_to_rounding(certificate, moving)
-        plain.refused.setdefault(why_refused(literals, moving))
-        moving = moving.without(literals)
-    return None
+        return certificate if certificate.verdict in HOLDS else None
+
+    def runs(certificate: Certificate) -> list[Run]:
+        return [run for case in range(len(traces.op.cases)) for run in ordinary_runs(traces, certificate, case)]
+
+    found = read_otherwise(plain, proved, runs)
+    return None if found is None else _up_to_rounding(*found)
 
 
 def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:
