@@ -160,14 +160,13 @@ class Induction(Walk):
     def operation(self, node: Node) -> Step:
         """The step by the lemma of the node's operation."""
         equation = self.traced.equations[node.id]
-        values, active = self.read(node, equation)
+        slots, values, active = self.read(node, equation)
         real = equation.real
         signs = tuple([ANY if real[k] is None else self.signs.get(value, ANY) for k, value in enumerate(values)])
         key = (equation, active, signs, node.id in self.resting)
         judgement = self.shared.judgements.get(key)
         if judgement is None:
             judgement = self.shared.judgements[key] = self._judge(node, equation, active, signs)
-        slots = self.traced.slots(node)
         k = judgement.instance.proof.if_still
         if k is not None and is_still(self, slots[k]):
             judgement = self._where_zeros_are_still(judgement, key, k)

@@ -145,14 +145,14 @@ class Walk:
         self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
         return self.plain(node, "moving", node.name, verdict="unproved", reason=reason)
 
-    def read(self, node: Node, equation: Equation) -> tuple[list[Value], tuple[int, ...]]:
-        """The values that a node's equation takes, and the places of those that move."""
+    def read(self, node: Node, equation: Equation) -> tuple[list[Ref], list[Value], tuple[int, ...]]:
+        """The operands of a node's equation, the values that they are, and the places of those that move."""
         slots = self.traced.slots(node)
         values = [(r.node, r.output) for r in slots]
         if not values or (self.fixed and self.fixed.issuperset([r.node for r in slots])):
             self.fixed.add(node.id)
         real = equation.real
-        return values, tuple([k for k, value in enumerate(values) if real[k] and value in self.moving])
+        return slots, values, tuple([k for k, value in enumerate(values) if real[k] and value in self.moving])
 
     def judge(self, node: Node, judgement: Judgement, values: Sequence[Value]) -> None:
         """Keep what a lemma says at a node: what moves then, and which of these values it reads."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from random import Random
 from typing import Any
@@ -25,7 +26,7 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import GENERIC
-from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
+from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array
@@ -34,8 +35,11 @@ from certgrad.obligations.generality.decisions import broken, same
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, kind_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations
 from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, vjp_is_adjoint
-from certgrad.obligations.verify._points import Point, Space, on_boundaries
+from certgrad.obligations.verify._case import Asked as Claim
+from certgrad.obligations.verify._case import AtShape, Condition
+from certgrad.obligations.verify._points import Point, on_boundaries
 from certgrad.obligations.verify._programs import Programs
+from certgrad.signatures.cases import Shape
 from certgrad.signatures.sizes import whole
 
 NODES = 400
@@ -61,8 +65,8 @@ class Counts:
     undecided: int = 0
 
 
-def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts) -> list[str]:
-    """What fails, with the point. `dimensions` says that hypotheses on dimensions are stated.
+def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts) -> str:
+    """What fails, with the point; an empty text where nothing does. `dimensions`: hypotheses on these are stated.
 
     Raises:
         NotEvaluatedError: with the reason.
@@ -74,20 +78,19 @@ def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts)
             raise NotEvaluatedError(f"'{asked.text}' is not one that can be evaluated: {error}") from None
     if _count(walk) > NODES:
         raise NotEvaluatedError(f"the graph has more than {NODES} nodes")
-    failures: list[str] = []
     for sizes in _sizes(walk.traced.ir.dims, dimensions):
         here = _at_sizes(walk, sizes)
         if here is None:
             continue
         counts.sizes.append(", ".join(f"{n} = {v}" for n, v in sizes.items()) or "its own")
         with s.precision(PRECISION):
-            failures += here.ask(rng, draws, counts)
-        if failures:
-            break
-    if not counts.points and not failures:
+            failing = here.failing(rng, draws, counts)
+        if failing:
+            return failing
+    if not counts.points:
         there = f"inside the hypotheses at {'; '.join(counts.sizes)}" if counts.sizes else "small enough to evaluate"
         raise NotEvaluatedError(f"no point was found {there}")
-    return failures
+    return ""
 
 
 def _count(walk: Walk) -> int:
@@ -122,7 +125,7 @@ def _outputs(traced: TracedGraph, arrays: Sequence[Any]) -> list[Any]:
     return jax.tree.leaves(traced.fn(*traced.specs.nest(arrays)))
 
 
-class AtSizes:
+class AtSizes(AtShape):
     """The graph at concrete sizes: its programs, and the values that its hypotheses speak of."""
 
     def __init__(self, walk: Walk, sizes: dict[str, int], program: Any) -> None:
@@ -163,30 +166,29 @@ class AtSizes:
             self.values = jax.make_jaxpr(watched)(*specs)
         shapes = tuple(tuple(x.shape) for x in specs)
         # Programs as the second check of ops has them; the certificate of a graph claims nothing of a JVP of its own.
-        self.programs = Programs(chosen, None, vjp, None, shapes, tuple(tuple(a.shape) for a in outputs))
-        self.space = Space(kinds, shapes, 0, self.programs.outputs)
+        programs = Programs(chosen, None, vjp, None, shapes, tuple(tuple(a.shape) for a in outputs))
+        claim = Claim(ir.name, [n.name for n in ir.inputs], kinds, {"vjp_is_adjoint": ()})
+        super().__init__(claim, Shape(sizes, {}, shapes), programs)
 
-    def ask(self, rng: Random, draws: int, counts: Counts) -> list[str]:
-        """The claim at points inside all hypotheses, and on boundaries."""
-        failures: list[str] = []
-        for point, on_boundary in self.points(rng, draws):
-            problem = self._claim(point)
+    def failing(self, rng: Random, draws: int, counts: Counts) -> str:
+        """How the claim fails at a point inside all hypotheses, or on a boundary; an empty text where none is found."""
+        for point, on_boundary in self.points(range(draws), rng):
+            problem = self._problem(point)
             if problem is None:
                 counts.points += 1
                 counts.boundary += on_boundary
             elif problem == "":
                 counts.undecided += 1
             else:
-                failures.append(f"at {self._shown(point)}: {problem}")
-                break
-        return failures
+                return f"at {self._shown(point)}: {problem}"
+        return ""
 
-    def points(self, rng: Random, draws: int) -> Iterator[tuple[Point, bool]]:
+    def points(self, draws: Sequence[int], rng: Random) -> Iterator[tuple[Point, bool]]:
         """Points inside all hypotheses; those on boundaries where the inputs are small."""
         start = None
-        for k in range(draws):
+        for k in draws:
             # Points without coincidences, and now and then some with.
-            point = self.space.draw(GENERIC if k % 2 == 0 else k, rng, self.holds, TRIES)
+            point = self.space.draw(GENERIC if k % 2 == 0 else k, rng, partial(self.holds, ()), TRIES)
             if point is not None:
                 start = start or point
                 yield point, False
@@ -194,10 +196,10 @@ class AtSizes:
             return
         if start is not None:
             for point in on_boundaries(start, self.space, self.watched):
-                if self.holds(point.inputs):
+                if self.holds((), point.inputs):
                     yield point, True
 
-    def holds(self, inputs: Sequence[Array]) -> bool:
+    def holds(self, formulas: Sequence[Condition], inputs: Sequence[Array]) -> bool:
         """Whether the point is certainly inside all hypotheses."""
         try:
             return self._false(inputs, self.walk.shared.hypotheses, PRECISION) is None
@@ -229,8 +231,8 @@ class AtSizes:
         """What is said not to move where it is 0, and does. Raises Undecided."""
         if not self.walk.shared.still:
             return None
-        along = self._tangents(point)
-        found = evaluate(self.values, point.inputs, along, precision=precision)
+        _, inputs, along = next(self.runs(point))
+        found = evaluate(self.values, inputs, along, precision=precision)
         kept = {key: pair for key, *pair in zip(self.keys, found.values, found.tangents, strict=False)}
         for one in self.walk.shared.still:
             values, tangents = kept[one.place, one.value.node, one.value.output]
@@ -240,31 +242,7 @@ class AtSizes:
                 return one.text
         return None
 
-    def _tangents(self, point: Point) -> list[Any]:
-        """The direction of the point, with nothing for the inputs that do not move."""
-        tangents: list[Any] = [None] * len(point.inputs)
-        for i, dx in zip(self.space.moving, point.tangents, strict=True):
-            tangents[i] = dx
-        return tangents
-
-    def watched(self, point: Point, most: int | None = None) -> list[Any]:
-        """The distances that decide something in the programs and in the hypotheses: all, or at least so many."""
-        tangents = self._tangents(point)
-        with s.watched() as seen:
-            for program, arguments, along in (
-                (self.programs.forward, point.inputs, tangents),
-                (self.programs.vjp, [*point.inputs, *point.seeds], None),
-            ):
-                if most is not None and len(seen) >= most:
-                    return [*seen]
-                try:
-                    evaluate(program, arguments, along)
-                except BallError:
-                    continue
-            self.holds(point.inputs)
-            return list(seen)
-
-    def _claim(self, point: Point) -> str | None:
+    def _problem(self, point: Point) -> str | None:
         """None where the laws hold at the point, "" where that stays open, else what is wrong."""
         for bits in PRECISIONS[:2]:
             at = At(self.programs, point, self.space.moving, bits, {})
@@ -283,8 +261,3 @@ class AtSizes:
             except (Unsupported, UnfitError) as error:
                 raise NotEvaluatedError(str(error)) from None
         return ""
-
-    def _shown(self, point: Point) -> str:
-        names = [n.name for n in self.walk.traced.ir.inputs]
-        text = ", ".join(f"{n} = {x.tolist()}" for n, x in zip(names, point.inputs, strict=True))
-        return text if len(text) < 300 else f"{text[:300]} …"

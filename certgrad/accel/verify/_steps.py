@@ -107,7 +107,7 @@ class Walk(_walk.Walk):
     def operation(self, node: Node) -> Step:
         """The step by the lemma that the certificate names, if its programs are the node's."""
         step, equation = self.claimed[node.id], self.traced.equations[node.id]
-        values, active = self.read(node, equation)
+        slots, values, active = self.read(node, equation)
         if equation.without_reals:
             return self.plain(node, "constant", node.name)
         lemma = self.shared.lemmas.get(step.lemma)
@@ -124,7 +124,7 @@ class Walk(_walk.Walk):
             raise StepError(f"the lemma calls itself {lemma.name} on {lemma.signature}, and its programs are another's")
         self.shared.used.add(lemma.digest)
         judgement = Judgement(operation, instance)
-        arguments = dict(zip(names, self.traced.slots(node), strict=True))
+        arguments = dict(zip(names, slots, strict=True))
         self._listed(node, step, lemma, arguments, instance.sizes)
         self.judge(node, judgement, values)
         parts = {"hypotheses": step.hypotheses, "discharged": step.discharged, "sign": step.sign}
