@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from certgrad.graph._jaxpr import UnknownDimensionError, replaced
 from certgrad.graph._run import Key, Place
 from certgrad.graph.ir import Ref
 from certgrad.language.places import Question, question
+from certgrad.language.relations import SIGNS
 from certgrad.language.tree import Statement, arrays
 from certgrad.obligations.balls import statements
 from certgrad.obligations.floats import compute
@@ -78,7 +80,7 @@ def holds_in_floats(asked: Asked, table: Table, sizes: Mapping[str, int]) -> boo
     """It holds at arrays of floats, as computed in floats. Raises UnfitError where that cannot be told."""
     here = {name: np.asarray(table[key]) for name, key in asked.keys.items()}
     runs = np.asarray(table.get(asked.place, True)).astype(bool)
-    return bool(np.all(at_each_step(asked, here, runs, sizes, lambda one, run: one.holds().all() | ~run)[1]))
+    return not failing(asked, here, runs, sizes, where=False)[1].times
 
 
 @contextmanager
@@ -88,22 +90,67 @@ def numpys_floats() -> Iterator[None]:
         yield
 
 
-def at_each_step(
-    asked: Asked, values: Mapping[str, Any], runs: Any, sizes: Mapping[str, int], of: Callable[[Question, Any], Any]
-) -> tuple[Question, Any]:
-    """What `of` says of the statement at arrays, and of whether it is asked, at each step of the loops around it.
+@dataclass(frozen=True)
+class About:
+    """What a statement is asked of, at arrays: its variables with how far each runs, and the loops around it."""
 
-    Raises UnfitError where it cannot be evaluated.
+    axes: tuple[tuple[str, int], ...]
+    steps: tuple[int, ...]
+    """How many each of the loops takes, or can."""
+    relation: str
+    """Of a single comparison."""
+
+    def instead(self, sides: tuple[Any, Any] | None) -> str:
+        """What is compared, in numbers: `-1 > 0`; an empty text where it is no comparison."""
+        return "" if sides is None else f" {SIGNS[self.relation]} ".join(map(_shown, sides))
+
+
+class Failing(NamedTuple):
+    """How a statement fares: arrays of one number each, or numpy's."""
+
+    times: Any
+    """At so many places it does not hold, or is undefined."""
+    step: Any
+    """The first step of the loops around it at which one is, counted along all loops."""
+    place: Any
+    """The first place there, counted along all axes."""
+    sides: tuple[Any, Any] | None
+    """What is compared there, where it is one comparison."""
+
+
+def failing(
+    asked: Asked, values: Mapping[str, Any], runs: Any, sizes: Mapping[str, Any], where: bool = True
+) -> tuple[About, Failing]:
+    """How often a statement fails at arrays of JAX or of numpy, at the steps of the loops around it that run.
+
+    With `where`, and at which place first, which takes longer than to count. Raises UnfitError where it cannot be
+    evaluated.
     """
     about: list[Question] = []
     dims = asked.dims(sizes)
 
-    def one(values: Mapping[str, Any], run: Any) -> Any:
+    def count(values: Mapping[str, Any], run: Any) -> Any:
         about[:] = [question(asked.tree, values, dims)]
-        return of(about[0], run)
+        if not where:
+            return jnp.where(run, (~about[0].holds()).sum(), 0), None, None
+        found = about[0].counted()
+        return jnp.where(run, found.failing, 0), found.first, found.sides
 
-    at: Callable[..., Any] = one
+    at_steps: Callable[..., Any] = count
     for _ in range(np.ndim(runs)):
-        at = jax.vmap(at)
-    found = at(values, runs)
-    return about[0], found
+        at_steps = jax.vmap(at_steps)
+    times, first, sides = at_steps(values, runs)
+    of = About(about[0].axes, tuple(np.shape(runs)), about[0].relation)
+    if not where:
+        return of, Failing(times.sum(), None, None, None)
+    at = jnp.argmax(times.reshape(-1) > 0) if times.size else jnp.zeros((), jnp.int32)
+
+    def there(x: Any) -> Any:
+        return jnp.asarray(x).reshape(-1)[at] if times.size else jnp.zeros((), jnp.int32)
+
+    return of, Failing(times.sum(), at, there(first), None if sides is None else (there(sides[0]), there(sides[1])))
+
+
+def _shown(value: Any) -> str:
+    value = np.asarray(value)
+    return f"{float(value):.6g}" if value.dtype.kind not in "iub" else str(value)

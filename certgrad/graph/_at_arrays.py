@@ -6,18 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from certgrad.graph._asked import Asked, at_each_step, numpys_floats
+from certgrad.graph._asked import Asked, failing, numpys_floats
 from certgrad.graph._induction import Induction
 from certgrad.graph._numbers import IDEAL, OwnNumbers
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._satisfiable import UNCOMPILED, in_floats
 from certgrad.graph.certificate import AtArrays
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.places import Counted, Question
-from certgrad.language.relations import SIGNS
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations
 
@@ -55,31 +52,17 @@ def _computed(values: Callable[..., Any], given: Sequence[Any]) -> Any:
 
 def _evaluated(asked: Asked, kept: Mapping[Key, Any], taken: Mapping[Place, Any], sizes: Mapping[str, int]) -> AtArrays:
     arrays = {name: np.asarray(kept[key]) for name, key in asked.keys.items()}
-    steps = None if not asked.place else np.asarray(taken[asked.place])
-
-    def count(one: Question, run: Any) -> tuple[Counted, Any]:
-        found = one.counted()
-        return found, jnp.where(run, found.failing, 0)
-
+    runs = np.asarray(taken.get(asked.place, True)).astype(bool)
     try:
-        about, (found, failing) = at_each_step(asked, arrays, True if steps is None else steps, sizes, count)
+        about, found = failing(asked, arrays, runs, sizes)
     except UnfitError as error:
         return AtArrays(places=0, failing=0, unknown=str(error))
-    failing = np.asarray(failing)
-    ran = 1 if steps is None else int(steps.sum())
-    axes = about.axes
-    total = ran * int(np.prod([n for _, n in axes]))
-    if not failing.sum():
+    total = int(runs.sum()) * int(np.prod([n for _, n in about.axes]))
+    if not found.times:
         return AtArrays(places=total, failing=0)
-    step = tuple(int(k) for k in np.unravel_index(np.argmax(failing > 0), failing.shape))
-    place = np.unravel_index(int(np.asarray(found.first)[step]), [n for _, n in axes])
-    first = {name: int(k) for (name, _), k in zip(axes, place, strict=True)}
+    step = tuple(int(k) for k in np.unravel_index(int(found.step), about.steps))
+    place = np.unravel_index(int(found.place), [n for _, n in about.axes])
+    first = {name: int(k) for (name, _), k in zip(about.axes, place, strict=True)}
     if step:
         first = {"step": step[0]} | {f"step inside {k}": s for k, s in enumerate(step[1:], 1)} | first
-    sides = [] if found.sides is None else [_shown(np.asarray(side)[step]) for side in found.sides]
-    instead = f" {SIGNS[about.relation]} ".join(sides) if sides else ""
-    return AtArrays(places=total, failing=int(failing.sum()), first=first, instead=instead)
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.6g}" if np.issubdtype(value.dtype, np.floating) else str(value)
+    return AtArrays(places=total, failing=int(found.times), first=first, instead=about.instead(found.sides))
