@@ -7,11 +7,9 @@ from dataclasses import replace
 
 from certgrad.graph._induction import Induction
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._operation import UNTRACEABLE, traced_programs
+from certgrad.graph._proof import Setting, runs_as
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._walk import Judgement
-from certgrad.obligations.generality.decisions import same
-from certgrad.obligations.tracing.jax_internals import wide_floats
 from certgrad.signatures.sizes import Size
 
 
@@ -43,10 +41,5 @@ def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -
     known = {mine: size for mine, size in sizes.items() if size is not None}
     if programs is None or len(known) < len(sizes):
         return False
-    there = replace(operation, equation=equation)
-    try:
-        with wide_floats(equation.wide):
-            found = traced_programs(there, equation.run, tuple(tuple(v.aval.shape) for v in equation.variables))
-    except UNTRACEABLE:
-        return False
-    return same(programs, found, known)
+    shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
+    return runs_as(programs, replace(operation, equation=equation), Setting(equation.run, shapes, ()), known)

@@ -249,16 +249,6 @@ def as_written_at(traceback: Any) -> Any:
     return source_info_util.UserContextManager(traceback, name_stack=source_info_util.current().name_stack)
 
 
-def place_of_caller() -> Any:
-    """Where the code that runs now stands, for `at_place`."""
-    return source_info_util.current().traceback
-
-
-def at_place(place: Any) -> Any:
-    """A context in which equations are traced as if they stood at a place that was remembered."""
-    return source_info_util.user_context(place, name_stack=source_info_util.current_name_stack())
-
-
 def called_name(program: Program) -> str:
     """The name of the function that an inner program was traced from."""
     info = getattr(program.jaxpr, "debug_info", None)

@@ -25,6 +25,7 @@ from certgrad.obligations.generality.decisions import Fixed, broken
 from certgrad.obligations.terms.budget import A_LEMMA, MORE_OF_A_GRAPH, auditing, budget, given
 from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
+from certgrad.signatures.sizes import parse_size
 
 from ._interpreted import output_signs
 from ._operation import UNTRACEABLE, Operation, operation_key, own_table, traced_forward, with_renamed
@@ -37,7 +38,7 @@ from ._proof import (
     of_family,
     of_node,
     own_sizes,
-    runs_there,
+    runs_as,
 )
 
 
@@ -195,7 +196,9 @@ class Lemmas:
         key = (self.rules, operation_key(operation), family.key, tuple(family.sizes.items()))
         found = _same.table.get(key)
         if found is None:
-            found = _same.table[key] = runs_there(operation, family, proof)
+            assert proof.programs is not None
+            sizes = {n: parse_size(size) for n, size in family.sizes.items()}
+            found = _same.table[key] = runs_as(proof.programs, operation, of_family(family.at(sizes)), sizes)
         return found
 
     def _proved(self, operation: Operation, family: Family, everywhere: bool) -> Proof:

@@ -42,9 +42,10 @@ from certgrad.obligations.tracing.jax_internals import (
     serialised_all,
     shape_polys,
     versions,
+    wide_floats,
 )
 from certgrad.obligations.wording.stated import Reads
-from certgrad.signatures.sizes import parse_size
+from certgrad.signatures.sizes import Size
 
 from ._literals import up_to_rounding, with_reason
 from ._operation import (
@@ -163,13 +164,11 @@ def traced_only(operation: Operation, setting: Setting) -> Proof:
     return Proof(lemma, setting.names, programs)
 
 
-def runs_there(operation: Operation, family: Family, proof: Proof) -> bool:
-    """The operation's rules, traced at the sizes of the node, are the programs of the family's lemma."""
-    assert proof.programs is not None
-    sizes = {n: parse_size(size) for n, size in family.sizes.items()}
-    here = family.at(sizes)
+def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: Mapping[str, Size]) -> bool:
+    """The operation's rules, traced there, are the general programs at these sizes. False where that is not seen."""
     try:
-        return same(proof.programs, traced_programs(operation, here.run, here.shapes), sizes)
+        with wide_floats(operation.equation.wide):
+            return same(general, traced_programs(operation, setting.run, setting.shapes), sizes)
     except UNTRACEABLE:
         return False
 

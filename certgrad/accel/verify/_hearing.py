@@ -8,15 +8,14 @@ from certgrad.accel.verify._steps import Walk
 from certgrad.graph._cases import other_programs, shown
 from certgrad.graph._certify import CERTIFIED_TOO
 from certgrad.graph._induction import in_names_of_node, in_rule_of
-from certgrad.graph._operation import UNTRACEABLE, own_table, traced_programs
-from certgrad.graph._proof import of_node
+from certgrad.graph._operation import own_table
+from certgrad.graph._proof import of_node, runs_as
 from certgrad.graph._subject import measured, unlike_its_graph
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._walk import Judgement
 from certgrad.graph.certificate import GraphCertificate
 from certgrad.graph.ir import Node
-from certgrad.obligations.generality.decisions import Cases, Fixed, Sample, same
-from certgrad.obligations.tracing.jax_internals import wide_floats
+from certgrad.obligations.generality.decisions import Cases, Fixed, Sample
 
 
 class NotHeardError(Exception):
@@ -81,9 +80,4 @@ def _is_general(judgement: Judgement, case: Fixed) -> bool:
     table = own_table(operation)  # to the lemma's names
     if general is None or {*judgement.instance.sizes} != {*table.values()}:
         return False
-    with wide_floats(operation.equation.wide):
-        try:
-            setting = of_node(operation, table, case)
-            return same(general, traced_programs(operation, setting.run, setting.shapes), case)
-        except UNTRACEABLE:
-            return False
+    return runs_as(general, operation, of_node(operation, table, case), case)
