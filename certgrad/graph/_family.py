@@ -113,21 +113,14 @@ def _equation(eqn: Any, operands: list[Shape], rule: Rule | None) -> tuple[list[
 
 
 def _program(program: Program, operands: list[Shape]) -> tuple[list[Shape], list[Callable[[Sizes], Bound]]]:
-    env: dict[Any, Shape] = dict(zip(program.jaxpr.invars, operands, strict=True))
-    for v in program.jaxpr.constvars:
-        env[v] = [Axis(d) for d in v.aval.shape]
-        for axis in env[v]:
-            axis.fix()
-
-    def read(v: Any) -> Shape:
-        return [_fixed(d) for d in np.shape(v.val)] if is_literal(v) else env[v]
-
     settled = []
-    for eqn in program.jaxpr.eqns:
-        outs, settle = _equation(eqn, [read(v) for v in eqn.invars], None)
+
+    def rule(eqn: Any, shapes: list[Shape]) -> list[Shape]:
+        outs, settle = _equation(eqn, shapes, None)
         settled.append(settle)
-        env.update((v, out) for v, out in zip(eqn.outvars, outs, strict=True) if not is_dropped(v))
-    return [read(v) for v in program.jaxpr.outvars], settled
+        return outs
+
+    return programs.results(program, operands, rule, lambda value, aval: list(map(_fixed, aval.shape))), settled
 
 
 def _fixed(size: Any) -> Axis:

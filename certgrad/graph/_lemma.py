@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from certgrad.graph import _jaxpr
@@ -105,7 +105,7 @@ class Lemmas:
         self.cut_short: dict[Any, Proof] = {}
         """Proofs that ended with their budget, or were not begun: another certification may have more of it."""
         self.rules = _jaxpr.installed_rules()
-        self.instances: dict[Any, Instance] = {}
+        self.instances: dict[Operation, Instance] = {}
         self.proofs: dict[Any, Proof] = {}
         self.judged: dict[Any, Proof] = {}
         """What was proved of programs at a node's own sizes: nodes with the same ones share it."""
@@ -114,11 +114,10 @@ class Lemmas:
 
     def of(self, operation: Operation) -> Instance:
         """The lemma for an operation. Operations of one family of shapes share it."""
-        o = operation
-        key = o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.resting, o.search
-        found = self.instances.get(key) or self._without_search(key)
+        found = self.instances.get(operation) or self._without_search(operation)
         if found is None:
-            known = (self.rules, at_numbers, *key[1:]) if (at_numbers := _at_numbers(o.equation)) else None
+            at_numbers = _at_numbers(operation.equation)
+            known = None if at_numbers is None else (self.rules, at_numbers, operation.asked)
             found = None if known is None else _instances.table.get(known)
             if found is None:
                 start, before = time.thread_time(), budget.cut_short
@@ -128,7 +127,7 @@ class Lemmas:
                 self.left -= 0 if found.proof.holds else time.thread_time() - start
             if known is not None:
                 _instances.table[known] = found
-            self.instances[key] = found
+            self.instances[operation] = found
             self.left += MORE_A_LEMMA if found.proof.holds else 0
         return found
 
@@ -150,12 +149,11 @@ class Lemmas:
         budget.cut_short += 1
         over = f"budget: lemmas that came to no proof took {self.seconds:g} s and more before this one"
         self.not_begun = f"{over}; {MORE_OF_A_GRAPH}"
-        return Proof(failed_lemma(operation, ActiveShapes((), ()), (), self.not_begun), ())
+        return Proof(failed_lemma(operation, ActiveShapes((), ()), self.not_begun), ())
 
-    def _without_search(self, key: tuple[Any, ...]) -> Instance | None:
+    def _without_search(self, operation: Operation) -> Instance | None:
         """What holds without a search for a witness, which begins where a proof fails."""
-        *others, search = key
-        found = self.instances.get((*others, False)) if search else None
+        found = self.instances.get(replace(operation, search=False)) if operation.search else None
         return found if found is not None and found.proof.lemma.verdict in HOLDS else None
 
     def _instance(self, operation: Operation) -> Instance:
@@ -213,8 +211,7 @@ class Lemmas:
         """The lemma at the node's own sizes: numbers stay numbers."""
         table = own_table(operation)
         if operation.equation.holds_program:
-            o = operation
-            key: Any = (o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.resting, o.search)
+            key: Any = operation
             store = self.proofs
         else:
             params, shapes = (
@@ -227,7 +224,7 @@ class Lemmas:
 
     def nothing(self, operation: Operation) -> Proof:
         """A proof of nothing, for an operation on values of which nothing is known (random keys)."""
-        return Proof(failed_lemma(operation, ActiveShapes((), ()), (), ""), ())
+        return Proof(failed_lemma(operation, ActiveShapes((), ()), ""), ())
 
     def signs(self, operation: Operation, base: Proof) -> tuple[int, ...]:
         """The signs of the operation's outputs, given those of its arguments."""

@@ -62,6 +62,11 @@ class Operation:
     """The real outputs that are used, for a rule that sees which ones are; None where all are."""
 
     @property
+    def asked(self) -> tuple[Any, ...]:
+        """What is asked of the equation, whichever it is."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "equation")
+
+    @property
     def dims(self) -> list[str]:
         """The dimension variables at the node, in order of appearance in the arguments, then in the parameters."""
         shapes = [v.aval.shape for v in (*self.equation.variables, *self.equation.eqn.outvars)]
@@ -90,19 +95,7 @@ def operation_key(operation: Operation) -> Any:
         else (slots[v], _jaxpr.dtype_name(v.aval.dtype))
         for v in equation.eqn.invars
     )
-    return (
-        equation.primitives,
-        equation.wide,
-        pattern,
-        operation.active,
-        operation.names,
-        operation.domain,
-        operation.signs,
-        operation.still,
-        operation.resting,
-        operation.title,
-        operation.search,
-    )
+    return equation.primitives, equation.wide, pattern, operation.asked
 
 
 def own_table(operation: Operation) -> dict[str, str]:
@@ -131,6 +124,17 @@ class Traced(Programs):
             for name, program in programs.all().items()
         }
         return super().all() | further
+
+
+@dataclass(frozen=True)
+class TracedRules:
+    """The rules of an operation, traced at shapes: what its lemma is about."""
+
+    operation: Operation
+    shapes: ActiveShapes
+    programs: Programs
+    names: tuple[str, ...]
+    """The dimension variables of the programs."""
 
 
 def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Traced:

@@ -51,6 +51,7 @@ from ._literals import up_to_rounding, with_reason
 from ._operation import (
     UNTRACEABLE,
     Operation,
+    TracedRules,
     active_shapes,
     canonical,
     given_parameters,
@@ -160,8 +161,8 @@ def of_node(operation: Operation, table: Mapping[str, str], case: Fixed) -> Sett
 def traced_only(operation: Operation, setting: Setting) -> Proof:
     """The programs of a lemma with its digest, and no proof of it. Raises what tracing raises."""
     programs = traced_programs(operation, setting.run, setting.shapes)
-    lemma = _lemma(operation, active_shapes(operation, setting.shapes), programs, setting.names, [], [], [])
-    return Proof(lemma, setting.names, programs)
+    rules = TracedRules(operation, active_shapes(operation, setting.shapes), programs, setting.names)
+    return Proof(_lemma(rules, [], [], []), setting.names, programs)
 
 
 def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: Mapping[str, Size]) -> bool:
@@ -220,13 +221,13 @@ def _prove_at(
             if serialised_all(again.all()) != serialised_all(programs.all()):
                 raise UnprovedError("a rule traces differently a second time: it is impure")
     except UNTRACEABLE as error:
-        return Proof(failed_lemma(operation, shapes, names, str(error) or type(error).__name__), names)
+        return Proof(failed_lemma(operation, shapes, str(error) or type(error).__name__), names)
     known = {} if judged is None else judged
-    proof = _judged_once(operation, shapes, programs, names, known)
+    proof = _judged_once(TracedRules(operation, shapes, programs, names), known)
     for words, (there, programs_there) in programs.patterns.items():
         if proof.holds:
-            part = _judged_once(there, active_shapes(there, sizes), programs_there, names, known)
-            proof = _with_pattern(proof, words, part)
+            part = TracedRules(there, active_shapes(there, sizes), programs_there, names)
+            proof = _with_pattern(proof, words, _judged_once(part, known))
     return proof
 
 
@@ -245,85 +246,67 @@ def _with_pattern(proof: Proof, words: str, part: Proof) -> Proof:
     return replace(proof, stated={}, lemma=lemma)
 
 
-def _judged_once(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], judged: dict[Any, Proof]
-) -> Proof:
+def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
     """What is proved of the programs: once of the same programs, asked in the same words, with these put in."""
-    o = operation
-    words = (
-        o.equation.name,
-        shown_name(o),
-        o.names,
-        o.active,
-        o.domain,
-        o.title,
-        o.signs,
-        o.still,
-        o.resting,
-        o.search,
-        o.used,
-        names,
-        shapes.dtypes,
-    )
+    operation, programs = rules.operation, rules.programs
+    words = operation.equation.name, shown_name(operation), operation.asked, rules.names, rules.shapes.dtypes
     key = (words, *serialised_all(programs.all()).items())
     found = judged.get(key)
     if found is None:
-        found = judged[key] = _judged(operation, shapes, programs, names)
+        found = judged[key] = _judged(rules)
     return replace(found, programs=programs, stated={**found.stated}, dimensions=[*found.dimensions], signs={})
 
 
-def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...]) -> Proof:
+def _judged(rules: TracedRules) -> Proof:
     """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
     plain = Reading()
-    proof = _judged_as_read(operation, shapes, programs, names, plain)
+    proof = _judged_as_read(rules, plain)
     if not proof.holds and not any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
-        proof = _read_otherwise(operation, shapes, programs, names, plain, proof)
-    width = "float64" if operation.equation.wide else "float32"
-    looks = proof.holds and any(rounded_in(p, [width]) for p in programs.all().values())
-    why = as_stored(ordinary_runs(operation, shapes, programs), [width]) if looks else ""
-    return Proof(failed_lemma(operation, shapes, names, why), names) if why else proof
+        proof = _read_otherwise(rules, plain, proof)
+    width = "float64" if rules.operation.equation.wide else "float32"
+    looks = proof.holds and any(rounded_in(p, [width]) for p in rules.programs.all().values())
+    why = as_stored(ordinary_runs(rules), [width]) if looks else ""
+    return Proof(failed_lemma(rules.operation, rules.shapes, why), rules.names) if why else proof
 
 
-def _read_otherwise(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], plain: Reading, open_: Proof
-) -> Proof:
+def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
     """What is proved with literals read as what they were rounded from, but for those that cannot be read so."""
+    without_search = replace(rules, operation=replace(rules.operation, search=False))
 
     def proved(reading: Reading) -> Proof | None:
-        proof = _judged_as_read(replace(operation, search=False), shapes, programs, names, reading)
+        proof = _judged_as_read(without_search, reading)
         return proof if proof.lemma.verdict in HOLDS else None
 
-    found = read_otherwise(plain, proved, lambda _: ordinary_runs(operation, shapes, programs))
+    found = read_otherwise(plain, proved, lambda _: ordinary_runs(rules))
     if found is None:
         return replace(open_, lemma=with_reason(open_.lemma, plain.refused))
     proof, reading = found
     return replace(proof, lemma=up_to_rounding(proof.lemma, reading))
 
 
-def _judged_as_read(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], reading: Reading
-) -> Proof:
+def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
+    operation, programs, names = rules.operation, rules.programs, rules.names
     results: list[ObligationResult] = []
     clauses: dict[Statement, Clause] = {}
     notes: list[str] = []
     kinds = list(OF_RULES) if operation.active else ["rule_runs_forward"]
     try:
         with limited():
-            problem = built(operation, shapes, programs, reading)
+            problem = built(rules, reading)
         notes = sorted(problem.notes)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
-        return Proof(_lemma(operation, shapes, programs, names, results, {}, []), names, programs)
-    reads, extents = _reads(operation, programs), dict[Var, Poly]()
+        return Proof(_lemma(rules, results, {}, []), names, programs)
+    reads, extents = _reads(rules), dict[Var, Poly]()
     asked: dict[str, dict[Statement, Clause]] = {}
     for kind in kinds:
         if kind == "vjp_is_adjoint" and rule_is_reverse(operation.equation):
             # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
             problem.domain = [*problem.domain, *(c for c in clauses.values() if assumed(c, problem.array_shapes))]
         outcome = _attempt(problem, kind)
-        found = [] if outcome.proved else [failure_of(operation, shapes, programs, names, kind, outcome)]
+        found = [] if outcome.proved else [failure_of(rules, kind, outcome)]
         extents |= outcome.ranges
-        asked[kind] = read(operation, programs, outcome) if outcome.proved else {}
+        asked[kind] = read(rules, outcome) if outcome.proved else {}
         clauses = {**asked[kind], **clauses}
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
         results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
@@ -341,7 +324,7 @@ def _judged_as_read(
     kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts, problem.array_shapes)}
     stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
     reads = replace(reads, ranges={**extents, **reads.ranges})
-    lemma = _lemma(operation, shapes, programs, names, results, stated, notes)
+    lemma = _lemma(rules, results, stated, notes)
     argument = None if if_still is None else if_still.argument
     return Proof(lemma, names, programs, stated, reads, if_still=argument, left_out=left_out)
 
@@ -370,39 +353,37 @@ def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]],
     return _IfStill(found.argument, own, instead, found.ranges)
 
 
-def read(operation: Operation, programs: Programs, outcome: Outcome) -> dict[Statement, Clause]:
+def read(rules: TracedRules, outcome: Outcome) -> dict[Statement, Clause]:
     """The hypotheses of a proof, with what they say."""
-    reads = _reads(operation, programs)
+    reads = _reads(rules)
     here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
     return here.each_once(outcome.hypotheses)
 
 
-def _reads(operation: Operation, programs: Programs) -> Reads:
+def _reads(rules: TracedRules) -> Reads:
     """Arguments at the shapes of the programs; other indices number the first output."""
-    variables = zip(operation.names, programs.forward.jaxpr.invars, strict=False)
-    result = [dim_poly(d) for d in programs.out_shapes[0]] if programs.out_shapes else []
+    variables = zip(rules.operation.names, rules.programs.forward.jaxpr.invars, strict=False)
+    result = [dim_poly(d) for d in rules.programs.out_shapes[0]] if rules.programs.out_shapes else []
     ranges = {template(k): size for k, size in enumerate(result)}
     return Reads({name: shape_polys(v.aval) for name, v in variables}, ranges)
 
 
-def built(operation: Operation, shapes: ActiveShapes, programs: Programs, reading: Reading) -> Problem:
+def built(rules: TracedRules, reading: Reading) -> Problem:
     """The programs as terms, with what is known of where the arguments are."""
-    problem = _build(operation, shapes, programs, reading)
-    given = [
+    operation = rules.operation
+    given = rules.shapes, rules.programs, operation.title, reading
+    try:
+        problem = build(operation.names, {}, operation.domain, *given)
+    except DomainError:
+        problem = build(operation.names, {}, (), *given)
+    known = [
         fact
         for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
         for fact in _bounds.facts(argument(n, t.shape, "float").body, s)
     ]
-    problem.facts = problem.facts.extended(given)
+    problem.facts = problem.facts.extended(known)
     problem.also = rest_conditions(problem) if operation.resting else []
     return problem
-
-
-def _build(operation: Operation, shapes: ActiveShapes, programs: Programs, reading: Reading) -> Problem:
-    try:
-        return build(operation.names, {}, operation.domain, shapes, programs, operation.title, reading)
-    except DomainError:
-        return build(operation.names, {}, (), shapes, programs, operation.title, reading)
 
 
 def _attempt(problem: Problem, kind: str) -> Outcome:
@@ -413,18 +394,11 @@ def _attempt(problem: Problem, kind: str) -> Outcome:
         return Outcome(reason=str(error))
 
 
-def _lemma(
-    operation: Operation,
-    shapes: ActiveShapes,
-    programs: Programs,
-    names: tuple[str, ...],
-    results: list[ObligationResult],
-    stated: Iterable[Statement],
-    notes: list[str],
-) -> Lemma:
+def _lemma(rules: TracedRules, results: list[ObligationResult], stated: Iterable[Statement], notes: list[str]) -> Lemma:
+    operation, programs = rules.operation, rules.programs
     given = given_parameters(operation)
-    canon = canonical(names)
-    signature = shown_signature(operation, shapes, programs, canon)  # x + c and c + x have the same programs
+    canon = canonical(rules.names)
+    signature = shown_signature(operation, rules.shapes, programs, canon)  # x + c and c + x have the same programs
     parts = [operation.title, signature, *given, *operation.domain, repr(sorted(versions().items())), KERNEL]
     parts += [
         f"{name}\n{serialised(p, dims=lambda d: with_renamed(d, canon))}" for name, p in sorted(programs.all().items())
@@ -442,7 +416,7 @@ def _lemma(
     )
 
 
-def failed_lemma(operation: Operation, shapes: ActiveShapes, names: tuple[str, ...], reason: str) -> Lemma:
+def failed_lemma(operation: Operation, shapes: ActiveShapes, reason: str) -> Lemma:
     """The lemma of an operation whose rules do not trace."""
     result = ObligationResult(kind="jvp_is_derivative", verdict="unproved", reason=" ".join(reason.split()))
     text = (

@@ -18,7 +18,7 @@ from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.still import still_outputs
 from certgrad.obligations.terms.budget import BudgetError, limited
 
-from ._operation import UNTRACEABLE, Operation, active_shapes, own_table, traced_programs
+from ._operation import UNTRACEABLE, Operation, TracedRules, active_shapes, own_table, traced_programs
 from ._proof import CASES, Proof, built, of_node, read
 from .ir import Ref
 
@@ -115,13 +115,14 @@ def _of_programs(
     sizes = tuple(tuple(v.aval.shape) for v in programs.forward.jaxpr.invars)
     try:
         with limited():
-            problem = built(operation, active_shapes(operation, sizes), programs, Reading())
+            rules = TracedRules(operation, active_shapes(operation, sizes), programs, ())
+            problem = built(rules, Reading())
             if lemma is None and not problem.also:
                 return ()
             outcome = prove(problem, "jvp_is_derivative")
             if not outcome.proved:
                 return ()
-            asked = read(operation, programs, outcome)
+            asked = read(rules, outcome)
             if lemma is not None and not asked.keys() <= lemma.stated.keys() | lemma.left_out:
                 return ()
             return still_outputs(problem, list(asked.values()), still)
