@@ -15,7 +15,7 @@ from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._family import symbol
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules, sees_used_outputs
-from certgrad.obligations.generality.patterns import choices, sees_zeros, too_many
+from certgrad.obligations.generality.patterns import choices, named, sees_zeros, too_many
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Programs, trace_forward, trace_rules
 from certgrad.obligations.tracing.jax_internals import (
@@ -194,14 +194,8 @@ def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], 
 
 def pattern_name(operation: Operation, active: Sequence[int]) -> str:
     """What moves of the active arguments, and what is used, where that is not all."""
-    moving = ", ".join(operation.names[k] for k in operation.active)
-    used = None if operation.used is None else ", ".join(map(str, operation.used))
-    return " and ".join(
-        [
-            *([f"only {moving} moves"] if operation.active != tuple(active) else []),
-            *([f"only output {used} is used"] if used is not None else []),
-        ]
-    )
+    moving = None if operation.active == tuple(active) else [operation.names[k] for k in operation.active]
+    return named(moving, operation.used)
 
 
 def rule_is_reverse(equation: Equation) -> bool:

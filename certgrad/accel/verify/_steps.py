@@ -9,8 +9,7 @@ from typing import Any, Self
 import msgspec
 
 from certgrad.accel.verify._digests import Programs
-from certgrad.accel.verify._signs import statements
-from certgrad.graph import _walk
+from certgrad.graph import _bounds, _walk
 from certgrad.graph._asked import Asked
 from certgrad.graph._induction import described_as
 from certgrad.graph._inside import Parts
@@ -180,10 +179,10 @@ class Walk(_walk.Walk):
 
     def _where(self, said: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
         """Keep what is said of where a value is, to be evaluated."""
-        found = statements(name, relation)
-        if found is None:
+        where = _bounds.said(relation)
+        if where is None:
             raise StepError(f"'{relation}' does not say where a value is")
-        self.shared.signs += [Asked(one, arguments, {}, self.place, said) for one in found]
+        self.shared.signs += [Asked(s, arguments, {}, self.place, said) for s in _bounds.statements(name, where)]
 
 
 def _compare(step: Step, taken: Step) -> None:
