@@ -171,7 +171,7 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
         identities.append(_identity(op, case, traces.apart(instances.prove[0], general)))
         for kind in op.kinds:
             claims[kind].append(case_claim(case, scope, results[kind]))
-    finished = [joined_claim(op, kind, claims[kind], record) for kind in op.kinds]
+    finished = [joined_claim(op, kind, claims[kind], record.facts, record.notes) for kind in op.kinds]
     unsealed = Certificate(
         format=FORMAT,
         op=op.name,

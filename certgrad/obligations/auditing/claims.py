@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -119,7 +119,9 @@ def case_claim(case: Case, scope: str, claims: Sequence[CaseClaim]) -> CaseClaim
     )
 
 
-def joined_claim(op: Subject, kind: str, cases: list[CaseClaim], record: Record) -> Claim:
+def joined_claim(
+    op: Subject, kind: str, cases: list[CaseClaim], facts: Iterable[str], idealisations: Iterable[str]
+) -> Claim:
     merged = each_once(h for c in cases for h in c.hypotheses)
     return Claim(
         id=f"{op.name}.{kind}",
@@ -129,8 +131,8 @@ def joined_claim(op: Subject, kind: str, cases: list[CaseClaim], record: Record)
         verdict=worst([c.verdict for c in cases]),
         hypotheses=merged,
         cases=cases,
-        facts=sorted(record.facts),
-        idealisations=sorted(record.notes),
+        facts=sorted(facts),
+        idealisations=sorted(idealisations),
     )
 
 
