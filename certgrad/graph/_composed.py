@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import certgrad
 from certgrad._subject import OF_RULES
 from certgrad.errors import TraceError
 from certgrad.graph._certify import Certification, certification, dtypes_of
@@ -27,13 +26,11 @@ from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step, all_steps
 from certgrad.language.coding import encode
 from certgrad.language.tree import OffBoundaries, Statement, Words
-from certgrad.obligations.auditing.claims import at_shapes, case_claim, joined_claim
+from certgrad.obligations.auditing.claims import at_shapes, case_claim, certificate_of, joined_claim
 from certgrad.obligations.auditing.conventions import conventions
 from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
-    FORMAT,
     HOLDS,
-    KERNEL,
     PROOFS,
     CaseClaim,
     Certificate,
@@ -44,13 +41,12 @@ from certgrad.obligations.certificate import (
     VerdictName,
     each_once,
     hypothesis,
-    sealed,
     worst,
 )
 from certgrad.obligations.generality.looks import ALL_SHAPES
 from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.tracing.jax_internals import versions, wide_floats
+from certgrad.obligations.tracing.jax_internals import wide_floats
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
 from certgrad.ops._composed import Composed
 from certgrad.process.threads import without_collection
@@ -127,22 +123,13 @@ def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
         claims.append(joined_claim(op, kind, cases, facts, idealisations))
     lemmas = {lemma.digest: lemma for one in graphs for lemma in one.lemmas}
     theorems = dict.fromkeys(theorem.name for one in graphs for theorem in one.theorems)
-    return sealed(
-        Certificate(
-            format=FORMAT,
-            op=op.name,
-            signature=[str(case) for case in op.cases],
-            params={},
-            domain=[],
-            verdict=worst([claim.verdict for claim in claims]),
-            claims=claims,
-            conventions=_conventions(certifications),
-            source=op.source or "",
-            digest=hashlib.blake2b("\n".join(one.digest for one in graphs).encode(), digest_size=32).hexdigest(),
-            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
-            rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_named, lemmas.values()))],
-            traced=identities,
-        )
+    return certificate_of(
+        op,
+        claims,
+        conventions=_conventions(certifications),
+        digest=hashlib.blake2b("\n".join(one.digest for one in graphs).encode(), digest_size=32).hexdigest(),
+        rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_named, lemmas.values()))],
+        traced=identities,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -136,32 +136,25 @@ def joined_claim(
     )
 
 
+def certificate_of(op: Subject, claims: Sequence[Claim], **rest: Any) -> Certificate:
+    """The certificate of a subject with these claims, made with what is installed."""
+    known: dict[str, Any] = {
+        "format": FORMAT,
+        "op": op.name,
+        "signature": [str(case) for case in op.cases],
+        "params": {name: condition or "" for name, condition in op.params.items()},
+        "domain": op.declared,
+        "verdict": worst([claim.verdict for claim in claims]),
+        "claims": [*claims],
+        "conventions": [],
+        "source": op.source or "",
+        "digest": "",
+        "versions": {**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
+    }
+    return sealed(Certificate(**{**known, **rest}))
+
+
 def untraced(op: Subject, reason: str) -> Certificate:
     """The certificate of a subject whose traces say nothing: it claims nothing and says why."""
-    claims = [
-        Claim(
-            id=f"{op.name}.{kind}",
-            code=CODES[kind],
-            kind=kind,  # type: ignore[arg-type]
-            statement=statement(op, kind, False),
-            verdict="unproved",
-            hypotheses=[],
-            cases=[case_claim(case, "", [at_shapes("unproved", reason=reason)]) for case in op.cases],
-        )
-        for kind in op.kinds
-    ]
-    return sealed(
-        Certificate(
-            format=FORMAT,
-            op=op.name,
-            signature=[str(case) for case in op.cases],
-            params={name: condition or "" for name, condition in op.params.items()},
-            domain=op.declared,
-            verdict="unproved",
-            claims=claims,
-            conventions=[],
-            source="",
-            digest="",
-            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
-        )
-    )
+    cases = [case_claim(case, "", [at_shapes("unproved", reason=reason)]) for case in op.cases]
+    return certificate_of(op, [joined_claim(op, kind, cases, (), ()) for kind in op.kinds], source="")
