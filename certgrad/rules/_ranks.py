@@ -17,6 +17,7 @@ from typing import Any
 import jax
 
 from certgrad.errors import CertgradError
+from certgrad.obligations.terms.budget import budget
 from certgrad.signatures.signature import parse
 from certgrad.signatures.sizes import Size, Star, whole
 
@@ -143,13 +144,13 @@ class Search:
                 highest = self.asked if self.asked in left else left[0]
                 left.remove(highest)
                 found = self._consistent(kinds, highest)
-                if found or len(self.seen) >= CHOICES:
+                if found or self._ended():
                     break
                 if kinds not in later and self._wants_integers(kinds):
                     later.append(kinds)  # it runs at no ranks, unless what is said of integers is meant otherwise
                     break
             of_calls = kinds == self._kinds_in_calls() != self._declared_kinds()
-            if found or (self.out.refused and not of_calls) or len(self.seen) >= CHOICES:
+            if found or (self.out.refused and not of_calls) or self._ended():
                 break  # a function that runs with floats is of floats
         if not found:
             found = [c for c, seen in self.seen.items() if seen.consistent][:1]
@@ -162,7 +163,7 @@ class Search:
         elif found:
             self.out.below = self._declared(dict.fromkeys(self.seen[c].signature for c in below if c not in found))
         self.out.calls = self._agreeing()
-        self.out.count = len(self.seen)
+        self.out.count, self.out.cut_short = len(self.seen), not budget.seconds_left()
         if found:
             alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) >= max(found[0].ranks)]
             beside = dict.fromkeys(self.seen[c].signature for c in sorted(alike, key=lambda c: _apart(c, found[0])))
@@ -243,7 +244,7 @@ class Search:
         ]
         partly = None in pattern.ranks
         for choice in sorted((_Choice(v, kinds) for v in product(*each)), key=lambda c: -sum(c.ranks))[:MOST_AS_CALLED]:
-            if choice not in self.seen and len(self.seen) >= CHOICES:
+            if choice not in self.seen and self._ended():
                 break
             seen = self._at(choice)
             if seen.consistent and not (partly and seen.broadcasts):
@@ -316,7 +317,7 @@ class Search:
         """The first choice at which the rule runs, and those beside it."""
         waiting = deque(self._choices(kinds, highest))
         done: set[_Choice] = set()
-        while waiting and len(self.seen) < CHOICES:
+        while waiting and not self._ended():
             choice = waiting.popleft()
             if choice in done:
                 continue
@@ -376,6 +377,10 @@ class Search:
     def _whole_numbers(self, some: Sequence[int]) -> list[int]:
         """Those of the arguments that are integers by their names."""
         return [k for k in some if self.names[k] in WHOLE_NUMBERS]
+
+    def _ended(self) -> bool:
+        """No more choices are tried."""
+        return len(self.seen) >= CHOICES or not budget.seconds_left()
 
     # --- one choice ---
 

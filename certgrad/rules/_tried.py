@@ -28,6 +28,8 @@ class Tried:
     problem: str = ""
     """Why none was tried."""
     count: int = 0
+    cut_short: bool = False
+    """There was no time to try more."""
     failures: dict[str, str] = field(default_factory=dict)
     """By reason, the first signature that failed for it."""
     refused: dict[str, str] = field(default_factory=dict)
@@ -55,6 +57,7 @@ class Tried:
         shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:SHOWN]]
         more = f", and for {len(self.failures) - SHOWN} other reasons" if len(self.failures) > SHOWN else ""
         tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
+        tried = f"there was no time to try more: {tried}" if self.cut_short else tried
         return f"{tried} ({'; '.join(shown)}{more})"
 
 

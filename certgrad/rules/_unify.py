@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from typing import Any
 
-from certgrad.errors import CertgradError
+from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.prove.problem import forward_or_failure
 from certgrad.obligations.terms.atoms import Dim, dimension
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, number
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
 from certgrad.signatures.sizes import ONE as ONE_LONG
@@ -231,6 +232,8 @@ class Unifier:
     def _run(self, sizes: Sizes) -> _Failed | None:
         """How the function fails with these sizes; None where it runs."""
         self.traces += 1
+        if not budget.seconds_left():
+            return _Failed(UsageError("the search for shapes took its share of the audit"), ())
         try:
             shapes = self.instance.shapes(sizes)
             rules = self.rule.rules(shapes.statics)
