@@ -98,14 +98,21 @@ class Walk:
         for i, o in enumerate(self.traced.ir.outputs):
             if isinstance(o, Ref) and self.is_moving(o):
                 seeds.setdefault((o.node, o.output), []).append(f"seed {i}")
+        moving, consumers = self.moving, self.consumers
         for node in self.traced.nodes:
-            values = [(node.id, k) for k in range(len(node.outputs)) if (node.id, k) in self.moving]
-            yield [Cotangent(output=v[1], contributions=seeds.get(v, []) + self.consumers.get(v, [])) for v in values]
+            found = []
+            for k in range(len(node.outputs)):
+                if (value := (node.id, k)) in moving:
+                    readers, seeded = consumers.get(value, []), seeds.get(value)
+                    found.append(Cotangent(output=k, contributions=readers if seeded is None else seeded + readers))
+            yield found
 
     # --- steps
 
     def step(self, node: Node) -> Step:
         """The step of a node."""
+        if node.kind == "primitive":  # most are
+            return self.operation(node)
         if node.kind == "input":
             return self.plain(node, "input", "input")
         if node.kind == "constant":
