@@ -30,7 +30,7 @@ from ._fails import fails_at_numbers
 from ._layers import backward_of, unwrapped
 from ._traced import array_of, names_no_axis, of_leaves, other_shape, why_untraced
 from ._tried import ORIGIN, Tried, shortened
-from ._unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier, lengths_in_code
+from ._unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier, lengths_in_code, rank_asked
 from ._user_rule import UserRule
 
 RANKS = (2, 1, 3, 4, 0)
@@ -64,8 +64,6 @@ CHOICES = 80
 MAX_SIGNATURES = 3
 _OF_SHAPES = re.compile("shape|dimension|axis|operand")
 _NO_FLOATS = re.compile(f"(?i)integer|bool|{KEY}")
-_UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
-_SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 
 
 @dataclass(frozen=True)
@@ -325,7 +323,7 @@ class Search:
             seen = self._at(choice)
             if len(done) == SAME_REFUSALS and all(_about_integers(self.seen[c].why) for c in done):
                 return []  # nor for these
-            if highest < (asked := _rank_asked(seen.why)) <= max(RANKS):
+            if highest < (asked := rank_asked(seen.why)) <= max(RANKS):
                 self.asked = max(self.asked, asked)
                 return []
             if seen.consistent and not seen.broadcasts:
@@ -474,12 +472,6 @@ class Search:
         short = {n: next(free) for n in used if n.startswith("axis")}
         texts = [" ".join(str(d.renamed(short)) if isinstance(d, Size) else str(d) for d in row) for row in sized]
         return [(text or "()") + kind for text, kind in zip(texts, choice.kinds, strict=True)]
-
-
-def _rank_asked(why: str) -> int:
-    """How many axes code says that an array should have, which has another number of them; 0 if it says nothing."""
-    unpacked, subscript = _UNPACKED.search(why), _SUBSCRIPT.search(why)
-    return int(unpacked[1]) if unpacked else len(subscript[1]) if subscript else 0
 
 
 def _about_integers(why: str) -> bool:

@@ -45,6 +45,8 @@ OF_RANKS = re.compile(r"values to unpack|number of indices|index out of range|To
 """What a failure says that no sizes mend: an array has another number of axes than code asks for."""
 PRIMES = (7, 5, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 """Sizes by which a failure names axes, as each is that of one alone: no window is longer, no count of groups fits."""
+_UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
+_SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 _SHAPE = re.compile(r"[(\[]((?:\d+, *)*\d+),?[)\]]")
 _ORDER = re.compile(r"^Symbolic dimension comparison '(.+?)' ([<>])=? '(.+?)' is inconclusive")
 _NAME = re.compile(r"axis\d+_\d+")
@@ -288,6 +290,12 @@ def lengths_in_code(rule: UserRule) -> Iterator[Sizes]:
     """Each axis with a length that code may write down: `for k in range(3)`."""
     lengths = [n for n in in_code(filter(is_users, reachable(rule))) if 1 < n <= MAX_LENGTH]
     yield from ({name: whole(n)} for n in lengths for name in rule.signature.names)
+
+
+def rank_asked(why: str) -> int:
+    """How many axes code says that an array should have, which has another number of them; 0 if it says nothing."""
+    unpacked, subscript = _UNPACKED.search(why), _SUBSCRIPT.search(why)
+    return int(unpacked[1]) if unpacked else len(subscript[1]) if subscript else 0
 
 
 def entries_lost(equation: Any) -> Poly:
