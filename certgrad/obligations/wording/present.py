@@ -90,4 +90,4 @@ def _of_separate_entries(body: Poly, bound: set[Var]) -> bool:
     analytic = not any(isinstance(b, (Max, Sum, Product, Matrix, IndexNumber, *PREDICATES)) for b in deep) and not any(
         isinstance(b, Fn) and b.name in ("floor", "ceil", "round_even", "round_away", "stop") for b in deep
     )
-    return analytic and len(entries) == 1 and bound <= {ix.variable() for ix in entries[0].index}
+    return analytic and len(entries) == 1 and bound <= {ix.moved_by(bound) for ix in entries[0].index}

@@ -311,19 +311,27 @@ class Entry(Places):
     def _where_all_hold(self, conditions: Sequence[t.Node], over: Dummies, where: Poly = ONE) -> tuple[Dummies, Poly]:
         """The variables, and a term that is 1 where conditions on indices hold as well."""
         parts = [part for x in conditions for part in (x.parts if isinstance(x, t.Both) else (x,))]
-        over, where = self._at_places(parts, over, where, index_condition)
+        over, where = self._at_places(parts, over, where, index_condition, shown=True)
         return over, reduce(mul, (self._holds(part, index_condition) for part in parts), where)
 
     def _at_places(
-        self, conditions: Sequence[t.Node], over: Dummies, where: Poly, at_least_0: Callable[..., Poly]
+        self,
+        conditions: Sequence[t.Node],
+        over: Dummies,
+        where: Poly,
+        at_least_0: Callable[..., Poly],
+        shown: bool = False,
     ) -> tuple[Dummies, Poly]:
-        """Where v + c has to be a place along an axis, and may be none, the variable is that place, and v is it less c.
+        """Where v + c has to be a place along an axis, the variable is that place, and v is it less c.
 
-        The variables, and a term that is 1 where v is in its range as well.
+        Unless it is asked for, that is left out where it is shown that v + c is a place. The variables, and a term that
+        is 1 where v is in its range as well.
         """
         for x in conditions:
             match x:
-                case t.Both((_, t.Compare("<", left, size))) if self._holds(x) != ONE and self._size(size) != ONE:
+                case t.Both((_, t.Compare("<", left, size))) if self._size(size) != ONE and (
+                    shown or self._holds(x) != ONE
+                ):
                     ix, n, w = self.index(left), self._size(size), fresh()
                     for v, m in [(v, m) for v, m in over if (v, 1) in ix.terms][:1]:
                         self.ranges[w], before = n, of_var(w).minus(ix.minus(of_var(v)))
