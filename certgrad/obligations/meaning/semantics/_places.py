@@ -131,7 +131,7 @@ class Places:
         if isinstance(chosen, (t.Chosen, t.Least)) and chosen not in self.chosen:
             self.chosen.add(chosen)
             self.choose(chosen)
-        return x in self.known
+        return bool(self.known) and x in self.known
 
     def choose(self, x: t.Chosen | t.Least) -> None:
         """Find the place, or its places along axes, and keep in mind what they are."""

@@ -159,7 +159,7 @@ class Entry(Places):
 
     def _reads(self, x: t.Node) -> bool:
         """It is made of operands' entries or of reals, and not of indices and sizes alone."""
-        if isinstance(x, (t.Chosen, t.Least)) or x in self.known:
+        if isinstance(x, (t.Chosen, t.Least)) or (self.known and x in self.known):
             return False
         return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self._reads, t.children(x)))
 
