@@ -9,7 +9,7 @@ their own. Nothing is asked of the parts that do not depend on T but that they d
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from flint import fmpq
 
@@ -145,7 +145,7 @@ def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
     return False
 
 
-def _own(entry: Access, variables: Iterable[Var]) -> bool:
-    """Each of the variables numbers an axis of the entry, so that other values of them mean other entries."""
-    places = {ix.variable() for ix in entry.index}
+def _own(entry: Access, variables: Collection[Var]) -> bool:
+    """Each of the variables alone says where the entry is along an axis: other values of them mean other entries."""
+    places = {ix.moved_by(variables) for ix in entry.index}
     return all(v in places for v in variables)

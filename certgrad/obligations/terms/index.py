@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from .polynomials import ZERO, Holder, Poly
@@ -87,6 +87,11 @@ class Ix(Holder):
         """The variable when the expression is exactly one variable."""
         only = self.only_term()
         return None if isinstance(only, IntegerAtom) else only
+
+    def moved_by(self, variables: Collection[Var]) -> Var | None:
+        """The one of the variables that is in it, where it is another integer for each value of that one."""
+        own = [v for v, _ in self.terms if not isinstance(v, IntegerAtom) and v in variables]
+        return own[0] if len(own) == 1 and not any(v in variables for a in self.atoms for v in a.free) else None
 
     def only_term(self) -> IxTerm | None:
         """The variable or atom when the expression is exactly that."""

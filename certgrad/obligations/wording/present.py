@@ -13,7 +13,6 @@ from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Product, Sum
 from certgrad.obligations.terms.determined import Matrix, Rec
-from certgrad.obligations.terms.index import IntegerAtom, Ix
 from certgrad.obligations.terms.polynomials import Poly, poly_of
 from certgrad.obligations.terms.predicates import PREDICATES, Pred
 from certgrad.obligations.terms.variables import Var
@@ -91,10 +90,4 @@ def _of_separate_entries(body: Poly, bound: set[Var]) -> bool:
     analytic = not any(isinstance(b, (Max, Sum, Product, Matrix, IndexNumber, *PREDICATES)) for b in deep) and not any(
         isinstance(b, Fn) and b.name in ("floor", "ceil", "round_even", "round_away", "stop") for b in deep
     )
-    return analytic and len(entries) == 1 and bound <= {_numbering(ix, bound) for ix in entries[0].index}
-
-
-def _numbering(ix: Ix, variables: set[Var]) -> Var | None:
-    """The one of the variables that stands in an index, as in i + 2·k: another one gives another entry."""
-    standing = [t for t, _ in ix.terms if not variables.isdisjoint(t.free if isinstance(t, IntegerAtom) else {t})]
-    return standing[0] if len(standing) == 1 and not isinstance(standing[0], IntegerAtom) else None
+    return analytic and len(entries) == 1 and bound <= {ix.moved_by(bound) for ix in entries[0].index}

@@ -14,7 +14,7 @@ from certgrad.obligations.terms.integers import quotient, remainder, row_major
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import rounded_sizes
-from certgrad.specification.primitives.elementwise import whole_part
+from certgrad.specification.primitives.elementwise import truncated, whole_part
 
 from ._registry import UnprovedError
 
@@ -131,7 +131,7 @@ class Places:
         if isinstance(chosen, (t.Chosen, t.Least)) and chosen not in self.chosen:
             self.chosen.add(chosen)
             self.choose(chosen)
-        return x in self.known
+        return bool(self.known) and x in self.known
 
     def choose(self, x: t.Chosen | t.Least) -> None:
         """Find the place, or its places along axes, and keep in mind what they are."""
@@ -194,9 +194,9 @@ def numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node
 def towards_0(x: t.Node) -> tuple[t.Node, ...] | None:
     """Two numbers, where this is their quotient, rounded towards 0."""
     match x:
-        case t.If(t.Compare("<", t.Divide(a, b) | t.Mul((a, b)), _), t.Negate(t.Apply(below)), t.Apply(whole)) if (
-            below == whole and whole in ("floor", "quotient")
-        ):
+        case t.If(t.Compare("<", t.Divide(a, b) as ratio, _)) if x == whole_part(ratio):
+            return a, b
+        case t.If(t.Compare("<", t.Mul((a, b)), _)) if x == truncated(a, b):
             return a, b
     return None
 
@@ -213,11 +213,29 @@ def rounded(x: t.Node) -> tuple[t.Node, tuple[int, int] | None] | None:
     return None
 
 
-def keys(first: t.Node) -> list[t.Node]:
+def in_order(x: t.Least) -> tuple[t.Range, list[t.Node], t.Node] | None:
+    """A variable with its range, the keys of an entry, and a place, where this is the entry that comes to it."""
+    from certgrad.language.substitute import substitute  # which few programs need
+    from certgrad.specification.primitives.order import coming_to
+
+    match x:
+        case t.Least((p,), t.Compare("=", t.Fold("sum", (q,), t.If(first)), place)):
+            keys = _keys(first)
+            names = p.variable, q.variable
+
+            def there(k: t.Node) -> list[t.Node]:
+                return [substitute(key, {q.variable: k}) for key in keys]
+
+            made = coming_to(place, names, q.size, there)  # type: ignore[arg-type]
+            return (q, keys, place) if keys and x == made else None
+    return None
+
+
+def _keys(first: t.Node) -> list[t.Node]:
     """The terms of an entry by which it is before another one in lexicographic order."""
     match first:
         case t.Either((t.Compare("<", key, _), t.Both((_, rest)))):
-            return [key, *keys(rest)]
+            return [key, *_keys(rest)]
     return []
 
 

@@ -31,16 +31,18 @@ from certgrad.obligations.terms.index_terms import (
     index_pred,
 )
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
+from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError, unravelled
 
 from . import _elementwise as of
-from ._places import Places, Shape, Sizes, clamped, keys, numbered, rounded, towards_0
+from ._places import Places, Shape, Sizes, clamped, in_order, numbered, rounded, towards_0
 from ._registry import Context, Params, UnprovedError, rule
 
 Indices = tuple[Ix, ...]
+NOTHING, UNIT = (t.Number("0"), t.Integer(0)), (t.Number("1"), t.Integer(1))
 SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 
 
@@ -148,6 +150,7 @@ class Entry(Places):
         for guard, ixs in cases:
             if not guard.is_zero:
                 self.known |= dict(zip(moved, ixs, strict=True))
+                self.chosen.clear()
                 parts += self._placed(x, guard)
         kept = [part for part in parts if part[1] is not parts[-1][1]]
         if len(kept) < len(parts) - 1:  # in each case the same tensor, where no other one is
@@ -156,7 +159,7 @@ class Entry(Places):
 
     def _reads(self, x: t.Node) -> bool:
         """It is made of operands' entries or of reals, and not of indices and sizes alone."""
-        if isinstance(x, (t.Chosen, t.Least)) or x in self.known:
+        if isinstance(x, (t.Chosen, t.Least)) or (self.known and x in self.known):
             return False
         return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self._reads, t.children(x)))
 
@@ -221,13 +224,13 @@ class Entry(Places):
                 return of.greater(self.tensor(left), self.tensor(right), self.shape)
             case t.If(t.Compare("<", left, right), then, otherwise) if (then, otherwise) == (left, right):
                 return of.lesser(self.tensor(right), self.tensor(left), self.shape)
-            case t.If(t.Compare("<", t.SortedEntry() as entry, _), t.Negate(other), again) if entry == other == again:
+            case t.If(t.Compare("<", t.SortedEntry() as entry, zero), t.Negate(other), again) if (
+                entry == other == again and zero in NOTHING
+            ):
                 return of.applied(self.ctx, "abs", self.tensor(entry))
-            case t.If(
-                t.Compare("<", entry, zero),
-                t.Negate(one),
-                t.If(t.Compare("<", beyond, again), plus, t.Number() | t.Integer()),
-            ) if (entry, zero, one) == (again, beyond, plus):
+            case t.If(t.Compare("<", entry, zero), t.Negate(one), t.If(t.Compare("<", less, other), more, none)) if (
+                (entry, zero, zero, one) == (other, less, none, more) and zero in NOTHING and one in UNIT
+            ):
                 return of.applied(self.ctx, "sign", self.tensor(entry))
             case t.If(otherwise=t.Apply("quotient", (left, right))) if towards_0(x) == (left, right):
                 return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
@@ -305,23 +308,30 @@ class Entry(Places):
                     return self._size(size)
         raise UnprovedError("a multiple that has no bound")
 
-    def _where_all_hold(self, conditions: Sequence[t.Node], over: Dummies) -> tuple[Dummies, Poly]:
-        """The variables, and a term that is 1 where conditions on indices hold."""
+    def _where_all_hold(self, conditions: Sequence[t.Node], over: Dummies, where: Poly = ONE) -> tuple[Dummies, Poly]:
+        """The variables, and a term that is 1 where conditions on indices hold as well."""
         parts = [part for x in conditions for part in (x.parts if isinstance(x, t.Both) else (x,))]
-        over, where = self._at_places(parts, over, index_condition)
+        over, where = self._at_places(parts, over, where, index_condition, shown=True)
         return over, reduce(mul, (self._holds(part, index_condition) for part in parts), where)
 
     def _at_places(
-        self, conditions: Sequence[t.Node], over: Dummies, at_least_0: Callable[..., Poly]
+        self,
+        conditions: Sequence[t.Node],
+        over: Dummies,
+        where: Poly,
+        at_least_0: Callable[..., Poly],
+        shown: bool = False,
     ) -> tuple[Dummies, Poly]:
-        """Where v + c has to be a place along an axis, and may be none, the variable is that place, and v is it less c.
+        """Where v + c has to be a place along an axis, the variable is that place, and v is it less c.
 
-        The variables, and a term that is 1 where v is in its range.
+        Unless it is asked for, that is left out where it is shown that v + c is a place. The variables, and a term that
+        is 1 where v is in its range as well.
         """
-        where = ONE
         for x in conditions:
             match x:
-                case t.Both((_, t.Compare("<", left, size))) if self._holds(x) != ONE and self._size(size) != ONE:
+                case t.Both((_, t.Compare("<", left, size))) if self._size(size) != ONE and (
+                    shown or self._holds(x) != ONE
+                ):
                     ix, n, w = self.index(left), self._size(size), fresh()
                     for v, m in [(v, m) for v, m in over if (v, 1) in ix.terms][:1]:
                         self.ranges[w], before = n, of_var(w).minus(ix.minus(of_var(v)))
@@ -329,7 +339,8 @@ class Entry(Places):
                         self.known |= {key: one.subst({v: before}) for key, one in self.known.items()}
                         over = [(w, n) if u == v else (u, r) for u, r in over]
                         below = before.scaled(-1).shifted(m - ONE)
-                        where = where * at_least_0(before, self.ranges) * at_least_0(below, self.ranges)
+                        where = substitute(where, {v: before}) * at_least_0(before, self.ranges)
+                        where = where * at_least_0(below, self.ranges)
         return over, where
 
     def _holds(self, x: t.Node, at_least_0: Callable[..., Poly] = index_pred) -> Poly:
@@ -367,7 +378,7 @@ class Entry(Places):
                 return of.multiplied(self.tensor(left), self.tensor(right), self.shape)
             case t.Divide(left, right):
                 return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
-            case t.Power(base, exponent):
+            case t.Power(base, exponent) if exponent.removeprefix("-").isdigit():
                 return of.whole_power(self.ctx, self.tensor(base), int(exponent))
             case t.Apply("real power" | "whole power" | "integer power", (base, exponent)):
                 return of.raised(self.ctx, self.tensor(base), self.tensor(exponent), self.shape)
@@ -395,11 +406,11 @@ class Entry(Places):
             for v, n, some in (found for r in body.over for found in self._variables(r, holds)):
                 over, where = over if n == ONE else [*over, (v, n)], where * some
             if isinstance(body, (t.Fold, t.Minimum)) and body.where:
-                over, where = self._where_all_hold(body.where, over)
+                over, where = self._where_all_hold(body.where, over, where)
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
         match body:
             case t.If(t.Both(parts), t.SortedEntry(), t.Number("0") | t.Integer(0)) if not self._reads(body.condition):
-                over, where = self._at_places(parts, over, holds)
+                over, where = self._at_places(parts, over, where, holds)
         found = self._steady(self.tensor(body))
         return fold(found, over, where) if over or where != ONE else found
 
@@ -439,16 +450,16 @@ class Entry(Places):
         if isinstance(x, t.Chosen):
             self._choose_greatest(x)
             return
-        match x:
-            case t.Least(_, t.Compare("=", t.Fold("sum", (q,), t.If(first)), place)):
-                by = keys(first)
-                v, n, _ = self._bound(q, index_condition)
-                if n == ONE:
-                    self.known[x] = of_const(ZERO)
-                    return
-                tensors, sign = [*map(self.tensor, by)], -1 if isinstance(by[0], t.Negate) else 1
-                self.known[x], *conditions = semantics._order.coming_to(tensors, v, n, self.index(place), sign)
-                self.open.append((conditions[0], conditions[1]))
+        if (found := in_order(x)) is None:
+            raise UnprovedError("a least integer that is not a place in order")
+        r, by, place = found
+        v, n, _ = self._bound(r, index_condition)
+        if n == ONE:
+            self.known[x] = of_const(ZERO)
+            return
+        tensors, sign = [*map(self.tensor, by)], -1 if isinstance(by[0], t.Negate) else 1
+        self.known[x], *conditions = semantics._order.coming_to(tensors, v, n, self.index(place), sign)
+        self.open.append((conditions[0], conditions[1]))
 
     def _choose_greatest(self, x: t.Chosen) -> None:
         ((r,), (body,)) = x.over, x.bodies

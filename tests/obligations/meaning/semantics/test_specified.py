@@ -14,6 +14,7 @@ import certgrad
 from certgrad.language.tree import (
     Apply,
     Both,
+    Chosen,
     Compare,
     Either,
     Exists,
@@ -22,6 +23,7 @@ from certgrad.language.tree import (
     If,
     Index,
     Integer,
+    Least,
     Minimum,
     Mul,
     Node,
@@ -315,3 +317,29 @@ def test_booleans_are_numbers_beside_floats(factor: float, verdict: str) -> None
 
     kept.defvjp(lambda x, m: (kept(x, m), m), lambda m, g: (factor * g * m, None))
     assert certgrad.check(kept, "n, n:bool -> ").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "near, form",
+    [
+        (If(Compare("<", X, Number("1")), -X, X), If(Compare("<", X, Number("0")), -X, X)),
+        (
+            If(Compare("<", X, Number("0")), -Number("2"), If(Compare("<", Number("0"), X), Number("2"), Number("0"))),
+            If(Compare("<", X, Number("0")), -Number("1"), If(Compare("<", Number("0"), X), Number("1"), Number("0"))),
+        ),
+    ],
+    ids=["abs", "sign"],
+)
+def test_what_is_nearly_of_a_form_is_not_read_by_it(near: Node, form: Node) -> None:
+    assert reader().tensor(near).body != reader().tensor(form).body
+
+
+def test_a_place_that_is_chosen() -> None:
+    x = reader().whole(Chosen("argmax", (K,), (entry(0, "real"),), (), 0))
+    assert x.kind == "i"
+    assert [c.origin for c in x.smooth] == ["a unique maximum"]
+
+
+def test_a_least_integer_that_is_no_place_in_order() -> None:
+    with pytest.raises(UnprovedError, match="that is not a place in order"):
+        reader().tensor(Least((K,), Compare("<", entry(0, "real"), X)))
