@@ -7,10 +7,10 @@ the graph returns. What a guard finds leaves the program as a few numbers for ea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,42 +18,25 @@ import numpy as np
 
 from certgrad.accel._sweep import Cotangents, Sweep, Values
 from certgrad.errors import CertgradError
+from certgrad.graph._asked import About, Asked, Failing, failing
 from certgrad.graph._certify import Certification
 from certgrad.graph._run import Key, Place, Run
-from certgrad.graph._satisfiable import Asked
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Literal, Node
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.places import Question, question
-from certgrad.language.relations import SIGNS
-from certgrad.language.tree import arrays as named
 
 
 class GuardError(CertgradError):
     """A hypothesis of the certificate failed where the graph ran, or a number that it returned is none."""
 
 
-class Failing(NamedTuple):
-    """How one hypothesis fared: arrays of one number each, or numpy's."""
-
-    times: Any
-    """At so many places it does not hold, or is undefined."""
-    step: Any
-    """The first step of the loops around it at which one is, counted along all loops."""
-    place: Any
-    """The first place there, counted along all axes."""
-    sides: tuple[Any, Any] | None
-    """What is compared there, where it is one comparison."""
-
-
 @dataclass(frozen=True)
 class Hypothesis:
-    """A hypothesis that is looked at, with the values that it speaks of."""
+    """A hypothesis that is looked at."""
 
     stated: NodeHypothesis
     asked: Asked
-    keys: Mapping[str, Key]
 
 
 @dataclass(eq=False)
@@ -61,9 +44,8 @@ class Layout:
     """What the numbers that a program found stand for: one for each time that it is traced, at sizes of its own."""
 
     guards: Guards
-    axes: dict[int, tuple[tuple[str, int], ...]] = field(default_factory=dict)
-    relations: dict[int, str] = field(default_factory=dict)
-    steps: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    about: dict[int, About] = field(default_factory=dict)
+    """What each hypothesis is asked of."""
     unknown: dict[int, str] = field(default_factory=dict)
     """Why a hypothesis is not evaluated."""
     watched: list[Key] = field(default_factory=list)
@@ -96,7 +78,7 @@ class Guards:
     def __init__(self, certified: Certification, trace_back: bool) -> None:
         self.certified, self.trace_back = certified, trace_back
         pairs = zip(certified.certificate.hypotheses, certified.induction.asked, strict=True)
-        self.hypotheses = [Hypothesis(h, a, a.keys_of(named(a.tree))) for h, a in pairs]
+        self.hypotheses = [Hypothesis(h, a) for h, a in pairs]
 
     @cached_property
     def names(self) -> list[str]:
@@ -110,7 +92,7 @@ class Guards:
 
     def forward(self, sweep: Sweep, leaves: Sequence[Any]) -> tuple[Values, Run]:
         """The values of a sweep, and a run that kept what the guards speak of."""
-        wanted = {key for h in self.hypotheses for key in h.keys.values()}
+        wanted = {key for h in self.hypotheses for key in h.asked.keys.values()}
         watched = _real_values(self.certified.traced) if self.trace_back else []
         run = sweep.running(wanted | set(watched))
         return sweep.forward(leaves, run), run
@@ -124,10 +106,10 @@ class Guards:
         if self.trace_back:
             layout.watched = [key for key in _real_values(self.certified.traced) if key in run.kept]
             layout.swept = list(cotangents)
-        failing = [_failing(k, h, sweep, run, layout, self.trace_back) for k, h in enumerate(self.hypotheses)]
+        counted = [_failing(k, h, sweep, run, layout, self.trace_back) for k, h in enumerate(self.hypotheses)]
         return Found(
-            jnp.stack([f.times for f in failing]) if failing else jnp.zeros(0, jnp.int32),
-            failing if self.trace_back else [],
+            jnp.stack([f.times for f in counted]) if counted else jnp.zeros(0, jnp.int32),
+            counted if self.trace_back else [],
             finite,
             [_odd(run.kept[key]) for key in layout.watched],
             [_odd(cotangents[key]) for key in layout.swept],
@@ -147,15 +129,14 @@ class Guards:
 
     def _said(self, k: int, f: Failing, layout: Layout) -> str:
         h = self.hypotheses[k].stated
-        axes = layout.axes[k]
+        axes, steps = layout.about[k].axes, layout.about[k].steps
         place = np.unravel_index(int(f.place), [n for _, n in axes]) if axes else ()
         at = [f"{name} = {int(i)}" for (name, _), i in zip(axes, place, strict=True)]
-        if steps := layout.steps[k]:
+        if steps:
             at = [f"step {int(i)}" for i in np.unravel_index(int(f.step), steps)] + at
         where = f", first at {', '.join(at)}" if at else ""
-        sides = ""
-        if f.sides is not None:
-            sides = f", where it is {f' {SIGNS[layout.relations[k]]} '.join(map(_shown, f.sides))}"
+        instead = layout.about[k].instead(f.sides)
+        sides = f", where it is {instead}" if instead else ""
         total = int(np.prod([n for _, n in axes], initial=1) * np.prod(steps, initial=1))
         times = f" at {int(f.times)} of {total} places" if total > 1 else ""
         return f"%{h.node} {h.text} fails{times}{where}{sides}"
@@ -215,37 +196,15 @@ class Guards:
 def _failing(k: int, one: Hypothesis, sweep: Sweep, run: Run, layout: Layout, where: bool) -> Failing:
     """How often a hypothesis fails, and if `where` is asked, at which place first: that takes longer than to count."""
     asked = one.asked
-    dims = {name: int(size(sweep.sizes)) for name, size in asked.dims.items()}
-    arrays = {name: run.kept[key] for name, key in one.keys.items()}
+    arrays = {name: run.kept[key] for name, key in asked.keys.items()}
     steps = run.taken[asked.place] if asked.place else jnp.asarray(True)
-    about: list[Question] = []
-
-    def count(arrays: Mapping[str, Any], taken: Any) -> Any:
-        about[:] = [question(asked.tree, arrays, dims)]
-        if not where:
-            return jnp.where(taken, (~about[0].holds()).sum(), 0), None, None
-        found = about[0].counted()
-        return jnp.where(taken, found.failing, 0), found.first, found.sides
-
-    counting: Callable[..., Any] = count
-    for _ in range(steps.ndim):
-        counting = jax.vmap(counting)
     try:
-        times, first, sides = counting(arrays, steps)
+        layout.about[k], found = failing(asked, arrays, steps, sweep.sizes, where)
+        return found
     except UnfitError as error:
         layout.unknown[k] = str(error)
         none = jnp.zeros((), jnp.int32)
         return Failing(none, none, none, None)
-    layout.axes[k], layout.relations[k] = about[0].axes, about[0].relation
-    layout.steps[k] = tuple(steps.shape)
-    if not where:
-        return Failing(times.sum(), None, None, None)
-    at = jnp.argmax(times.reshape(-1) > 0) if times.size else jnp.zeros((), jnp.int32)
-
-    def there(x: Any) -> Any:
-        return jnp.asarray(x).reshape(-1)[at] if times.size else jnp.zeros((), jnp.int32)
-
-    return Failing(times.sum(), at, there(first), None if sides is None else (there(sides[0]), there(sides[1])))
 
 
 def _called(node: Node) -> str:
@@ -265,8 +224,3 @@ def _real_values(traced: TracedGraph, place: Place = ()) -> list[Key]:
 
 def _odd(x: Any) -> tuple[Any, Any]:
     return jnp.isnan(x).any(), jnp.isinf(x).any()
-
-
-def _shown(value: Any) -> str:
-    value = np.asarray(value)
-    return f"{float(value):.6g}" if value.dtype.kind not in "iub" else str(value)

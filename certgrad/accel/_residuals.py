@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from certgrad.graph._jaxpr import bind
+from certgrad.jaxpr.programs import bound
 from certgrad.obligations.tracing.jax_internals import is_literal, jaxpr_of
 
 _MOVES = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "copy")
@@ -189,7 +189,7 @@ def _moves(eqn: Any) -> bool:
 
 def _evaluate(equations: Sequence[Any], env: dict[Any, Any]) -> None:
     for eqn in equations:
-        env.update(zip(eqn.outvars, bind(eqn, [_read(v, env) for v in eqn.invars], eqn.params), strict=True))
+        env.update(zip(eqn.outvars, bound(eqn, [_read(v, env) for v in eqn.invars]), strict=True))
 
 
 def _read(v: Any, env: Mapping[Any, Any]) -> Any:

@@ -11,10 +11,12 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.accel._loops import Loop
-from certgrad.graph._induction import Induction, Judgement, sized
+from certgrad.graph._asked import sized
+from certgrad.graph._induction import Induction
 from certgrad.graph._jaxpr import evaluate
 from certgrad.graph._numbers import Numbers
 from certgrad.graph._run import Key, Place, Run
+from certgrad.graph._walk import Judgement
 from certgrad.graph.ir import Node, Ref
 from certgrad.obligations.tracing.jax_internals import kind_of
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.jaxpr.programs import results
 from certgrad.obligations.tracing.jax_internals import (
     Program,
     branch_programs,
     inner_program,
-    is_literal,
     jaxpr_of,
     scan_loop,
     while_loop,
@@ -119,20 +119,12 @@ class _Builder:
         return self.constants.setdefault(key, Constant(array))
 
     def walk(self, program: Program, inputs: Sequence[Atom], nodes: tuple[int, ...] = ()) -> list[Atom]:
-        env: dict[Any, Atom] = dict(zip(program.jaxpr.invars, inputs, strict=True))
-        for v, c in zip(program.jaxpr.constvars, program.consts, strict=False):
-            env[v] = self.constant(c, v.aval.dtype)
-
-        def read(v: Any) -> Atom:
-            return self.constant(v.val, v.aval.dtype) if is_literal(v) else env[v]
-
-        for eqn in program.jaxpr.eqns:
-            operands = tuple(read(v) for v in eqn.invars)
+        def rule(eqn: Any, operands: list[Atom]) -> Sequence[Atom]:
             here = tuple(int(k) for k in _NODE.findall(str(eqn.source_info.name_stack))) or nodes
             inner = inner_program(eqn)
-            found = self.walk(inner, operands, here) if inner is not None else self.step(eqn, operands, here)
-            env.update(zip(eqn.outvars, found, strict=True))
-        return [read(v) for v in program.jaxpr.outvars]
+            return self.walk(inner, operands, here) if inner is not None else self.step(eqn, tuple(operands), here)
+
+        return results(program, inputs, rule, lambda value, aval: self.constant(value, aval.dtype))
 
     def step(self, eqn: Any, operands: tuple[Atom, ...], nodes: tuple[int, ...]) -> Sequence[Atom]:
         name = str(eqn.primitive.name)

@@ -6,20 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from certgrad.graph._asked import Asked, failing, numpys_floats
 from certgrad.graph._induction import Induction
 from certgrad.graph._numbers import IDEAL, OwnNumbers
-from certgrad.graph._run import Key, Run
-from certgrad.graph._satisfiable import UNCOMPILED, Asked, in_floats
+from certgrad.graph._run import Key, Place, Run
+from certgrad.graph._satisfiable import UNCOMPILED, in_floats
 from certgrad.graph.certificate import AtArrays
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.places import Counted, Question, question
-from certgrad.language.relations import SIGNS
-from certgrad.language.tree import arrays as named
-from certgrad.obligations.floats import compute
-from certgrad.obligations.tracing.jax_internals import computed_by, jaxpr_of, wide_floats
+from certgrad.obligations.tracing.jax_internals import jaxpr_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations
 
 
@@ -27,8 +23,7 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
     """Each hypothesis of the graph, in order, at these arrays: one for each input."""
     traced = induction.traced
     sizes = traced.specs.sizes([x.shape for x in given])
-    read = [asked.keys_of(named(asked.tree)) for asked in induction.asked]
-    wanted = list(dict.fromkeys(key for keys in read for key in keys.values()))
+    wanted = list(dict.fromkeys(key for asked in induction.asked for key in asked.keys.values()))
     places = list(dict.fromkeys(asked.place for asked in induction.asked if asked.place))
 
     def values(*inputs: Any) -> Any:
@@ -43,8 +38,8 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
         unknown = f"where it runs at them, it raises {type(error).__name__}"
         return [AtArrays(places=0, failing=0, unknown=unknown) for _ in induction.asked]
     table = dict(zip(wanted, kept, strict=True)), dict(zip(places, taken, strict=True))
-    with wide_floats(), jax.debug_nans(False), jax.debug_infs(False):
-        return [_evaluated(asked, keys, table, sizes) for asked, keys in zip(induction.asked, read, strict=True)]
+    with numpys_floats():
+        return [_evaluated(asked, *table, sizes) for asked in induction.asked]
 
 
 def _computed(values: Callable[..., Any], given: Sequence[Any]) -> Any:
@@ -55,42 +50,19 @@ def _computed(values: Callable[..., Any], given: Sequence[Any]) -> Any:
     return jax.tree.unflatten(jax.tree.structure(form), found)
 
 
-def _evaluated(asked: Asked, keys: Mapping[str, Key], table: Any, sizes: Mapping[str, int]) -> AtArrays:
-    kept, taken = table
-    dims = {name: int(size(sizes)) for name, size in asked.dims.items()}
-    arrays = {name: np.asarray(kept[key]) for name, key in keys.items()}
-    steps = None if not asked.place else np.asarray(taken[asked.place])
-    about: list[Question] = []
-
-    def count(arrays: Mapping[str, Any], run: Any) -> tuple[Counted, Any]:
-        one = question(asked.tree, arrays, dims)
-        about[:] = [one]
-        found = one.counted()
-        return found, jnp.where(run, found.failing, 0)
-
-    counting: Any = count
-    for _ in range(0 if steps is None else steps.ndim):
-        counting = jax.vmap(counting)
+def _evaluated(asked: Asked, kept: Mapping[Key, Any], taken: Mapping[Place, Any], sizes: Mapping[str, int]) -> AtArrays:
+    arrays = {name: np.asarray(kept[key]) for name, key in asked.keys.items()}
+    runs = np.asarray(taken.get(asked.place, True)).astype(bool)
     try:
-        with computed_by(compute):  # to compile takes longer
-            found, failing = counting(arrays, True if steps is None else steps)
+        about, found = failing(asked, arrays, runs, sizes)
     except UnfitError as error:
         return AtArrays(places=0, failing=0, unknown=str(error))
-    failing = np.asarray(failing)
-    ran = 1 if steps is None else int(steps.sum())
-    axes = about[0].axes
-    total = ran * int(np.prod([n for _, n in axes]))
-    if not failing.sum():
+    total = int(runs.sum()) * int(np.prod([n for _, n in about.axes]))
+    if not found.times:
         return AtArrays(places=total, failing=0)
-    step = tuple(int(k) for k in np.unravel_index(np.argmax(failing > 0), failing.shape))
-    place = np.unravel_index(int(np.asarray(found.first)[step]), [n for _, n in axes])
-    first = {name: int(k) for (name, _), k in zip(axes, place, strict=True)}
+    step = tuple(int(k) for k in np.unravel_index(int(found.step), about.steps))
+    place = np.unravel_index(int(found.place), [n for _, n in about.axes])
+    first = {name: int(k) for (name, _), k in zip(about.axes, place, strict=True)}
     if step:
         first = {"step": step[0]} | {f"step inside {k}": s for k, s in enumerate(step[1:], 1)} | first
-    sides = [] if found.sides is None else [_shown(np.asarray(side)[step]) for side in found.sides]
-    instead = f" {SIGNS[about[0].relation]} ".join(sides) if sides else ""
-    return AtArrays(places=total, failing=int(failing.sum()), first=first, instead=instead)
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.6g}" if np.issubdtype(value.dtype, np.floating) else str(value)
+    return AtArrays(places=total, failing=int(found.times), first=first, instead=about.instead(found.sides))

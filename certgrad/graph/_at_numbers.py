@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from certgrad.graph._induction import Induction, Judgement
+from certgrad.graph._induction import Induction
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._operation import UNTRACEABLE, traced_programs
+from certgrad.graph._proof import Setting, runs_as
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations.generality.decisions import rendering
-from certgrad.obligations.tracing.jax_internals import serialised_all, wide_floats
+from certgrad.graph._walk import Judgement
 from certgrad.signatures.sizes import Size
 
 
@@ -42,12 +41,5 @@ def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -
     known = {mine: size for mine, size in sizes.items() if size is not None}
     if programs is None or len(known) < len(sizes):
         return False
-    there = replace(operation, equation=equation)
-    try:
-        with wide_floats(equation.wide):
-            found = traced_programs(there, equation.run, tuple(tuple(v.aval.shape) for v in equation.variables))
-    except UNTRACEABLE:
-        return False
-    return serialised_all(programs.all(), rendering(known), fold_sizes=True) == serialised_all(
-        found.all(), rendering({}), fold_sizes=True
-    )
+    shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
+    return runs_as(programs, replace(operation, equation=equation), Setting(equation.run, shapes, ()), known)

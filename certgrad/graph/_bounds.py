@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.language.relations import SIGNS
+from certgrad.language.tree import Array, Compare, Number, Relation, Statement
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
@@ -25,7 +27,8 @@ CUTS = (0, 1, -1)
 """The numbers that values are compared with, in the order of the bits."""
 _PLACES = tuple(Fraction(k, 2) for k in (-4, -2, -1, 0, 1, 2, 4))
 """A number of each part of the line that the cuts make."""
-_WORDS = {POS: ">", NONNEG: "≥", NEG: "<", NONPOS: "≤", NONZERO: "≠", ZERO: "="}
+_RELATIONS: dict[int, Relation] = {POS: ">", NONNEG: ">=", NEG: "<", NONPOS: "<=", NONZERO: "!=", ZERO: "="}
+_WORDS = {signs: SIGNS[relation] for signs, relation in _RELATIONS.items()}
 
 
 @lru_cache(maxsize=4096)
@@ -110,6 +113,12 @@ def conditions(name: str, where: int) -> list[str]:
     return [f"{name} {_WORDS[s]} {_number(c)}" for s, c in pairs if s in _WORDS]
 
 
+def statements(name: str, where: int) -> list[Statement]:
+    """The same, to be evaluated."""
+    pairs = zip(_signs(where), CUTS, strict=True)
+    return [Compare(_RELATIONS[s], Array(name), Number(str(c))) for s, c in pairs if s in _RELATIONS]
+
+
 def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
     """What `conditions` says of several arguments, read back; None where a text says something else."""
     found = {name: [ANY] * len(CUTS) for name in names}
@@ -150,12 +159,17 @@ def relation(where: int) -> str:
 @lru_cache(maxsize=1)
 def _by_words() -> dict[str, int]:
     codes = {_code(k for k in range(len(_PLACES)) if parts >> k & 1) for parts in range(1, 1 << len(_PLACES))}
-    return {relation(code): sign(code) for code in codes}
+    return {relation(code): code for code in codes}
+
+
+def said(text: str) -> int | None:
+    """What `relation` says, read back; None where a text says something else."""
+    return _by_words().get(text)
 
 
 def side(text: str) -> str:
     """What a relation in words says about 0: `> 0`, `< 0` or `≠ 0`; empty where 0 is possible."""
-    signs = _by_words().get(text, ANY)
+    signs = sign(_by_words().get(text, ANY))
     return "" if signs & ZERO else f"{_WORDS.get(signs, '≠')} 0"
 
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.errors import first_line
-from certgrad.graph._cases import OneProgram, program_text
 from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.conformance import Conformance, Difference, State, unlike
 from certgrad.obligations.floats import compute
-from certgrad.obligations.generality.decisions import answered_otherwise
+from certgrad.obligations.generality.decisions import answered_otherwise, same
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.points import arguments
 from certgrad.obligations.tracing.jax_internals import (
@@ -99,7 +98,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
 
 def _traced_again(traced: TracedGraph) -> Difference | None:
     """How a function that changes what outlives a trace of it is another program in the next one."""
-    if not traced.changes or program_text(traced.retraced({}).program, {}) == program_text(traced.program, {}):
+    if not traced.changes or same(traced, traced.retraced({}), {}):
         return None
     text = f"a trace changes {traced.changes}, which outlives it, and the next one gives another program"
     return Difference((), text, {}, anywhere=True)
@@ -107,8 +106,7 @@ def _traced_again(traced: TracedGraph) -> Difference | None:
 
 def _place(traced: TracedGraph) -> dict[str, int]:
     rows = [dict(zip(traced.ir.dims, cycle(row), strict=False)) for row in PLACES]
-    programs = OneProgram(traced.program)
-    return next((s for s in rows if not answered_otherwise(programs, {d: whole(n) for d, n in s.items()})), rows[0])
+    return next((s for s in rows if not answered_otherwise(traced, {d: whole(n) for d, n in s.items()})), rows[0])
 
 
 def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:

@@ -8,9 +8,16 @@ from dataclasses import dataclass, replace
 
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations.generality.decisions import Fixed, Sample, answered_otherwise, contrary, rendering, together
-from certgrad.obligations.prove.problem import Programs
-from certgrad.obligations.tracing.jax_internals import Program, serialised
+from certgrad.obligations.generality.decisions import (
+    Cases,
+    Fixed,
+    Sample,
+    answered_otherwise,
+    contrary,
+    same,
+    simplified,
+    together,
+)
 from certgrad.signatures.sizes import ONE, Size, named, whole
 
 CASES = 24
@@ -47,39 +54,15 @@ class Case:
 
     def within(self, fixed: Fixed) -> Case:
         """A case of the graph at other sizes, as one of the graph."""
-        return replace(self, fixed=_simplified(together(fixed, self.fixed)))
+        return replace(self, fixed=simplified(together(fixed, self.fixed)))
 
     def traced(self, traced: TracedGraph) -> Case:
         """With the graph of the function at these sizes, if it traces there and has no cases of its own."""
         with suppress(CertgradError):
             there = traced.retraced(self.fixed)
-            if contrary_cases(OneProgram(there.program), self.fixed, everything=False) == ([], []):
+            if not contrary(there, self.fixed):
                 return replace(self, graph=there)
         return self
-
-
-@dataclass(frozen=True)
-class OneProgram:
-    """A program where `contrary` expects the programs of a rule."""
-
-    program: Program
-
-    def all(self) -> dict[str, Program]:
-        return {"graph": self.program}
-
-
-def contrary_cases(programs: Programs | OneProgram, fixed: Fixed, everything: bool) -> tuple[list[Fixed], list[str]]:
-    """The cases that tracing decided away, and the questions that have no contrary case to trace.
-
-    Without `everything`, only what code other than JAX's asked.
-    """
-    found = contrary(programs, fixed, everything)  # type: ignore[arg-type]
-    return [_simplified(f) for f in found if not isinstance(f, str)], [f for f in found if isinstance(f, str)]
-
-
-def _simplified(fixed: Fixed) -> Fixed:
-    simple = {d: v.simplified for d, v in fixed.items()}
-    return Sample(simple, fixed.question) if isinstance(fixed, Sample) else simple
 
 
 def shown(fixed: Fixed) -> str:
@@ -106,41 +89,31 @@ def other_programs(
     without it, no rule is code of users: then nothing is traced again for what was never asked.
     """
     names = traced.ir.dims
-    queue: list[Fixed] = [dict.fromkeys(names, ONE)] if names else []
-    apart: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in queue}
+    first: list[Fixed] = [dict.fromkeys(names, ONE)] if names else []
+    apart: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in first}
     if len(names) > 1:
-        queue.append(dict.fromkeys(names[1:], named(names[0])))
-        apart[str(sorted(queue[-1].items()))] = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
+        first.append(dict.fromkeys(names[1:], named(names[0])))
+        apart[str(sorted(first[-1].items()))] = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
     if runs_the_same is None:
-        queue = [one for one in queue if answered_otherwise(OneProgram(traced.program), one)]
-    cases, questions = contrary_cases(OneProgram(traced.program), {}, everything=False)
-    queue += cases
-    asked = [*cases]
-    yield from (Case({}, None, q) for q in questions)
-    seen: set[str] = set()
-    while queue:
-        fixed = queue.pop(0)
-        key = str(sorted(fixed.items()))
-        if key in seen:
-            continue
-        seen.add(key)
+        first = [one for one in first if answered_otherwise(traced, one)]
+    cases = Cases(everything=False, first=first)
+    yield from (Case({}, None, q) for q in cases.met(traced, {}))
+    for fixed in cases:
         try:
-            other = traced.retraced(fixed) if len(seen) <= CASES else None
+            other = traced.retraced(fixed) if cases.count <= CASES else None
         except CertgradError:
             other = None
         if other is None:
-            yield Case(fixed, None, asked=fixed in asked)
+            yield Case(fixed, None, asked=fixed in cases.asked)
             continue
-        cases, questions = contrary_cases(OneProgram(other.program), fixed, everything=False)
-        queue += cases
-        asked += cases
-        yield from (Case(fixed, None, q) for q in questions)
-        same = _is(traced, other, fixed)
-        differs = not same or not (runs_the_same is None or runs_the_same(other, fixed))
-        if same and differs:
-            queue += apart[key] if key in apart else _with_another(fixed, names)
-        if differs or fixed in asked:
-            yield Case(fixed, other, same=same, asked=fixed in asked)
+        yield from (Case(fixed, None, q) for q in cases.met(other, fixed))
+        alike = same(traced, other, fixed)
+        differs = not alike or not (runs_the_same is None or runs_the_same(other, fixed))
+        if alike and differs:
+            key = str(sorted(fixed.items()))
+            cases.waiting += apart[key] if key in apart else _with_another(fixed, names)
+        if differs or fixed in cases.asked:
+            yield Case(fixed, other, same=alike, asked=fixed in cases.asked)
 
 
 def asked_by_rules(cases: Iterable[Case]) -> list[Case]:
@@ -175,7 +148,7 @@ def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
         except CertgradError:
             yield Case(fixed, None), True
             continue
-        yield Case(fixed, other), not _is(traced, other, fixed)
+        yield Case(fixed, other), not same(traced, other, fixed)
 
 
 def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:
@@ -186,20 +159,11 @@ def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:
     """
     numbers: Fixed = {d: whole(n) for d, n in sizes.items()}
     there = traced.retraced(numbers)
-    if _is(traced, there, numbers):
+    if same(traced, there, numbers):
         return None
     ones: Fixed = {d: n for d, n in numbers.items() if n == ONE}
     if ones and ones != numbers:
         open_ = traced.retraced(ones)
-        if _is(open_, there, numbers):
+        if same(open_, there, numbers):
             return Case(ones, open_)
     return Case(numbers, there)
-
-
-def _is(traced: TracedGraph, other: TracedGraph, fixed: Fixed) -> bool:
-    """The graph with these dimensions set is the other one."""
-    return program_text(other.program, {}) == program_text(traced.program, fixed)
-
-
-def program_text(program: Program, fixed: Fixed) -> str:
-    return serialised(program, dims=rendering(fixed), fold_sizes=True)

@@ -18,7 +18,7 @@ from certgrad.graph._at_numbers import rules_are_those_of_lemmas
 from certgrad.graph._cases import CASES, Case, Key, asked_by_rules, at_numbers, other_programs
 from certgrad.graph._comparisons import joins_comparisons, with_comparisons
 from certgrad.graph._conclusions import ASSUMPTIONS, DRAWN, conclusions
-from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
+from certgrad.graph._induction import Induction, Shared
 from certgrad.graph._jaxpr import bytes_of
 from certgrad.graph._lemma import Lemmas
 from certgrad.graph._look import defects
@@ -32,7 +32,8 @@ from certgrad.graph._subject import measured, rules_of_users, unlike_its_graph
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph, equations_in, nodes_of
 from certgrad.graph._values import Values
-from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, Step, pieces, sealed
+from certgrad.graph._walk import NO_NUMBER, no_number
+from certgrad.graph.certificate import FORMAT, GraphCertificate, Lemma, Step, pieces, sealed
 from certgrad.graph.ir import Node
 from certgrad.language.sizes import at_sizes
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
@@ -255,22 +256,9 @@ def _add_constants(found: object, traced: TracedGraph) -> None:
 
 
 def _with_cotangents(induction: Induction) -> list[Step]:
-    """The steps with where each moving output's cotangent comes from: its consumers, and the seeds."""
-    graph = induction.traced.ir
-    seeds: dict[tuple[int, int], list[str]] = {}
-    for i, o in enumerate(graph.outputs):
-        if induction.is_moving(o):
-            seeds.setdefault((o.node, o.output), []).append(f"seed {i}")  # type: ignore[union-attr]
-    out, consumers, moving = [], induction.consumers, induction.moving
-    for node, step in zip(graph.nodes, induction.steps, strict=True):
-        found = []
-        for k in range(len(node.outputs)):
-            if (node.id, k) in moving:
-                read = consumers.get((node.id, k), [])
-                seeded = seeds.get((node.id, k))
-                found.append(Cotangent(output=k, contributions=read if seeded is None else seeded + read))
-        out.append(msgspec.structs.replace(step, cotangents=found) if found else step)
-    return out
+    """The steps with where each moving output's cotangent comes from."""
+    pairs = zip(induction.steps, induction.cotangents(), strict=True)
+    return [msgspec.structs.replace(step, cotangents=found) if found else step for step, found in pairs]
 
 
 @dataclass

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import certgrad
 from certgrad._subject import OF_RULES
 from certgrad.errors import TraceError
 from certgrad.graph._certify import Certification, certification, dtypes_of
@@ -27,17 +26,14 @@ from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step, all_steps
 from certgrad.language.coding import encode
 from certgrad.language.tree import OffBoundaries, Statement, Words
+from certgrad.obligations.auditing.claims import at_shapes, case_claim, certificate_of, joined_claim
 from certgrad.obligations.auditing.conventions import conventions
 from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
-    CODES,
-    FORMAT,
     HOLDS,
-    KERNEL,
     PROOFS,
     CaseClaim,
     Certificate,
-    Claim,
     Convention,
     Hypothesis,
     ObligationKind,
@@ -45,14 +41,12 @@ from certgrad.obligations.certificate import (
     VerdictName,
     each_once,
     hypothesis,
-    sealed,
-    statement,
     worst,
 )
 from certgrad.obligations.generality.looks import ALL_SHAPES
 from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.tracing.jax_internals import versions, wide_floats
+from certgrad.obligations.tracing.jax_internals import wide_floats
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
 from certgrad.ops._composed import Composed
 from certgrad.process.threads import without_collection
@@ -121,52 +115,27 @@ def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
     certifications = _certified(op, installed_rules())
     graphs = [one.certificate for one in certifications]
     kinds: tuple[ObligationKind, ...] = OF_RULES  # type: ignore[assignment]
-    base = {
-        "facts": sorted({text for one in graphs for text in broken_in_floats(one)}),
-        "idealisations": sorted({text for one in graphs for text in one.assumptions if text not in ASSUMPTIONS}),
-    }
-    claims = [
-        _claim(op, kind, [_case_claim(op, *pair, kind) for pair in zip(op.cases, certifications, strict=True)], base)
-        for kind in kinds
-    ]
+    facts = {text for one in graphs for text in broken_in_floats(one)}
+    idealisations = {text for one in graphs for text in one.assumptions if text not in ASSUMPTIONS}
+    claims = []
+    for kind in kinds:
+        cases = [_case_claim(op, *pair, kind) for pair in zip(op.cases, certifications, strict=True)]
+        claims.append(joined_claim(op, kind, cases, facts, idealisations))
     lemmas = {lemma.digest: lemma for one in graphs for lemma in one.lemmas}
     theorems = dict.fromkeys(theorem.name for one in graphs for theorem in one.theorems)
-    return sealed(
-        Certificate(
-            format=FORMAT,
-            op=op.name,
-            signature=[str(case) for case in op.cases],
-            params={},
-            domain=[],
-            verdict=worst([claim.verdict for claim in claims]),
-            claims=claims,
-            conventions=_conventions(certifications),
-            source=op.source or "",
-            digest=hashlib.blake2b("\n".join(one.digest for one in graphs).encode(), digest_size=32).hexdigest(),
-            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
-            rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_named, lemmas.values()))],
-            traced=identities,
-        )
+    return certificate_of(
+        op,
+        claims,
+        conventions=_conventions(certifications),
+        digest=hashlib.blake2b("\n".join(one.digest for one in graphs).encode(), digest_size=32).hexdigest(),
+        rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_named, lemmas.values()))],
+        traced=identities,
     )
 
 
 def _named(lemma: Lemma) -> str:
     given = f", given {', '.join(lemma.given)}" if lemma.given else ""
     return f"lemma {lemma.digest[:16]} of {lemma.name}: {lemma.signature}{given}"
-
-
-def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], base: Mapping[str, Any]) -> Claim:
-    hypotheses = each_once(h for case in cases for h in case.hypotheses)
-    return Claim(
-        id=f"{op.name}.{kind}",
-        code=CODES[kind],
-        kind=kind,
-        statement=statement(op, kind, bool(hypotheses)),
-        verdict=worst([case.verdict for case in cases]),
-        hypotheses=hypotheses,
-        cases=cases,
-        **base,
-    )
 
 
 def _case_claim(op: Composed, case: Case, certified: Certification, kind: ObligationKind) -> CaseClaim:
@@ -183,15 +152,9 @@ def _case_claim(op: Composed, case: Case, certified: Certification, kind: Obliga
     elif verdict == "refuted":
         own = own_witness(certified.induction, [kind])
         witness, verdict = (None, "unproved") if own is None else (own.witness, "refuted")
-    return CaseClaim(
-        signature=str(case.signature),
-        statics={name: str(value) for name, value in case.statics.items()},
-        scope=f"{_scope(op, certified.traced)}, by induction over {_count(found.steps)} nodes",
-        verdict=verdict,
-        hypotheses=hypotheses,
-        reason="; ".join(dict.fromkeys(reason for reason, _ in problems)),
-        witness=witness,
-    )
+    reason = "; ".join(dict.fromkeys(reason for reason, _ in problems))
+    scope = f"{_scope(op, certified.traced)}, by induction over {_count(found.steps)} nodes"
+    return case_claim(case, scope, [at_shapes(verdict, hypotheses, reason, witness=witness)])
 
 
 def _scope(op: Composed, traced: TracedGraph) -> str:

@@ -65,7 +65,8 @@ def _explained(graph: Graph, steps: Sequence[Step], inside: str) -> Iterator[Exp
                 yield from _explained(body, part.steps, f" in the {body.name} of %{node.id}{inside}")
             continue
         for one in step.discharged:
-            refs = [r for r in step.arguments.values() if known.said(r) and known.said(r) in one.because]
+            # What was used of a value may be less than is known of it: its sign, where it is at least 1.
+            refs = [r for r in step.arguments.values() if known.sign(r) and f"`{known.expression(r)}` " in one.because]
             facts = list(dict.fromkeys(f for r in refs for f in known.origins(r.node)))
             where = known.names(step, one.tree)
             yield Explanation(node.id, place, one.formula, where, True, one.because, facts)

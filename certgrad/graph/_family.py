@@ -18,6 +18,7 @@ from certgrad.graph import _jaxpr
 from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._shape_rules import Rule, rule_for, rules_for
+from certgrad.jaxpr import programs
 from certgrad.obligations.tracing.jax_internals import DimExpr, Program, inner_program, is_dropped, is_literal, symbols
 from certgrad.signatures.sizes import Size
 
@@ -112,21 +113,14 @@ def _equation(eqn: Any, operands: list[Shape], rule: Rule | None) -> tuple[list[
 
 
 def _program(program: Program, operands: list[Shape]) -> tuple[list[Shape], list[Callable[[Sizes], Bound]]]:
-    env: dict[Any, Shape] = dict(zip(program.jaxpr.invars, operands, strict=True))
-    for v in program.jaxpr.constvars:
-        env[v] = [Axis(d) for d in v.aval.shape]
-        for axis in env[v]:
-            axis.fix()
-
-    def read(v: Any) -> Shape:
-        return [_fixed(d) for d in np.shape(v.val)] if is_literal(v) else env[v]
-
     settled = []
-    for eqn in program.jaxpr.eqns:
-        outs, settle = _equation(eqn, [read(v) for v in eqn.invars], None)
+
+    def rule(eqn: Any, shapes: list[Shape]) -> list[Shape]:
+        outs, settle = _equation(eqn, shapes, None)
         settled.append(settle)
-        env.update((v, out) for v, out in zip(eqn.outvars, outs, strict=True) if not is_dropped(v))
-    return [read(v) for v in program.jaxpr.outvars], settled
+        return outs
+
+    return programs.results(program, operands, rule, lambda value, aval: list(map(_fixed, aval.shape))), settled
 
 
 def _fixed(size: Any) -> Axis:
@@ -213,18 +207,9 @@ def _operands(equation: Equation, args: Sequence[Any]) -> list[Any]:
 
 def _run(bound: Bound, values: Sequence[Any]) -> list[Any]:
     if bound.inner is None:
-        return _jaxpr.bind(bound.eqn, values, bound.params)
-    program = inner_program(bound.eqn)
-    assert program is not None
-    env: dict[Any, Any] = dict(zip(program.jaxpr.invars, values, strict=True))
-    env.update(zip(program.jaxpr.constvars, program.consts, strict=True))
-
-    def read(v: Any) -> Any:
-        return v.val if is_literal(v) else env[v]
-
-    for inner in bound.inner:
-        env.update(zip(inner.eqn.outvars, _run(inner, [read(v) for v in inner.eqn.invars]), strict=True))
-    return [read(v) for v in program.jaxpr.outvars]
+        return programs.bound(bound.eqn, values, bound.params)
+    inner = iter(bound.inner)
+    return programs.results(inner_program(bound.eqn), values, lambda eqn, operands: _run(next(inner), operands))
 
 
 def is_symbolic(size: Any) -> bool:

@@ -12,66 +12,39 @@ own operation and sizes (`_family`), about its own operands (`TracedGraph.check`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import reduce
+from typing import Any, Self
 
-import numpy as np
 from msgspec.structs import replace as replaced
 
 from certgrad.graph import _bounds
+from certgrad.graph._asked import Asked
 from certgrad.graph._cases import Case
-from certgrad.graph._expression import Expressions
 from certgrad.graph._hypotheses import at_node
+from certgrad.graph._inside import Part, Parts
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._jaxpr import replaced as at_dimensions
 from certgrad.graph._lemma import Instance, Lemmas
 from certgrad.graph._operation import Operation, argument_names, domain_of
 from certgrad.graph._run import Place
-from certgrad.graph._satisfiable import Asked, holds_for_constants
+from certgrad.graph._satisfiable import holds_for_constants
 from certgrad.graph._still import is_still, to_rest
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._values import Values
-from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
-from certgrad.graph.ir import Literal, Node, Operand, Ref
+from certgrad.graph._walk import COMPUTED, Judgement, Value, Walk
+from certgrad.graph.certificate import Discharged, Lemma, NodeHypothesis, Step
+from certgrad.graph.ir import Node, Operand, Ref
 from certgrad.language.text import text
 from certgrad.language.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.certificate import HOLDS, VerdictName
 from certgrad.obligations.generality.decisions import UNANSWERABLE
-from certgrad.obligations.tracing.jax_internals import at_least, is_literal, kind_of
+from certgrad.obligations.tracing.jax_internals import at_least, is_literal, kind_of, scan_loop
 
-NO_NUMBER = "NaN or an infinity, which is no real number"
-Value = tuple[int, int]
-"""A node and which of its outputs."""
-
-
-@dataclass
-class Judgement:
-    """What a lemma says at every node of one equation, with the same operands moving and the same signs known."""
-
-    operation: Operation
-    instance: Instance
-    informed: tuple[int, ...] = ()
-    """The signs of the arguments that the lemma was given."""
-    gone: list[Statement] = field(default_factory=list)
-    """Hypotheses that these signs discharge."""
-    signs: tuple[int, ...] = ()
-    instantiation: dict[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def formulas(self) -> list[str]:
-        """The texts of the hypotheses that are discharged."""
-        return [text(s) for s in self.gone]
-
-    @cached_property
-    def asks_nothing(self) -> bool:
-        """The lemma is proved, and no hypothesis is stated or discharged at any of the nodes."""
-        proof = self.instance.proof
-        conditions = proof.stated or self.gone or proof.dimensions or proof.cases or self.instance.nonempty
-        return proof.lemma.verdict in HOLDS and not conditions
+ROUNDS = 3
+"""How often the signs of a loop's carries are looked for; then nothing is said of them."""
 
 
 @dataclass
@@ -88,31 +61,25 @@ class Shared:
     """Which outputs of an operation do not move where they are 0, by its proof (kept beside) and its operands."""
 
 
-class Induction:
-    """The steps of a graph. `moving` and `signs` say what is known of its inputs, by position."""
+class Induction(Walk):
+    """The steps of a graph, each by a lemma that is proved. `signs` says what is known of its inputs, by position."""
 
     def __init__(
         self,
         traced: TracedGraph,
         shared: Shared,
-        moving: Mapping[int, bool] | None = None,
-        signs: Mapping[int, int] | None = None,
+        moving: Sequence[bool] | None = None,
+        signs: Sequence[int] = (),
         names: Mapping[int, str] | None = None,
         place: Place = (),
         values: Values | None = None,
         resting: Set[int] = frozenset(),
     ) -> None:
-        self.traced, self.shared, self.place = traced, shared, place
-        self.values = values or Values(traced)
-        self.given_moving, self.given_signs, self.given_names = moving, signs or {}, names or {}
-        self.judged: dict[int, Judgement] = {}
+        super().__init__(traced, moving, names or {}, place)
+        self.shared, self.values = shared, values or Values(traced)
+        self.given = moving, signs, names, place
         self.used: dict[str, Lemma] = {}
-        self.inside: dict[int, list[Induction]] = {}
-        self.steps: list[Step] = []
-        self.moving: set[Value] = set()
-        self.signs: dict[Value, int] = {}
-        self.fixed: set[int] = set()
-        """The nodes that depend on no input."""
+        self.signs: dict[Value, int] = {(k, 0): sign for k, sign in enumerate(signs)}
         self.resting = resting
         """The nodes of which it is asked that their values do not move where they are 0."""
         self.to_rest: set[int] = set()
@@ -125,24 +92,14 @@ class Induction:
         self.dimensions: list[str] = []
         self.cases: list[Case] = []
         """Sizes at which a rule may be another one, which the graph traced there shows."""
-        self.consumers: dict[Value, list[str]] = {}
-        self.expressions = Expressions(traced.ir, self.given_names)
 
-    def run(self) -> Induction:
+    def run(self) -> Self:
         """Take every step; once more where less is asked if some values rest at 0."""
-        for node in self.traced.nodes:
-            self.steps.append(self._step(node))
+        super().run()
         if not self.to_rest or self.resting:
             self.shared.used.update(self.used)
             return self
-        given = self.given_moving, self.given_signs, self.given_names, self.place
-        return Induction(self.traced, self.shared, *given, self.values, self.to_rest).run()
-
-    # --- what is known of values
-
-    def is_moving(self, operand: Operand) -> bool:
-        """The value depends on the graph's real inputs."""
-        return isinstance(operand, Ref) and (operand.node, operand.output) in self.moving
+        return type(self)(self.traced, self.shared, *self.given, self.values, self.to_rest).run()
 
     def sign(self, operand: Operand) -> int:
         """Where the entries of a value can be."""
@@ -152,83 +109,78 @@ class Induction:
 
     # --- steps
 
-    def _step(self, node: Node) -> Step:
-        if node.kind == "input":
-            moves = node.outputs[0].real and (self.given_moving is None or self.given_moving.get(node.id, False))
-            if moves:
-                self.moving.add((node.id, 0))
-            self.signs[node.id, 0] = self.given_signs.get(node.id, ANY)
-            return self.plain(node, "input", "input")
+    def step(self, node: Node) -> Step:
+        """With what is known of the signs of constants, and of what is drawn."""
         if node.kind == "constant":
             self.signs[node.id, 0] = _bounds.of_array(self.traced.constants[node.id])
-            self.fixed.add(node.id)
-            if node.outputs[0].real and not np.isfinite(self.traced.constants[node.id]).all():
-                return self.plain(node, "constant", "constant", verdict="unproved", reason=f"an entry is {NO_NUMBER}")
-            return self.plain(node, "constant", "constant")
-        if node.kind == "draw":
-            return self._drawn(node)
-        if node.id in self.traced.bodies:
-            from certgrad.graph._inside import step_inside  # (which runs inductions of its own)
-
-            return step_inside(self, node)
-        return self._operation(node)
-
-    def _drawn(self, node: Node) -> Step:
-        """What is drawn from a key is some constant of it: it has no derivative, and is a number."""
-        if any(map(self.is_moving, node.operands)):
-            self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
-            return self.plain(node, "moving", node.name, verdict="unproved", reason="it is drawn between moving bounds")
-        bound = at_least(self.traced.equations[node.id].eqn)
-        if bound is not None:
+        elif node.kind == "draw" and (bound := at_least(self.traced.equations[node.id].eqn)) is not None:
             self.signs[node.id, 0] = _bounds.above(self.sign(node.operands[bound]))
-        return self.plain(node, "constant", node.name)
+        return super().step(node)
 
-    def plain(self, node: Node, role: str, operation: str, **rest: Any) -> Step:
-        """A step that needs no lemma."""
-        return Step(
-            node=node.id,
-            operation=operation,
-            source=node.source,
-            role=role,
-            expression=self.expressions.of_node(node.id),
-            **{"verdict": "proved", **rest},
-        )
+    def within(self, node: Node, parts: Parts) -> list[Self]:
+        """The inductions over the graphs inside a node, with what they ask."""
+        signs = [self.sign(o) for o in node.operands]
+        if node.kind == "scan":
+            inner = [self._of_loop(node, parts.inside[0], signs)]
+        elif node.kind == "cond":
+            inner = [self._of_part(node, k, part, signs[1:]) for k, part in enumerate(parts.inside)]
+            for k in range(len(node.outputs)):
+                self.signs[node.id, k] = reduce(_bounds.joined, (one.sign(one.traced.ir.outputs[k]) for one in inner))
+        else:
+            inner = [self._of_part(node, k, part, ()) for k, part in enumerate(parts.inside)]
+        for one in inner:
+            self.asked += one.asked
+            self.dimensions += one.dimensions
+            self.cases += one.cases
+        return inner
 
-    def _operation(self, node: Node) -> Step:
+    def _of_part(self, node: Node, k: int, part: Part, signs: Sequence[int]) -> Self:
+        """The induction over one of the graphs inside a node."""
+        body, place = self.traced.bodies[node.id][k], (*self.place, (node.id, k))
+        given = part.moving, signs, dict(enumerate(part.names)), place
+        return type(self)(body, self.shared, *given, self.values.inside(node, k)).run()
+
+    def _of_loop(self, node: Node, part: Part, signs: list[int]) -> Self:
+        """The induction over the body of a loop, with signs of the carries that each step keeps."""
+        loop = scan_loop(self.traced.equations[node.id].eqn)
+        first, last = loop.consts, loop.consts + loop.carries
+        for attempt in range(ROUNDS + 1):
+            if attempt == ROUNDS:
+                signs[first:last] = [ANY] * loop.carries
+            inner = self._of_part(node, 0, part, signs)
+            found = [inner.sign(o) for o in inner.traced.ir.outputs]
+            joined = [_bounds.joined(a, b) for a, b in zip(signs[first:last], found, strict=False)]
+            if joined == signs[first:last]:
+                break
+            signs[first:last] = joined
+        for k, sign in enumerate([*joined, *found[loop.carries :]]):  # what is joined holds without steps, too
+            self.signs[node.id, k] = sign
+        return inner
+
+    def operation(self, node: Node) -> Step:
+        """The step by the lemma of the node's operation."""
         equation = self.traced.equations[node.id]
-        slots = self.traced.slots(node)
-        values = [(r.node, r.output) for r in slots]
-        if not values or (self.fixed and self.fixed.issuperset([r.node for r in slots])):
-            self.fixed.add(node.id)
+        slots, values, active = self.read(node, equation)
         real = equation.real
-        active = tuple([k for k, value in enumerate(values) if real[k] and value in self.moving])
         signs = tuple([ANY if real[k] is None else self.signs.get(value, ANY) for k, value in enumerate(values)])
         key = (equation, active, signs, node.id in self.resting)
         judgement = self.shared.judgements.get(key)
         if judgement is None:
-            judgement = self.shared.judgements[key] = self._judge(node, equation, real, active, signs)
+            judgement = self.shared.judgements[key] = self._judge(node, equation, active, signs)
         k = judgement.instance.proof.if_still
         if k is not None and is_still(self, slots[k]):
             judgement = self._where_zeros_are_still(judgement, key, k)
         elif k is not None:
             self.to_rest |= to_rest(self, slots[k]) or set()
-        outputs = [(node.id, k) for k in range(len(node.outputs))]
-        self.signs.update(zip(outputs, judgement.signs, strict=False))
-        operation = judgement.operation
+        self.signs.update(zip([(node.id, k) for k in range(len(node.outputs))], judgement.signs, strict=False))
         if equation.without_reals:
             return self.plain(node, "constant", node.name)
-        self.judged[node.id] = judgement
         lemma = judgement.instance.proof.lemma
         self.used.setdefault(lemma.digest, lemma)
-        if active:
-            self.moving.update([outputs[k] for k in equation.real_outputs])
-            for k in active:
-                self.consumers.setdefault(values[k], []).append(f"%{node.id} ({operation.names[k]})")
-        return self._judged(node, judgement, dict(zip(operation.names, slots, strict=True)))
+        self.judge(node, judgement, values)
+        return self._judged(node, judgement, dict(zip(judgement.operation.names, slots, strict=True)))
 
-    def _judge(
-        self, node: Node, equation: Any, real: list[bool | None], active: tuple[int, ...], signs: tuple[int, ...]
-    ) -> Judgement:
+    def _judge(self, node: Node, equation: Any, active: tuple[int, ...], signs: tuple[int, ...]) -> Judgement:
         described = self.shared.described.get(equation)
         if described is None:
             described = self.shared.described[equation] = described_as(self.traced, node, equation)
@@ -244,8 +196,7 @@ class Induction:
         outputs = lemmas.signs(_with_signs(operation, signs), proof)
         outputs = tuple(outputs[k] if k < len(outputs) else ANY for k in range(len(node.outputs)))
         outputs = (_bounds.both(outputs[0], _selected(equation, signs)), *outputs[1:])
-        instantiation = {mine: str(size) for mine, size in instance.sizes.items()}
-        return Judgement(operation, instance, informed, gone, outputs, instantiation)
+        return Judgement(operation, instance, informed, gone, outputs)
 
     def _where_zeros_are_still(self, judgement: Judgement, key: Any, argument: int) -> Judgement:
         """The judgement by a lemma that may use that an argument does not move where it is 0."""
@@ -278,8 +229,9 @@ class Induction:
         return informed, signs, gone
 
     def _judged(self, node: Node, judgement: Judgement, arguments: dict[str, Ref]) -> Step:
+        sign = _bounds.relation(judgement.signs[0] if judgement.signs else ANY)
         if judgement.asks_nothing:
-            return self._stepped(node, judgement, arguments, "proved")
+            return self.stepped(node, judgement, arguments, "proved", sign=sign)
         proof = judgement.instance.proof
         lemma = proof.lemma
         hypotheses: list[NodeHypothesis] = []
@@ -289,14 +241,10 @@ class Induction:
         for tree, clause in proof.stated.items():
             if never(clause):
                 verdict, reason = "unproved", "it is undefined at every input: NaN, infinity or a division by 0"
-            sizes = {mine: sized(size) for mine, size in judgement.instance.sizes.items()}
-            result = [sized(d) for d in judgement.operation.equation.eqn.outvars[0].aval.shape]
-            extents = proof.reads.ranges
-            asked = Asked(clause, tree, arguments, sizes, self.place, result, judgement.instance.sizes, extents)
-            read = [key[1] for key in asked.keys().values()]
+            asked = Asked(tree, arguments, judgement.instance.sizes, self.place)
+            read = [key[1] for key in asked.keys.values()]
             if read and all(k in self.fixed for k in read) and holds_for_constants(self.traced, asked):
-                because = "the values depend on no input, and were computed"
-                discharged.append(Discharged(formula=text(tree), tree=tree, because=because))
+                discharged.append(Discharged(formula=text(tree), tree=tree, because=COMPUTED))
                 continue
             self.clauses.setdefault(node.id, []).append(clause)
             hypotheses.append(self._at_node(node, (tree, clause), arguments))
@@ -316,27 +264,8 @@ class Induction:
             if verdict == "refuted" and node.kind == "primitive" and computed:
                 # A rule is claimed for all that it may be given; a primitive only for what the function gives it.
                 verdict, reason = "unproved", f"{reason}, which the function need not give it"
-        parts = {"hypotheses": hypotheses, "discharged": discharged, "reason": reason}
-        return self._stepped(node, judgement, arguments, verdict, **parts)
-
-    def _stepped(
-        self, node: Node, judgement: Judgement, arguments: dict[str, Ref], verdict: VerdictName, **rest: Any
-    ) -> Step:
-        """The step of a node as an instance of its lemma."""
-        lemma = judgement.instance.proof.lemma
-        return Step(
-            node=node.id,
-            operation=lemma.name,
-            source=node.source,
-            expression=self.expressions.of_node(node.id),
-            role="moving" if judgement.operation.active else "constant",
-            verdict=verdict,
-            lemma=lemma.digest,
-            arguments=arguments,
-            instantiation=judgement.instantiation,
-            sign=_bounds.relation(judgement.signs[0] if judgement.signs else ANY),
-            **rest,
-        )
+        parts = {"hypotheses": hypotheses, "discharged": discharged, "reason": reason, "sign": sign}
+        return self.stepped(node, judgement, arguments, verdict, **parts)
 
     def _at_node(self, node: Node, stated: tuple[Statement, Clause], arguments: dict[str, Ref]) -> NodeHypothesis:
         """The hypothesis there; what reads as another one, of other values, is told apart by the number of the node."""
@@ -359,17 +288,6 @@ def _selected(equation: Equation, signs: Sequence[int]) -> int:
     known = dict(zip(equation.variables, signs, strict=True))
     operands = [_bounds.of_array(v.val) if is_literal(v) else known[v] for v in equation.eqn.invars]
     return _bounds.of_selection(equation.name, operands)
-
-
-def as_inside(name: str, induction: Induction) -> Inside:
-    """The induction over a body, as data."""
-    inputs = induction.traced.ir.inputs
-    return Inside(name=name, moving=[n.name for n in inputs if (n.id, 0) in induction.moving], steps=induction.steps)
-
-
-def no_number(operand: Operand) -> bool:
-    """The operand is written as NaN or an infinity. An operation's lemma knows those that it reads itself."""
-    return isinstance(operand, Literal) and operand.text in ("nan", "inf", "-inf")
 
 
 def never(clause: Clause) -> bool:
@@ -422,12 +340,3 @@ def in_names_of_node(text: str, instantiation: Mapping[str, str]) -> str | None:
     here = re.sub(r"[A-Za-z_]\w*", lambda m: instantiation.get(m[0], m[0]), text)
     compared = re.fullmatch(r"not (\d+) = (\d+)", here)
     return None if compared and compared[1] != compared[2] else here
-
-
-def sized(size: Any) -> Callable[[Mapping[str, Any]], Any]:
-    """A size at a node as a function of the graph's dimensions: a number where these are numbers."""
-    if isinstance(size, str):
-        return lambda sizes: sizes[size]
-    if isinstance(size, int):
-        return lambda sizes: int(size)
-    return lambda sizes: at_dimensions(size, sizes)

@@ -7,7 +7,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ import certgrad
 from certgrad.graph._numbers import Numbers, OwnNumbers
 from certgrad.graph.ir import ArrayType, Literal
 from certgrad.jaxpr.linear import LINEAR
+from certgrad.jaxpr.programs import bound, results
 from certgrad.obligations.tracing.jax_internals import (
     DimExpr,
     Program,
@@ -171,12 +172,6 @@ def bytes_of(value: Any) -> tuple[str, tuple[int, ...], bytes]:
     return str(getattr(value, "dtype", array.dtype)), array.shape, np.ascontiguousarray(array).tobytes()
 
 
-def bind(eqn: Any, values: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """The outputs of an equation's primitive with these parameters."""
-    out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(params))
-    return list(out) if eqn.primitive.multiple_results else [out]
-
-
 def _primitives(eqn: Any) -> Iterator[Any]:
     yield eqn.primitive
     inner = inner_program(eqn)
@@ -198,15 +193,11 @@ def primal_function(equation: Equation) -> Callable[..., list[Any]]:
 
 
 def _primal(program: Program, args: Sequence[Any]) -> list[Any]:
-    env: dict[Any, Any] = dict(zip(program.jaxpr.invars, args, strict=True))
-    env.update(zip(program.jaxpr.constvars, program.consts, strict=False))
-    for eqn in program.jaxpr.eqns:
-        values = [v.val if is_literal(v) else env[v] for v in eqn.invars]
+    def rule(eqn: Any, values: list[Any]) -> list[Any]:
         inner = None if sampler(eqn) else inner_program(eqn)  # what is drawn is known by who draws it
-        env.update(
-            zip(eqn.outvars, bind(eqn, values, eqn.params) if inner is None else _primal(inner, values), strict=True)
-        )
-    return [v.val if is_literal(v) else env[v] for v in program.jaxpr.outvars]
+        return bound(eqn, values) if inner is None else _primal(inner, values)
+
+    return results(program, args, rule)
 
 
 def program_equation(fn: Callable[..., Any], avals: Sequence[Any], wide: bool) -> Equation:
@@ -256,16 +247,6 @@ def here() -> Any:
 def as_written_at(traceback: Any) -> Any:
     """A context in which equations are traced as if they stood there."""
     return source_info_util.UserContextManager(traceback, name_stack=source_info_util.current().name_stack)
-
-
-def place_of_caller() -> Any:
-    """Where the code that runs now stands, for `at_place`."""
-    return source_info_util.current().traceback
-
-
-def at_place(place: Any) -> Any:
-    """A context in which equations are traced as if they stood at a place that was remembered."""
-    return source_info_util.user_context(place, name_stack=source_info_util.current_name_stack())
 
 
 def called_name(program: Program) -> str:
@@ -319,16 +300,8 @@ def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers
 
     A call inside runs its program; derivative rules play no part here.
     """
-    env: dict[Any, Any] = dict(zip(program.jaxpr.invars, args, strict=True))
-    env.update((v, numbers.value(c)) for v, c in zip(program.jaxpr.constvars, program.consts, strict=False))
-
-    def read(v: Any) -> Any:
-        return numbers.value(v.val) if is_literal(v) else env[v]
-
-    for eqn in program.jaxpr.eqns:
-        values = [read(v) for v in eqn.invars]
-        env.update(zip(eqn.outvars, evaluate_equation(eqn, values, dims, numbers), strict=True))
-    return [read(v) for v in program.jaxpr.outvars]
+    rule = partial(evaluate_equation, dims=dims, numbers=numbers)
+    return results(program, args, rule, lambda value, aval: numbers.value(value))
 
 
 def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
@@ -351,9 +324,9 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
     if numbers.precision is not None and params.get("precision", ...) is None:
         params["precision"] = (numbers.precision, numbers.precision)
     if eqn.primitive.name in _ADDED_UP and kind_of(values[0].dtype) == "f" and values[0].dtype.itemsize < 4:
-        wide = bind(eqn, [values[0].astype(np.float32)], params)
+        wide = bound(eqn, [values[0].astype(np.float32)], params)
         return [x.astype(values[0].dtype) for x in wide]
-    return bind(eqn, values, params)
+    return bound(eqn, values, params)
 
 
 _ADDED_UP = ("reduce_sum", "cumsum", "reduce_window_sum", "reduce_prod", "cumprod", "cumlogsumexp")
@@ -418,35 +391,24 @@ def without_linear(fn: Callable[..., Any]) -> Callable[..., list[Any]]:
 
 
 def _inlined(program: Program, args: Sequence[Any]) -> list[Any]:
-    env: dict[Any, Any] = dict(zip(program.jaxpr.invars, args, strict=True))
-    env.update(zip(program.jaxpr.constvars, program.consts, strict=False))
-    for eqn in program.jaxpr.eqns:
-        values = [v.val if is_literal(v) else env[v] for v in eqn.invars]
+    def rule(eqn: Any, values: list[Any]) -> list[Any]:
         inner = inner_program(eqn)
         if eqn.primitive.name == LINEAR:
             count = eqn.params["count"]
             arrays = [jax.numpy.asarray(x) for x in values]
-            out = list(eqn.params["linear"].apply(tuple(arrays[:count]), tuple(arrays[count:])))
-        elif inner is not None and eqn.primitive.name == "jit" and _mentions(inner, LINEAR):
-            out = _inlined(inner, values)
-        else:
-            equation = Equation(eqn, program.jaxpr)
-            out = equation.run(*(env[v] for v in equation.variables))
-        env.update(zip(eqn.outvars, out, strict=True))
-    return [v.val if is_literal(v) else env[v] for v in program.jaxpr.outvars]
+            return list(eqn.params["linear"].apply(tuple(arrays[:count]), tuple(arrays[count:])))
+        if inner is not None and eqn.primitive.name == "jit" and mentions(inner, LINEAR):
+            return _inlined(inner, values)
+        equation = Equation(eqn, program.jaxpr)
+        return equation.run(*(values[k] for k in equation.positions))
+
+    return results(program, args, rule)
 
 
 def mentions(program: Program | None, primitive: str) -> bool:
     """An equation of the program, or of one inside, has this primitive."""
-    return program is not None and _mentions(program, primitive)
-
-
-def _mentions(program: Program, primitive: str) -> bool:
-    for eqn in program.jaxpr.eqns:
-        inner = inner_program(eqn)
-        if eqn.primitive.name == primitive or (inner is not None and _mentions(inner, primitive)):
-            return True
-    return False
+    eqns = () if program is None else program.jaxpr.eqns
+    return any(eqn.primitive.name == primitive or mentions(inner_program(eqn), primitive) for eqn in eqns)
 
 
 def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:

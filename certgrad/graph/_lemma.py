@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from certgrad.graph import _jaxpr
@@ -21,10 +21,11 @@ from certgrad.graph._family import Family, families_of, is_symbolic, structure
 from certgrad.graph._jaxpr import Equation, bytes_of
 from certgrad.graph._rules import ActiveShapes
 from certgrad.obligations.certificate import HOLDS
-from certgrad.obligations.generality.decisions import Fixed
+from certgrad.obligations.generality.decisions import Fixed, broken
 from certgrad.obligations.terms.budget import A_LEMMA, MORE_OF_A_GRAPH, auditing, budget, given
 from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
+from certgrad.signatures.sizes import parse_size
 
 from ._interpreted import output_signs
 from ._operation import UNTRACEABLE, Operation, operation_key, own_table, traced_forward, with_renamed
@@ -37,9 +38,8 @@ from ._proof import (
     of_family,
     of_node,
     own_sizes,
-    same_programs,
+    runs_as,
 )
-from ._refutation import broken_decision
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Lemmas:
         self.cut_short: dict[Any, Proof] = {}
         """Proofs that ended with their budget, or were not begun: another certification may have more of it."""
         self.rules = _jaxpr.installed_rules()
-        self.instances: dict[Any, Instance] = {}
+        self.instances: dict[Operation, Instance] = {}
         self.proofs: dict[Any, Proof] = {}
         self.judged: dict[Any, Proof] = {}
         """What was proved of programs at a node's own sizes: nodes with the same ones share it."""
@@ -114,11 +114,10 @@ class Lemmas:
 
     def of(self, operation: Operation) -> Instance:
         """The lemma for an operation. Operations of one family of shapes share it."""
-        o = operation
-        key = o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.resting, o.search
-        found = self.instances.get(key) or self._without_search(key)
+        found = self.instances.get(operation) or self._without_search(operation)
         if found is None:
-            known = (self.rules, at_numbers, *key[1:]) if (at_numbers := _at_numbers(o.equation)) else None
+            at_numbers = _at_numbers(operation.equation)
+            known = None if at_numbers is None else (self.rules, at_numbers, operation.asked)
             found = None if known is None else _instances.table.get(known)
             if found is None:
                 start, before = time.thread_time(), budget.cut_short
@@ -128,7 +127,7 @@ class Lemmas:
                 self.left -= 0 if found.proof.holds else time.thread_time() - start
             if known is not None:
                 _instances.table[known] = found
-            self.instances[key] = found
+            self.instances[operation] = found
             self.left += MORE_A_LEMMA if found.proof.holds else 0
         return found
 
@@ -150,12 +149,11 @@ class Lemmas:
         budget.cut_short += 1
         over = f"budget: lemmas that came to no proof took {self.seconds:g} s and more before this one"
         self.not_begun = f"{over}; {MORE_OF_A_GRAPH}"
-        return Proof(failed_lemma(operation, ActiveShapes((), ()), (), self.not_begun), ())
+        return Proof(failed_lemma(operation, ActiveShapes((), ()), self.not_begun), ())
 
-    def _without_search(self, key: tuple[Any, ...]) -> Instance | None:
+    def _without_search(self, operation: Operation) -> Instance | None:
         """What holds without a search for a witness, which begins where a proof fails."""
-        *others, search = key
-        found = self.instances.get((*others, False)) if search else None
+        found = self.instances.get(replace(operation, search=False)) if operation.search else None
         return found if found is not None and found.proof.lemma.verdict in HOLDS else None
 
     def _instance(self, operation: Operation) -> Instance:
@@ -185,7 +183,7 @@ class Lemmas:
             if proof.programs is None or (proof.holds and self._runs_there(operation, family, proof)):
                 return Instance(proof, family.sizes)
             # JAX's caches ask of dimensions too, now and then: what was asked is looked at where programs differ.
-            case = broken_decision(proof.programs, family.sizes)
+            case = broken(proof.programs, family.sizes)
             if not case:
                 return None if proof.holds or case is not None else Instance(proof, family.sizes)
             family = family.at(case)
@@ -196,7 +194,9 @@ class Lemmas:
         key = (self.rules, operation_key(operation), family.key, tuple(family.sizes.items()))
         found = _same.table.get(key)
         if found is None:
-            found = _same.table[key] = same_programs(operation, family, proof)
+            assert proof.programs is not None
+            sizes = {n: parse_size(size) for n, size in family.sizes.items()}
+            found = _same.table[key] = runs_as(proof.programs, operation, of_family(family.at(sizes)), sizes)
         return found
 
     def _proved(self, operation: Operation, family: Family, everywhere: bool) -> Proof:
@@ -211,8 +211,7 @@ class Lemmas:
         """The lemma at the node's own sizes: numbers stay numbers."""
         table = own_table(operation)
         if operation.equation.holds_program:
-            o = operation
-            key: Any = (o.equation, o.names, o.active, o.domain, o.title, o.signs, o.still, o.resting, o.search)
+            key: Any = operation
             store = self.proofs
         else:
             params, shapes = (
@@ -225,7 +224,7 @@ class Lemmas:
 
     def nothing(self, operation: Operation) -> Proof:
         """A proof of nothing, for an operation on values of which nothing is known (random keys)."""
-        return Proof(failed_lemma(operation, ActiveShapes((), ()), (), ""), ())
+        return Proof(failed_lemma(operation, ActiveShapes((), ()), ""), ())
 
     def signs(self, operation: Operation, base: Proof) -> tuple[int, ...]:
         """The signs of the operation's outputs, given those of its arguments."""

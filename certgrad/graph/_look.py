@@ -13,14 +13,15 @@ from math import prod
 from typing import Any
 
 from certgrad.errors import CertgradError
-from certgrad.graph._induction import Induction, Judgement
+from certgrad.graph import _bounds
+from certgrad.graph._induction import Induction
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._operation import KINDS, traced_programs
+from certgrad.graph._operation import KINDS, Operation, traced_programs
 from certgrad.graph._own_witness import at_witness
 from certgrad.graph._trace import TracedGraph
+from certgrad.graph._walk import Judgement
 from certgrad.graph.certificate import Lemma
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.parse import parse
 from certgrad.language.tree import Statement
 from certgrad.obligations import verify
 from certgrad.obligations.auditing.witnesses import as_data
@@ -90,7 +91,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
     if not of_points or not whole or not all(kinds) or any(prod(map(int, s)) > LARGEST for s in shapes):
         return ""
     try:
-        asked = _asked(operation.names, kinds, operation.active, lemma)
+        asked = _asked(operation, kinds, judgement.informed, lemma)
         with wide_floats(equation.wide):
             found = traced_programs(operation, equation.run, shapes)
     except (CertgradError, UnprovedError, UnfitError, KeyError, NotImplementedError, TypeError):
@@ -118,9 +119,10 @@ def _outside(asked: verify.Asked, lemma: Lemma, left: Set[Statement]) -> list[ve
     return [verify.Look(o.kind, domain, [(h, question(h)) for h in excluding]) for o in lemma.obligations]
 
 
-def _asked(names: tuple[str, ...], kinds: list[str], active: tuple[int, ...], lemma: Lemma) -> verify.Asked:
+def _asked(operation: Operation, kinds: list[str], signs: tuple[int, ...], lemma: Lemma) -> verify.Asked:
     """The laws of a lemma, all under its hypotheses. What moves is active; the other real arguments are held."""
-    held = tuple("held" if kind == "float" and k not in active else kind for k, kind in enumerate(kinds))
+    held = tuple("held" if kind == "float" and k not in operation.active else kind for k, kind in enumerate(kinds))
     hypotheses = [question(statement) for statement in lemma.statements]
-    given = [question(parse(text, names)) for text in lemma.given]
-    return verify.Asked(lemma.name, names, held, {o.kind: hypotheses for o in lemma.obligations}, given)
+    told = zip(operation.names, signs, strict=False)
+    given = [question(one) for name, where in told for one in _bounds.statements(name, where)]
+    return verify.Asked(lemma.name, operation.names, held, {o.kind: hypotheses for o in lemma.obligations}, given)

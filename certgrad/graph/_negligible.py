@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import msgspec
 
-from certgrad.graph._induction import Induction, Judgement
+from certgrad.graph._induction import Induction
 from certgrad.graph._interpreted import forward_terms
+from certgrad.graph._walk import Judgement
 from certgrad.graph.certificate import Step
 from certgrad.graph.ir import Ref
 from certgrad.obligations.assume.conditions import Clause, polys

@@ -15,7 +15,7 @@ from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._family import symbol
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules, sees_used_outputs
-from certgrad.obligations.generality.patterns import choices, sees_zeros, too_many
+from certgrad.obligations.generality.patterns import choices, named, sees_zeros, too_many
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Programs, trace_forward, trace_rules
 from certgrad.obligations.tracing.jax_internals import (
@@ -62,6 +62,11 @@ class Operation:
     """The real outputs that are used, for a rule that sees which ones are; None where all are."""
 
     @property
+    def asked(self) -> tuple[Any, ...]:
+        """What is asked of the equation, whichever it is."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "equation")
+
+    @property
     def dims(self) -> list[str]:
         """The dimension variables at the node, in order of appearance in the arguments, then in the parameters."""
         shapes = [v.aval.shape for v in (*self.equation.variables, *self.equation.eqn.outvars)]
@@ -90,19 +95,7 @@ def operation_key(operation: Operation) -> Any:
         else (slots[v], _jaxpr.dtype_name(v.aval.dtype))
         for v in equation.eqn.invars
     )
-    return (
-        equation.primitives,
-        equation.wide,
-        pattern,
-        operation.active,
-        operation.names,
-        operation.domain,
-        operation.signs,
-        operation.still,
-        operation.resting,
-        operation.title,
-        operation.search,
-    )
+    return equation.primitives, equation.wide, pattern, operation.asked
 
 
 def own_table(operation: Operation) -> dict[str, str]:
@@ -131,6 +124,17 @@ class Traced(Programs):
             for name, program in programs.all().items()
         }
         return super().all() | further
+
+
+@dataclass(frozen=True)
+class TracedRules:
+    """The rules of an operation, traced at shapes: what its lemma is about."""
+
+    operation: Operation
+    shapes: ActiveShapes
+    programs: Programs
+    names: tuple[str, ...]
+    """The dimension variables of the programs."""
 
 
 def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Traced:
@@ -190,14 +194,8 @@ def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], 
 
 def pattern_name(operation: Operation, active: Sequence[int]) -> str:
     """What moves of the active arguments, and what is used, where that is not all."""
-    moving = ", ".join(operation.names[k] for k in operation.active)
-    used = None if operation.used is None else ", ".join(map(str, operation.used))
-    return " and ".join(
-        [
-            *([f"only {moving} moves"] if operation.active != tuple(active) else []),
-            *([f"only output {used} is used"] if used is not None else []),
-        ]
-    )
+    moving = None if operation.active == tuple(active) else [operation.names[k] for k in operation.active]
+    return named(moving, operation.used)
 
 
 def rule_is_reverse(equation: Equation) -> bool:

@@ -26,7 +26,7 @@ from certgrad.obligations.balls import BallError, find_witness
 from certgrad.obligations.balls._draw import MOST_ENTRIES
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.generality.patterns import sees_zeros
+from certgrad.obligations.generality.patterns import named, sees_zeros
 from certgrad.obligations.terms.budget import budget
 
 LARGEST = 4096
@@ -138,10 +138,9 @@ def _patterns(induction: Induction) -> Iterator[tuple[Places, Places, str]]:
     arguments = GraphSubject(traced)
     for used in (None, *(range(outputs) if outputs > 1 else ())):
         for moving in (None, *(arguments.moving if len(arguments.moving) > 1 else ())):
-            alone = [] if moving is None else [f"only {arguments.arg_names[moving]} moves"]
-            alone += [] if used is None else [f"only output {used} is used"]
-            if alone:
-                yield None if moving is None else [moving], None if used is None else [used], " and ".join(alone)
+            given, taken = None if moving is None else [moving], None if used is None else [used]
+            if given or taken:
+                yield given, taken, named(given and [arguments.arg_names[k] for k in given], taken)
 
 
 def _array(value: Any) -> np.ndarray:

@@ -11,10 +11,11 @@ import numpy as np
 
 from certgrad.coq import MAX_TABLE, QUIET, Argument, File, Graph, Lemma, Loop, Node, NotPrintedError, export_graph
 from certgrad.graph._certify import Certification
-from certgrad.graph._induction import Induction, Judgement
+from certgrad.graph._induction import Induction
 from certgrad.graph._operation import KINDS
 from certgrad.graph._signs_said import claims_of
 from certgrad.graph._trace import TracedGraph
+from certgrad.graph._walk import Judgement
 from certgrad.graph._whole import whole_program
 from certgrad.graph.ir import Node as GraphNode
 from certgrad.graph.ir import Ref

@@ -12,7 +12,7 @@ import msgspec
 from certgrad._subject import OF_RULES
 from certgrad.errors import DomainError
 from certgrad.graph import _bounds, _jaxpr
-from certgrad.graph._cases import contrary_cases, shown
+from certgrad.graph._cases import shown
 from certgrad.graph._family import Family
 from certgrad.graph._rules import ActiveShapes, Outputs
 from certgrad.graph.certificate import Lemma, ObligationResult
@@ -23,10 +23,10 @@ from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.auditing.attempts import plainly_refuted
-from certgrad.obligations.auditing.readings import as_stored, refused, rounded_in, why_refused
+from certgrad.obligations.auditing.readings import as_stored, read_otherwise, rounded_in
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
-from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Cases, Fixed, Sample, same
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Problem, Programs, build
@@ -42,14 +42,16 @@ from certgrad.obligations.tracing.jax_internals import (
     serialised_all,
     shape_polys,
     versions,
+    wide_floats,
 )
 from certgrad.obligations.wording.stated import Reads
-from certgrad.signatures.sizes import parse_size
+from certgrad.signatures.sizes import Size
 
 from ._literals import up_to_rounding, with_reason
 from ._operation import (
     UNTRACEABLE,
     Operation,
+    TracedRules,
     active_shapes,
     canonical,
     given_parameters,
@@ -103,28 +105,22 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
     if proof.programs is None:
         return proof
     general = list(proof.clauses)
-    queue, questions = contrary_cases(proof.programs, {}, everything=True)
-    proof.dimensions += _left_out(questions)
-    seen: set[str] = set()
-    while queue:
-        case = queue.pop(0)
-        key = str(sorted(case.items()))
-        if key in seen:
-            continue
-        seen.add(key)
-        other = prove_at(case) if len(seen) <= CASES else None
+    cases = Cases(everything=True)
+    proof.dimensions += _left_out(cases.met(proof.programs, {}))
+    for case in cases:
+        other = prove_at(case) if cases.count <= CASES else None
         alike = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
-        # What is another program at some of many sizes is not proved at the others.
-        at_some = isinstance(case, Sample) and other is not None and not are_same(proof.programs, case, other.programs)
-        if other is None or other.programs is None or not other.holds or not alike or at_some:
+        if other is None or other.programs is None or not other.holds or not alike:
+            proof.dimensions.append(f"not {shown(case)}")
+            continue
+        if isinstance(case, Sample) and not same(proof.programs, other.programs, case):
+            # What is another program at some of many sizes is not proved at the others.
             proof.dimensions.append(f"not {shown(case)}")
             continue
         more_there = [c for s, c in other.stated.items() if s not in proof.stated]
         more_there = not_implied(more_there, general, case, other.reads)
         proof.stated |= {s: c for s, c in other.reads.each_once(more_there).items() if s not in proof.stated}
-        more, questions = contrary_cases(other.programs, case, everything=True)
-        queue += more
-        proof.dimensions += _left_out(questions)
+        proof.dimensions += _left_out(cases.met(other.programs, case))
     proof.dimensions = list(dict.fromkeys(proof.dimensions))
     proof.lemma = _with_hypotheses(proof.lemma, proof.stated)
     return proof
@@ -165,30 +161,17 @@ def of_node(operation: Operation, table: Mapping[str, str], case: Fixed) -> Sett
 def traced_only(operation: Operation, setting: Setting) -> Proof:
     """The programs of a lemma with its digest, and no proof of it. Raises what tracing raises."""
     programs = traced_programs(operation, setting.run, setting.shapes)
-    lemma = _lemma(operation, active_shapes(operation, setting.shapes), programs, setting.names, [], [], [])
-    return Proof(lemma, setting.names, programs)
+    rules = TracedRules(operation, active_shapes(operation, setting.shapes), programs, setting.names)
+    return Proof(_lemma(rules, [], [], []), setting.names, programs)
 
 
-def same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
-    assert proof.programs is not None
-    sizes = {n: parse_size(size) for n, size in family.sizes.items()}
-    here = family.at(sizes)
+def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: Mapping[str, Size]) -> bool:
+    """The operation's rules, traced there, are the general programs at these sizes. False where that is not seen."""
     try:
-        own = traced_programs(operation, here.run, here.shapes)
+        with wide_floats(operation.equation.wide):
+            return same(general, traced_programs(operation, setting.run, setting.shapes), sizes)
     except UNTRACEABLE:
         return False
-    return are_same(proof.programs, sizes, own)
-
-
-def are_same(general: Programs, sizes: Fixed, there: Programs | None) -> bool:
-    """The programs at these sizes are the general ones."""
-    if there is None:
-        return False
-    expected, found = (
-        serialised_all(programs.all(), rendering(fixed), fold_sizes=True)
-        for programs, fixed in ((general, sizes), (there, {}))
-    )
-    return expected == found
 
 
 def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, Proof]) -> Proof:
@@ -196,8 +179,9 @@ def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, 
     if not table or operation.equation.holds_program:
         proof = _prove_at(operation, *of_node(operation, table, {}), judged)
         if proof.programs is not None and table:
-            proof.cases, questions = contrary_cases(proof.programs, {}, everything=False)
-            proof.dimensions = _left_out(questions)
+            cases = Cases(everything=False)
+            proof.dimensions = _left_out(cases.met(proof.programs, {}))
+            proof.cases = cases.asked
         return proof
 
     return at_all_sizes(lambda case: _prove_at(operation, *of_node(operation, table, case), judged))
@@ -237,13 +221,13 @@ def _prove_at(
             if serialised_all(again.all()) != serialised_all(programs.all()):
                 raise UnprovedError("a rule traces differently a second time: it is impure")
     except UNTRACEABLE as error:
-        return Proof(failed_lemma(operation, shapes, names, str(error) or type(error).__name__), names)
+        return Proof(failed_lemma(operation, shapes, str(error) or type(error).__name__), names)
     known = {} if judged is None else judged
-    proof = _judged_once(operation, shapes, programs, names, known)
+    proof = _judged_once(TracedRules(operation, shapes, programs, names), known)
     for words, (there, programs_there) in programs.patterns.items():
         if proof.holds:
-            part = _judged_once(there, active_shapes(there, sizes), programs_there, names, known)
-            proof = _with_pattern(proof, words, part)
+            part = TracedRules(there, active_shapes(there, sizes), programs_there, names)
+            proof = _with_pattern(proof, words, _judged_once(part, known))
     return proof
 
 
@@ -262,86 +246,67 @@ def _with_pattern(proof: Proof, words: str, part: Proof) -> Proof:
     return replace(proof, stated={}, lemma=lemma)
 
 
-def _judged_once(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], judged: dict[Any, Proof]
-) -> Proof:
+def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
     """What is proved of the programs: once of the same programs, asked in the same words, with these put in."""
-    o = operation
-    words = (
-        o.equation.name,
-        shown_name(o),
-        o.names,
-        o.active,
-        o.domain,
-        o.title,
-        o.signs,
-        o.still,
-        o.resting,
-        o.search,
-        o.used,
-        names,
-        shapes.dtypes,
-    )
+    operation, programs = rules.operation, rules.programs
+    words = operation.equation.name, shown_name(operation), operation.asked, rules.names, rules.shapes.dtypes
     key = (words, *serialised_all(programs.all()).items())
     found = judged.get(key)
     if found is None:
-        found = judged[key] = _judged(operation, shapes, programs, names)
+        found = judged[key] = _judged(rules)
     return replace(found, programs=programs, stated={**found.stated}, dimensions=[*found.dimensions], signs={})
 
 
-def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...]) -> Proof:
+def _judged(rules: TracedRules) -> Proof:
     """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
     plain = Reading()
-    proof = _judged_as_read(operation, shapes, programs, names, plain)
+    proof = _judged_as_read(rules, plain)
     if not proof.holds and not any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
-        proof = _read_otherwise(operation, shapes, programs, names, plain, proof)
-    width = "float64" if operation.equation.wide else "float32"
-    looks = proof.holds and any(rounded_in(p, [width]) for p in programs.all().values())
-    why = as_stored(ordinary_runs(operation, shapes, programs), [width]) if looks else ""
-    return Proof(failed_lemma(operation, shapes, names, why), names) if why else proof
+        proof = _read_otherwise(rules, plain, proof)
+    width = "float64" if rules.operation.equation.wide else "float32"
+    looks = proof.holds and any(rounded_in(p, [width]) for p in rules.programs.all().values())
+    why = as_stored(ordinary_runs(rules), [width]) if looks else ""
+    return Proof(failed_lemma(rules.operation, rules.shapes, why), rules.names) if why else proof
 
 
-def _read_otherwise(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], plain: Reading, open_: Proof
-) -> Proof:
+def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
     """What is proved with literals read as what they were rounded from, but for those that cannot be read so."""
-    moving = plain.moving()
-    while moving is not None:
-        proof = _judged_as_read(replace(operation, search=False), shapes, programs, names, moving)
-        if proof.lemma.verdict not in HOLDS:
-            break
-        literals = refused(ordinary_runs(operation, shapes, programs), moving)
-        if not literals:
-            return replace(proof, lemma=up_to_rounding(proof.lemma, moving))
-        plain.refused.setdefault(why_refused(literals, moving))
-        moving = moving.without(literals)
-    return replace(open_, lemma=with_reason(open_.lemma, plain.refused))
+    without_search = replace(rules, operation=replace(rules.operation, search=False))
+
+    def proved(reading: Reading) -> Proof | None:
+        proof = _judged_as_read(without_search, reading)
+        return proof if proof.lemma.verdict in HOLDS else None
+
+    found = read_otherwise(plain, proved, lambda _: ordinary_runs(rules))
+    if found is None:
+        return replace(open_, lemma=with_reason(open_.lemma, plain.refused))
+    proof, reading = found
+    return replace(proof, lemma=up_to_rounding(proof.lemma, reading))
 
 
-def _judged_as_read(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], reading: Reading
-) -> Proof:
+def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
+    operation, programs, names = rules.operation, rules.programs, rules.names
     results: list[ObligationResult] = []
     clauses: dict[Statement, Clause] = {}
     notes: list[str] = []
     kinds = list(OF_RULES) if operation.active else ["rule_runs_forward"]
     try:
         with limited():
-            problem = built(operation, shapes, programs, reading)
+            problem = built(rules, reading)
         notes = sorted(problem.notes)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
-        return Proof(_lemma(operation, shapes, programs, names, results, {}, []), names, programs)
-    reads, extents = _reads(operation, programs), dict[Var, Poly]()
+        return Proof(_lemma(rules, results, {}, []), names, programs)
+    reads, extents = _reads(rules), dict[Var, Poly]()
     asked: dict[str, dict[Statement, Clause]] = {}
     for kind in kinds:
         if kind == "vjp_is_adjoint" and rule_is_reverse(operation.equation):
             # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
             problem.domain = [*problem.domain, *(c for c in clauses.values() if assumed(c, problem.array_shapes))]
         outcome = _attempt(problem, kind)
-        found = [] if outcome.proved else [failure_of(operation, shapes, programs, names, kind, outcome)]
+        found = [] if outcome.proved else [failure_of(rules, kind, outcome)]
         extents |= outcome.ranges
-        asked[kind] = read(operation, programs, outcome) if outcome.proved else {}
+        asked[kind] = read(rules, outcome) if outcome.proved else {}
         clauses = {**asked[kind], **clauses}
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
         results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
@@ -359,7 +324,7 @@ def _judged_as_read(
     kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts, problem.array_shapes)}
     stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
     reads = replace(reads, ranges={**extents, **reads.ranges})
-    lemma = _lemma(operation, shapes, programs, names, results, stated, notes)
+    lemma = _lemma(rules, results, stated, notes)
     argument = None if if_still is None else if_still.argument
     return Proof(lemma, names, programs, stated, reads, if_still=argument, left_out=left_out)
 
@@ -388,39 +353,37 @@ def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]],
     return _IfStill(found.argument, own, instead, found.ranges)
 
 
-def read(operation: Operation, programs: Programs, outcome: Outcome) -> dict[Statement, Clause]:
+def read(rules: TracedRules, outcome: Outcome) -> dict[Statement, Clause]:
     """The hypotheses of a proof, with what they say."""
-    reads = _reads(operation, programs)
+    reads = _reads(rules)
     here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
     return here.each_once(outcome.hypotheses)
 
 
-def _reads(operation: Operation, programs: Programs) -> Reads:
+def _reads(rules: TracedRules) -> Reads:
     """Arguments at the shapes of the programs; other indices number the first output."""
-    variables = zip(operation.names, programs.forward.jaxpr.invars, strict=False)
-    result = [dim_poly(d) for d in programs.out_shapes[0]] if programs.out_shapes else []
+    variables = zip(rules.operation.names, rules.programs.forward.jaxpr.invars, strict=False)
+    result = [dim_poly(d) for d in rules.programs.out_shapes[0]] if rules.programs.out_shapes else []
     ranges = {template(k): size for k, size in enumerate(result)}
     return Reads({name: shape_polys(v.aval) for name, v in variables}, ranges)
 
 
-def built(operation: Operation, shapes: ActiveShapes, programs: Programs, reading: Reading) -> Problem:
+def built(rules: TracedRules, reading: Reading) -> Problem:
     """The programs as terms, with what is known of where the arguments are."""
-    problem = _build(operation, shapes, programs, reading)
-    given = [
+    operation = rules.operation
+    given = rules.shapes, rules.programs, operation.title, reading
+    try:
+        problem = build(operation.names, {}, operation.domain, *given)
+    except DomainError:
+        problem = build(operation.names, {}, (), *given)
+    known = [
         fact
         for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
         for fact in _bounds.facts(argument(n, t.shape, "float").body, s)
     ]
-    problem.facts = problem.facts.extended(given)
+    problem.facts = problem.facts.extended(known)
     problem.also = rest_conditions(problem) if operation.resting else []
     return problem
-
-
-def _build(operation: Operation, shapes: ActiveShapes, programs: Programs, reading: Reading) -> Problem:
-    try:
-        return build(operation.names, {}, operation.domain, shapes, programs, operation.title, reading)
-    except DomainError:
-        return build(operation.names, {}, (), shapes, programs, operation.title, reading)
 
 
 def _attempt(problem: Problem, kind: str) -> Outcome:
@@ -431,18 +394,11 @@ def _attempt(problem: Problem, kind: str) -> Outcome:
         return Outcome(reason=str(error))
 
 
-def _lemma(
-    operation: Operation,
-    shapes: ActiveShapes,
-    programs: Programs,
-    names: tuple[str, ...],
-    results: list[ObligationResult],
-    stated: Iterable[Statement],
-    notes: list[str],
-) -> Lemma:
+def _lemma(rules: TracedRules, results: list[ObligationResult], stated: Iterable[Statement], notes: list[str]) -> Lemma:
+    operation, programs = rules.operation, rules.programs
     given = given_parameters(operation)
-    canon = canonical(names)
-    signature = shown_signature(operation, shapes, programs, canon)  # x + c and c + x have the same programs
+    canon = canonical(rules.names)
+    signature = shown_signature(operation, rules.shapes, programs, canon)  # x + c and c + x have the same programs
     parts = [operation.title, signature, *given, *operation.domain, repr(sorted(versions().items())), KERNEL]
     parts += [
         f"{name}\n{serialised(p, dims=lambda d: with_renamed(d, canon))}" for name, p in sorted(programs.all().items())
@@ -460,7 +416,7 @@ def _lemma(
     )
 
 
-def failed_lemma(operation: Operation, shapes: ActiveShapes, names: tuple[str, ...], reason: str) -> Lemma:
+def failed_lemma(operation: Operation, shapes: ActiveShapes, reason: str) -> Lemma:
     """The lemma of an operation whose rules do not trace."""
     result = ObligationResult(kind="jvp_is_derivative", verdict="unproved", reason=" ".join(reason.split()))
     text = (

@@ -9,7 +9,6 @@ from typing import Any
 
 from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._numbers import IDEAL
-from certgrad.graph._rules import ActiveShapes
 from certgrad.graph.certificate import ObligationResult
 from certgrad.obligations import balls
 from certgrad.obligations.auditing.witnesses import as_data
@@ -18,16 +17,13 @@ from certgrad.obligations.balls._draw import draw_dims, draw_point
 from certgrad.obligations.balls._witness import SECONDS
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import VerdictName
-from certgrad.obligations.generality.decisions import Fixed, _solution
-from certgrad.obligations.prove.problem import Programs
+from certgrad.obligations.generality.decisions import broken
 from certgrad.obligations.prove.statements import Outcome
-from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.wording.present import show_difference
 from certgrad.signatures.sizes import parse_size
 
-from ._operation import Operation, rule_is_reverse
+from ._operation import TracedRules, rule_is_reverse
 
 ROUNDING = {True: Fraction(1, 10**12), False: Fraction(1, 10**6)}
 """A gap that is smaller may be the rounding of what runs in 64 bits, or in 32."""
@@ -35,57 +31,25 @@ LARGEST = 4096
 """An array of so many entries is not too large to look at what is decided with literals."""
 
 
-def broken_decision(programs: Programs, sizes: Mapping[str, Any]) -> Fixed | None:
-    """Sizes that a rule treats on their own, where the node has them: the case, empty where it cannot be written.
-
-    None where each question about dimensions that tracing answered has the same answer at these sizes.
-    """
-    for program in programs.all().values():
-        for decision in program.decisions:
-            if decision.difference is None:
-                if decision.by_library:
-                    continue
-                return {}
-            value = _at(decision.difference, sizes)
-            if value is None or value == 0:
-                return _solution(decision.difference) or {}
-    return None
-
-
-def _at(poly: Poly, sizes: Mapping[str, Any]) -> Fraction | None:
-    """A polynomial over dimensions at these sizes; None where it holds something else."""
-    total = Fraction(0)
-    for mono, c in poly.items():
-        value = Fraction(int(c.p), int(c.q))
-        for atom, power in mono:
-            if not isinstance(atom, Dim) or atom.name not in sizes or Fraction(str(power)).denominator != 1:
-                return None
-            value *= Fraction(sizes[atom.name]) ** int(str(power))
-        total += value
-    return total
-
-
-def failure_of(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], kind: str, outcome: Outcome
-) -> ObligationResult:
+def failure_of(rules: TracedRules, kind: str, outcome: Outcome) -> ObligationResult:
     residual = show_difference(outcome.residual) if outcome.residual is not None else ""
     if outcome.surrogate:
         return ObligationResult(kind=kind, verdict="surrogate", reason=outcome.reason, residual=residual)  # type: ignore[arg-type]
     # What is too large to prove is too large to search.
-    search = operation.search and not outcome.reason.startswith("budget")
-    if kind == "jvp_is_derivative" and rule_is_reverse(operation.equation):
+    search = rules.operation.search and not outcome.reason.startswith("budget")
+    if kind == "jvp_is_derivative" and rule_is_reverse(rules.operation.equation):
         search = False  # the jvp is no rule that runs: nothing of it could be refuted
-    witness = _witness(operation, shapes, programs, names, kind) if search else None
+    witness = _witness(rules, kind) if search else None
     reason = "the two sides differ at the witness" if witness else outcome.reason
     verdict: VerdictName = "refuted" if witness else "unproved"
     return ObligationResult(kind=kind, verdict=verdict, reason=reason, residual=residual, witness=witness)  # type: ignore[arg-type]
 
 
-def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], kind: str) -> Any:
+def _witness(rules: TracedRules, kind: str) -> Any:
     """A point where the traced programs provably break the obligation, or None."""
-    here = _AtNumbers(operation, shapes, programs)
+    here = _AtNumbers(rules)
     given: dict[str, Any] = {"domain": here.inside, "fits": here.as_traced, "name": here.name}
-    given["at_least"] = ROUNDING[operation.equation.wide]
+    given["at_least"] = ROUNDING[rules.operation.equation.wide]
     try:
         seconds = min(SECONDS, budget.seconds_left())
         found = find_witness(kind, here.at, here.inputs, **given, precision=256, loose=True, seconds=seconds)
@@ -94,10 +58,10 @@ def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, nam
         return None
 
 
-def ordinary_runs(operation: Operation, shapes: ActiveShapes, programs: Programs) -> list[Run]:
+def ordinary_runs(rules: TracedRules) -> list[Run]:
     """The programs at concrete sizes, at a point without coincidences; none where such sizes or such a point are not
     found, or the programs are not evaluated."""
-    here = _AtNumbers(operation, shapes, programs)
+    here = _AtNumbers(rules)
     rng = seeded(here.name, "literals")
     try:
         for dims in islice(draw_dims(here.inputs, rng, here.as_traced, least=LARGEST), 1):
@@ -112,12 +76,13 @@ def ordinary_runs(operation: Operation, shapes: ActiveShapes, programs: Programs
 class _AtNumbers:
     """An operation's programs at concrete sizes of its arguments."""
 
-    def __init__(self, operation: Operation, shapes: ActiveShapes, programs: Programs) -> None:
-        self.operation, self.programs = operation, programs
-        self.name = f"{operation.title} {shapes.inputs}"
+    def __init__(self, rules: TracedRules) -> None:
+        self.operation, self.programs = rules.operation, rules.programs
+        shapes = rules.shapes
+        self.name = f"{self.operation.title} {shapes.inputs}"
         self.inputs = [
             Input(n, tuple(map(parse_size, s)), k, differentiable=i in shapes.active)  # type: ignore[arg-type]
-            for i, (n, s, k) in enumerate(zip(operation.names, shapes.inputs, shapes.dtypes, strict=True))
+            for i, (n, s, k) in enumerate(zip(self.operation.names, shapes.inputs, shapes.dtypes, strict=True))
         ]
 
     def at(self, dims: Dims) -> balls.Programs:
@@ -136,7 +101,7 @@ class _AtNumbers:
 
     def as_traced(self, dims: Dims) -> bool:
         """Whether it is these programs that run at the sizes."""
-        return broken_decision(self.programs, dims.sizes) is None
+        return broken(self.programs, dims.sizes) is None
 
     def inside(self, values: Mapping[str, Any]) -> bool:
         """Whether the point is in the operation's domain."""

@@ -23,7 +23,7 @@ from certgrad.graph._induction import Shared
 from certgrad.graph._jaxpr import Equation, bytes_of, program_equation
 from certgrad.graph._operation import Operation, argument_names
 from certgrad.graph._proof import Proof
-from certgrad.graph._trace import TracedGraph, moving_values
+from certgrad.graph._trace import TracedGraph, moving_values, renumbered
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import not_implied
@@ -434,50 +434,30 @@ def proof_of(region: Region, moving: Set[tuple[int, int]], shared: Shared) -> Pr
 
 def joined(traced: TracedGraph, regions: Sequence[Region]) -> TracedGraph:
     """The graph with each region as one node, at the place of its last member."""
-    place = {k: i for i, k in enumerate(staying(traced, regions))}
+    stay = staying(traced, regions)
     at = {r.last: r for r in regions}
-    if not at.keys() <= place.keys():  # a region of which another one made all that is read
-        return joined(traced, [r for r in regions if r.last in place])
+    if not at.keys() <= {*stay}:  # a region of which another one made all that is read
+        return joined(traced, [r for r in regions if r.last in stay])
+    equations = traced.equations | {k: r.equation for k, r in at.items()}
+    nodes = [_node(traced, at[k]) if k in at else traced.nodes[k] for k in stay]
+    return renumbered(replace(traced, equations=equations), nodes)
 
-    def moved(o: Operand) -> Operand:
-        return Ref(node=place[o.node], output=o.output) if isinstance(o, Ref) else o
 
-    nodes: list[Node] = []
-    equations: dict[int, Equation] = {}
-    for node in traced.nodes:
-        if node.id not in place:
-            continue
-        here = place[node.id]
-        region = at.get(node.id)
-        if region is not None:
-            nodes.append(
-                Node(
-                    id=here,
-                    kind="region",
-                    name=region.name,
-                    operands=[moved(r) for r in region.operands],
-                    outputs=region.equation.output_types,
-                    params={
-                        OPERATIONS: ", ".join(traced.nodes[k].name for k in sorted(region.members)),
-                        MEMBERS: " ".join(map(str, sorted(region.members))),
-                    },
-                    source=node.source,
-                    function=node.function,
-                )
-            )
-            equations[here] = region.equation
-        else:
-            nodes.append(msgspec.structs.replace(node, id=here, operands=[moved(o) for o in node.operands]))
-            if node.id in traced.equations:
-                equations[here] = traced.equations[node.id]
-    outputs = [moved(o) for o in traced.ir.outputs]
-    return replace(
-        traced,
-        ir=msgspec.structs.replace(traced.ir, nodes=nodes, outputs=outputs),
-        equations=equations,
-        constants={place[k]: v for k, v in traced.constants.items() if k in place},
-        ops={place[k]: v for k, v in traced.ops.items() if k in place},
-        bodies={place[k]: v for k, v in traced.bodies.items() if k in place},
+def _node(traced: TracedGraph, region: Region) -> Node:
+    """The node of a region, in the place of its last member."""
+    last, members = traced.nodes[region.last], sorted(region.members)
+    return Node(
+        id=last.id,
+        kind="region",
+        name=region.name,
+        operands=[*region.operands],
+        outputs=region.equation.output_types,
+        params={
+            OPERATIONS: ", ".join(traced.nodes[k].name for k in members),
+            MEMBERS: " ".join(map(str, members)),
+        },
+        source=last.source,
+        function=last.function,
     )
 
 

@@ -24,20 +24,7 @@ def render_text(certificate: GraphCertificate, width: int | None = None, explain
     lines = [f"{graph.name} over the dimensions {', '.join(graph.dims) or '(none)'}: {certificate.verdict}", ""]
     lines += [line for text in excluded(certificate) for line in (text, "")]
     lines += _table(["node", "type", "operation", "lemma", "source", "verdict"], _rows(certificate))
-    sections = [
-        ("hypotheses", grouped(certificate) or ["none"]),
-        ("hypotheses on dimensions", certificate.dimensions),
-        ("discharged", [] if explain else discharged(certificate)),
-        ("every hypothesis of a lemma at its node, and why it is discharged or kept", _why(certificate, explain)),
-        ("used above, true of real numbers, and for floating point to break", broken_in_floats(certificate)),
-        ("findings", certificate.findings),
-        ("lemmas, each for all sizes of its dimensions", [lemma_line(one) for one in certificate.lemmas]),
-        ("how steps are put together, proved for all matrices", [theorem_line(t) for t in certificate.theorems]),
-        ("conclusions", conclusions(certificate)),
-        ("traced in", [certificate.traced_in] if certificate.traced_in else []),
-        ("this rests on", certificate.assumptions),
-    ]
-    for title, entries in sections:
+    for title, _, entries in _sections(certificate, explain):
         if entries:
             lines += ["", title]
             for entry in entries:
@@ -64,28 +51,41 @@ def render_markdown(certificate: GraphCertificate, explain: bool = False) -> str
     for row in _rows(certificate):
         cells = [f"`{cell}`" if k in (1, 2, 3) and cell else cell for k, cell in enumerate(row)]
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    sections = [
-        ("Hypotheses", grouped(certificate) or ["none"]),
-        ("Hypotheses on dimensions", certificate.dimensions),
-        ("Discharged", [] if explain else discharged(certificate)),
-        ("Every hypothesis of a lemma at its node", _why(certificate, explain)),
-        ("Used above, and for floating point to break", broken_in_floats(certificate)),
-        ("Findings", certificate.findings),
-        ("Lemmas", [lemma_line(one) for one in certificate.lemmas]),
-        ("How steps are put together, proved for all matrices", [theorem_line(t) for t in certificate.theorems]),
-        ("Conclusions", conclusions(certificate)),
-        ("Traced in", [certificate.traced_in] if certificate.traced_in else []),
-        ("This rests on", certificate.assumptions),
-    ]
-    for title, entries in sections:
+    for _, title, entries in _sections(certificate, explain):
         if entries:
             lines += ["", f"## {title}", ""]
             lines += [" " * (len(entry) - len(entry.lstrip())) + f"- {entry.lstrip()}" for entry in entries]
     return "\n".join(lines) + "\n"
 
 
-def _why(certificate: GraphCertificate, explain: bool) -> list[str]:
-    return explained(certificate) if explain else []
+def _sections(certificate: GraphCertificate, explain: bool) -> list[tuple[str, str, list[str]]]:
+    """What follows the table of nodes, with its title in plain text and in Markdown."""
+    why = explained(certificate) if explain else []
+    return [
+        ("hypotheses", "Hypotheses", grouped(certificate) or ["none"]),
+        ("hypotheses on dimensions", "Hypotheses on dimensions", certificate.dimensions),
+        ("discharged", "Discharged", [] if explain else discharged(certificate)),
+        (
+            "every hypothesis of a lemma at its node, and why it is discharged or kept",
+            "Every hypothesis of a lemma at its node",
+            why,
+        ),
+        (
+            "used above, true of real numbers, and for floating point to break",
+            "Used above, and for floating point to break",
+            broken_in_floats(certificate),
+        ),
+        ("findings", "Findings", certificate.findings),
+        ("lemmas, each for all sizes of its dimensions", "Lemmas", [lemma_line(one) for one in certificate.lemmas]),
+        (
+            "how steps are put together, proved for all matrices",
+            "How steps are put together, proved for all matrices",
+            [theorem_line(t) for t in certificate.theorems],
+        ),
+        ("conclusions", "Conclusions", conclusions(certificate)),
+        ("traced in", "Traced in", [certificate.traced_in] if certificate.traced_in else []),
+        ("this rests on", "This rests on", certificate.assumptions),
+    ]
 
 
 def _rows(certificate: GraphCertificate) -> list[list[str]]:

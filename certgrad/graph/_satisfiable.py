@@ -5,36 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import islice, product
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import jax
 import numpy as np
-from flint import arb
 
-from certgrad.graph._jaxpr import UnknownDimensionError, replaced
+from certgrad.graph._asked import Asked, holds, holds_in_floats, numpys_floats
+from certgrad.graph._jaxpr import UnknownDimensionError
+from certgrad.graph._jaxpr import replaced as at_sizes
 from certgrad.graph._numbers import IDEAL
 from certgrad.graph._points import drawn, kinds, rationals
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
-from certgrad.graph.ir import Ref
-from certgrad.language.tree import Statement, arrays
-from certgrad.obligations.assume.conditions import Clause
+from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
-from certgrad.obligations.decide.evaluate import Evaluation, evaluate
 from certgrad.obligations.floats import Setting
 from certgrad.obligations.floats import run as run_in_floats
-from certgrad.obligations.laws.order import different_entries
-from certgrad.obligations.prove.satisfiable import relations_of
-from certgrad.obligations.terms.atoms import Access, Dim
-from certgrad.obligations.terms.functions import UndecidedError
-from certgrad.obligations.terms.polynomials import Poly
-from certgrad.obligations.terms.variables import Var, template
-from certgrad.obligations.terms.walk import deep_atoms
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, keys_from, kind_of, primitives_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations
 
@@ -56,57 +45,10 @@ UNCOMPILED = 50_000_000
 """So many of them numpy does, one operation on arrays at a time, before a program is compiled, which takes a second."""
 CONSTANT = 20_000
 """How many scalar operations it may take to compute values that depend on no input."""
-ENTRIES = 4_000
-"""How many entries of a hypothesis are looked at in float64."""
-TOGETHER = 256
-"""At so many of them, what terms have in common is computed once: a maximum that they all are compared with, say."""
-
-UNKNOWN = (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError)
+UNKNOWN = (BallError, UnfitError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError)
 """What is raised at a point at which a hypothesis cannot be told."""
 
 Found = Literal["rigorous", "in floats", "none"]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A hypothesis with what its names stand for in the graph."""
-
-    clause: Clause
-    tree: Statement
-    arguments: Mapping[str, Ref]
-    dims: Mapping[str, Callable[[Mapping[str, int]], int]]
-    """The lemma's dimensions, each as a number at dimensions of the graph."""
-    place: Place = ()
-    result: Sequence[Callable[[Mapping[str, int]], int]] = ()
-    """The shape of the operation's result: what its index variables run over that stand only inside expressions."""
-    own_sizes: Mapping[str, Any] = field(default_factory=dict)
-    """The lemma's dimensions, each as the node has it."""
-    extents: Mapping[Var, Poly] = field(default_factory=dict)
-    """How far indices run of which the lemma says so, in its dimensions."""
-
-    def keys(self) -> dict[str, Key]:
-        """The values that it speaks of."""
-        read = {a.tensor for p in self._polys() for a in deep_atoms(p) if isinstance(a, Access)}
-        return self.keys_of(read | set(arrays(self.tree)))  # the tree has those as well that are read as indices
-
-    def keys_of(self, names: set[str]) -> dict[str, Key]:
-        """The values that these names stand for."""
-        return {n: (self.place, r.node, r.output) for n, r in self.arguments.items() if n in names}
-
-    def known_sizes(self) -> dict[str, Callable[[Mapping[str, int]], int]]:
-        """The lemma's dimensions that are numbers, whatever the graph's are."""
-
-        def known(size: Callable[[Mapping[str, int]], int]) -> bool:
-            try:
-                size({})
-            except (KeyError, UnknownDimensionError):
-                return False
-            return True
-
-        return {name: size for name, size in self.dims.items() if known(size)}
-
-    def _polys(self) -> list[Poly]:
-        return [a.poly for a in self.clause.alternatives] + [g for g, _ in self.clause.guards]
 
 
 @dataclass(frozen=True)
@@ -173,7 +115,7 @@ class _Search:
 
     def __init__(self, traced: TracedGraph, asked: Sequence[Asked]) -> None:
         self.traced, self.asked = traced, asked
-        self.wanted = list(dict.fromkeys(k for a in asked for k in a.keys().values()))
+        self.wanted = list(dict.fromkeys(k for a in asked for k in a.keys.values()))
         self.programs: dict[tuple[int, ...], _Programs] = {}
         self.order = [*range(len(asked))]
         """In which the hypotheses are looked at."""
@@ -268,7 +210,7 @@ class _Search:
                 given = [_as_given(x, v.aval.dtype) for x, v in zip(point, jaxpr_of(at.program).invars, strict=True)]
                 values = in_floats(at.program, given, at.compiled, self.taken <= UNCOMPILED)
         table = dict(zip([*self.wanted, *at.places], values, strict=True))
-        with scalars.precision(PRECISION):
+        with scalars.precision(PRECISION) if at.rigorous else numpys_floats():
             holding: set[int] = set()
             for k in self.order:
                 if _holds_if_known(self.asked[k], table, sizes, at.rigorous):
@@ -311,7 +253,7 @@ def _kinds(
 
 def _holds_if_known(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
     try:
-        return _holds(asked, table, sizes, rigorous)
+        return holds(asked, table, sizes) if rigorous else holds_in_floats(asked, table, sizes)
     except UNKNOWN:
         return False
 
@@ -345,7 +287,7 @@ def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int
 
 def _shape(traced: TracedGraph, argument: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """Of an argument, as the program has it: its specs say nothing of dimensions that were set to others."""
-    return tuple(replaced(tuple(traced.program.jaxpr.invars[argument].aval.shape), sizes))
+    return tuple(at_sizes(tuple(traced.program.jaxpr.invars[argument].aval.shape), sizes))
 
 
 def _draws(jaxpr: Any) -> bool:
@@ -365,131 +307,23 @@ def _as_given(value: np.ndarray, dtype: Any) -> Any:
     return keys_from(value) if kind_of(dtype) == "k" else value.astype(dtype)
 
 
-def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
-    """The hypothesis holds at these values, at all its indices and at every step of the loops around it."""
-    clause = asked.clause
-    dims = {name: int(value(sizes)) for name, value in asked.dims.items()}
-    entries = {name: _entries(table[key], rigorous) for name, key in asked.keys().items()}
-    steps: list[tuple[int, ...]] = [()]
-    if asked.place:
-        taken = np.asarray(table[asked.place]).astype(bool)
-        steps = [index for index in np.ndindex(*taken.shape) if taken[index]]
-    if not steps:
-        return True
-    ranges = _ranges(clause, {n: e.shape[len(steps[0]) :] for n, e in entries.items()})
-    known = {v: _whole(n, dims) for v, n in asked.extents.items() if v in clause.free and v not in ranges}
-    ranges = known | {template(k): size(sizes) for k, size in enumerate(asked.result)} | ranges
-    variables = sorted(clause.free)
-    points = product(steps, product(*(range(ranges[v]) for v in variables)))
-    relations, different = relations_of(clause), different_entries(clause)
-    once = any(r.once is not None for r in relations)
-    plain = _plain_reads(clause) if not clause.guards and not once and different is None else None
-    at = {v: k for k, v in enumerate(variables)}
-    reads = [(entries[t], [(None if v is None else at[v], k) for v, k in ix]) for t, ix in plain or ()]
-    seen: dict[Any, bool] = {}
-    last: tuple[int, ...] | None = None
-    for k, (step, point) in enumerate(points if rigorous else islice(points, ENTRIES)):
-        if step != last or k % TOGETHER == 0:
-            there, last = Evaluation(dims, partial(_at_step, entries, step)), step
-        read = tuple([e[(*step, *[k if p is None else point[p] for p, k in ix])] for e, ix in reads])
-        whole = plain is not None and all(isinstance(x, int | np.integer) for x in read)
-        if whole and read in seen:  # what is true of some numbers is true wherever these are read
-            if not seen[read]:
-                return False
-            continue
-        env = dict(zip(variables, point, strict=True))
-        if clause.guards and any((there.poly(g, env) == 1) != want for g, want in clause.guards):
-            continue
-        if different is not None:
-            holds = there.all_different(*different, env)
-        else:
-            holds = any(r.holds(there, env) for r in relations)
-        if whole:
-            seen[read] = holds
-        if not holds:
-            return False
-    return True
-
-
-def _at_step(
-    entries: Mapping[str, np.ndarray], step: tuple[int, ...], tensor: str, index: tuple[int, ...]
-) -> arb | int:
-    """An entry of an array, at a step of the loops around it."""
-    entry = entries[tensor][(*step, *index)]
-    if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
-        return int(entry)  # it may stand in an index
-    return scalars.ball(entry) if not isinstance(entry, bool | np.bool_ | float) else arb(float(entry))
-
-
-def _entries(value: Any, rigorous: bool) -> np.ndarray:
-    """Balls as they are, floats as float64, and integers as those of Python, which are read faster one by one."""
-    if rigorous:
-        return np.asarray(value, dtype=object)
-    kind = kind_of(value.dtype)
-    return value.astype(np.float64 if kind == "f" else object) if kind in "fi" else value
-
-
-def _whole(size: Poly, dims: Mapping[str, int]) -> int:
-    """A size at dimensions. Raises KeyError where it speaks of anything else."""
-
-    def nothing(tensor: str, index: tuple[int, ...]) -> arb:
-        raise KeyError(tensor)
-
-    return int(evaluate(size, dims, nothing, {}).unique_fmpz())
-
-
 def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
     """The hypothesis is about values that depend on no input, and holds for them: computed, and proved with balls."""
-    wanted = list(dict.fromkeys(asked.keys().values()))
-    here = Asked(asked.clause, asked.tree, asked.arguments, asked.known_sizes())
-    keys = [(() if k[0] == asked.place else k[0], *k[1:]) for k in wanted]
+    here = replace(asked, place=())
+    wanted = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))
 
     def run() -> list[Any]:
-        execution = Run({}, IDEAL, set(keys))
+        execution = Run({}, IDEAL, set(wanted))
         execution.values(traced, [None] * len(traced.ir.inputs), needed=True)
-        return [execution.kept[key] for key in keys]
+        return [execution.kept[key] for key in wanted]
 
     try:
         with wide_floats():
             program = jax.make_jaxpr(run)()
-        shapes = {n: v.aval.shape for n, v in zip(here.keys(), jaxpr_of(program).outvars, strict=False)}
-        if operations(jaxpr_of(program)) > CONSTANT or not asked.clause.free <= set(_ranges(asked.clause, shapes)):
+        if operations(jaxpr_of(program)) > CONSTANT:
             return False
-        table = dict(zip(keys, run_on_balls(program, [], precision=PRECISION).values, strict=True))
+        table = dict(zip(wanted, run_on_balls(program, [], precision=PRECISION).values, strict=True))
         with scalars.precision(PRECISION):
-            return _holds(here, table, {}, rigorous=True)
-    except UNKNOWN:
+            return holds(here, table, {})
+    except (*UNKNOWN, UnknownDimensionError):  # the values depend on a size
         return False
-    except UnknownDimensionError:  # the values depend on a size
-        return False
-
-
-def _plain_reads(clause: Clause) -> list[tuple[str, list[tuple[Var | None, int]]]] | None:
-    """The entries that a clause without guards reads, each at variables or numbers; None where there is more to it."""
-    found: dict[Access, list[tuple[Var | None, int]]] = {}
-    for atom in (a for x in clause.alternatives for a in deep_atoms(x.poly)):
-        if isinstance(atom, Dim):
-            continue
-        if not isinstance(atom, Access):
-            return None
-        places: list[tuple[Var | None, int]] = []
-        for ix in atom.index:
-            v, k = ix.variable(), ix.const.constant()
-            if k is None or (v is None and ix.terms):
-                return None
-            places.append((v, int(k)))
-        found[atom] = places
-    return [(a.tensor, places) for a, places in found.items()]
-
-
-def _ranges(clause: Clause, shapes: Mapping[str, tuple[int, ...]]) -> dict[Var, int]:
-    """How far each index variable runs: along the axes where it stands alone."""
-    found: dict[Var, int] = {}
-    for poly in [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]:
-        for atom in deep_atoms(poly):
-            if isinstance(atom, Access) and atom.tensor in shapes:
-                for ix, size in zip(atom.index, shapes[atom.tensor], strict=True):
-                    v = ix.variable()
-                    if v is not None:
-                        found[v] = max(found.get(v, size), size)
-    return found

@@ -76,13 +76,13 @@ def _iota(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...
     return [out], _same(params, shape=lambda sizes: sizes.shape(out))
 
 
-def _reduce(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    (operand,) = shapes
-    return [[a for k, a in enumerate(operand) if k not in params["axes"]]], _same(params)
+def _without(parameter: str) -> Rule:
+    """The axes that a parameter lists are gone."""
 
+    def rule(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+        return [[a for k, a in enumerate(shapes[0]) if k not in params[parameter]]], _same(params)
 
-def _squeeze(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    return [[a for k, a in enumerate(shapes[0]) if k not in params["dimensions"]]], _same(params)
+    return rule
 
 
 def _expand_dims(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -143,22 +143,28 @@ def _regroup(before: Shape, after: Shape) -> None:
             axis.fix()
 
 
+def _kept(operand: Shape, out: Sequence[Any], keeps: Sequence[bool]) -> Shape:
+    """The result's axes: an axis of the operand where it stays as it is, else a number, which the operand's is too."""
+    for axis, whole in zip(operand, keeps, strict=True):
+        if not whole:
+            axis.fix()
+    return [a if whole else _number(size) for a, whole, size in zip(operand, keeps, out, strict=True)]
+
+
 def _concatenate(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     along = params["dimension"]
     for a, b in pairwise(shapes):
         for k, (x, y) in enumerate(zip(a, b, strict=True)):
             if k != along:
                 unify(x, y)
-    for shape in shapes:
-        shape[along].fix()  # the result's axis is a sum of sizes
-    return [[_number(outs[0][k]) if k == along else a for k, a in enumerate(shapes[0])]], _same(params)
+    # The result's axis is a sum of sizes.
+    results = [_kept(shape, outs[0], [k != along for k in range(len(shape))]) for shape in shapes]
+    return results[:1], _same(params)
 
 
 def _split(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    along = params["axis"]
-    shapes[0][along].fix()
-    results = [[_number(o[k]) if k == along else a for k, a in enumerate(shapes[0])] for o in outs]
-    return results, _same(params)
+    keeps = [k != params["axis"] for k in range(len(shapes[0]))]
+    return [_kept(shapes[0], out, keeps) for out in outs], _same(params)
 
 
 def _number(size: Any) -> Axis:
@@ -168,14 +174,8 @@ def _number(size: Any) -> Axis:
 
 
 def _pad(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    out = []
-    for axis, config, size in zip(shapes[0], params["padding_config"], outs[0], strict=True):
-        if tuple(config) == (0, 0, 0):
-            out.append(axis)
-        else:
-            axis.fix()
-            out.append(_number(size))
-    return [out], _same(params)
+    keeps = [tuple(config) == (0, 0, 0) for config in params["padding_config"]]
+    return [_kept(shapes[0], outs[0], keeps)], _same(params)
 
 
 def _slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -187,10 +187,7 @@ def _slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ..
             operand, params["start_indices"], params["limit_indices"], strides, strict=True
         )
     ]
-    for axis, all_of_it in zip(operand, whole, strict=True):
-        if not all_of_it:
-            axis.fix()
-    out = [a if w else _number(size) for a, w, size in zip(operand, whole, outs[0], strict=True)]
+    out = _kept(operand, outs[0], whole)
 
     def limits(sizes: Sizes) -> tuple[Any, ...]:
         given = zip(operand, whole, params["limit_indices"], strict=True)
@@ -236,16 +233,12 @@ def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs:
 
 
 def _window(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    (operand,) = shapes
-    out = []
-    for k, axis in enumerate(operand):
-        parts = (params[p][k] for p in ("window_dimensions", "window_strides", "base_dilation", "window_dilation"))
-        if all(n == 1 for n in parts) and tuple(params["padding"][k]) == (0, 0):
-            out.append(axis)
-        else:
-            axis.fix()
-            out.append(_number(outs[0][k]))
-    return [out], _same(params)
+    given = [params[p] for p in ("window_dimensions", "window_strides", "base_dilation", "window_dilation")]
+    keeps = [
+        all(n == 1 for n in parts) and tuple(padding) == (0, 0)
+        for *parts, padding in zip(*given, params["padding"], strict=True)
+    ]
+    return [_kept(shapes[0], outs[0], keeps)], _same(params)
 
 
 def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -281,7 +274,9 @@ def _dynamic_slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple
 
 
 _RULES: dict[str, Rule] = {
-    **dict.fromkeys("reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin".split(), _reduce),
+    **dict.fromkeys(
+        "reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin".split(), _without("axes")
+    ),
     **dict.fromkeys("cumsum cummax cummin cumprod cumlogsumexp rev sort".split(), _unchanged),
     "broadcast_in_dim": _broadcast_in_dim,
     "concatenate": _concatenate,
@@ -296,7 +291,7 @@ _RULES: dict[str, Rule] = {
     "reshape": _reshape,
     "slice": _slice,
     "split": _split,
-    "squeeze": _squeeze,
+    "squeeze": _without("dimensions"),
     "transpose": _transpose,
 }
 _WIDER: dict[str, list[Rule]] = {"conv_general_dilated": [_convolution_of_any_image]}

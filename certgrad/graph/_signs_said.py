@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from certgrad.coq import Claim
 from certgrad.graph import _bounds
-from certgrad.graph._induction import Induction, Judgement
+from certgrad.graph._induction import Induction
 from certgrad.graph._trace import TracedGraph
+from certgrad.graph._walk import Judgement
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS
 
 _WORDS = {

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from certgrad.obligations.generality.decisions import Fixed
+from certgrad.obligations.generality.decisions import Cases
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Programs
@@ -18,13 +18,13 @@ from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.still import still_outputs
 from certgrad.obligations.terms.budget import BudgetError, limited
 
-from ._cases import contrary_cases
-from ._operation import UNTRACEABLE, Operation, active_shapes, own_table, traced_programs
+from ._operation import UNTRACEABLE, Operation, TracedRules, active_shapes, own_table, traced_programs
 from ._proof import CASES, Proof, built, of_node, read
 from .ir import Ref
 
 if TYPE_CHECKING:
-    from ._induction import Induction, Judgement
+    from ._induction import Induction
+    from ._walk import Judgement
 
 
 def is_still(induction: Induction, ref: Ref) -> bool:
@@ -91,22 +91,19 @@ def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False)
         return ()
     operation = replace(judgement.operation, signs=judgement.informed)
     table = own_table(operation)
-    queue: list[Fixed] = [{}]
+    cases = Cases(everything=True, first=[{}])
     found: list[tuple[bool, ...]] = []
     try:
-        while queue and len(found) < CASES:
-            case = queue.pop(0)
+        for case in cases:
             setting = of_node(operation, table, case)
             programs = traced_programs(operation, setting.run, setting.shapes)
-            more, questions = contrary_cases(programs, case, everything=True)
-            if questions:
+            if cases.met(programs, case) or cases.count > CASES:
                 return ()
-            queue += [one for one in more if one not in queue]
             lemma = None if beside else judgement.instance.proof
             found.append(_of_programs(operation, programs, lemma, still))
     except UNTRACEABLE:
         return ()
-    return () if queue or not all(found) else tuple(map(all, zip(*found, strict=True)))
+    return tuple(map(all, zip(*found, strict=True))) if all(found) else ()
 
 
 def _of_programs(
@@ -118,13 +115,14 @@ def _of_programs(
     sizes = tuple(tuple(v.aval.shape) for v in programs.forward.jaxpr.invars)
     try:
         with limited():
-            problem = built(operation, active_shapes(operation, sizes), programs, Reading())
+            rules = TracedRules(operation, active_shapes(operation, sizes), programs, ())
+            problem = built(rules, Reading())
             if lemma is None and not problem.also:
                 return ()
             outcome = prove(problem, "jvp_is_derivative")
             if not outcome.proved:
                 return ()
-            asked = read(operation, programs, outcome)
+            asked = read(rules, outcome)
             if lemma is not None and not asked.keys() <= lemma.stated.keys() | lemma.left_out:
                 return ()
             return still_outputs(problem, list(asked.values()), still)

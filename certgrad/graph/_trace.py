@@ -80,6 +80,10 @@ class TracedGraph:
     def nodes(self) -> list[Node]:
         return self.ir.nodes
 
+    def all(self) -> dict[str, Program]:
+        """The program, by a name, as those of a rule are."""
+        return {"graph": self.program}
+
     def slots(self, node: Node) -> list[Ref]:
         """The operands that the node's equation takes, as its function has them: distinct, without literals."""
         operands = node.operands
@@ -471,8 +475,11 @@ def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
         if node.id in wanted:
             wanted.update([o.node for o in node.operands if type(o) is Ref])
     kept = [n for n in traced.nodes if n.kind == "input" or n.id in wanted]
-    if len(kept) == len(traced.nodes):
-        return traced
+    return traced if len(kept) == len(traced.nodes) else renumbered(traced, kept)
+
+
+def renumbered(traced: TracedGraph, kept: Sequence[Node]) -> TracedGraph:
+    """The graph of some of its nodes, or of others in their places, with a number for each by its position."""
     place = {n.id: k for k, n in enumerate(kept)}
 
     def moved(operand: Operand) -> Operand:

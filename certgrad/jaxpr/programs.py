@@ -3,7 +3,7 @@ equations, never by their texts; values that are no numbers, and integers that w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -74,6 +74,35 @@ def same_program(a: Any, b: Any) -> bool:
         )
         and all(map(read, x.outvars, y.outvars))
     )
+
+
+def results(
+    program: Any,
+    args: Sequence[Any],
+    rule: Callable[[Any, list[Any]], Sequence[Any]],
+    constant: Callable[[Any, Any], Any] = lambda value, aval: value,
+) -> list[Any]:
+    """The outputs of a program: of each equation what `rule` gives, of it and of the values that it reads.
+
+    What the program holds itself, arrays and literals, is read as `constant` says, of the value and its type.
+    """
+    jaxpr = program.jaxpr
+    values = {v: constant(c, v.aval) for v, c in zip(jaxpr.constvars, program.consts, strict=False)}
+    values.update(zip(jaxpr.invars, args, strict=True))
+
+    def read(v: Any) -> Any:
+        return constant(v.val, v.aval) if isinstance(v, jex.Literal) else values[v]
+
+    for eqn in jaxpr.eqns:
+        values.update(zip(eqn.outvars, rule(eqn, [read(v) for v in eqn.invars]), strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def bound(eqn: Any, operands: Sequence[Any], params: Mapping[str, Any] | None = None) -> list[Any]:
+    """What an equation's primitive gives of these operands, with its parameters or others."""
+    params = eqn.params if params is None else params
+    found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
+    return list(found) if eqn.primitive.multiple_results else [found]
 
 
 def opened(program: Any) -> Any:

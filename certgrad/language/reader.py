@@ -17,9 +17,12 @@ from . import tree as t
 from .arithmetic import Arithmetic, UndefinedError, UnfitError
 from .fitting import length, size
 from .relations import HOLDS
+from .substitute import unbound
 
 MAX_TERMS = 10_000
-"""How many values variables go through at most."""
+"""How many values the variables of a term go through at most."""
+MAX_PLACES = 1 << 20
+"""The same of a statement that is asked at each of them."""
 
 
 @dataclass
@@ -33,9 +36,12 @@ class Scope:
     loops: Mapping[str, _Steps] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Those of the arrays, where `arrays` holds them broadcast."""
+    known: dict[Any, Any] = field(default_factory=dict)
+    """What was computed, for all choices of indices of which it does not speak."""
 
     def at(self, indices: Mapping[str, int]) -> Scope:
-        return Scope(self.arrays, self.sizes, self.entry, {**self.indices, **indices}, self.loops, self.shapes)
+        inner = {**self.indices, **indices}
+        return Scope(self.arrays, self.sizes, self.entry, inner, self.loops, self.shapes, self.known)
 
 
 Read = Callable[[Scope], Any]
@@ -114,7 +120,7 @@ class Reader:
         return lambda scope: not all(g(scope) for g in guards) or then(scope)
 
     def for_all(self, s: t.ForAll) -> Read:
-        values = self.values(s.over, s.holds, ())
+        values = self.values(s.over, s.holds, (), MAX_PLACES)
         return lambda scope: all(values(scope))
 
     def exists(self, s: t.Exists) -> Read:
@@ -173,7 +179,7 @@ class Reader:
             raise UndefinedError
         return reduce(self.a.maximum, values)
 
-    def ranges(self, over: Sequence[t.Range], where: Sequence[t.Statement] = ()) -> Ranges:
+    def ranges(self, over: Sequence[t.Range], where: Sequence[t.Statement] = (), most: int = MAX_TERMS) -> Ranges:
         """The scopes with each choice of values at which the conditions hold."""
         names = [r.variable for r in over]
         sizes = [self.read(r.size) for r in over]
@@ -183,8 +189,8 @@ class Reader:
             if any(r.size == t.ENDLESS for r in over):
                 raise UnfitError("a variable that nothing bounds")
             counts = [range(self.a.index(size(scope))) for size in sizes]
-            if prod(map(len, counts)) > MAX_TERMS:
-                raise UnfitError(f"more than {MAX_TERMS} terms")
+            if prod(map(len, counts)) > most:
+                raise UnfitError(f"more than {most} terms")
             for choice in product(*counts):
                 inner = scope.at(dict(zip(names, choice, strict=True)))
                 if all(condition(inner) for condition in conditions):
@@ -192,9 +198,25 @@ class Reader:
 
         return scopes
 
-    def values(self, over: Sequence[t.Range], body: t.Node, where: Sequence[t.Statement]) -> Callable[..., Iterator]:
-        scopes, value = self.ranges(over, where), self.read(body)
+    def values(
+        self, over: Sequence[t.Range], body: t.Node, where: Sequence[t.Statement], most: int = MAX_TERMS
+    ) -> Callable[..., Iterator]:
+        scopes, value = self.ranges(over, where, most), self.read(body)
         return lambda scope: map(value, scopes(scope))
+
+    def once(self, p: t.Node, value: Read) -> Read:
+        """A term, computed once for all choices of the variables around it of which it does not speak."""
+        spoken = sorted(unbound(p))
+
+        def found(scope: Scope) -> Any:
+            if len(spoken) >= len(scope.indices) or not scope.indices.keys() >= {*spoken}:
+                return value(scope)
+            key = (id(p), scope.entry, *(scope.indices[name] for name in spoken))
+            if key not in scope.known:
+                scope.known[key] = value(scope)
+            return scope.known[key]
+
+        return found
 
     # --- either a number or a truth value
 
@@ -294,10 +316,10 @@ class Reader:
     def fold(self, p: t.Fold) -> Read:
         values = self.values(p.over, p.body, p.where)
         if p.kind == "maximum":
-            return lambda scope: self.greatest(list(values(scope)))
+            return self.once(p, lambda scope: self.greatest(list(values(scope))))
         operation = self.a.add if p.kind == "sum" else self.a.mul
         empty = self.a.number(int(p.kind == "product"))
-        return lambda scope: reduce(operation, values(scope), empty)
+        return self.once(p, lambda scope: reduce(operation, values(scope), empty))
 
     def smallest(self, p: t.Minimum) -> Read:
         return self.negative(t.Negate(t.Fold("maximum", p.over, t.Negate(p.body), p.where)))

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad.jaxpr.linear import LINEAR, linear_program
+from certgrad.jaxpr.programs import results
 from certgrad.obligations import balls
 
 from .balls._values import Value
@@ -29,7 +30,6 @@ from .tracing.jax_internals import (
     Program,
     branch_programs,
     inner_program,
-    is_literal,
     jaxpr_of,
     kind_of,
     program_of,
@@ -103,18 +103,13 @@ def compute(name: str, params: dict[str, Any], operands: list[Array], outs: Sequ
 
 
 def _run(program: Program, args: Sequence[Array], setting: Setting) -> list[Array]:
-    jaxpr = program.jaxpr
-    env: dict[Any, Array] = dict(zip(jaxpr.invars, args, strict=True))
-    for v, c in zip(jaxpr.constvars, program.consts, strict=False):
-        env[v] = c if kind_of(v.aval.dtype) == "k" else np.asarray(c).astype(setting.dtype(v.aval.dtype))
+    def rule(eqn: Any, operands: list[Array]) -> list[Array]:
+        return [] if tells(eqn) else applied(eqn, operands, setting)
 
-    def read(v: Any) -> Array:
-        return np.asarray(v.val, setting.dtype(v.aval.dtype)) if is_literal(v) else env[v]
+    def constant(value: Any, aval: Any) -> Array:
+        return value if kind_of(aval.dtype) == "k" else np.asarray(value).astype(setting.dtype(aval.dtype))
 
-    for eqn in jaxpr.eqns:
-        if not tells(eqn):
-            env.update(zip(eqn.outvars, applied(eqn, [read(v) for v in eqn.invars], setting), strict=True))
-    return [read(v) for v in jaxpr.outvars]
+    return results(program, args, rule, constant)
 
 
 def applied(eqn: Any, operands: list[Array], setting: Setting) -> list[Array]:

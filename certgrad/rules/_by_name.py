@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
 
 import msgspec
 
@@ -18,15 +17,9 @@ from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import (
     AT_SIZES,
     CODES,
-    DIFFERS_IN_FLOATS,
     HOLDS,
     ORDER,
     PROOFS,
-    CaseClaim,
-    Claim,
-    with_cases,
-    with_claims,
-    with_each_case,
 )
 from certgrad.obligations.terms.budget import auditing, budget, given
 from certgrad.report.audited import RuleResult, beyond_domain
@@ -41,12 +34,11 @@ from certgrad.report.findings import (
     Remark,
     unaudited,
 )
-from certgrad.signatures.nested import leaves
-from certgrad.signatures.signature import parse
 
 from ._approximation import Declared
 from ._calls import calls_of
-from ._check import Choice, check, choice_of
+from ._check import check
+from ._choices import DECIDED, Audit, Checked, best_choice
 from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
 from ._ignores import ignores_of, without_ignored
@@ -54,19 +46,14 @@ from ._infer import inferred as infer
 from ._infer import without_open_numbers
 from ._layers import plain_function, unwrapped
 from ._marked import NOBODY
-from ._more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis_more
 from ._read_entries import with_read_entries
 from ._report import Report
 from ._tried import ORIGIN as INFERRED_BY
-from ._tried import SHOWN, Tried
+from ._tried import Tried
 from ._user_rule import UserRule
 
-AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
-DECIDED = (*PROOFS, AT_SIZES)
-LOOKS = 0.25
-"""Several choices of ranks have this share of its time to be looked at; one is then audited in full."""
 SHORT = 0.2
 """This share of its time has a rule of what is perhaps an approximation; the rest is for what is approximated."""
 KNOWN = 'inferred from its values at 160 points between −200 and 200, as nothing declares it; approximates="{}" does'
@@ -168,25 +155,7 @@ class NotDeclaredError(UsageError):
     """Nothing says the shapes of a rule, and none was found that traces."""
 
 
-class Checked(Protocol):
-    """The report on a rule with a declaration, in a share of the audit, with more functions that approximate others."""
-
-    def __call__(self, d: Declaration, share: float = ..., beside: Sequence[Declared] = ...) -> Report: ...
-
-
-@dataclass(frozen=True)
-class _Audit:
-    """The report on a rule, and what it was audited with."""
-
-    report: Report
-    declared: Declaration
-    others: tuple[str, ...] = ()
-    """What came of other choices of ranks, where its shapes are inferred, in words."""
-    wrong_at_others: bool = False
-    """It is refuted at one of these, or fails at one with more axes, where the function runs."""
-
-
-def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> _Audit:
+def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
     """The audit of a rule with what is said of it: the worst, where calls of several shapes were recorded; the best
     choice of ranks, where its shapes are inferred.
     """
@@ -213,16 +182,16 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
 
     said = _said(found, table)
     if said is None:
-        made = _best_choice(found, _inferred(found), checked)
+        made = best_choice(found, _inferred(found), checked, partial(_of_known, found, checked=checked))
         if made.report.verdict == "unproved" and (at_values := without_open_numbers(rule, made.declared)) is not None:
             report = checked(at_values)  # of every number nothing was proved
             made = replace(made, report=report, declared=at_values) if report.verdict in DECIDED else made
         return _with_read_entries(found, made, checked)
     pairs = [_of_known(found, d, checked) for d in said]
-    return _Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
+    return Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
 
 
-def _with_read_entries(found: Found, made: _Audit, checked: Checked) -> _Audit:
+def _with_read_entries(found: Found, made: Audit, checked: Checked) -> Audit:
     """The audit; where nothing is proved for sizes left open, that at sizes which have the entries that are read."""
     if made.report.verdict not in ("unproved", AT_SIZES) or (larger := _larger(found, made.declared)) is None:
         return made
@@ -266,158 +235,6 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
         said = (KNOWN_WHERE if meant.domain else KNOWN).format(meant.name, " and ".join(meant.domain))
         return replace(there, approximates=f"{there.approximates}; {said}"), of_ideal
     return report, declared
-
-
-def _best_choice(found: Found, tried: Tried, checked: Checked) -> _Audit:
-    """The audit at a choice of ranks that the rule is called at and refuted, or else at the likeliest one, or at the
-    first other one at which the rule is proved. Where calls say which ranks are meant, other choices do not count.
-
-    A lower rank is looked at where the rule is not proved at a higher one alone: what is forgotten vanishes there.
-    """
-    looked: dict[int, Choice] = {}
-    choices = tried.declarations
-    unlooked: list[Declaration] = []
-    with auditing(LOOKS * given()):
-        for k, choice in enumerate(choices if len(choices) > 1 else ()):
-            if choice in tried.lower and any(one.verdict in PROOFS for one in looked.values()):
-                continue
-            if budget.over("it"):
-                unlooked.append(choice)
-                continue
-            with suppress(CertgradError):
-                looked[k] = choice_of(found.rule, choice, found.name, given())
-    in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
-    meant = in_calls or [*range(len(choices) - len(tried.below))]
-    likely = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
-    wrong = _wrong_as_called(tried, looked, likely)
-    best = likely if wrong is None else wrong
-    report, declared = _of_known(found, choices[best], checked)
-    if wrong is None and report.verdict not in DECIDED:
-        under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
-        if (other := next(under, None)) is not None:
-            best, report, declared = other, checked(choices[other]), choices[other]
-
-    def verdict_at(k: int) -> str:
-        """Its verdict: what is said to be proved is audited in full."""
-        return looked[k].verdict if looked[k].verdict not in PROOFS else checked(choices[k]).verdict
-
-    further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
-    refuted = any(looked[k].verdict == "refuted" for k in further)
-    others = [_with(tried, choices[k], verdict_at(k)) for k in further]
-    others += [
-        f'with "{one.signature}" it is not tried: the other choices took {LOOKS * given():g} s' for one in unlooked
-    ]
-    if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
-        for choice in tried.lower:  # at numbers for sizes
-            if (lower := checked(choice)).verdict in DECIDED:
-                others = [_with(tried, declared, report.verdict, report)]
-                report, declared = lower, choice
-    if further and (where := tried.where_called(declared.signature)):
-        others.insert(0, f"{where} calls it so")
-    if not in_calls and wrong is None and report.verdict == "refuted":
-        if fewer := right_with_an_axis_less(found, declared):
-            report = _of_either_rank(report, declared.signature, fewer)
-            refuted = True
-    more, failing = wrong_with_an_axis_more(found, declared) if not in_calls and report.verdict in PROOFS else ("", "")
-    if more and not failing:
-        others.append(f'with "{more}" it is refuted')
-        refuted = True
-    refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
-    names = UserRule(found.rule, declared.signature, static=declared.static, name=found.name).arg_names
-    likely_too = [
-        (text, why)
-        for text, why in refused
-        if _rank(text) > _rank(declared.signature) or _shares_parameters(text, declared.signature, names)
-    ]
-    if shown := sorted(likely_too, key=lambda one: not tried.where_called(one[0])):
-        text, why = shown[0]
-        others.append(f'with "{text}"{_as_called(tried, text)} its rule fails and the function runs: {why}')
-    elif refused:
-        where = tried.where_called(refused[0][0])
-        texts = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
-        called = f", as {where} calls it" if where else ""
-        others.append(f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}")
-    if failing:
-        others.append(f'the function also runs with "{more}", where its rule fails: {failing}')
-    return _Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
-
-
-def _of_either_rank(report: Report, wrong: object, right: str) -> Report:
-    """The report on a rule that is wrong with these shapes and right with others: nobody says which are meant. It fails
-    an audit all the same.
-    """
-    text = f'with "{wrong}", and with "{right}" the rule is proved: certgrad.declare says which is meant'
-
-    def open_(case: CaseClaim) -> CaseClaim:
-        if case.verdict != "refuted":
-            return case
-        return msgspec.structs.replace(
-            case, verdict="unproved", witness=None, reason=f"it differs {text}\n{case.reason}"
-        )
-
-    def said(claim: Claim) -> Claim:
-        contradicted = f"{DIFFERS_IN_FLOATS} {text}" if claim.verdict == "refuted" else claim.contradicted
-        return with_cases(claim, map(open_, claim.cases), contradicted=contradicted)
-
-    return replace(report, certificate=with_claims(report.certificate, map(said, report.certificate.claims)))
-
-
-def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
-    """The signature, but that arguments with names of parameters lack leading axes: the function broadcasts them, and
-    what the rule returns for them lacks a sum.
-    """
-    fewer, all_axes = (parse(f"{', '.join(leaves(one))} ->").inputs for one in (text, signature))
-    pairs = [(n, a.dims, b.dims) for n, a, b in zip(names, fewer, all_axes, strict=True) if a.dims != b.dims]
-    return all(a and a == b[-len(a) :] and is_parameter(n, names) for n, a, b in pairs)
-
-
-def _rank(signature: Any) -> int:
-    """The most axes that an argument has."""
-    return max(len(spec.dims) for spec in parse(f"{', '.join(leaves(signature))} ->").inputs)
-
-
-def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) -> int | None:
-    """A choice that a call agrees with and at which the rule is refuted, where it is proved at none that agrees.
-
-    Whether bounds of arguments can be assumed at the likely one, its audit in full says.
-    """
-    for _, signatures in tried.calls:
-        own = {k: one for k, one in looked.items() if tried.declarations[k].signature in signatures}
-        if any(one.verdict in PROOFS for one in own.values()):
-            continue
-        refuted = [k for k, one in own.items() if one.verdict == "refuted"]
-        if refuted and (refuted[0] == likely or not any(own[k].under_assumed() for k in refuted)):
-            return refuted[0]
-    return None
-
-
-def _otherwise(choice: Choice, report: Report) -> bool:
-    """A choice is to be named beside a report: the rule is not proved there, or is where the report has no proof."""
-    if choice.verdict in PROOFS:
-        return report.verdict not in DECIDED
-    return not (report.assumed and choice.proved_under(report.assumed))
-
-
-def _with(tried: Tried, declared: Declaration, verdict: str, report: Report | None = None) -> str:
-    causes = [f"the cotangent of {a.name}: {a.cause}" for a in report.arguments if a.cause] if report else []
-    called = _as_called(tried, declared.signature)
-    return f'with "{declared.signature}"{called} it is {verdict}{f" ({causes[0]})" if causes else ""}'
-
-
-def _as_called(tried: Tried, signature: object) -> str:
-    where = tried.where_called(signature)
-    return f", as {where} calls it," if where else ""
-
-
-def _of_inferred_shapes(report: Report) -> Report:
-    """The report; what is wrong at shapes that nobody meant says so."""
-
-    def said(_: Claim, case: CaseClaim) -> CaseClaim:
-        if case.verdict not in ("refuted", "unproved"):
-            return case
-        return msgspec.structs.replace(case, reason=f"{case.reason}\n{AT_INFERRED}")
-
-    return replace(report, certificate=with_each_case(report.certificate, said))
 
 
 def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
@@ -468,10 +285,13 @@ def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
     return found
 
 
-def _remarks(made: _Audit) -> Iterator[Remark]:
+def _remarks(made: Audit) -> Iterator[Remark]:
     report = made.report
     if made.declared.origin == INFERRED_BY:
-        text = f'its shapes are inferred ("{made.declared.signature}"), {NOBODY}'
+        from ._written import unwritten
+
+        with_objects = "".join(f", with {said}" for said in unwritten(made.declared))
+        text = f'its shapes are inferred ("{made.declared.signature}"{with_objects}), {NOBODY}'
         texts = [*made.others, text] if made.wrong_at_others else [text, *made.others]  # what is wrong comes first
         at_these = f'{report.verdict} with "{made.declared.signature}" (inferred)'
         brief = "; ".join([at_these, *made.others]) if made.wrong_at_others else ""

@@ -103,8 +103,9 @@ def check(
 class Choice:
     """What a rule is proved to be with one of several signatures, the sizes left open, without what explains it."""
 
-    look: Look
     certificate: Certificate
+    look: Look | None = None
+    """None where it was audited in full, and is proved."""
 
     @property
     def verdict(self) -> VerdictName:
@@ -112,12 +113,14 @@ class Choice:
 
     def under_assumed(self) -> bool:
         """It is refuted, and proved under bounds that nobody declares."""
-        return self.verdict == "refuted" and rules.assumed(self.look, self.certificate) is not None
+        if self.look is None or self.verdict != "refuted":
+            return False
+        return rules.assumed(self.look, self.certificate) is not None
 
     def proved_under(self, conditions: Sequence[str]) -> bool:
         """It is proved under these bounds, as far as its signature has the sizes that they name."""
         with suppress(DomainError):
-            return plainly(self.look.under(conditions)).verdict in PROOFS
+            return self.look is None or plainly(self.look.under(conditions)).verdict in PROOFS
         return False
 
 
@@ -129,7 +132,7 @@ def choice_of(function: Callable, declared: Declaration, name: str, seconds: flo
     statement = Statement(function, declared.signature, name=name, tentative=True)
     with auditing(seconds):
         look = first_look(statement, Attempt(declared.static))
-        return Choice(look, plainly(look))
+        return Choice(plainly(look), look)
 
 
 def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:

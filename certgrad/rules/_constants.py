@@ -59,7 +59,7 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
         arrays = family(one, one.cases[0]).prove[0].shapes().structs()
         traced = trace(lambda *xs: rules.forward(list(xs), []), arrays)
         program = primal_body(traced)
-        trace(lambda *xs: evaluate(program.jaxpr, program.consts, xs, note), arrays)
+        trace(lambda *xs: evaluate(program, xs, note), arrays)
     except Exception:  # what does not trace has no steps
         return
     reductions = {k for k, s in enumerate(steps) if s[0] in _FIRST}
@@ -81,6 +81,6 @@ def _holding(rules: Rules, which: set[int]) -> Callable[[list], list]:
             count += 1
             return [jax.lax.stop_gradient(y) for y in outs] if count in which else outs
 
-        return evaluate(program.jaxpr, program.consts, args, hold)
+        return evaluate(program, args, hold)
 
     return forward

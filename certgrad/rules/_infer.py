@@ -16,6 +16,7 @@ from typing import Any, get_args
 from certgrad.errors import CertgradError, SignatureError
 from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.terms.budget import auditing, given
 from certgrad.signatures.nested import has_fields
 
 from ._called import values as values_in_calls
@@ -34,6 +35,8 @@ from ._tried import ORIGIN, Tried
 from ._unify import PRIMES
 from ._user_rule import UserRule
 
+SEARCH = 0.5
+"""The search for shapes has this share of the seconds of an audit."""
 MAX_ARRAYS = 8
 _OPTIONAL = re.compile(r"\bOptional\[|\bNone\b")
 _ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b")
@@ -52,6 +55,11 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
 
     An argument that may be None is an array, if its annotation names one; where nothing traces so, it is None.
     """
+    with auditing(SEARCH * given()):
+        return _of_optional(function, calls)
+
+
+def _of_optional(function: Callable, calls: Sequence[Call]) -> Tried:
     optional = [p for p in _arguments(function) or () if _may_be_none(p)]
     never = {p.name: None for p in optional if not _of_arrays(p.annotation)}
     tried = _inferred(function, calls, never)

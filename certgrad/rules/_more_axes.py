@@ -32,11 +32,12 @@ def is_parameter(name: str, names: Sequence[str]) -> bool:
     return name.rpartition("_")[2] in PARAMETERS and not (name == "b" and "a" in names)
 
 
-def wrong_with_an_axis_more(found: Found, declared: Declaration) -> tuple[str, str]:
+def wrong_with_an_axis_more(found: Found, declared: Declaration, assumed: Sequence[str]) -> tuple[str, str]:
     """The signature with one leading axis more, where the function runs so, and why the rule fails there; no reason
     where the rule runs and is refuted, of which JAX would say nothing; two empty texts where nothing is wrong.
 
-    Of a rule that is proved at the shapes that are declared, with arrays for its arguments.
+    Of a rule that is proved at the shapes that are declared, under the conditions that are assumed, with arrays for its
+    arguments.
     """
     with suppress(CertgradError):
         rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
@@ -52,7 +53,8 @@ def wrong_with_an_axis_more(found: Found, declared: Declaration) -> tuple[str, s
             return text, why
         if rules.differs_at_a_point(more):
             looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
-            if looked.verdict == "refuted" and not looked.under_assumed():
+            proved = looked.proved_under(assumed) if assumed else looked.under_assumed()
+            if looked.verdict == "refuted" and not proved:
                 return text, ""
     return "", ""
 

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 
 from certgrad.errors import CertgradError
+from certgrad.obligations.terms.budget import budget
 from certgrad.signatures.signature import parse
 from certgrad.signatures.sizes import Size, Star, whole
 
@@ -28,8 +29,8 @@ from ._declaration import Declaration
 from ._fails import fails_at_numbers
 from ._layers import backward_of, unwrapped
 from ._traced import array_of, names_no_axis, of_leaves, other_shape, why_untraced
-from ._tried import ORIGIN, Tried
-from ._unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier, lengths_in_code
+from ._tried import ORIGIN, Tried, shortened
+from ._unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier, lengths_in_code, rank_asked
 from ._user_rule import UserRule
 
 RANKS = (2, 1, 3, 4, 0)
@@ -47,7 +48,7 @@ SCALARS = frozenset(
 """Names of arguments that are numbers more often than arrays, where nothing else tells."""
 WHOLE_NUMBERS = frozenset(
     "label labels class_ids classes id ids idx index indices segment_ids seg segments token tokens token_ids lengths "
-    "row rows col cols src dst senders receivers".split()
+    "row rows col cols src dst senders receivers sizes group_sizes counts offsets".split()
 )
 """Names of arguments without a gradient that are integers more often than floats."""
 MOST_REFUSED = 16
@@ -61,11 +62,8 @@ KEY = "prng key"
 CHOICES = 80
 """So many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
-LONGEST = 160
 _OF_SHAPES = re.compile("shape|dimension|axis|operand")
 _NO_FLOATS = re.compile(f"(?i)integer|bool|{KEY}")
-_UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
-_SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 
 
 @dataclass(frozen=True)
@@ -144,13 +142,13 @@ class Search:
                 highest = self.asked if self.asked in left else left[0]
                 left.remove(highest)
                 found = self._consistent(kinds, highest)
-                if found or len(self.seen) >= CHOICES:
+                if found or self._ended():
                     break
                 if kinds not in later and self._wants_integers(kinds):
                     later.append(kinds)  # it runs at no ranks, unless what is said of integers is meant otherwise
                     break
             of_calls = kinds == self._kinds_in_calls() != self._declared_kinds()
-            if found or (self.out.refused and not of_calls) or len(self.seen) >= CHOICES:
+            if found or (self.out.refused and not of_calls) or self._ended():
                 break  # a function that runs with floats is of floats
         if not found:
             found = [c for c, seen in self.seen.items() if seen.consistent][:1]
@@ -163,7 +161,7 @@ class Search:
         elif found:
             self.out.below = self._declared(dict.fromkeys(self.seen[c].signature for c in below if c not in found))
         self.out.calls = self._agreeing()
-        self.out.count = len(self.seen)
+        self.out.count, self.out.cut_short = len(self.seen), not budget.seconds_left()
         if found:
             alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) >= max(found[0].ranks)]
             beside = dict.fromkeys(self.seen[c].signature for c in sorted(alike, key=lambda c: _apart(c, found[0])))
@@ -176,23 +174,27 @@ class Search:
 
     def _tied_by_the_rule(self) -> list[Declaration]:
         """Sizes that are tied where the rule runs with no others: halves of a cotangent are of arrays of one size."""
-        signature = next((text for text, consistent in self._whole_rules() if consistent), None)
-        return self._declared([signature] if signature else [])
+        for choice, sizes, seen in self._whole_rules():
+            if seen.consistent:
+                whole = self._with_integers(choice, self._whole_numbers(self._resting(seen)))
+                also = self._looked_at(whole, sizes, whole_rule=True) if whole is not None else seen
+                return self._declared([also.signature if also.consistent else seen.signature])
+        return []
 
-    def _whole_rules(self) -> Iterator[tuple[str, bool]]:
-        """The most general signatures at which the backward runs too, and whether it does so at symbols."""
+    def _whole_rules(self) -> Iterator[tuple[_Choice, Sizes | None, _Seen]]:
+        """Choices with sizes at which the backward runs too, at symbols or at numbers alone; what came of them."""
         choices = [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]
         given = [(c, sizes) for c in choices for sizes in lengths_in_code(self._rule_of(c))]
         for choice, sizes in [*((c, None) for c in choices), *given]:
             seen = self._looked_at(choice, sizes, whole_rule=True)
             if seen.signature:
-                yield seen.signature, seen.consistent
+                yield choice, sizes, seen
 
     def _at_numbers(self) -> list[Declaration]:
         """The first signature at which the rule runs with numbers for sizes; else one at which it fails."""
         choices = {seen.signature: c for c, seen in self.seen.items() if seen.signature}
         refused = self._declared(choices)[:MOST_REFUSED]
-        tied = (d for text, _ in self._whole_rules() for d in self._declared({text} - choices.keys()))
+        tied = (d for *_, seen in self._whole_rules() for d in self._declared({seen.signature} - choices.keys()))
         running = (one for one in chain(refused, tied) if not fails_at_numbers(self.function, one))
         first = next(running, None)
         if first is None:
@@ -240,7 +242,7 @@ class Search:
         ]
         partly = None in pattern.ranks
         for choice in sorted((_Choice(v, kinds) for v in product(*each)), key=lambda c: -sum(c.ranks))[:MOST_AS_CALLED]:
-            if choice not in self.seen and len(self.seen) >= CHOICES:
+            if choice not in self.seen and self._ended():
                 break
             seen = self._at(choice)
             if seen.consistent and not (partly and seen.broadcasts):
@@ -313,7 +315,7 @@ class Search:
         """The first choice at which the rule runs, and those beside it."""
         waiting = deque(self._choices(kinds, highest))
         done: set[_Choice] = set()
-        while waiting and len(self.seen) < CHOICES:
+        while waiting and not self._ended():
             choice = waiting.popleft()
             if choice in done:
                 continue
@@ -321,7 +323,7 @@ class Search:
             seen = self._at(choice)
             if len(done) == SAME_REFUSALS and all(_about_integers(self.seen[c].why) for c in done):
                 return []  # nor for these
-            if highest < (asked := _rank_asked(seen.why)) <= max(RANKS):
+            if highest < (asked := rank_asked(seen.why)) <= max(RANKS):
                 self.asked = max(self.asked, asked)
                 return []
             if seen.consistent and not seen.broadcasts:
@@ -352,13 +354,31 @@ class Search:
         """The choices, with integers for those arguments of the first one that have no gradient, where it runs so too:
         in the place of floats if these are called as integers are, and else as the last choice.
         """
-        free = [k for k in (self.seen[found[0]].resting if found else ()) if self.evidence[k].kind is None]
-        kinds = tuple(":int" if k in free else kind for k, kind in enumerate(found[0].kinds)) if free else ()
-        if "" not in kinds or kinds == found[0].kinds or not self.returns_cotangents:
-            return found
-        if not self._at(whole := replace(found[0], kinds=kinds)).consistent:
-            return found
-        return [whole] if {self.names[k] for k in free} <= WHOLE_NUMBERS else [*found[: MAX_SIGNATURES - 1], whole]
+        if not found:
+            return []
+        free = self._resting(self.seen[found[0]])
+        each = (self._with_integers(found[0], some) for some in (self._whole_numbers(free), free))
+        by_name, last = ([c] if c is not None and self._at(c).consistent else [] for c in each)
+        first = by_name or (found[: MAX_SIGNATURES - 1] if last else found)
+        return [*dict.fromkeys([*first, *last])]
+
+    def _with_integers(self, choice: _Choice, some: Sequence[int]) -> _Choice | None:
+        """The choice with integers for some arguments."""
+        kinds = tuple(":int" if k in some else kind for k, kind in enumerate(choice.kinds))
+        other = "" in kinds and kinds != choice.kinds and self.returns_cotangents
+        return replace(choice, kinds=kinds) if other else None
+
+    def _resting(self, seen: _Seen) -> list[int]:
+        """The arguments without a gradient of which nothing says what they are."""
+        return [k for k in seen.resting if self.evidence[k].kind is None]
+
+    def _whole_numbers(self, some: Sequence[int]) -> list[int]:
+        """Those of the arguments that are integers by their names."""
+        return [k for k in some if self.names[k] in WHOLE_NUMBERS]
+
+    def _ended(self) -> bool:
+        """No more choices are tried."""
+        return len(self.seen) >= CHOICES or not budget.seconds_left()
 
     # --- one choice ---
 
@@ -369,9 +389,9 @@ class Search:
                 self._take(self.forms.by_text)
             text = seen.signature or self.forms.signature(self._written(choice, None))
             if seen.why:
-                self.out.failures.setdefault(_brief(seen.why), text)
+                self.out.failures.setdefault(shortened(seen.why), text)
             if seen.signature and not seen.consistent:
-                self.out.refused[text] = seen.refusal or _brief(seen.why)
+                self.out.refused[text] = seen.refusal or shortened(seen.why)
         return self.seen[choice]
 
     def _take(self, forms: Callable[[], Forms | None]) -> None:
@@ -454,12 +474,6 @@ class Search:
         return [(text or "()") + kind for text, kind in zip(texts, choice.kinds, strict=True)]
 
 
-def _rank_asked(why: str) -> int:
-    """How many axes code says that an array should have, which has another number of them; 0 if it says nothing."""
-    unpacked, subscript = _UNPACKED.search(why), _SUBSCRIPT.search(why)
-    return int(unpacked[1]) if unpacked else len(subscript[1]) if subscript else 0
-
-
 def _about_integers(why: str) -> bool:
     """A failure says that an argument has to be of integers, of booleans or a key."""
     return not NEEDS_A_NUMBER.search(why) and bool(_NO_FLOATS.search(why))
@@ -479,10 +493,3 @@ def _dims(text: str) -> tuple[Size | Star, ...]:
 def _names(shape: str) -> list[str]:
     """The names in a shape; of any number of axes too."""
     return [n for d in _dims(shape) for n in ((d.name,) if isinstance(d, Star) else d.names)]
-
-
-def _brief(why: str) -> str:
-    """The reason that JAX or the code gives, without what is said around it."""
-    text = " ".join(why.split()).partition(" at symbolic shapes: ")
-    short = (text[2] or text[0]).partition(". ")[0].rstrip(".")
-    return short if len(short) <= LONGEST else f"{short[:LONGEST]} …"

@@ -9,6 +9,8 @@ from ._declaration import Declaration
 
 SHOWN = 2
 """Of the reasons why nothing traces, so many are told, each with a signature."""
+LONGEST = 160
+"""A reason of more characters is cut."""
 ORIGIN = "inferred"
 
 
@@ -26,6 +28,8 @@ class Tried:
     problem: str = ""
     """Why none was tried."""
     count: int = 0
+    cut_short: bool = False
+    """There was no time to try more."""
     failures: dict[str, str] = field(default_factory=dict)
     """By reason, the first signature that failed for it."""
     refused: dict[str, str] = field(default_factory=dict)
@@ -53,4 +57,12 @@ class Tried:
         shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:SHOWN]]
         more = f", and for {len(self.failures) - SHOWN} other reasons" if len(self.failures) > SHOWN else ""
         tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
+        tried = f"there was no time to try more: {tried}" if self.cut_short else tried
         return f"{tried} ({'; '.join(shown)}{more})"
+
+
+def shortened(why: str) -> str:
+    """The reason that JAX or the code gives, without what is said around it."""
+    text = " ".join(why.split()).partition(" at symbolic shapes: ")
+    short = (text[2] or text[0]).partition(". ")[0].rstrip(".")
+    return short if len(short) <= LONGEST else f"{short[:LONGEST]} …"

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from typing import Any
 
-from certgrad.errors import CertgradError
+from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.generality.in_code import in_code
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.reach import is_users, reachable
 from certgrad.obligations.prove.problem import forward_or_failure
 from certgrad.obligations.terms.atoms import Dim, dimension
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, number
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
 from certgrad.signatures.sizes import ONE as ONE_LONG
@@ -40,8 +41,12 @@ NEEDS_NUMBERS = re.compile(
     rf"{NEEDS_A_NUMBER.pattern}|non-constant size|a symbolic size has no|is inconclusive|concrete value is expected"
 )
 """What may be meant by a failure of code that computes with sizes."""
+OF_RANKS = re.compile(r"values to unpack|number of indices|index out of range|Too many indices")
+"""What a failure says that no sizes mend: an array has another number of axes than code asks for."""
 PRIMES = (7, 5, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 """Sizes by which a failure names axes, as each is that of one alone: no window is longer, no count of groups fits."""
+_UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
+_SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 _SHAPE = re.compile(r"[(\[]((?:\d+, *)*\d+),?[)\]]")
 _ORDER = re.compile(r"^Symbolic dimension comparison '(.+?)' ([<>])=? '(.+?)' is inconclusive")
 _NAME = re.compile(r"axis\d+_\d+")
@@ -69,6 +74,8 @@ class Unifier:
     wide: bool = True
     traces: int = 0
     _guessed: bool = field(default=False)
+    _of_ranks: Exception | None = None
+    """A failure that no sizes mend."""
     _any_number: set[str] = field(default_factory=set)
     """Axes that need a number for their size, whichever it is: a loop of Python's over a kernel."""
 
@@ -88,7 +95,7 @@ class Unifier:
             return Unified(sizes)
         found = self._solved(sizes, start, first)
         if found is None:
-            return Unified(error=first.error)
+            return Unified(error=self._of_ranks or first.error)
         equations = [*start, *self._needed(found[len(start) :], start)] if self._guessed else found
         return Unified(self._at([e for e in equations if not self._any_number >= e.keys()]))
 
@@ -98,7 +105,7 @@ class Unifier:
         if failed.needs_numbers and not orders and (found := self._at_primes(made)) is not None:
             return found
         for guessed, more in self._candidates(sizes, failed):
-            if self.traces >= TRACES:
+            if self.traces >= TRACES or self._of_ranks is not None:
                 return None
             there = self._at([*made, *more])
             if there is None:
@@ -227,6 +234,8 @@ class Unifier:
     def _run(self, sizes: Sizes) -> _Failed | None:
         """How the function fails with these sizes; None where it runs."""
         self.traces += 1
+        if not budget.seconds_left():
+            return _Failed(UsageError("the search for shapes took its share of the audit"), ())
         try:
             shapes = self.instance.shapes(sizes)
             rules = self.rule.rules(shapes.statics)
@@ -237,6 +246,8 @@ class Unifier:
             rules = replace(rules, forward=lambda args, params: both(args, None, params)[1])
         jaxpr, failure, asked = forward_or_failure(rules, shapes, len(self.rule.params), self.wide)
         if failure is not None:
+            if OF_RANKS.search(str(failure)):
+                self._of_ranks = failure
             return _Failed(failure, tuple(asked))
         # JAX reshapes c channels to 4 times ⌊c/4⌋ and does not ask whether these are as many.
         lost = tuple(d for d in map(entries_lost, equations_of(jaxpr)) if not d.is_zero)
@@ -279,6 +290,12 @@ def lengths_in_code(rule: UserRule) -> Iterator[Sizes]:
     """Each axis with a length that code may write down: `for k in range(3)`."""
     lengths = [n for n in in_code(filter(is_users, reachable(rule))) if 1 < n <= MAX_LENGTH]
     yield from ({name: whole(n)} for n in lengths for name in rule.signature.names)
+
+
+def rank_asked(why: str) -> int:
+    """How many axes code says that an array should have, which has another number of them; 0 if it says nothing."""
+    unpacked, subscript = _UNPACKED.search(why), _SUBSCRIPT.search(why)
+    return int(unpacked[1]) if unpacked else len(subscript[1]) if subscript else 0
 
 
 def entries_lost(equation: Any) -> Poly:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._declaration import Declaration
-from ._statics import Default, Each, Real, Referred
+from ._statics import Default, Each, Real, Referred, text_of
 
 
 class UnwritableError(Exception):
@@ -57,6 +57,19 @@ def inline(declared: Declaration) -> str:
     """The declaration as a value of `[tool.certgrad.signatures]`. Raises UnwritableError."""
     lines = entries(declared)
     return lines[0].partition(" = ")[2] if len(lines) == 1 else f"{{ {', '.join(lines)} }}"
+
+
+def unwritten(declared: Declaration) -> list[str]:
+    """The static values that the file cannot hold, in words: `config = Config(rate=0.1)`."""
+    found = []
+    for name, value in declared.static.items():
+        try:
+            if not isinstance(value, Default):
+                _value(name, value)
+        except UnwritableError:
+            several = value.values if isinstance(value, Each) else [value]
+            found.append(f"{name} = {', '.join(map(text_of, several))}")
+    return found
 
 
 def call(declared: Declaration, module: str = "certgrad") -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from certgrad.graph import certify, trace
 from certgrad.graph._family import families_of
-from certgrad.graph._refutation import broken_decision
+from certgrad.obligations.generality.decisions import broken
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 
@@ -91,7 +91,7 @@ def test_sizes_that_a_rule_treats_on_their_own() -> None:
 
     proof = Lemmas().of(Operation(program(4), ("x", "y"), (0, 1))).proof
     assert proof.programs is not None
-    assert broken_decision(proof.programs, {"n": 4, "m": 5}) is None
+    assert broken(proof.programs, {"n": 4, "m": 5}) is None
 
 
 def test_nodes_of_one_kind_share_their_lemma() -> None:

@@ -111,3 +111,63 @@ def test_the_sign_of_a_place():
     wrong = rule(forward, lambda saved, g: (g * jnp.exp(-((jnp.arange(g.shape[1]) + 1) // 2) / 7.0),))
     assert certgrad.check(right, "n 6 -> n 6").verdict == "proved"
     assert certgrad.check(wrong, "n 6 -> n 6").verdict == "refuted"
+
+
+def greatest(x):
+    return jax.lax.top_k(x, 2)[0].sum(-1)
+
+
+def put(x, places, values, axis=-1):
+    return jnp.put_along_axis(x, places, values, axis, inplace=False)
+
+
+def to_greatest(base, places=lambda i: i):
+    def bwd(saved, g):
+        (x,) = saved
+        i = places(jax.lax.top_k(x, 2)[1])
+        return (put(base(x), i, jnp.broadcast_to(g[:, None], i.shape)),)
+
+    return bwd
+
+
+WRONG_WRITES = {
+    "beside ones": to_greatest(jnp.ones_like),
+    "at every second place": to_greatest(jnp.zeros_like, lambda i: i // 2),
+    "at the greatest alone": to_greatest(jnp.zeros_like, lambda i: i[:, :1]),
+    "at the greatest, twice": to_greatest(jnp.zeros_like, lambda i: jnp.zeros_like(i) + i[:, :1]),
+    "at the least": lambda saved, g: to_greatest(jnp.zeros_like)((-saved[0],), g),
+}
+
+
+@pytest.mark.slow
+def test_the_greatest_of_each_row_are_written_once():
+    """Two places of an order are of different entries, row by row: none is written twice."""
+    report = certgrad.check(rule(greatest, to_greatest(jnp.zeros_like)), "n d+1 -> n")
+    assert report.verdict == "proved under hypotheses", report
+    assert report.hypotheses == ["x[i,j] differ over j"]
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("name", WRONG_WRITES)
+def test_the_greatest_of_each_row_written_otherwise(name):
+    assert certgrad.check(rule(greatest, WRONG_WRITES[name]), "n d+1 -> n").verdict == "refuted"
+
+
+def in_order(axis, back=None, places=jnp.argsort):
+    """A sort along the last axis, whose cotangents are written along the axis."""
+
+    def bwd(saved, g):
+        i = places(saved[0], axis=-1)
+        return (put(jnp.zeros_like(g), i, g, axis) if back is None else back(g, i),)
+
+    return rule(lambda x: jnp.sort(x, axis=-1), bwd)
+
+
+def test_rows_in_order():
+    assert certgrad.check(in_order(-1), "n d -> n d").verdict == "proved under hypotheses"
+    wrong = [
+        in_order(0),
+        in_order(-1, lambda g, i: jnp.take_along_axis(g, i, -1)),
+        in_order(-1, places=lambda x, axis: jnp.argsort(-x, axis=axis)),
+    ]
+    assert [certgrad.check(one, "n n -> n n").verdict for one in wrong] == ["refuted"] * 3

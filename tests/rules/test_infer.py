@@ -6,7 +6,8 @@ import pytest
 from jaxtyping import Array, Float, Int
 
 import certgrad
-from certgrad.rules._by_name import AT_INFERRED, examined
+from certgrad.rules._by_name import examined
+from certgrad.rules._choices import AT_INFERRED
 from certgrad.rules._find import Found
 from certgrad.rules._infer import inferred
 from certgrad.rules._statics import each, real
@@ -173,7 +174,43 @@ def softmax(x):
     return e / jnp.sum(e, -1, keepdims=True)
 
 
+def of_segments(x, w, sizes):
+    """The rows of each segment by a matrix of its own."""
+
+    def add(total, k):
+        return total + jnp.where(rows_of(k, x, sizes), x @ w[k], 0), None
+
+    return jax.lax.scan(add, jnp.zeros((x.shape[0], w.shape[2])), jnp.arange(sizes.shape[0]))[0]
+
+
+def rows_of(k, x, sizes):
+    starts = jnp.cumsum(jnp.concatenate([jnp.zeros(1, sizes.dtype), sizes[:-1]]))
+    rows = jnp.arange(x.shape[0], dtype=sizes.dtype)
+    return ((rows >= starts[k]) & (rows < starts[k] + sizes[k]))[:, None]
+
+
+def back_to_segments(upto=rows_of):
+    def backward(r, g):
+        x, w, sizes = r
+
+        def of_matrix(k):
+            return jnp.where(upto(k, x, sizes), x, 0).T @ jnp.where(upto(k, x, sizes), g, 0)
+
+        dw = jax.vmap(of_matrix)(jnp.arange(sizes.shape[0]))
+        return of_segments(g, jnp.swapaxes(w, 1, 2), sizes), dw, None
+
+    return backward
+
+
 AT_RANKS = {
+    "sizes of segments, as many as matrices": (of_segments, back_to_segments(), "n d, m d k, m:int", "proved", ""),
+    "a segment too far": (
+        of_segments,
+        back_to_segments(lambda k, x, sizes: rows_of(k, x, sizes + 1)),
+        "n d, m d k, m:int",
+        "refuted",
+        "",
+    ),
     "a sum is the cotangent of a number": (normalised, of_normalised, "n d, d, ()", "proved under hypotheses", ""),
     "a number without a gradient": (
         normalised,

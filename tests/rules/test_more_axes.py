@@ -102,7 +102,7 @@ def test_the_function_is_traced_once_with_an_axis_more(fails: str) -> None:
     rule.defvjp(
         lambda x: (jnp.sum(x @ jnp.ones((x.shape[-1], 2)), -1), x), lambda x, g: (2 * g[:, None] * jnp.ones_like(x),)
     )
-    text, why = wrong_with_an_axis_more(Found("m:f", rule), Declaration("n d"))
+    text, why = wrong_with_an_axis_more(Found("m:f", rule), Declaration("n d"), ())
     assert seen.count(3) == 1
     if fails == "the rule":
         assert text == "b n d"

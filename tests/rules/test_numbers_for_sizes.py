@@ -180,8 +180,9 @@ def test_an_object_of_the_annotated_class_stands_in_the_module(factor: float, ve
         return model.energy(x)
 
     energy.defvjp(lambda m, x: (m.energy(x), x), lambda m, x, g: (factor * m.k * g * x,))
-    report = examined(Found(name="m:energy", where="m.py:1", rule=energy), {})[1]
+    result, report = examined(Found(name="m:energy", where="m.py:1", rule=energy), {})
     assert report is not None
+    assert '("n d", with model = Spring(k=0.5)), as nothing declares them' in result.remarks[0].text
     assert report.verdict == verdict
     assert inferred(energy).found[0].static == {"model": SOFT}
 

@@ -61,18 +61,92 @@ def test_the_derivative_is_centred_on_the_support(forward):
     assert "x[i] differ over i" in report.hypotheses
 
 
+def by_the_sum(x):
+    """The same threshold by a sum over the entries that are counted."""
+    greatest = jnp.sort(x)[::-1]
+    above = 1.0 + (jnp.arange(x.shape[0]) + 1) * greatest > jnp.cumsum(greatest)
+    return jax.nn.relu(x - (jnp.sum(jnp.where(above, greatest, 0.0)) - 1.0) / jnp.sum(above))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forward", [projected, by_the_sum])
+def test_of_any_number_of_entries(forward):
+    """The entries above the threshold are as many as the sorted ones by which it is determined."""
+    report = certgrad.check(rule(forward), "n -> n")
+    assert report.verdict == "proved under hypotheses", report
+
+
+def sparsemax(x):
+    greatest = jnp.sort(x)[::-1]
+    sums = jnp.cumsum(greatest)
+    count = jnp.sum(1.0 + (jnp.arange(x.shape[0]) + 1) * greatest > sums)
+    return jnp.maximum(x - (sums[count - 1] - 1.0) / count, 0.0)
+
+
+@pytest.mark.slow
+def test_of_rows():
+    rows = jax.vmap(sparsemax)
+    function = jax.custom_vjp(rows)
+    function.defvjp(lambda x: (rows(x), x), lambda x, g: (jax.vmap(centred)(rows(x), g),))
+    assert certgrad.check(function, "b n -> b n").verdict == "proved under hypotheses"
+
+
 @pytest.mark.slow
 def test_at_numbers_where_sizes_are_open():
-    report = certgrad.check(rule(projected), "n -> n")
+    report = certgrad.check(rule(projected_to_few), "n+1 -> n+1")
     assert report.verdict == "proved at sizes", report
     assert [claim.verdict for claim in report.claims] == ["proved at sizes"] * 3
 
 
 @pytest.mark.one_in(9)
 @pytest.mark.parametrize("parts", WRONG.values(), ids=WRONG.keys())
-@pytest.mark.parametrize("forward", [projected, projected_to_few])
-def test_wrong_derivatives(forward, parts):
-    assert certgrad.check(rule(forward, **parts), "3 -> 3").verdict == "refuted"
+@pytest.mark.parametrize(
+    ("forward", "shapes"), [(projected, "3 -> 3"), (projected_to_few, "3 -> 3"), (projected, "n -> n")]
+)
+def test_wrong_derivatives(forward, shapes, parts):
+    assert certgrad.check(rule(forward, **parts), shapes).verdict == "refuted"
+
+
+def at_the_count(x, y):
+    return y[jnp.clip(jnp.count_nonzero(x > 0), 0, y.shape[0] - 1)]
+
+
+def count_read(place, forward=at_the_count):
+    """What the entry at a place that a count says moves: that entry alone."""
+    function = jax.custom_vjp(forward)
+
+    def backward(saved, g):
+        x, y = saved
+        return jnp.zeros_like(x), jnp.zeros_like(y).at[place(x, y.shape[0])].add(g)
+
+    function.defvjp(lambda x, y: (forward(x, y), (x, y)), backward)
+    return function
+
+
+def test_an_index_that_is_a_count():
+    """Anything that is clamped to an axis is an index of it; it jumps where an entry changes its sign."""
+    report = certgrad.check(count_read(lambda x, m: jnp.clip(jnp.count_nonzero(x > 0), 0, m - 1)), "n, m -> ")
+    assert (report.verdict, report.hypotheses) == ("proved under hypotheses", ["x ≠ 0"])
+
+
+WRONG_PLACES = {
+    "one before": lambda x, m: jnp.clip(jnp.count_nonzero(x > 0) - 1, 0, m - 1),
+    "of the others": lambda x, m: jnp.clip(jnp.count_nonzero(x < 0), 0, m - 1),
+    "of those above 1": lambda x, m: jnp.clip(jnp.count_nonzero(x > 1), 0, m - 1),
+    "not clamped": lambda x, m: jnp.count_nonzero(x > 0),
+}
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("place", WRONG_PLACES.values(), ids=WRONG_PLACES.keys())
+def test_an_index_that_is_another_count(place):
+    assert certgrad.check(count_read(place), "n, m -> ").verdict == "refuted"
+
+
+@pytest.mark.parametrize(("place", "verdict"), [(jnp.argmax, "proved under hypotheses"), (jnp.argmin, "refuted")])
+def test_an_index_that_is_an_argument(place, verdict):
+    function = count_read(lambda x, m: place(x) + 1, lambda x, y: y[jnp.argmax(x) + 1])
+    assert certgrad.check(function, "n, n+1 -> ").verdict == verdict
 
 
 def test_a_count_that_may_be_0_is_no_divisor():

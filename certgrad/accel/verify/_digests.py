@@ -9,8 +9,8 @@ from certgrad.graph._family import Family, families_of, is_symbolic
 from certgrad.graph._lemma import Instance
 from certgrad.graph._operation import UNTRACEABLE, Operation, own_table
 from certgrad.graph._proof import CASES, of_family, of_node, traced_only
-from certgrad.graph._refutation import broken_decision
 from certgrad.graph.certificate import Lemma
+from certgrad.obligations.generality.decisions import broken
 from certgrad.obligations.tracing.jax_internals import wide_floats
 
 
@@ -53,7 +53,7 @@ def _in_family(operation: Operation, family: Family) -> Iterator[Instance]:
         yield Instance(proof, family.sizes)
         if proof.programs is None or any(is_symbolic(size) for size in family.sizes.values()):
             return
-        case = broken_decision(proof.programs, family.sizes)
+        case = broken(proof.programs, family.sizes)
         if not case:
             return
         family = family.at(case)

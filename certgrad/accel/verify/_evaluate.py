@@ -6,8 +6,9 @@ evaluated in ball arithmetic, at rational points inside the hypotheses and on th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from random import Random
 from typing import Any
@@ -16,28 +17,29 @@ import jax
 import numpy as np
 
 from certgrad.accel._sweep import Sweep
-from certgrad.accel.verify._steps import Asked, Walk
+from certgrad.accel.verify._steps import Walk
 from certgrad.errors import CertgradError
-from certgrad.graph._cases import OneProgram, program_text
-from certgrad.graph._induction import sized
+from certgrad.graph._asked import Asked, holds
 from certgrad.graph._numbers import IDEAL
-from certgrad.graph._refutation import broken_decision
 from certgrad.graph._run import Key, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.language.arithmetic import UnfitError
-from certgrad.language.evaluate import Question
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import GENERIC
-from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
+from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question
+from certgrad.obligations.generality.decisions import broken, same
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, kind_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations
-from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, derivative, equal, inner
-from certgrad.obligations.verify._points import Point, Space, on_boundaries
+from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, vjp_is_adjoint
+from certgrad.obligations.verify._case import Asked as Claim
+from certgrad.obligations.verify._case import AtShape, Condition
+from certgrad.obligations.verify._points import Point, on_boundaries
 from certgrad.obligations.verify._programs import Programs
+from certgrad.signatures.cases import Shape
 from certgrad.signatures.sizes import whole
 
 NODES = 400
@@ -63,35 +65,32 @@ class Counts:
     undecided: int = 0
 
 
-def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts) -> list[str]:
-    """What fails, with the point. `dimensions` says that hypotheses on dimensions are stated.
+def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts) -> str:
+    """What fails, with the point; an empty text where nothing does. `dimensions`: hypotheses on these are stated.
 
     Raises:
         NotEvaluatedError: with the reason.
     """
-    shared = walk.shared
-    questions: dict[int, Question] = {}
-    for asked in (*shared.hypotheses, *shared.signs):
+    for asked in (*walk.shared.hypotheses, *walk.shared.signs):
         try:
-            questions[id(asked)] = question(asked.tree)
+            question(asked.tree)
         except UnfitError as error:
             raise NotEvaluatedError(f"'{asked.text}' is not one that can be evaluated: {error}") from None
     if _count(walk) > NODES:
         raise NotEvaluatedError(f"the graph has more than {NODES} nodes")
-    failures: list[str] = []
     for sizes in _sizes(walk.traced.ir.dims, dimensions):
-        here = _at_sizes(walk, sizes, questions)
+        here = _at_sizes(walk, sizes)
         if here is None:
             continue
         counts.sizes.append(", ".join(f"{n} = {v}" for n, v in sizes.items()) or "its own")
         with s.precision(PRECISION):
-            failures += here.ask(rng, draws, counts)
-        if failures:
-            break
-    if not counts.points and not failures:
+            failing = here.failing(rng, draws, counts)
+        if failing:
+            return failing
+    if not counts.points:
         there = f"inside the hypotheses at {'; '.join(counts.sizes)}" if counts.sizes else "small enough to evaluate"
         raise NotEvaluatedError(f"no point was found {there}")
-    return failures
+    return ""
 
 
 def _count(walk: Walk) -> int:
@@ -107,18 +106,16 @@ def _sizes(dims: Sequence[str], apart: bool) -> Iterator[dict[str, int]]:
         yield dict.fromkeys(dims, 1)
 
 
-def _at_sizes(walk: Walk, sizes: dict[str, int], questions: Mapping[int, Question]) -> AtSizes | None:
+def _at_sizes(walk: Walk, sizes: dict[str, int]) -> AtSizes | None:
     """The graph at these sizes; None where it is too large, or the function is another program there."""
     traced = walk.traced
     try:
         there = traced.retraced({name: whole(n) for name, n in sizes.items()})
     except CertgradError:
         return None
-    asked = broken_decision(OneProgram(traced.program), sizes)  # type: ignore[arg-type]
-    text = program_text(traced.program, {n: whole(v) for n, v in sizes.items()})
-    if asked is not None and program_text(there.program, {}) != text:
+    if broken(traced, sizes) is not None and not same(traced, there, {n: whole(v) for n, v in sizes.items()}):
         return None
-    here = AtSizes(walk, sizes, questions, there.program)
+    here = AtSizes(walk, sizes, there.program)
     return here if operations(jaxpr_of(here.programs.vjp)) <= OPERATIONS else None
 
 
@@ -128,11 +125,11 @@ def _outputs(traced: TracedGraph, arrays: Sequence[Any]) -> list[Any]:
     return jax.tree.leaves(traced.fn(*traced.specs.nest(arrays)))
 
 
-class AtSizes:
+class AtSizes(AtShape):
     """The graph at concrete sizes: its programs, and the values that its hypotheses speak of."""
 
-    def __init__(self, walk: Walk, sizes: dict[str, int], questions: Mapping[int, Question], program: Any) -> None:
-        self.walk, self.sizes, self.questions = walk, sizes, questions
+    def __init__(self, walk: Walk, sizes: dict[str, int], program: Any) -> None:
+        self.walk, self.sizes = walk, sizes
         ir = walk.traced.ir
         own = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
         specs = [jax.ShapeDtypeStruct(x.shape, IDEAL.dtype(x.dtype)) for x in own]
@@ -143,10 +140,9 @@ class AtSizes:
         traced = walk.traced
         # A walk is to a sweep what an induction is: it says what moves, and by which programs.
         sweep = Sweep(walk, sizes, IDEAL)  # type: ignore[arg-type]
-        asked = (*walk.shared.hypotheses, *walk.shared.signs)
-        read = [(a.place, r) for a in asked for n, r in a.arguments.items() if n in questions[id(a)].names]
-        still = [(one.place, one.value) for one in walk.shared.still]
-        self.keys: list[Key] = list(dict.fromkeys((place, r.node, r.output) for place, r in (*read, *still)))
+        read = [key for a in (*walk.shared.hypotheses, *walk.shared.signs) for key in a.keys.values()]
+        still = [(one.place, one.value.node, one.value.output) for one in walk.shared.still]
+        self.keys: list[Key] = list(dict.fromkeys([*read, *still]))
 
         def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
             values = sweep.forward(args)
@@ -170,30 +166,29 @@ class AtSizes:
             self.values = jax.make_jaxpr(watched)(*specs)
         shapes = tuple(tuple(x.shape) for x in specs)
         # Programs as the second check of ops has them; the certificate of a graph claims nothing of a JVP of its own.
-        self.programs = Programs(chosen, None, vjp, None, shapes, tuple(tuple(a.shape) for a in outputs))
-        self.space = Space(kinds, shapes, 0, self.programs.outputs)
+        programs = Programs(chosen, None, vjp, None, shapes, tuple(tuple(a.shape) for a in outputs))
+        claim = Claim(ir.name, [n.name for n in ir.inputs], kinds, {"vjp_is_adjoint": ()})
+        super().__init__(claim, Shape(sizes, {}, shapes), programs)
 
-    def ask(self, rng: Random, draws: int, counts: Counts) -> list[str]:
-        """The claim at points inside all hypotheses, and on boundaries."""
-        failures: list[str] = []
-        for point, on_boundary in self.points(rng, draws):
-            problem = self._claim(point)
+    def failing(self, rng: Random, draws: int, counts: Counts) -> str:
+        """How the claim fails at a point inside all hypotheses, or on a boundary; an empty text where none is found."""
+        for point, on_boundary in self.points(range(draws), rng):
+            problem = self._problem(point)
             if problem is None:
                 counts.points += 1
                 counts.boundary += on_boundary
             elif problem == "":
                 counts.undecided += 1
             else:
-                failures.append(f"at {self._shown(point)}: {problem}")
-                break
-        return failures
+                return f"at {self._shown(point)}: {problem}"
+        return ""
 
-    def points(self, rng: Random, draws: int) -> Iterator[tuple[Point, bool]]:
+    def points(self, draws: Sequence[int], rng: Random) -> Iterator[tuple[Point, bool]]:
         """Points inside all hypotheses; those on boundaries where the inputs are small."""
         start = None
-        for k in range(draws):
+        for k in draws:
             # Points without coincidences, and now and then some with.
-            point = self.space.draw(GENERIC if k % 2 == 0 else k, rng, self.holds, TRIES)
+            point = self.space.draw(GENERIC if k % 2 == 0 else k, rng, partial(self.holds, ()), TRIES)
             if point is not None:
                 start = start or point
                 yield point, False
@@ -201,10 +196,10 @@ class AtSizes:
             return
         if start is not None:
             for point in on_boundaries(start, self.space, self.watched):
-                if self.holds(point.inputs):
+                if self.holds((), point.inputs):
                     yield point, True
 
-    def holds(self, inputs: Sequence[Array]) -> bool:
+    def holds(self, formulas: Sequence[Condition], inputs: Sequence[Array]) -> bool:
         """Whether the point is certainly inside all hypotheses."""
         try:
             return self._false(inputs, self.walk.shared.hypotheses, PRECISION) is None
@@ -216,9 +211,14 @@ class AtSizes:
         if not asked:
             return None
         found = evaluate(self.values, inputs, precision=precision).values
-        kept = dict(zip(self.keys, found[: len(self.keys)], strict=True))
-        taken = dict(zip(self.places, found[len(self.keys) :], strict=True))
-        return next((one.text for one in asked if not self._true(one, kept, taken)), None)
+        table = dict(zip([*self.keys, *self.places], found, strict=True))
+        for one in asked:
+            try:
+                if not holds(one, table, self.sizes):
+                    return one.text
+            except UnfitError as error:
+                raise NotEvaluatedError(f"'{one.text}' is not one that can be evaluated: {error}") from None
+        return None
 
     def _false_sign(self, inputs: Sequence[Array], precision: int) -> str | None:
         """What is said of where a value is, and is false; nothing where a value is too close to a bound to tell."""
@@ -231,8 +231,8 @@ class AtSizes:
         """What is said not to move where it is 0, and does. Raises Undecided."""
         if not self.walk.shared.still:
             return None
-        along = self._tangents(point)
-        found = evaluate(self.values, point.inputs, along, precision=precision)
+        _, inputs, along = next(self.runs(point))
+        found = evaluate(self.values, inputs, along, precision=precision)
         kept = {key: pair for key, *pair in zip(self.keys, found.values, found.tangents, strict=False)}
         for one in self.walk.shared.still:
             values, tangents = kept[one.place, one.value.node, one.value.output]
@@ -242,48 +242,7 @@ class AtSizes:
                 return one.text
         return None
 
-    def _tangents(self, point: Point) -> list[Any]:
-        """The direction of the point, with nothing for the inputs that do not move."""
-        tangents: list[Any] = [None] * len(point.inputs)
-        for i, dx in zip(self.space.moving, point.tangents, strict=True):
-            tangents[i] = dx
-        return tangents
-
-    def _true(self, asked: Asked, kept: Mapping[Key, Array], taken: Mapping[Any, Array]) -> bool:
-        one = self.questions[id(asked)]
-        arrays = {n: kept[asked.place, r.node, r.output] for n, r in asked.arguments.items() if n in one.names}
-        sizes = {n: sized(size)(self.sizes) for n, size in asked.sizes.items()}
-        # What loops around it keep is stacked along the first axes: the hypothesis is asked at every step.
-        runs = taken.get(asked.place)
-        steps = np.shape(runs) if runs is not None else ()
-        for step in np.ndindex(*steps):
-            if runs is not None and not bool(runs[step]):
-                continue
-            try:
-                if not one.holds({n: x[(*step, ...)] for n, x in arrays.items()}, sizes):
-                    return False
-            except UnfitError as error:
-                raise NotEvaluatedError(f"'{asked.text}' is not one that can be evaluated: {error}") from None
-        return True
-
-    def watched(self, point: Point, most: int | None = None) -> list[Any]:
-        """The distances that decide something in the programs and in the hypotheses: all, or at least so many."""
-        tangents = self._tangents(point)
-        with s.watched() as seen:
-            for program, arguments, along in (
-                (self.programs.forward, point.inputs, tangents),
-                (self.programs.vjp, [*point.inputs, *point.seeds], None),
-            ):
-                if most is not None and len(seen) >= most:
-                    return [*seen]
-                try:
-                    evaluate(program, arguments, along)
-                except BallError:
-                    continue
-            self.holds(point.inputs)
-            return list(seen)
-
-    def _claim(self, point: Point) -> str | None:
+    def _problem(self, point: Point) -> str | None:
         """None where the laws hold at the point, "" where that stays open, else what is wrong."""
         for bits in PRECISIONS[:2]:
             at = At(self.programs, point, self.space.moving, bits, {})
@@ -293,7 +252,7 @@ class AtSizes:
                         return f"what is said of a value is false: {said}"
                     if (said := self._moving_zero(point, bits)) is not None:
                         return f"what is said of a value is false: {said}"
-                    _adjoint_of_derivative(at)
+                    vjp_is_adjoint(at)
                 return None
             except Undecided:
                 continue
@@ -302,23 +261,3 @@ class AtSizes:
             except (Unsupported, UnfitError) as error:
                 raise NotEvaluatedError(str(error)) from None
         return ""
-
-    def _shown(self, point: Point) -> str:
-        names = [n.name for n in self.walk.traced.ir.inputs]
-        text = ", ".join(f"{n} = {x.tolist()}" for n, x in zip(names, point.inputs, strict=True))
-        return text if len(text) < 300 else f"{text[:300]} …"
-
-
-def _adjoint_of_derivative(at: At) -> None:
-    """⟨D f(x)·dx, seed⟩ = ⟨dx, backprop(x, seed)⟩."""
-    loose = False
-    slopes: list[Array] = []
-    for k, shape in enumerate(at.programs.outputs):
-        slope = np.empty(shape, dtype=object)
-        for place in np.ndindex(*shape):
-            slope[place], seam = derivative(at, k, place)
-            loose = loose or seam
-        slopes.append(slope)
-    swept = [at.vjp[k] for k in range(len(at.vjp))]
-    left, right = inner(slopes, at.point.seeds), inner(swept, at.point.tangents)
-    equal(left, right, "⟨D f(x)·dx, seed⟩ and ⟨dx, backprop(x, seed)⟩", loose=loose)

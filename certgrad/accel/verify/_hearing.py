@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from certgrad.accel.verify._steps import Walk
-from certgrad.graph._cases import contrary_cases, other_programs, shown
+from certgrad.graph._cases import other_programs, shown
 from certgrad.graph._certify import CERTIFIED_TOO
-from certgrad.graph._induction import Judgement, in_names_of_node, in_rule_of
-from certgrad.graph._operation import UNTRACEABLE, own_table, traced_programs
-from certgrad.graph._proof import are_same, of_node
+from certgrad.graph._induction import in_names_of_node, in_rule_of
+from certgrad.graph._operation import own_table
+from certgrad.graph._proof import of_node, runs_as
 from certgrad.graph._subject import measured, unlike_its_graph
 from certgrad.graph._trace import TracedGraph
+from certgrad.graph._walk import Judgement
 from certgrad.graph.certificate import GraphCertificate
 from certgrad.graph.ir import Node
-from certgrad.obligations.generality.decisions import Fixed, Sample
-from certgrad.obligations.tracing.jax_internals import wide_floats
+from certgrad.obligations.generality.decisions import Cases, Fixed, Sample
 
 
 class NotHeardError(Exception):
@@ -65,8 +65,9 @@ def _of_rule(node: Node, judgement: Judgement, dimensions: list[str]) -> Iterato
     general = judgement.instance.proof.programs
     if general is None:
         return
-    cases, questions = contrary_cases(general, {}, everything=False)
-    for case, text in [*((c, shown(c)) for c in cases), *(({}, q) for q in questions)]:
+    cases = Cases(everything=False)
+    questions = cases.met(general, {})
+    for case, text in [*((c, shown(c)) for c in cases.asked), *((Fixed(), q) for q in questions)]:
         said = in_names_of_node(f"not {text}", {m: str(s) for m, s in judgement.instance.sizes.items()})
         if not said or f"{said} {in_rule_of(node)}" in dimensions or (case and _is_general(judgement, case)):
             continue
@@ -79,9 +80,4 @@ def _is_general(judgement: Judgement, case: Fixed) -> bool:
     table = own_table(operation)  # to the lemma's names
     if general is None or {*judgement.instance.sizes} != {*table.values()}:
         return False
-    with wide_floats(operation.equation.wide):
-        try:
-            setting = of_node(operation, table, case)
-            return are_same(general, case, traced_programs(operation, setting.run, setting.shapes))
-        except UNTRACEABLE:
-            return False
+    return runs_as(general, operation, of_node(operation, table, case), case)

@@ -103,7 +103,7 @@ def _checked(certificate: GraphCertificate, traced: TracedGraph, seed: str, draw
         return _ended(certificate, "failed", *problems)
     counts, reason = Counts(), ""
     try:
-        problems += _evaluate.check(walk, bool(certificate.dimensions), rng, draws, counts)
+        problems += filter(None, [_evaluate.check(walk, bool(certificate.dimensions), rng, draws, counts)])
     except NotEvaluatedError as error:
         reason = str(error)
     return GraphVerification(

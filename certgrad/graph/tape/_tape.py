@@ -15,7 +15,7 @@ import numpy as np
 
 import certgrad
 from certgrad.errors import TraceError, UsageError
-from certgrad.graph._jaxpr import at_place, place_of_caller
+from certgrad.graph import _jaxpr
 from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.tape._sweep import Sweep, swept
 from certgrad.graph.tape._value import Value, is_real, is_value
@@ -112,7 +112,7 @@ class Tape:
                 vjp,
                 call,
                 _source(),
-                place_of_caller(),
+                _jaxpr.here(),
             )
         )
         here = len(self.records) - 1
@@ -162,7 +162,7 @@ class Tape:
             values: dict[int, Sequence[Any]] = {v.record: [x] for v, x in zip(inputs, arrays, strict=True)}
             for record in self.records:
                 if record.id in needed and record.replay is not None:
-                    with at_place(record.place):
+                    with _jaxpr.as_written_at(record.place):
                         values[record.id] = record.replay([values[p.record][p.output] for p in record.parents])
             found = [values[y.record][y.output] for y in chosen]
             return found[0] if single else found

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from certgrad.obligations.terms.atoms import Access
 from certgrad.obligations.terms.determined import Matrix, Rec, carried
-from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
+from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm, of_term
 from certgrad.obligations.terms.index_terms import not_negative
 from certgrad.obligations.terms.integers import Chosen, Entry, Rounded
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, number
@@ -27,7 +27,7 @@ from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, own_indices
 
-from .by_place import Shapes, beyond_axes
+from .by_place import Shapes, beyond_axes, is_permuted
 from .conditions import PARTIAL, STEP, Clause, of_solver, polys
 from .fact import Fact
 from .signs import NONZERO
@@ -149,8 +149,9 @@ def _of_atoms(v: Var, atoms: Iterable[Atom], shapes: Shapes) -> Iterator[_Axis |
             yield from _in_entry(v, a.index, a.carries[a.position].ranges, shapes)
             if v in a.time.free:
                 yield _times(v, a, shapes)
-        elif any(v in set(ix.free) for ix in own_indices(a)):
-            yield None
+        else:  # places in an order, or what else an index does in a condition or as a number
+            for t in (t for ix in own_indices(a) for t, _ in ix.terms if t == v or v in of_term(t).free):
+                yield from _in_index(v, t, shapes) if isinstance(t, Chosen) and is_permuted(v, t) else [None]
 
 
 def _times(v: Var, a: Rec, shapes: Shapes) -> _Axis | None:
@@ -182,6 +183,12 @@ def _in_index(v: Var, t: IxTerm, shapes: Shapes) -> Iterator[_Axis | None]:
         yield None
     elif isinstance(t, Entry):
         yield from _in_entry(v, t.index, shapes.get(t.tensor, ()), shapes)
+    elif isinstance(t, Chosen) and is_permuted(v, t):
+        place, *others = t.arguments
+        if v in place.free:
+            yield _Axis(t.room)
+        orders: dict[Var, Ix] = {("p", k, 0): ix for k, ix in enumerate(others)}
+        yield from _in_terms(v, [substitute(p, orders) for p in t.comparison.bodies], shapes)
     elif isinstance(t, IntegerAtom) and v in t.free:
         if (terms := _decided_by(t)) is None:
             yield None

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from certgrad.obligations.terms.atoms import Access
-from certgrad.obligations.terms.index import of_const, of_var
+from certgrad.obligations.terms.index import of_const, of_term, of_var
 from certgrad.obligations.terms.index_terms import not_negative
+from certgrad.obligations.terms.integers import Chosen
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.variables import Var, fresh
@@ -120,9 +121,18 @@ def _boundaries(clause: Clause) -> Iterator[tuple[Var, Poly]]:
 
 
 def beyond_axes(clause: Clause) -> set[Var]:
-    """The indices on which conditions are: they may run beyond the axes that they number."""
+    """The indices on which conditions are: they may run beyond the axes that they number.
+
+    That an entry comes to a place in an order is a condition on the place, not on the index of the entry.
+    """
     atoms = (a for p in polys(clause) for a in deep_atoms(p))
-    return {v for a in atoms if isinstance(a, (IxPred, IxEq)) for v in a.ix.free}
+    terms = (t for a in atoms if isinstance(a, (IxPred, IxEq)) for t, _ in a.ix.terms)
+    return {v for t in terms for v in of_term(t).free if not (isinstance(t, Chosen) and is_permuted(v, t))}
+
+
+def is_permuted(v: Var, t: Chosen) -> bool:
+    """The variable is an index of the axis that is put in order, or of one along which there are several orders."""
+    return t.comparison.permutes and all(ix.variable() == v for ix in t.arguments if v in ix.free)
 
 
 def at_all_places(clauses: Iterable[Clause], variables: Sequence[tuple[Var, Poly]]) -> Clauses:

@@ -38,27 +38,28 @@ _without_facts: Memo[Poly, int] = Memo()
 
 
 MAX_ASSUMED = 4096
-_assumed: Memo[tuple[Fact, ...], Facts] = Memo()
+_assumed: Memo[tuple[tuple[Fact, ...], frozenset[str]], Facts] = Memo()
 """Sets of assumptions that were met, not too many of them."""
 
 
 class Facts(LinearSigns):
     """A set of assumptions. `signs(p)` is what they say of p."""
 
-    def __init__(self, facts: Iterable[Fact] = ()) -> None:
+    def __init__(self, facts: Iterable[Fact] = (), integers: frozenset[str] = frozenset()) -> None:
         self.facts = tuple(replace(f, poly=_number(current(f.poly))) for f in facts)
+        self.integers = integers
         self._known: dict[Poly, int] = {} if self.facts else _without_facts.table
         self._ground: dict[Question, list[Fact]] = {}
         self._relevant: dict[Poly, list[Fact]] = {}
 
     def extended(self, facts: Iterable[Fact]) -> Facts:
         """These assumptions and more: the same object each time, so that nothing is decided twice."""
-        together = (*self.facts, *facts)
+        together = (*self.facts, *facts), self.integers
         found = _assumed.table.get(together)
         if found is None:
             if len(_assumed.table) >= MAX_ASSUMED:
                 _assumed.table.clear()
-            found = _assumed.table[together] = Facts(together)
+            found = _assumed.table[together] = Facts(*together)
         return found
 
     def signs(self, poly: Poly) -> int:
@@ -93,7 +94,7 @@ class Facts(LinearSigns):
             return POS if c > 0 else NEG if c < 0 else ZERO
         out = self.by_form(poly) & self.by_match(poly)
         if poly.structured and out & ~POS:
-            out &= self.of_masked_sum(poly)
+            out &= self.of_masked_sum(poly) & self.of_place(poly)
         if len(poly) > 1 and out in (ANY, NONNEG, NONPOS, NONZERO):
             out &= self._by_parts(poly)
         if bin(out).count("1") > 1 and (self.facts or len(poly) > 1):

@@ -13,15 +13,17 @@ from certgrad.language.functions import FUNCTIONS
 from certgrad.obligations.terms.atoms import Base, Fn, IndexNumber, Max, Product, Sum
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import of_const, of_var
+from certgrad.obligations.terms.index_terms import as_index, at_least, bounds
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import content
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred, Side
 from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.rounded import bounds_of_number, is_number_of_places
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import fresh, is_index
 
-from .signs import ANY, NEG, NONNEG, NONZERO, POS, ZERO, plus, signs_of_product, times
+from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, plus, signs_of_product, times
 
 _SIGNS = {">= 0": NONNEG, "> 0": POS}
 MOST_CONDITIONS = 4
@@ -160,6 +162,8 @@ class FormSigns(ABC):
             body = self.mono_signs(a.body)
             if body & POS and body & NEG:
                 return ANY
+            if is_number_of_places(a) and bounds_of_number(a)[0] == ONE:
+                return POS
             return body if all(r.positive for r in a.ranges) else body | ZERO
         if isinstance(a, Max):
             return self.signs(a.body)
@@ -170,6 +174,19 @@ class FormSigns(ABC):
         if isinstance(a, Fn):
             return self._fn_signs(a) & self.by_match(poly_of(a))
         return self.by_match(poly_of(a)) & self.by_bounds(a)
+
+    def of_place(self, poly: Poly) -> int:
+        """Signs of an integer that choices and numbers of places bound, as n − rank(i) ≥ 1."""
+        if not any(isinstance(a, IndexNumber) for mono in poly for a, _ in mono):
+            return ANY
+        ix = as_index(poly)
+        least, most = bounds(ix, {}) if ix is not None else (None, None)
+        out = ANY
+        for end, factor in ((least, 1), (most, -1)):
+            if end is not None and at_least(end.scale(factor)) == ONE:
+                strict = at_least(end.scale(factor) - ONE) == ONE
+                out &= (POS if strict else NONNEG) if factor > 0 else (NEG if strict else NONPOS)
+        return out
 
     def _fn_signs(self, a: Fn) -> int:
         known = FUNCTIONS.get(a.name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from certgrad.obligations.terms.atoms import Access, IndexNumber, Sum, access
-from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, of_var
+from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, of_var, solved
 from certgrad.obligations.terms.index_terms import as_index, divided, index_condition, index_equal, index_number
 from certgrad.obligations.terms.integers import Entry, Quotient, Rounded, by_entries, row_major
 from certgrad.obligations.terms.law import Law, applied
@@ -259,12 +259,11 @@ class _Beside(_Deciding):
         poly = super().__call__(poly)
         for a in [a for a in atoms_of(poly) if isinstance(a, IxPred) and len(poly) > 1]:
             e = a.ix.shifted(ONE)
-            v = _determined(e)
-            if v is None or self.context.decide(IxPred(e)) != ONE:
+            at = solved(e)
+            if at is None or self.context.decide(IxPred(e)) != ONE:
                 continue
             beside = Poly({tuple(f for f in mono if f[0] is not a): c for mono, c in poly.items() if (a, 1) in mono})
-            slope = e.coefficient(v)
-            if Rewriter({v: e.plus(of_var(v).scaled(-slope)).scaled(-slope)})(beside).is_zero:
+            if Rewriter(dict([at]))(beside).is_zero:
                 poly = poly + beside - beside * poly_of(a)
         return poly
 
@@ -338,10 +337,9 @@ def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, In
         mapping: dict[Var, Ix] = {}
         zero = _equation(condition, here)
         if zero is not None:
-            v = _determined(zero)
-            if v is not None:
-                c = zero.coefficient(v)
-                mapping = {v: zero.plus(of_var(v).scaled(-c)).scaled(-c)}
+            at = solved(zero)
+            if at is not None:
+                mapping = dict([at])
                 part, here = Rewriter(mapping)(part), indices.substituted(mapping, {})
                 if any(ix.atoms for ix, _ in here.conditions) and not here.feasible():
                     continue  # atoms that are now the same had been told apart
@@ -423,11 +421,3 @@ def at_equal_place(poly: Poly, atom: IntegerAtom, value: Ix) -> Poly:
         return None
 
     return replaced(poly, replace)
-
-
-def _determined(ix: Ix) -> Var | None:
-    """A variable that ix = 0 determines."""
-    for v, c in reversed(ix.terms):
-        if not isinstance(v, IntegerAtom) and abs(c) == 1 and not any(v in t.free for t in ix.atoms):
-            return v
-    return None

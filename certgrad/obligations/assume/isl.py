@@ -16,11 +16,12 @@ from flint import fmpq
 
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, whole_number
+from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, solved, whole_number
 from certgrad.obligations.terms.index_terms import at_least, bounds
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, by_entries, where_equal
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, mono_positive, number
 from certgrad.obligations.terms.predicates import IxEq, IxPred
+from certgrad.obligations.terms.rounded import bounds_of_number
 from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import atoms_of
@@ -184,6 +185,7 @@ class Words:
         if a in self.names or not isinstance(a, (Entry, Rounded)):
             return self.parameter(a)
         name = self.parameter(a)
+        self.known += [self.condition((ix, ">=")) for ix in bounds_of_count(a)]
         for group in self.known_of(a):
             texts = [self.condition(c) for c in group]
             self.known.append(texts[0] if len(texts) == 1 else f"({' or '.join(texts)})")
@@ -204,6 +206,12 @@ def _around(remains: bool, e: str, m: str, name: str) -> str:
     if remains:
         beyond = [f"{way} and 0 <= {name} < {m}" for way in beyond]
     return f"({' or '.join([*ways, *(f'({way})' for way in beyond)])})"
+
+
+def bounds_of_count(a: Entry | Rounded) -> list[Ix]:
+    """What is not negative as the integer is a number of places: it, and the places that it does not count."""
+    least, most = bounds_of_number(a.body.atom()) if isinstance(a, Rounded) else (None, None)
+    return [] if least is None or most is None else [of_atom(a).shifted(-least), of_atom(a).scaled(-1).shifted(most)]
 
 
 def conditions_on(a: Chosen) -> list[Ix]:
@@ -259,7 +267,7 @@ def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_
     """Some sizes and indices satisfy all conditions. What cannot be decided counts as feasible."""
     words = Words(ranges, known_of)
     try:
-        texts = [words.condition(c) for c in conditions]
+        texts = [words.condition(c) for c in _at_equations(list(conditions))]
     except ValueError:
         return True
     text = f"{words.header} -> {{ : {' and '.join([*texts, *words.known]) or 'true'} }}"
@@ -271,6 +279,21 @@ def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_
         except isl.Error:
             found = _answers.table[text] = True
     return found
+
+
+def _at_equations(conditions: list[Condition]) -> list[Condition]:
+    """The conditions, with what those with integer atoms say where equations hold: σ(i, s) = σ(j, t), i = j: s = t."""
+    equations = [ix for ix, relation in conditions if relation == "="]
+    opaque = [(ix, relation) for ix, relation in conditions if ix.atoms]
+    if not equations or len(conditions) == 1 or not opaque:
+        return conditions
+    values: dict[Var, Ix] = {}
+    for ix in equations:
+        found = solved(ix.subst(values))
+        if found is not None:
+            at = dict([found])
+            values = {v: value.subst(at) for v, value in values.items()} | at
+    return list(dict.fromkeys([*conditions, *((ix.subst(values), relation) for ix, relation in opaque)]))
 
 
 Feasible = Callable[[Condition], bool]

@@ -11,7 +11,7 @@ from math import gcd, lcm
 from flint import fmpq
 
 from certgrad.language.functions import FUNCTIONS
-from certgrad.obligations.terms.atoms import Dim, Fn
+from certgrad.obligations.terms.atoms import Access, Dim, Fn, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.law import Law, applied
@@ -112,6 +112,8 @@ class LinearSigns(FormSigns):
     """Signs of terms by linear arithmetic over their monomials, from assumptions and what holds of each monomial."""
 
     facts: tuple[Fact, ...]
+    integers: frozenset[str]
+    """The arrays whose entries are integers."""
 
     @abstractmethod
     def relevant(self, poly: Poly) -> list[Fact]:
@@ -136,9 +138,9 @@ class LinearSigns(FormSigns):
         if not constraints:
             return possible
         out = 0
-        if possible & POS and not infeasible([*constraints, Constraint(poly, strict=True)]):
+        if possible & POS and not infeasible([*constraints, self._above_zero(poly)]):
             out |= POS
-        if possible & NEG and not infeasible([*constraints, Constraint(-poly, strict=True)]):
+        if possible & NEG and not infeasible([*constraints, self._above_zero(-poly)]):
             out |= NEG
         if possible & ZERO and not infeasible([*constraints, Constraint(poly, False), Constraint(-poly, False)]):
             out |= ZERO
@@ -152,10 +154,27 @@ class LinearSigns(FormSigns):
         poly = self._without_positive_divisors(fact.poly)
         out = []
         if not fact.signs & NEG:
-            out.append(Constraint(poly, fact.signs == POS))
+            out.append(self._above_zero(poly) if fact.signs == POS else Constraint(poly, False))
         if not fact.signs & POS:
-            out.append(Constraint(-poly, fact.signs == NEG))
+            out.append(self._above_zero(-poly) if fact.signs == NEG else Constraint(-poly, False))
         return out
+
+    def _above_zero(self, poly: Poly) -> Constraint:
+        """The term is positive: an integer is then at least 1."""
+        return Constraint(poly - ONE, False) if self._is_integer(poly) else Constraint(poly, True)
+
+    def _is_integer(self, poly: Poly) -> bool:
+        """Whatever the inputs are, the term is an integer: coefficients and atoms are integers."""
+        return all(c.q == 1 and self._is_integer_product(mono) for mono, c in poly.items())
+
+    def _is_integer_product(self, mono: Mono) -> bool:
+        return all(isinstance(e, int) and e > 0 and self._is_integer_atom(a) for a, e in mono)
+
+    def _is_integer_atom(self, a: Atom) -> bool:
+        if isinstance(a, Access):
+            return a.tensor in self.integers
+        floor = isinstance(a, Fn) and a.name == "floor"
+        return floor or isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Sum) and self._is_integer_product(a.body))
 
     def _without_positive_divisors(self, poly: Poly) -> Poly:
         """The term times what it is divided by, where that is positive: x/β − 1 and x − β have one sign."""

@@ -7,23 +7,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-import certgrad
 from certgrad._subject import Subject
 from certgrad.obligations import auditing
-from certgrad.obligations.auditing.claims import untraced
+from certgrad.obligations.balls import Run
 from certgrad.obligations.certificate import (
-    FORMAT,
     HOLDS,
-    KERNEL,
     PROOFS,
     CaseClaim,
     Certificate,
     LiteralMeaning,
     TracedCase,
-    sealed,
     with_cases,
     with_claims,
-    worst,
 )
 from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, listening
 from certgrad.obligations.generality.hidden import untraceable
@@ -33,17 +28,16 @@ from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.terms.law import Law
 from certgrad.obligations.terms.session import clear_caches
-from certgrad.obligations.tracing.jax_internals import versions
 from certgrad.obligations.verify.digest import case_digest
 from certgrad.process.threads import without_collection
 from certgrad.signatures.cases import Case
 
 from .attempts import OPEN, StillOpenError, plainly_refuted
 from .cases import proved_case, proved_in
-from .claims import Record, case_claim, joined_claim
+from .claims import Record, case_claim, certificate_of, joined_claim, untraced
 from .look import looked_at, where_excluded
 from .measured import compared, unlike_what_runs, with_measured
-from .readings import as_stored, ordinary_runs, refused, rounded_in, unproved, why_refused, with_reason
+from .readings import as_stored, ordinary_runs, read_otherwise, rounded_in, unproved, with_reason
 
 if TYPE_CHECKING:
     from certgrad.obligations.cache import Cache
@@ -128,21 +122,19 @@ def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:
 
 def _read_otherwise(traces: Traces, plain: Reading) -> Certificate | None:
     """What is proved with all that was met read as what it stands for, but for literals that cannot be read so."""
-    moving = plain.moving()
-    while moving is not None:
+
+    def proved(reading: Reading) -> Certificate | None:
         try:
-            certificate = _audit(traces, moving)
+            certificate = _audit(traces, reading)
         except StillOpenError:
             return None
-        if certificate.verdict not in HOLDS:
-            return None
-        runs = [run for case in range(len(traces.op.cases)) for run in ordinary_runs(traces, certificate, case)]
-        literals = refused(runs, moving)
-        if not literals:
-            return _up_to_rounding(certificate, moving)
-        plain.refused.setdefault(why_refused(literals, moving))
-        moving = moving.without(literals)
-    return None
+        return certificate if certificate.verdict in HOLDS else None
+
+    def runs(certificate: Certificate) -> list[Run]:
+        return [run for case in range(len(traces.op.cases)) for run in ordinary_runs(traces, certificate, case)]
+
+    found = read_otherwise(plain, proved, runs)
+    return None if found is None else _up_to_rounding(*found)
 
 
 def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:
@@ -172,23 +164,15 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
         identities.append(_identity(op, case, traces.apart(instances.prove[0], general)))
         for kind in op.kinds:
             claims[kind].append(case_claim(case, scope, results[kind]))
-    finished = [joined_claim(op, kind, claims[kind], record) for kind in op.kinds]
-    unsealed = Certificate(
-        format=FORMAT,
-        op=op.name,
-        signature=[str(case) for case in op.cases],
-        params={name: constraint or "" for name, constraint in op.params.items()},
-        domain=op.declared,
-        verdict=worst([c.verdict for c in finished]),
-        claims=finished,
+    finished = [joined_claim(op, kind, claims[kind], record.facts, record.notes) for kind in op.kinds]
+    return certificate_of(
+        op,
+        finished,
         conventions=auditing.conventions.conventions(traces) if op.convention else [],
-        source=op.source or "",
         digest=digest_of(texts),
-        versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
         rules_used=_rules_used(record),
         traced=identities,
     )
-    return sealed(unsealed)
 
 
 def _rules_used(record: Record) -> list[str]:

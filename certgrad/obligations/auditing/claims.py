@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -119,7 +119,9 @@ def case_claim(case: Case, scope: str, claims: Sequence[CaseClaim]) -> CaseClaim
     )
 
 
-def joined_claim(op: Subject, kind: str, cases: list[CaseClaim], record: Record) -> Claim:
+def joined_claim(
+    op: Subject, kind: str, cases: list[CaseClaim], facts: Iterable[str], idealisations: Iterable[str]
+) -> Claim:
     merged = each_once(h for c in cases for h in c.hypotheses)
     return Claim(
         id=f"{op.name}.{kind}",
@@ -129,37 +131,30 @@ def joined_claim(op: Subject, kind: str, cases: list[CaseClaim], record: Record)
         verdict=worst([c.verdict for c in cases]),
         hypotheses=merged,
         cases=cases,
-        facts=sorted(record.facts),
-        idealisations=sorted(record.notes),
+        facts=sorted(facts),
+        idealisations=sorted(idealisations),
     )
+
+
+def certificate_of(op: Subject, claims: Sequence[Claim], **rest: Any) -> Certificate:
+    """The certificate of a subject with these claims, made with what is installed."""
+    known: dict[str, Any] = {
+        "format": FORMAT,
+        "op": op.name,
+        "signature": [str(case) for case in op.cases],
+        "params": {name: condition or "" for name, condition in op.params.items()},
+        "domain": op.declared,
+        "verdict": worst([claim.verdict for claim in claims]),
+        "claims": [*claims],
+        "conventions": [],
+        "source": op.source or "",
+        "digest": "",
+        "versions": {**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
+    }
+    return sealed(Certificate(**{**known, **rest}))
 
 
 def untraced(op: Subject, reason: str) -> Certificate:
     """The certificate of a subject whose traces say nothing: it claims nothing and says why."""
-    claims = [
-        Claim(
-            id=f"{op.name}.{kind}",
-            code=CODES[kind],
-            kind=kind,  # type: ignore[arg-type]
-            statement=statement(op, kind, False),
-            verdict="unproved",
-            hypotheses=[],
-            cases=[case_claim(case, "", [at_shapes("unproved", reason=reason)]) for case in op.cases],
-        )
-        for kind in op.kinds
-    ]
-    return sealed(
-        Certificate(
-            format=FORMAT,
-            op=op.name,
-            signature=[str(case) for case in op.cases],
-            params={name: condition or "" for name, condition in op.params.items()},
-            domain=op.declared,
-            verdict="unproved",
-            claims=claims,
-            conventions=[],
-            source="",
-            digest="",
-            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
-        )
-    )
+    cases = [case_claim(case, "", [at_shapes("unproved", reason=reason)]) for case in op.cases]
+    return certificate_of(op, [joined_claim(op, kind, cases, (), ()) for kind in op.kinds], source="")

@@ -6,10 +6,10 @@ nothing of what runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -55,7 +55,30 @@ def refused(runs: Sequence[Run], reading: Reading) -> list[LongLiteral]:
     return [one for one, form in reading.meant.items() if otherwise(AsRead({one: form}))] or [*reading.meant]
 
 
-def why_refused(literals: Iterable[LongLiteral], reading: Reading) -> str:
+Found = TypeVar("Found")
+
+
+def read_otherwise(
+    plain: Reading, prove: Callable[[Reading], Found | None], runs: Callable[[Found], Sequence[Run]]
+) -> tuple[Found, Reading] | None:
+    """What is proved with all that was met read as what it stands for, but for literals that cannot be read so.
+
+    `prove` gives what is proved with a reading, None where that is not all; `runs` are the programs at points.
+    """
+    moving = plain.moving()
+    while moving is not None:
+        found = prove(moving)
+        if found is None:
+            return None
+        literals = refused(runs(found), moving)
+        if not literals:
+            return found, moving
+        plain.refused.setdefault(_why_refused(literals, moving))
+        moving = moving.without(literals)
+    return None
+
+
+def _why_refused(literals: Iterable[LongLiteral], reading: Reading) -> str:
     """What an open obligation says of literals that are not read as the numbers which they may be rounded from."""
     texts = [f"{one.text} is not read as {reading.meant[one].text()}" for one in literals]
     return f"{', '.join(texts)}, as a comparison, a rounding, a sign or an output would come out otherwise"

@@ -213,7 +213,8 @@ def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Regio
     if not mapping:
         return replace(region, indices=indices)
     change = Rewriter(mapping)
-    facts = Facts(f if f.universal else replace(f, poly=change(f.poly)) for f in region.facts.facts)
+    moved = (f if f.universal else replace(f, poly=change(f.poly)) for f in region.facts.facts)
+    facts = Facts(moved, region.facts.integers)
     return replace(region, facts=facts, indices=indices)
 
 

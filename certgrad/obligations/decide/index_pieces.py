@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from flint import fmpq
 
-from certgrad.obligations.assume.isl import Knowledge, conditions_on
+from certgrad.obligations.assume.isl import Knowledge, bounds_of_count, conditions_on
 from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Product, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determined import Matrix, Rec
@@ -84,6 +84,7 @@ class Piece:
             if isinstance(a, Chosen):
                 known.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
             if isinstance(a, (Entry, Rounded)):
+                known.extend(bounds_of_count(a))
                 known.extend(ix for ((ix, relation), *others) in known_of(a) if relation == ">=" and not others)
             return of_var(v)
 

@@ -122,4 +122,4 @@ def _shape(p: Poly) -> Poly:
 
 def without_loops(facts: Facts) -> Facts:
     """The facts in which no loop is read: what is said of one is said of its own times."""
-    return Facts(f for f in facts.facts if not has_loop(f.poly))
+    return Facts((f for f in facts.facts if not has_loop(f.poly)), facts.integers)

@@ -13,8 +13,7 @@ if there the program is another one, nothing is said of the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from itertools import cycle
+from itertools import cycle, takewhile
 from typing import TYPE_CHECKING, Any, Protocol
 
 from certgrad.errors import CertgradError, TraceError
@@ -165,7 +164,7 @@ def same_with_numbers_in_float32(traces: Traces, instance: Instance, programs: P
         other = traces.at(instance, fixed, wide=False).programs
     except CertgradError:
         return False
-    return _same(programs, other, fixed, erase_dtypes=True)
+    return same(programs, other, fixed, erase_dtypes=True)
 
 
 def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | CertgradError:
@@ -177,10 +176,11 @@ def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | Certgra
 
 def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
     """The special trace is not the general one with its dimensions set."""
-    return not _same(general, special, fixed)
+    return not same(general, special, fixed)
 
 
-def _same(general: Programs, special: Programs, fixed: Fixed, erase_dtypes: bool = False) -> bool:
+def same(general: HasPrograms, special: HasPrograms, fixed: Mapping[str, Size], erase_dtypes: bool = False) -> bool:
+    """The special programs are the general ones with their dimensions set."""
     expected, found = (
         serialised_all(programs.all(), rendering(sizes), erase_dtypes, fold_sizes=True)
         for programs, sizes in ((general, fixed), (special, {}))
@@ -192,7 +192,43 @@ UNANSWERABLE = "a dimension was looked up in a dictionary or set, printed, or co
 """What is asked of a dimension that no other size can be set to answer otherwise."""
 
 
-def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
+class Cases:
+    """Cases that tracing decided away, each once, in the order in which they are met; more are met in their programs.
+
+    `everything` as in `contrary`; `first`: those to begin with.
+    """
+
+    def __init__(self, everything: bool, first: Iterable[Fixed] = ()) -> None:
+        self.everything, self.waiting = everything, [*first]
+        self.asked: list[Fixed] = []
+        """Those that code asked for."""
+        self.count = 0
+
+    def met(self, programs: HasPrograms, fixed: Fixed) -> list[str]:
+        """Adds the cases of programs; the questions that have no contrary case to trace."""
+        found = contrary(programs, fixed, self.everything)
+        cases = [simplified(one) for one in found if not isinstance(one, str)]
+        self.waiting += cases
+        self.asked += cases
+        return [one for one in found if isinstance(one, str)]
+
+    def __iter__(self) -> Iterator[Fixed]:
+        seen: set[str] = set()
+        while self.waiting:
+            fixed = self.waiting.pop(0)
+            if (key := str(sorted(fixed.items()))) not in seen:
+                seen.add(key)
+                self.count += 1
+                yield fixed
+
+
+def simplified(fixed: Fixed) -> Fixed:
+    """The same with each size as simple as it goes."""
+    simple = {d: v.simplified for d, v in fixed.items()}
+    return Sample(simple, fixed.question) if isinstance(fixed, Sample) else simple
+
+
+def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
     A decision with no such assignment stands as text. Of those that JAX's own code asked for, the ones of every
@@ -242,6 +278,20 @@ def answered_otherwise(programs: HasPrograms, fixed: Fixed) -> bool:
         if there is None or there.is_zero or (numbers and there.constant() is None):
             return True
     return False
+
+
+def broken(programs: HasPrograms, sizes: Mapping[str, int]) -> Fixed | None:
+    """Sizes that a rule treats on their own, where these are such: the case, empty where it cannot be written.
+
+    None where each question about dimensions that tracing answered has the same answer at these sizes.
+    """
+    for decision in (d for program in programs.all().values() for d in program.decisions):
+        if decision.difference is None:
+            if not decision.by_library:
+                return {}
+        elif _at(decision.difference, sizes) in (None, 0):
+            return _solution(decision.difference) or {}
+    return None
 
 
 def examined(decision: Decision) -> bool:
@@ -323,17 +373,21 @@ def _samples(difference: Poly) -> list[Fixed]:
 
 def _found(difference: Poly, others: Mapping[str, int], name: str) -> int | None:
     """The least size at which the difference is 0; None where none is small, or no number can be put in."""
-    with suppress(KeyError, ZeroDivisionError):
-        return next((n for n in range(1, LARGEST) if _at(difference, {**others, name: n}) == 0), None)
-    return None
+    values = ((n, _at(difference, {**others, name: n})) for n in range(1, LARGEST))
+    return next((n for n, value in takewhile(lambda one: one[1] is not None, values) if value == 0), None)
 
 
 def _at(difference: Poly, sizes: Mapping[str, int]) -> Any:
-    """The difference at sizes that are numbers."""
+    """The difference at sizes that are numbers; None where it holds something else."""
     total = 0
     for factors, coefficient in difference.items():
         for atom, exponent in factors:
-            coefficient = coefficient * parse_size(atom.name).evaluate(sizes) ** int(exponent)  # type: ignore[attr-defined]
+            if not isinstance(atom, Dim):
+                return None
+            try:
+                coefficient = coefficient * parse_size(atom.name).evaluate(sizes) ** int(exponent)
+            except (KeyError, ZeroDivisionError):
+                return None
         total = total + coefficient
     return total
 
@@ -392,7 +446,7 @@ def _set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
     return Rewriter(replace=value)(poly)
 
 
-def rendering(fixed: Fixed) -> Callable[[Any], str]:
+def rendering(fixed: Mapping[str, Size]) -> Callable[[Any], str]:
     """Writes a dimension after setting some."""
     values = {n: _poly(v) for n, v in fixed.items()}
 

@@ -38,6 +38,13 @@ def too_many(inputs: int, outputs: int) -> str:
     return ""
 
 
+def named(moving: Sequence[str] | None, used: Sequence[int] | None) -> str:
+    """What moves and which outputs are used, in words; None stands for all."""
+    parts = [] if moving is None else [f"only {', '.join(moving)} moves"]
+    parts += [] if used is None else [f"only output {', '.join(map(str, used))} is used"]
+    return " and ".join(parts)
+
+
 def sees_zeros(jaxpr: Any) -> bool:
     """A rule that the program calls, or a backward (`custom_lin`), sees symbolic zeros.
 

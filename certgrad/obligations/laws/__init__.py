@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         roots_of_unity,
         shifts,
         sum_ends,
+        thresholds,
         transposition,
         unfolding,
     )
@@ -26,5 +27,5 @@ if TYPE_CHECKING:
 __getattr__ = door(
     __name__,
     modules="counts directions homogeneous inverses log_space logarithms monotone multiple_angles places roots "
-    "roots_of_unity shifts sum_ends transposition unfolding",
+    "roots_of_unity shifts sum_ends thresholds transposition unfolding",
 )

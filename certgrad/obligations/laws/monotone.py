@@ -154,7 +154,7 @@ def compared_facts(facts: Facts) -> list[Fact]:
 
 def _everywhere(facts: Facts) -> Facts:
     """The assumptions that hold at every index."""
-    return Facts().extended(f for f in facts.facts if f.universal)
+    return Facts(integers=facts.integers).extended(f for f in facts.facts if f.universal)
 
 
 def with_comparisons(poly: Poly, facts: Facts) -> Poly:

@@ -434,7 +434,7 @@ class _Counting(Rewriter):
         if not isinstance(a, Product) or not _of_one_number(a, self.context.facts):
             return None
         dummies, body, where = opened(a)
-        count = _in_closed_form(resolved(sum_over(Rewriter(self.indices)(where), dummies), self.context), self.context)
+        count = in_closed_form(resolved(sum_over(Rewriter(self.indices)(where), dummies), self.context), self.context)
         if not all(isinstance(b, (Dim, IndexNumber)) for b in atoms_of(count)):
             return None
         if not a.is_sign:
@@ -444,12 +444,12 @@ class _Counting(Rewriter):
         return _sign(count) if all(c.q == 1 and mono_positive(m) for m, c in count.items()) else None
 
 
-def _in_closed_form(count: Poly, context: Indices) -> Poly:
+def in_closed_form(count: Poly, context: Indices) -> Poly:
     """The term with Σ_{v<n} [e − v ≥ 0] = e + 1 and Σ_{v<n} [e + v ≥ 0] = n + e, where these are from 0 to n."""
 
     def number(a: Atom) -> Poly | None:
         if not isinstance(a, Sum):
-            return poly_of(a)
+            return None if isinstance(a, Base) else poly_of(a)
         dummies, body = open_sum(a)
         condition = body.atom()
         if len(dummies) != 1 or not isinstance(condition, IxPred):

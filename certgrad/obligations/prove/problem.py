@@ -314,7 +314,8 @@ def build(
     table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
     scalars_only = dict.fromkeys(params, ())
     constraints = _read(tuple(c for c in params.values() if c), scalars_only, where)
-    facts = Facts(facts_of(constraints, scalars_only)[0])
+    integers = frozenset(n for n, d in zip(names, shapes.dtypes, strict=True) if d in ("int", "bool"))
+    facts = Facts(facts_of(constraints, scalars_only)[0], integers)
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
     values: dict[str, Opaque] = {}
     stopped = Context(facts, stop=True, reading=reading, opaque=values)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from flint import arb, fmpq
 
 from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
-from certgrad.obligations.decide.evaluate import Env, Evaluation
+from certgrad.obligations.decide.evaluate import Evaluation
 from certgrad.obligations.laws.order import different_entries, maximum_once
 from certgrad.obligations.laws.solutions import solution_of
-from certgrad.obligations.terms.atoms import Access, Dim, Max
+from certgrad.obligations.terms.atoms import Access, Dim
 from certgrad.obligations.terms.budget import BudgetError, budget
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.functions import UndecidedError
@@ -148,7 +147,7 @@ def _holds(clause: Clause, at: Evaluation, size: int, tests: Mapping[Var, Poly],
             ranges.append(range(_steps(tests[v], v, at)))
         else:
             ranges.append(_places(int(at.poly(known[v], {}).unique_fmpz()) if v in known else size))
-    relations, different = relations_of(clause), different_entries(clause)
+    relations, different = [(a, maximum_once(a)) for a in clause.alternatives], different_entries(clause)
     for place in product(*ranges):
         if not budget.seconds_left():
             raise BudgetError(budget.over("a point was found that satisfies all hypotheses"))
@@ -163,29 +162,11 @@ def _holds(clause: Clause, at: Evaluation, size: int, tests: Mapping[Var, Poly],
             if not has_solution(clause, at.values):
                 return False
             continue
-        if not any(a.holds(at, env) for a in relations):
+        if not any(
+            _true(a, at.poly(a.poly, env)) if once is None else at.attained_once(once, env) for a, once in relations
+        ):
             return False
     return True
-
-
-@dataclass(frozen=True)
-class Relation:
-    """One alternative of a hypothesis, at numbers."""
-
-    atomic: Atomic
-    once: Max | None
-    """The maximum that it says is attained once, if it says that."""
-
-    def holds(self, at: Evaluation, env: Env) -> bool:
-        """Raises what evaluating a term raises."""
-        if self.once is not None:
-            return at.attained_once(self.once, env)
-        return _true(self.atomic, at.poly(self.atomic.poly, env))
-
-
-def relations_of(clause: Clause) -> list[Relation]:
-    """The alternatives of a hypothesis, to be evaluated."""
-    return [Relation(a, maximum_once(a)) for a in clause.alternatives]
 
 
 def _true(a: Atomic, x: arb) -> bool:

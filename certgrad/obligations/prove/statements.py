@@ -34,7 +34,7 @@ from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred, side
-from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.predicates import Pred, Sign
 from certgrad.obligations.terms.rewriting import Rewriter, substitute, without_stops
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
@@ -228,7 +228,8 @@ def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
             inner = sided(a.poly, facts, tangents)
             if steady(a.poly, tangents):
                 return pred(inner)
-            return side(inner) if inner.piecewise or facts.signs(a.poly) & SIGN_ZERO else None
+            moves = any(isinstance(b, Sign) for b in deep_atoms(inner))  # and not conditions on indices alone
+            return side(inner) if moves or facts.signs(a.poly) & SIGN_ZERO else None
         return None
 
     return Rewriter(replace=value)(poly) if poly.piecewise else poly

@@ -166,3 +166,11 @@ def whole_number(poly: Poly) -> int | None:
 
 def of_term(term: IxTerm) -> Ix:
     return of_atom(term) if isinstance(term, IntegerAtom) else of_var(term)
+
+
+def solved(ix: Ix) -> tuple[Var, Ix] | None:
+    """A variable that ix = 0 determines, with its value."""
+    for v, c in reversed(ix.terms):
+        if not isinstance(v, IntegerAtom) and abs(c) == 1 and not any(v in t.free for t in ix.atoms):
+            return v, ix.plus(of_var(v).scaled(-c)).scaled(-c)
+    return None

@@ -11,7 +11,7 @@ from math import gcd
 from flint import fmpq
 
 from .atoms import Access, Dim, IndexNumber, access
-from .index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, whole_number
+from .index import IntegerAtom, Ix, IxTerm, combine, of_atom, of_const, of_term, whole_number
 from .integers import Chosen, Entry, Quotient, Remainder, Rounded, RowMajor, where_equal
 from .polynomials import ONE, ZERO, Poly, monomial, poly_of
 from .predicates import IxEq, IxPred
@@ -84,6 +84,11 @@ def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
         return ONE
     if most is not None and at_least(most).is_zero:
         return ZERO
+    if len(ix.terms) == 1 and isinstance(ix.terms[0][0], Chosen):  # it holds at one place only, or fails at one only
+        if most is not None and most.is_zero:
+            return index_equal(ix)
+        if least is not None and (least + ONE).is_zero:
+            return ONE - index_equal(ix.shifted(ONE))
     return poly_of(intern(IxPred(_reduced(ix))))
 
 
@@ -162,25 +167,31 @@ def bounds(ix: Ix, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
     least: Poly | None = ix.const
     most: Poly | None = ix.const
     for v, c in ix.terms:
-        top: Poly | None = None
-        if isinstance(v, Remainder):
-            top = v.divisor - ONE
-        elif isinstance(v, Chosen):
-            top = v.room - ONE
-        elif isinstance(v, Quotient):
-            rows = _rows(v, ranges)
-            if rows is None:
-                return None, None
-            top = rows - ONE
-        elif isinstance(v, IntegerAtom) or v[0] == "s":
+        low, top = _ends(v, ranges)
+        if low is None:
             return None, None
-        elif v in ranges:
-            top = ranges[v] - ONE
-        if c > 0:
-            most = most + top.scale(c) if most is not None and top is not None else None
-        else:
-            least = least + top.scale(c) if least is not None and top is not None else None
+        first, last = (low, top) if c > 0 else (top, low)
+        least = least + first.scale(c) if least is not None and first is not None else None
+        most = most + last.scale(c) if most is not None and last is not None else None
     return least, most
+
+
+def _ends(v: IxTerm, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
+    """The least and the most that an index variable or an integer atom can be; None where not known."""
+    if isinstance(v, Remainder):
+        return ZERO, v.divisor - ONE
+    if isinstance(v, Chosen):
+        return ZERO, v.room - ONE
+    if isinstance(v, Quotient):
+        rows = _rows(v, ranges)
+        return (None, None) if rows is None else (ZERO, rows - ONE)
+    if isinstance(v, Rounded):
+        from .rounded import bounds_of_number  # which is made of index terms
+
+        return bounds_of_number(v.body.atom())
+    if isinstance(v, IntegerAtom) or v[0] == "s":
+        return None, None
+    return ZERO, ranges[v] - ONE if v in ranges else None
 
 
 def _rows(a: Quotient, ranges: Ranges) -> Poly | None:

@@ -115,6 +115,11 @@ class Law(Enum):
         "[Σ_{k∈S} φ(k) ≥ 1] = 1 − Π_{k∈S} (1 − φ(k)), and [Σ_{k∈S} φ(k) ≥ 2] = 1 − Π_{k∈S, k≠j} (1 − φ(k))",
         "φ is 0 or 1; for the second, j ∈ S and φ(j) = 1",
     )
+    THRESHOLD = (
+        "entries above a threshold",
+        "[p(i) > 0] = [σ⁻¹(i) ≥ n − K], where K = Σ_i [p(i) > 0]",
+        "σ is an order of n entries, and p(σ(t)) > 0 implies p(σ(t + 1)) > 0",
+    )
 
     # matrices
     INVERSE = "inverse of a matrix", "A⁻¹·A = A·A⁻¹ = I", "det(A) ≠ 0"
@@ -288,7 +293,7 @@ class Law(Enum):
     LINEAR_ARITHMETIC = (
         "linear arithmetic",
         "no point satisfies a set of inequalities",
-        "0 > 0 is a sum of multiples of them (Fourier and Motzkin)",
+        "0 > 0 is a sum of multiples of them, where n ≥ 1 stands for n > 0 of an integer n (Fourier and Motzkin)",
     )
 
     def __init__(self, title: str, statement: str, condition: str) -> None:

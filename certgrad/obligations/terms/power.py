@@ -66,7 +66,7 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
         if only_positive and not a.positive:
             continue
         taken[a] = e
-    rest = _times_power(poly, {a: -e for a, e in taken.items()}) if taken else poly
+    rest = times_power(poly, {a: -e for a, e in taken.items()}) if taken else poly
     if rest.is_zero:  # a divisor with predicates inside, 0 in every lane that is left: nothing can be taken out
         taken, rest = {}, poly
     c = rest.sorted_items()[0][1]
@@ -94,19 +94,18 @@ def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]
                     worst[a] = max(worst.get(a, 0), 3 * ceil(Fraction(-e) / 3))
         if not worst:
             return poly, denominators
-        poly = _times_power(poly, worst)
+        poly = times_power(poly, worst)
         for a, k in worst.items():
             denominators[a] = denominators.get(a, 0) + k
     raise ArithmeticError("nested denominators did not clear")
 
 
-def _times_power(poly: Poly, factor: Mapping[Atom, Exponent]) -> Poly:
+def times_power(poly: Poly, factor: Mapping[Atom, Exponent]) -> Poly:
+    """The term times powers of atoms, whose exponents are added to those that they have in it."""
     total = Accumulator()
     for mono, c in poly.items():
-        merged = dict(mono)
-        for a, k in factor.items():
-            merged[a] = merged.get(a, 0) + k
-        total.add_poly(monomial(merged), c)
+        own = dict(mono)
+        total.add_poly(monomial(own | {a: own.get(a, 0) + k for a, k in factor.items()}), c)
     return total.poly()
 
 

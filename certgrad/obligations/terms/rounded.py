@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from math import lcm
+from math import lcm, prod
+from typing import TypeGuard
 
-from .atoms import Access, Fn, IndexNumber, access
+from flint import fmpq
+
+from .atoms import Access, Fn, IndexNumber, Sum, access
 from .determined import CARRY
 from .functions import WHOLE
-from .index import Ix, combine, of_var
+from .index import Ix, combine, of_const, of_var
 from .index_terms import as_index
-from .integers import Rounded, quotient
-from .polynomials import Accumulator, Atom, Poly, number, poly_of
-from .rewriting import placed, replaced, without_stops
-from .session import intern
+from .integers import RANK, Chosen, Rounded, quotient, undone
+from .polynomials import ONE, ZERO, Accumulator, Atom, Poly, number, poly_of
+from .predicates import PREDICATES
+from .rewriting import placed, replaced, substitute, without_stops
+from .session import Memo, intern
 from .variables import Var, fresh
-from .walk import atoms_of, tensors_in
+from .walk import atoms_of, indices_of, tensors_in
 
 
 def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
@@ -58,7 +62,40 @@ def _quotient(a: Atom) -> Ix | None:
 
 
 def _is_rounded(a: Atom) -> bool:
-    return isinstance(a, Fn) and a.name in WHOLE
+    return (isinstance(a, Fn) and a.name in WHOLE) or is_number_of_places(a)
+
+
+def is_number_of_places(a: Atom | None) -> TypeGuard[Sum]:
+    """Σ_k of what is 0 or 1."""
+    return isinstance(a, Sum) and all(type(b) in PREDICATES for b, _ in a.body)
+
+
+_bounds: Memo[Sum, tuple[Poly, Poly]] = Memo()
+
+
+def bounds_of_number(a: Atom | None) -> tuple[Poly, Poly] | tuple[None, None]:
+    """The least and the most that a number of places can be: at least 1 where one of them is sure to be there.
+
+    That is looked at for the first and the last entry of an order by which it is decided what is counted.
+    """
+    if not is_number_of_places(a):
+        return None, None
+    found = _bounds.table.get(a)
+    if found is None:
+        found = _bounds.table[a] = ONE if _has_a_place(a) else ZERO, prod(a.ranges, start=ONE)
+    return found
+
+
+def _has_a_place(a: Sum) -> bool:
+    if len(a.vars) > 1 or not a.structured:
+        return False
+    (v,), (n,), body = a.vars, a.ranges, Poly({a.body: fmpq(1)})
+    ranks = {
+        t.key: t for ix in indices_of(body) for t in ix.atoms if isinstance(t, Chosen) and t.comparison.kind == RANK
+    }
+    ends = (of_const(ZERO), of_const(n - ONE))
+    ordered = [t for _, t in sorted(ranks.items()) if t.room == n and t.arguments[0].variable() == v]
+    return n.positive and any(substitute(body, {v: undone(t, end)}) == ONE for t in ordered for end in ends)
 
 
 def _has_fractions(a: Atom) -> bool:

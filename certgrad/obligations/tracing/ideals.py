@@ -17,6 +17,7 @@ import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
 from certgrad.errors import RuleError
+from certgrad.jaxpr.programs import bound, results
 from certgrad.obligations.tracing.jax_internals import (
     Program,
     identity,
@@ -156,7 +157,7 @@ def reading(function: Callable[..., list[Any]], ideals: Sequence[Ideal]) -> Call
             closed = jax.make_jaxpr(function)(*map(list, lists))
         found: Found = {}
         _met(closed.jaxpr, ideals, dict(zip(closed.jaxpr.constvars, closed.consts, strict=True)), found)
-        return _run(closed.jaxpr, closed.consts, [x for one in lists for x in one], found)
+        return _run(closed, [x for one in lists for x in one], found)
 
     return read
 
@@ -207,23 +208,20 @@ def _number(eqn: Any, known: Known) -> Known:
     return {eqn.outvars[0]: value.item() if value.weak_type else np.asarray(value)[()]}
 
 
-def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], found: Found) -> list[Any]:
-    values: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
-    for eqn in jaxpr.eqns:
-        operands = [v.val if is_literal(v) else values[v] for v in eqn.invars]
+def _run(program: Any, args: Sequence[Any], found: Found) -> list[Any]:
+    def rule(eqn: Any, operands: list[Any]) -> list[Any]:
         instead = found.get(id(eqn))
-        if isinstance(instead, Ideal):
-            given = operands[-instead.arity :]
-            outs = _fitting(jax.tree.leaves(instead.exact(*given)), [v.aval for v in eqn.outvars], instead)
-            if instead.within is not None:  # elsewhere nothing says what the call returns
-                outs = [x + instead.within(given, x.dtype) for x in outs]
-        elif instead is not None:
-            outs = _run(instead.jaxpr, instead.consts, operands, found)
-        else:
-            out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
-            outs = list(out) if eqn.primitive.multiple_results else [out]
-        values |= dict(zip(eqn.outvars, outs, strict=True))
-    return [v.val if is_literal(v) else values[v] for v in jaxpr.outvars]
+        if instead is None:
+            return bound(eqn, operands)
+        if not isinstance(instead, Ideal):
+            return _run(instead, operands, found)
+        given = operands[-instead.arity :]
+        outs = _fitting(jax.tree.leaves(instead.exact(*given)), [v.aval for v in eqn.outvars], instead)
+        if instead.within is None:
+            return outs
+        return [x + instead.within(given, x.dtype) for x in outs]  # elsewhere nothing says what the call returns
+
+    return results(program, args, rule)
 
 
 def _fitting(outs: list[Any], avals: Sequence[Any], ideal: Ideal) -> list[Any]:

@@ -23,6 +23,7 @@ from typing import Any, get_args
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import core as _jax_core
 from jax._src.export import shape_poly as _shape_poly
 
 from certgrad.obligations.tracing.size_residuals import keeping_sizes
@@ -68,11 +69,19 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
 
         return call
 
+    def of_sizes(force: Any, value: Any, context: str = "") -> Any:
+        """Where JAX's functions ask for an int, as `jnp.indices` does, a size is one, as it is elsewhere in JAX."""
+        if force is operator.index and type(value) is _DimExpr and get_ident() == thread:
+            return value
+        return plain_int(force, value, context)
+
     plain_power = _DimExpr.__pow__
+    plain_int = _jax_core.concrete_or_error
     plain_call = jax.custom_vjp.__call__
     kept = keeping_sizes(plain_call, lambda: get_ident() == thread)
     changed: list[tuple[Any, str, Any, Any]] = [
         (_DimExpr, "__pow__", plain_power, power),
+        (_jax_core, "concrete_or_error", plain_int, of_sizes),
         (jax.custom_vjp, "__call__", plain_call, kept),
     ]
     for module in (math, np):

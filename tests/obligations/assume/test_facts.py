@@ -12,7 +12,7 @@ from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY, NEG, POS, ZERO, negated, plus, times
 from certgrad.obligations.terms.atoms import access
-from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.polynomials import ONE, number
 from certgrad.obligations.terms.power import fn
 from certgrad.obligations.terms.session import clear_caches
@@ -96,6 +96,36 @@ def test_a_fact_about_a_matrix_product_is_one_at_a_row_and_a_column():
     diagonal = Facts([Fact(product(i, i), POS)])
     assert diagonal.signs(product(l, l)) == POS
     assert diagonal.signs(product(l, m)) == ANY, "it is about entries on the diagonal alone"
+    clear_caches()
+
+
+NUMBERS = st.integers(-3, 3)
+
+
+@quick
+@given(st.lists(st.lists(NUMBERS, min_size=4, max_size=4), min_size=1, max_size=4), st.lists(NUMBERS, min_size=3))
+def test_what_integers_say_together_does_not_contradict(rows, values):
+    clear_caches()
+    n = [access("n", (of_const(number(k)),)) for k in range(3)]
+    facts = []
+    for c, *factors in rows:
+        poly = sum((number(k) * atom for k, atom in zip(factors, n, strict=True)), number(c))
+        value = c + sum(k * v for k, v in zip(factors, values, strict=False))
+        facts.append(Fact(poly, POS if value > 0 else NEG if value < 0 else ZERO, universal=False))
+    assert not Facts(facts, frozenset("n")).contradictory
+
+
+def test_no_integer_is_between_0_and_1():
+    clear_caches()
+    n = access("n", ())
+    between = [Fact(n, POS, universal=False), Fact(ONE - n, POS, universal=False)]
+    assert Facts(between, frozenset("n")).contradictory
+    assert Facts(integers=frozenset("n")).extended(between).contradictory
+    assert not Facts(between).contradictory, "a real number is"
+    half = n * number(Fraction(1, 2))
+    between = [Fact(half, POS, universal=False), Fact(ONE - half, POS, universal=False)]
+    assert not Facts(between, frozenset("n")).contradictory, "1/2 is half an integer"
+    assert Facts([Fact(n, POS, universal=False)], frozenset("n")).signs(number(2) * n - ONE) == POS
     clear_caches()
 
 

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certgrad.obligations.assume.isl import feasible
-from certgrad.obligations.terms.atoms import dimension
+from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_atom, of_const, of_var
-from certgrad.obligations.terms.integers import Entry, quotient
+from certgrad.obligations.terms.integers import ORDER, Comparison, Entry, chosen, quotient
 from certgrad.obligations.terms.polynomials import ONE, number
 
 quick = settings(max_examples=100, derandomize=True, deadline=None)
@@ -80,3 +80,17 @@ def test_of_a_group_of_conditions_one_holds():
     assert feasible([below], RANGES, known)
     assert not feasible([below, (k.shifted(number(5)), "!=")], RANGES, known)
     assert not feasible([below, (k.shifted(number(4)), ">=")], RANGES, known)
+
+
+def test_integers_at_indices_that_equations_make_equal():
+    """Of an order of each row: σ(i, s) = σ(j, t) and i = j say s = t; of two rows it may be, where s ≠ t."""
+    row, column = dimension("r"), dimension("c")
+    i, j, s, t = (("u", k, 0) for k in range(4))
+    body = access("x", (of_var(("p", 0, 0)), of_var(("b", 1, 0))))
+    order = Comparison(ORDER, (("b", 1, 0),), (column,), (body,), ONE)
+    one, other = chosen(order, 0, (of_var(s), of_var(i))), chosen(order, 0, (of_var(t), of_var(j)))
+    ranges = {i: row, j: row, s: column, t: column}
+    apart = [(one.minus(other), "="), (of_var(s).minus(of_var(t)), "!=")]
+    assert feasible(apart, ranges)
+    assert not feasible([*apart, (of_var(i).minus(of_var(j)), "=")], ranges)
+    assert feasible([*apart, (of_var(i).minus(of_var(j)).shifted(ONE), "=")], ranges)

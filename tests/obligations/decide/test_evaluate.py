@@ -11,6 +11,7 @@ from flint import arb
 from certgrad.graph import trace
 from certgrad.graph._certify import certification
 from certgrad.graph._satisfiable import holding
+from certgrad.obligations.balls.statements import Balls
 from certgrad.obligations.decide.evaluate import Evaluation, evaluate
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import of_var
@@ -42,15 +43,13 @@ def test_a_maximum_in_a_hypothesis_is_computed_once_for_many_entries(monkeypatch
     graph = trace(lambda x, y: 1 / (jnp.max(x) + y), "x: 30", "y: 6 7")
     induction = certification(graph).induction
     read: Counter[str] = Counter()
-    import certgrad.graph._satisfiable as module
+    real = Balls.entry
 
-    real = module._at_step
+    def counted(self, value):
+        read["entries"] += 1
+        return real(self, value)
 
-    def counted(entries, step, tensor, index):
-        read[tensor] += 1
-        return real(entries, step, tensor, index)
-
-    monkeypatch.setattr(module, "_at_step", counted)
+    monkeypatch.setattr(Balls, "entry", counted)
     holds = holding(graph, induction.asked)
     assert induction.asked
     assert holds([jnp.arange(30.0), jnp.ones((6, 7))])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import numpy as np
@@ -427,6 +427,18 @@ def _(draw: Draw) -> Sides:
     yield b.sum() >= 1, 1 - (1 - b).prod()
     for j in np.flatnonzero(b):
         yield b.sum() >= 2, 1 - (1 - np.delete(b, j)).prod()
+
+
+@of(Law.THRESHOLD)
+def _(draw: Draw) -> Sides:
+    n = 6
+    x = draw.integers(-4, 5, size=n) / 2
+    order = np.argsort(x, stable=True)
+    rank = np.argsort(order)
+    greatest = np.sort(x)[::-1]
+    p = (1 + np.arange(1, n + 1) * greatest - np.cumsum(greatest))[n - 1 - rank]
+    assert all(p[b] > 0 for a, b in pairwise(order) if p[a] > 0)
+    yield holds(p > 0), holds(rank >= n - (p > 0).sum())
 
 
 # --- matrices -------------------------------------------------------------------------------------------------------
@@ -878,3 +890,6 @@ def _(draw: Draw) -> Sides:
     # x > y, y > z and z > x have no point: their sum is 0 > 0.
     x, y, z = draw.normal(size=(3, 200))
     yield (holds(x > y) * holds(y > z) * holds(z > x)).sum(), 0.0
+    # Nor have n > 0 and 1 > n for an integer n.
+    n = np.round(x)
+    yield (holds(n > 0) * holds(n < 1)).sum(), 0.0

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from certgrad.obligations.assume.conditions import IN_RANGE, Clause, Clauses, condition
 from certgrad.obligations.assume.index_cases import failing, holding
 from certgrad.obligations.assume.isl import Condition, feasible
-from certgrad.obligations.terms.index import Ix, of_const
+from certgrad.obligations.terms.index import Ix, of_const, whole_number
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, index_equal, index_number, index_pred
-from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
+from certgrad.obligations.terms.integers import RANK, Chosen
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred
-from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.terms.rounded import as_rounded_index
+from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
+from certgrad.obligations.terms.rounded import as_rounded_index, is_number_of_places
+from certgrad.obligations.terms.sums import open_sum
 from certgrad.obligations.terms.variables import Var, template
-from certgrad.obligations.terms.walk import atoms_of
+from certgrad.obligations.terms.walk import atoms_of, indices_of
 
 from ._registry import UnprovedError
 
@@ -72,8 +74,27 @@ def index_cases(poly: Poly, quotients: bool = True) -> list[Case]:
                 more = (holding(choice) if value is ONE else failing(choice),)
             visit(Rewriter(replace=decide)(p), guard * holds, (*conditions, *more))
 
-    visit(poly, ONE, ())
+    visit(replaced(poly, _few_places), ONE, ())
     return out
+
+
+FEW = 6
+"""A number of places that is an index is looked at place by place, where there are no more."""
+
+
+def _few_places(a: Atom) -> Poly | None:
+    """The number of places of a short axis at which a condition holds, written out.
+
+    Of entries that are counted by their places in an order of the axis, `thresholds` knows more than that.
+    """
+    if not is_number_of_places(a) or len(a.vars) > 1 or (count := whole_number(a.ranges[0])) is None or count > FEW:
+        return None
+    ((v, _),), body = open_sum(a)
+    if any(
+        isinstance(t, Chosen) and t.comparison.kind == RANK and v in t.free for ix in indices_of(body) for t in ix.atoms
+    ):
+        return None
+    return sum((substitute(body, {v: of_const(number(k))}) for k in range(count)), NOTHING)
 
 
 def in_range(case: Case, room: Poly, ranges: Mapping[Var, Poly]) -> Clauses:

@@ -12,6 +12,7 @@ from jax._src import source_info_util as _source_info
 from jax.extend import core as jex
 
 from certgrad.jaxpr.lowerings import called
+from certgrad.jaxpr.programs import bound, results
 from certgrad.obligations.terms.polynomials import Poly
 
 
@@ -117,28 +118,17 @@ def primal_body(closed: Any) -> Program:
     return program
 
 
-def evaluate(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], seen: Callable[[Any, list], list]) -> list[Any]:
+def evaluate(program: Any, args: Sequence[Any], seen: Callable[[Any, list], list]) -> list[Any]:
     """Run a program, called programs inlined; `seen(equation, outputs)` may replace what an equation gives.
 
     A custom function with a rule in forward mode keeps it; of one in reverse mode its primal function runs.
     """
-    values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=False)) | dict(
-        zip(jaxpr.invars, args, strict=True)
-    )
 
-    def read(atom: Any) -> Any:
-        return atom.val if is_literal(atom) else values[atom]
-
-    for eqn in jaxpr.eqns:
-        operands = [read(v) for v in eqn.invars]
+    def rule(eqn: Any, operands: list[Any]) -> list[Any]:
         inner = inner_program(eqn) if eqn.primitive.name not in ("custom_jvp_call", "custom_lin") else None
-        if inner is not None:
-            outs = evaluate(inner.jaxpr, inner.consts, operands, seen)
-        else:
-            found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
-            outs = seen(eqn, list(found) if eqn.primitive.multiple_results else [found])
-        values |= dict(zip(eqn.outvars, outs, strict=True))
-    return [read(v) for v in jaxpr.outvars]
+        return seen(eqn, bound(eqn, operands)) if inner is None else evaluate(inner, operands, seen)
+
+    return results(program, args, rule)
 
 
 @contextmanager

@@ -1,0 +1,329 @@
+"""Entries of an axis in order beside a threshold: a condition on them that is true from a place of the order on.
+
+Let σ be an order of n entries, and p(i) a number that each of them has, so that p(σ(t)) > 0 implies p(σ(t + 1)) > 0. It
+is then positive at the last K places and at no other, for the number K of its places:
+
+    [p(i) > 0] = [σ⁻¹(i) ≥ n − K].
+
+Of another such number r, which counts nothing itself, the same holds with the same K, if r > 0 at the place n − K and
+not at the one before; what p is there is known. So a projection onto the simplex counts in the sorted entries what is
+above a threshold that these determine, and the entries above that threshold are as many. Where p decreases along the
+order it is positive at the first K places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeGuard
+
+from flint import fmpq
+
+from certgrad.obligations.assume.index_cases import Indices, resolved
+from certgrad.obligations.assume.signs import NEG, POS
+from certgrad.obligations.terms.atoms import Access
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.index import IntegerAtom, Ix, of_atom, of_var
+from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number
+from certgrad.obligations.terms.integers import ORDER, RANK, Chosen, Comparison, Rounded, chosen
+from certgrad.obligations.terms.law import Law, applied
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, monomial, number, poly_of
+from certgrad.obligations.terms.power import content, pred, times_power
+from certgrad.obligations.terms.predicates import PREDICATES, IxPred, Pred
+from certgrad.obligations.terms.rewriting import Rewriter, substitute
+from certgrad.obligations.terms.rounded import as_rounded_index, is_number_of_places
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, indices_of
+
+from .range_products import in_closed_form
+
+ENTRY: Var = ("u", -1, 0)
+"""Stands for the entry that is compared."""
+MOST_DIVISORS = 4
+"""Divisors inside of divisors are cleared so often."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order of the entries of an axis: the places in it, beside whatever else it depends on."""
+
+    rule: Comparison
+    others: tuple[Ix, ...]
+
+    @property
+    def size(self) -> Poly:
+        return self.rule.ranges[0]
+
+    def at(self, place: Ix) -> Ix:
+        """The index of the entry that comes to a place."""
+        return chosen(self.rule, 0, (place, *self.others))
+
+    def rank(self, index: Ix) -> Ix:
+        return chosen(self.rule.inverse(), 0, (index, *self.others))
+
+    def key(self, place: Ix) -> Poly:
+        """What the entry at a place is ordered by."""
+        (v,) = self.rule.variables
+        names = {("p", k, 0): ix for k, ix in enumerate(self.others)}
+        return substitute(self.rule.bodies[0], {**names, v: self.at(place)})
+
+
+def with_places(poly: Poly, indices: Indices) -> Poly:
+    """The term with conditions on the entries of axes in order as conditions on their places."""
+    compared = poly.piecewise and any(isinstance(a, Pred) for a in deep_atoms(poly))
+    if not compared or not any(_is_in_order(t) for ix in indices_of(poly) for t in ix.atoms):
+        return poly
+    return in_closed_form(_Placed(indices, {}, {})(poly), indices)
+
+
+Found = tuple[Order, Ix, bool]
+"""An order of an axis, and the number of the last places in it (or the first ones, if it is false)."""
+Known = dict[tuple[Poly, Poly], Found | None]
+
+
+class _Placed(Rewriter):
+    def __init__(self, context: Indices, names: Mapping[Var, Ix], known: Known) -> None:
+        super().__init__(names, replace=self._value)
+        self.context, self.known = context, known
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        context = replace(self.context, ranges={**self.context.ranges, **ranges})
+        return _Placed(context, {**self.indices, **names}, self.known)
+
+    def _value(self, a: Atom) -> Poly | None:
+        if not a.piecewise:
+            return poly_of(a)
+        if isinstance(a, Pred):
+            p = in_closed_form(self(a.poly), self.context)
+            beside, inside = _guards(p)
+            if beside:  # [[φ]·p > 0] = [φ]·[p > 0]
+                return _Placed(self.context, {}, self.known)(monomial(dict.fromkeys(beside, 1)) * pred(inside))
+            for v in sorted(p.free & self.context.ranges.keys()):
+                if (found := self._found(p, v, self.context.ranges[v])) is not None:
+                    order, k, up = found
+                    rank = order.rank(of_var(v))
+                    applied(Law.THRESHOLD)
+                    return index_condition(rank.plus(k).shifted(-order.size) if up else k.minus(rank).shifted(-ONE))
+        return None
+
+    def _found(self, p: Poly, v: Var, n: Poly) -> Found | None:
+        """The same whatever the name of the variable is."""
+        key = substitute(p, {v: of_var(ENTRY)}), n
+        if key not in self.known:
+            self.known[key] = self._looked_for(key[0], ENTRY, n)
+        return self.known[key]
+
+    def _looked_for(self, p: Poly, v: Var, n: Poly) -> Found | None:
+        """At how many of the last places (or the first ones) of an order of the axis p(v) is positive."""
+        for order in _orders(p):
+            if order.size != n or any(v in ix.free for ix in order.others):
+                continue
+            for k, q, w in _counts(p, v, n):
+                for up in (True, False):
+                    along = _Along(order, replace(self.context, ranges={**self.context.ranges, v: n, w: n}), up)
+                    if along.sign(index_number(k)) == 1 and along.goes_on(q, w) and along.alike(p, v, q, w, k):
+                        return order, k, up
+        return None
+
+
+def _whole(poly: Poly) -> Ix | None:
+    """The term as an index expression, where indices, choices and counts make it: an entry may be no whole number."""
+    return None if any(isinstance(a, Access) for a in atoms_of(poly)) else as_rounded_index(poly)
+
+
+def _divisors(p: Poly) -> dict[Atom, Exponent]:
+    """What the term is divided by, each with its highest power."""
+    out: dict[Atom, Exponent] = {}
+    for mono in p:
+        for a, e in mono:
+            if e < 0:
+                out[a] = max(out.get(a, 0), -e)
+    return out
+
+
+def _guards(p: Poly) -> tuple[list[Atom], Poly]:
+    """The conditions that are factors of the whole term, and the rest of it."""
+    common = [a for a, _ in next(iter(p), ()) if type(a) in PREDICATES and all((a, 1) in mono for mono in p)]
+    return common, Poly({tuple(f for f in mono if f[0] not in common): c for mono, c in p.items()})
+
+
+def _is_in_order(t: IntegerAtom) -> TypeGuard[Chosen]:
+    return isinstance(t, Chosen) and t.comparison.kind in (ORDER, RANK) and len(t.comparison.bodies) == 1
+
+
+def _orders(p: Poly) -> Iterator[Order]:
+    """The orders whose places stand in the term, which depend on no variable that is bound in it."""
+    found: dict[tuple[str, tuple[Ix, ...]], Chosen] = {}
+    for t in (t for ix in indices_of(p) for t in ix.atoms if _is_in_order(t)):
+        if not any(v[0] == "b" for ix in t.arguments[1:] for v in ix.free):
+            found.setdefault((t.comparison.data, t.arguments[1:]), t)
+    for t in found.values():
+        yield Order(t.comparison if t.comparison.kind == ORDER else t.comparison.inverse(), t.arguments[1:])
+
+
+def _counts(p: Poly, v: Var, n: Poly) -> Iterator[tuple[Ix, Poly, Var]]:
+    """Counts over an axis, each with the number that is positive where it counts: those that are indices in the term,
+    and that of the places at which it is positive itself, where it says of the entry v to which place that comes.
+    """
+    atoms = {t.key: t for ix in indices_of(p) for t in ix.atoms}
+    for t in atoms.values():
+        if isinstance(t, Rounded) and not any(w[0] == "b" for w in t.free):
+            total = index_number(of_atom(t)).atom()
+            if is_number_of_places(total) and total.ranges == (n,) and len(total.body) == 1:
+                ((w, _),), body = open_sum(total)
+                condition = body.atom()
+                if isinstance(condition, Pred):
+                    yield of_atom(t), condition.poly, w
+    if any(_is_in_order(t) and t.comparison.kind == RANK and t.arguments[0].variable() == v for t in atoms.values()):
+        own = as_rounded_index(sum_over(pred(p), [(v, n)]))
+        if own is not None:
+            yield own, p, v
+
+
+@dataclass(frozen=True)
+class _Along:
+    """What is shown of numbers along an order: up, or down."""
+
+    order: Order
+    context: Indices
+    up: bool
+
+    def goes_on(self, p: Poly, v: Var) -> bool:
+        """Where p is positive at a place, it is so at the next one (or the one before)."""
+        t = fresh()
+        here = self.where(t, self.order.size - ONE)
+        one, other = (here.at(p, v, ix) for ix in (of_var(t), of_var(t).shifted(ONE)))
+        if one is None or other is None:
+            return False
+        return here.not_negative(other - one if self.up else one - other)
+
+    def alike(self, p: Poly, v: Var, q: Poly, w: Var, k: Ix) -> bool:
+        """p is positive at the k last places (or first ones), as q is, and at no other."""
+        if substitute(p, {v: of_var(w)}) == q:
+            return True
+        if not self.goes_on(p, v):
+            return False
+        n = self.order.size
+        first, before = (k.scaled(-1).shifted(n), k.scaled(-1).shifted(n - ONE)) if self.up else (k.shifted(-ONE), k)
+        there = replace(self, context=self.context.where((k.scaled(-1).shifted(n - ONE), ">=")))
+        above = self.at(p, v, first), self.at(q, w, first)
+        below = there.at(p, v, before), there.at(q, w, before)
+        if None in above or None in below:
+            return False
+        return self.not_negative(above[0] - above[1]) and there.not_negative(below[1] - below[0])  # type: ignore[operator]
+
+    def where(self, t: Var, n: Poly) -> _Along:
+        return replace(self, context=replace(self.context, ranges={**self.context.ranges, t: n}))
+
+    def at(self, p: Poly, v: Var, place: Ix) -> Poly | None:
+        """A term with the sign that p has at a place; None where that of a factor or divisor is not known."""
+        term, sign = substitute(p, {v: self.order.at(place)}), 1
+        for _ in range(MOST_DIVISORS):
+            divisors = _divisors(term)
+            if not divisors:
+                return content(term.scale(sign), only_positive=True)[2]
+            term = times_power(term, divisors)
+            for a, e in divisors.items():
+                of_factor = self.sign(poly_of(a))
+                if of_factor is None or not isinstance(e, int):
+                    return None
+                sign *= of_factor if e % 2 else 1
+        return None
+
+    def sign(self, poly: Poly) -> int | None:
+        """1 where the term is shown to be positive, −1 where negative; of whole numbers also by what indices can be."""
+        ix = _whole(poly)
+        for sign, wanted in ((1, POS), (-1, NEG)):
+            shown = ix is not None and not self.context.feasible((ix.scaled(-sign), ">="))
+            if shown or self.context.facts.signs(poly) == wanted:
+                return sign
+        return None
+
+    def not_negative(self, poly: Poly) -> bool:
+        """It is a sum of multiples c·(x(s) − x(t)), with c ≥ 0, of what entries at places s ≥ t are ordered by, and of
+        what is not negative."""
+        poly = resolved(with_equal_conditions(poly), self.context)
+        if poly.is_zero or not self.context.facts.signs(poly) & NEG:
+            return True
+        read = {a for a in atoms_of(poly) if isinstance(a, Access)}
+        places = [t.arguments[0] for a in read for ix in a.index for t in ix.atoms if self._chooses(t)]
+        for later in dict.fromkeys(places):
+            for earlier in dict.fromkeys(places):
+                if later == earlier or self.context.feasible((earlier.minus(later).shifted(-ONE), ">=")):
+                    continue
+                difference = self.order.key(later) - self.order.key(earlier)
+                c = _multiple(poly, self.order.key(later))
+                if c is not None and self._whole_not_negative(c) and not c.is_zero:
+                    left = poly - c * difference
+                    if left.is_zero or not self.context.facts.signs(left) & NEG:
+                        return True
+        return False
+
+    def _chooses(self, t: IntegerAtom) -> TypeGuard[Chosen]:
+        return (
+            isinstance(t, Chosen) and t.comparison.key == self.order.rule.key and t.arguments[1:] == self.order.others
+        )
+
+    def _whole_not_negative(self, c: Poly) -> bool:
+        ix = _whole(c)
+        return ix is not None and not self.context.feasible((ix.scaled(-1).shifted(-ONE), ">="))
+
+
+def _multiple(poly: Poly, entry: Poly) -> Poly | None:
+    """What the entry is multiplied by in the term; None where it is no entry, or not multiplied."""
+    single = entry.single()
+    if single is None or len(single[0]) != 1 or single[0][0][1] != 1:
+        return None
+    a = single[0][0][0]
+    total = Poly({})
+    for mono, c in poly.items():
+        if dict(mono).get(a) == 1:
+            total = total + monomial({b: e for b, e in mono if b is not a}).scale(c / single[1])
+    return total
+
+
+def with_equal_conditions(poly: Poly) -> Poly:
+    """The term with conditions that differ in a number as the strictest of them, and equations: [e + 1 ≥ 0] is
+    [e ≥ 0] + [e + 1 = 0]; and [e ≥ 0] is 1 − [−e − 1 ≥ 0].
+    """
+    least: dict[str, fmpq] = {}
+    for a in deep_atoms(poly):
+        if isinstance(a, IxPred):
+            _, key, c = _oriented(a.ix)
+            least[key] = min(c, least.get(key, c))
+
+    def strictest(a: Atom) -> Poly | None:
+        if not isinstance(a, IxPred):
+            return None
+        ix, key, c = _oriented(a.ix)
+        gap = int(c - least.get(key, c))
+        if ix == a.ix and not 0 < gap <= MOST:
+            return None
+        gap = gap if 0 <= gap <= MOST else 0
+        out = index_condition(ix.shifted(number(-gap)))
+        for k in range(gap):
+            out = out + index_equal(ix.shifted(number(-k)))
+        return out if ix == a.ix else ONE - out
+
+    return Rewriter(replace=strictest)(poly)
+
+
+MOST = 2
+"""Conditions are brought together over so many places."""
+
+
+def _oriented(ix: Ix) -> tuple[Ix, str, fmpq]:
+    """One of e and −e − 1, and that expression but for a number and the names of variables that are bound, and the
+    number.
+    """
+    sides = [(*_apart(e), e) for e in (ix, ix.scaled(-1).shifted(-ONE))]
+    key, c, e = min(sides, key=lambda side: side[0])
+    return e, key, c
+
+
+def _apart(ix: Ix) -> tuple[str, fmpq]:
+    bound = {v: of_var(("b", 0, 0)) for v in ix.free if v[0] in ("b", "f")}
+    moved = ix.subst(bound)
+    sizes = Poly({m: c for m, c in moved.const.items() if m})
+    return Ix(moved.terms, sizes).key, moved.const.coefficient(())
