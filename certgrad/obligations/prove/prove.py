@@ -146,7 +146,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             if domain and once:  # it may decide over which values maxima are taken
                 left, right = (by_rules(resolved(side, place), place) for side in (left, right))
             left, right = (split_products(ordered(side, place, once)) for side in (left, right))
-            left, right = (laws.thresholds.with_places(side, place) for side in (left, right))
+            left, right = (_with_places(side, place) for side in (left, right))
             if obligation.derivative:
                 right = sided(right, region.facts, problem.tangents)
             closing = Closing(left - right, region.over(ranges), problem, families, tangents if adjoint else None)
@@ -197,6 +197,11 @@ def _extended(
     return inside if excluded.extends(inside, regions, sides, problem, facts) else hypotheses
 
 
+def _with_places(poly: Poly, indices: Indices) -> Poly:
+    """As `laws.thresholds` has it, which terms without conditions do not need."""
+    return laws.thresholds.with_places(poly, indices) if poly.piecewise else poly
+
+
 def _needed(
     conditions: Iterable[Clause],
     facts: Facts,
@@ -208,7 +213,7 @@ def _needed(
     """Those conditions that do not follow from what is assumed."""
     region = Region(facts, assumed).over(ranges)
     known = Indices(facts=facts, clauses=assumed, sizes=shapes)
-    asked = [c.rewritten(lambda p: laws.thresholds.with_places(ordered(p, known), known)) for c in conditions]
+    asked = [c.rewritten(lambda p: _with_places(ordered(p, known), known)) for c in conditions]
     if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
         asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
     left = (c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed))
