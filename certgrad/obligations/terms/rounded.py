@@ -24,7 +24,8 @@ from .walk import atoms_of, indices_of, tensors_in
 def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
     """The term as an index expression (see `as_index`) that may also be made of rounded numbers.
 
-    Without `quotients` not of ⌊p/2⌋, as integer division makes it, of which signs say more than conditions on indices.
+    Without `quotients` not of ⌊p/2⌋, as integer division makes it, nor of counts: of these signs say more than
+    conditions on indices.
     What a loop carries is not among these: an index is not looked into where a step is put in place of another.
     """
     found = as_index(poly)
@@ -39,7 +40,7 @@ def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
         place = _quotient(single) if single is not None and c.q == 1 else None
         if place is not None:
             parts.append((int(c.p), place))
-        elif not quotients and any(_is_rounded(a) and _has_fractions(a) for a, _ in mono):
+        elif not quotients and any(is_number_of_places(a) or (_is_rounded(a) and _has_fractions(a)) for a, _ in mono):
             return None
         elif single is not None and _is_rounded(single):
             total.add_poly(_number(single), c)

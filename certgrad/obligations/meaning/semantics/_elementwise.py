@@ -17,11 +17,12 @@ from certgrad.obligations.laws.selections import taken
 from certgrad.obligations.meaning import semantics
 from certgrad.obligations.terms.atoms import Exp
 from certgrad.obligations.terms.index import Ix
-from certgrad.obligations.terms.index_terms import index_equal, index_pred
+from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_pred
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power, pred
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES
+from certgrad.obligations.terms.rounded import as_rounded_index
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 from ._infinite import MEANT, VANISHING, added, beside, exponential, finite, greatest, meant, selected
@@ -242,6 +243,9 @@ def _greater(x: Tensor, y: Tensor) -> Poly:
 
 def _whole_greater(difference: Poly) -> Poly:
     """[d > 0] for an integer d, which is 1 − [1 − d > 0]: the same predicate in k > 0 and in k ≥ 1."""
+    ix = as_rounded_index(difference)
+    if ix is not None and (known := index_condition(ix.shifted(-ONE))).constant() is not None:  # by what a count can be
+        return known
     leading = next((c for mono, c in difference.sorted_items() if mono), 0)
     return pred(difference) if leading >= 0 else ONE - pred(ONE - difference)
 

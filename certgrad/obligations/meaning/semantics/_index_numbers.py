@@ -74,7 +74,7 @@ def index_cases(poly: Poly, quotients: bool = True) -> list[Case]:
                 more = (holding(choice) if value is ONE else failing(choice),)
             visit(Rewriter(replace=decide)(p), guard * holds, (*conditions, *more))
 
-    visit(replaced(poly, _few_places), ONE, ())
+    visit(replaced(poly, _few_places) if quotients else poly, ONE, ())
     return out
 
 
