@@ -79,7 +79,7 @@ def with_places(poly: Poly, indices: Indices) -> Poly:
 
 Found = tuple[Order, Ix, bool]
 """An order of an axis, and the number of the last places in it (or the first ones, if it is false)."""
-Known = dict[tuple[Poly, Poly], Found | None]
+Known = dict[tuple[Poly, Poly, tuple[tuple[Var, Poly | None], ...]], Found | None]
 
 
 class _Placed(Rewriter):
@@ -109,7 +109,8 @@ class _Placed(Rewriter):
 
     def _found(self, p: Poly, v: Var, n: Poly) -> Found | None:
         """The same whatever the name of the variable is."""
-        key = substitute(p, {v: of_var(ENTRY)}), n
+        others = tuple((w, self.context.ranges.get(w)) for w in sorted(p.free - {v}))
+        key = substitute(p, {v: of_var(ENTRY)}), n, others
         if key not in self.known:
             self.known[key] = self._looked_for(key[0], ENTRY, n)
         return self.known[key]
