@@ -16,7 +16,7 @@ from typing import Any, get_args
 from certgrad.errors import CertgradError, SignatureError
 from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.terms.budget import auditing, given
+from certgrad.obligations.terms.budget import beside, given
 from certgrad.signatures.nested import has_fields
 
 from ._called import values as values_in_calls
@@ -35,8 +35,8 @@ from ._tried import ORIGIN, Tried
 from ._unify import PRIMES
 from ._user_rule import UserRule
 
-SEARCH = 0.5
-"""The search for shapes has this share of the seconds of an audit."""
+SEARCH = 2.0
+"""The search for shapes has so many times the seconds of an audit, which it does not take from that."""
 MAX_ARRAYS = 8
 _OPTIONAL = re.compile(r"\bOptional\[|\bNone\b")
 _ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b")
@@ -55,7 +55,7 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
 
     An argument that may be None is an array, if its annotation names one; where nothing traces so, it is None.
     """
-    with auditing(SEARCH * given()):
+    with beside(SEARCH * given()):
         return _of_optional(function, calls)
 
 

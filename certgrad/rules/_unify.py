@@ -235,7 +235,7 @@ class Unifier:
         """How the function fails with these sizes; None where it runs."""
         self.traces += 1
         if not budget.seconds_left():
-            return _Failed(UsageError("the search for shapes took its share of the audit"), ())
+            return _Failed(UsageError("the search for shapes took its time"), ())
         try:
             shapes = self.instance.shapes(sizes)
             rules = self.rule.rules(shapes.statics)

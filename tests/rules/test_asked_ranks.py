@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from certgrad.obligations.terms.budget import auditing, budget
 from certgrad.report.findings import INFERRED
 from certgrad.rules import _choices, _infer
 from certgrad.rules._by_name import examined
@@ -165,3 +166,14 @@ def test_choices_of_ranks_for_which_no_time_is_left_are_named(monkeypatch: pytes
     )
     assert "it is not tried" not in all_texts
     assert "it is not tried: the other choices took 0 s" in some_texts
+
+
+def test_a_search_for_shapes_ends_and_takes_no_time_from_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = of_jax(lambda x, y: jnp.sin(x) * y)
+    with auditing(1e9):
+        before = budget.seconds_left()
+        assert inferred(rule).found
+        assert budget.seconds_left() == pytest.approx(before, rel=1e-12)
+    monkeypatch.setattr(_infer, "SEARCH", 0.0)
+    result, _ = examined(Found(name="m:f", where="m.py:1", rule=rule), {})
+    assert "there was no time to try more: " in result.remarks[0].text

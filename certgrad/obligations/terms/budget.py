@@ -129,6 +129,17 @@ def auditing(
             budget.given = float("inf")
 
 
+@contextmanager
+def beside(seconds: float) -> Iterator[None]:
+    """Run a block in so many seconds that are no part of the audit around it: that has as much time after it as before."""
+    started, end = time.thread_time(), budget.end
+    budget.end = started + seconds
+    try:
+        yield
+    finally:
+        budget.end = end + time.thread_time() - started
+
+
 def given() -> float:
     """The seconds of the audit that this is a part of, or those of one."""
     return AUDIT if budget.steps is None else budget.given
