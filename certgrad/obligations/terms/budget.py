@@ -131,7 +131,7 @@ def auditing(
 
 @contextmanager
 def beside(seconds: float) -> Iterator[None]:
-    """Run a block in so many seconds that are no part of the audit around it: that has as much time after it as before."""
+    """Run a block in so many seconds that are no part of the audit around it, which has as many after it as before."""
     started, end = time.thread_time(), budget.end
     budget.end = started + seconds
     try:
