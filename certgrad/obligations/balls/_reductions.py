@@ -220,11 +220,19 @@ def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) ->
     def against(i: int, j: int) -> int:
         return next((side * o for o in (_order(key[i], key[j]) for key in keys) if o), 0)
 
+    def tie(i: int, j: int) -> bool:
+        """A key that can move does not tell them apart, nor do those before it, whatever those after it do."""
+        for key, dkey in zip(keys, dkeys, strict=True):
+            if _order(key[i], key[j]):
+                return False
+            if dkey[i] is not None or dkey[j] is not None:
+                return True
+        return False
+
     order = sorted(range(len(keys[0])), key=cmp_to_key(against))
-    moving = [any(d[i] is not None for d in dkeys) for i in order]
     tied = [any(d is KINK for dkey in dkeys for d in dkey)] * len(order)
     for k in range(len(order) - 1):
-        if (moving[k] or moving[k + 1]) and against(order[k], order[k + 1]) == 0:
+        if tie(order[k], order[k + 1]):
             tied[k] = tied[k + 1] = True
     return order, tied
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from flint import arb
 
+import certgrad
 from certgrad.obligations.balls import Dims, Input, MalformedRule, Programs, Rule, WitnessPoint, find_witness, seeded
 from certgrad.obligations.balls._draw import TRIES, draw_inputs
 from certgrad.signatures.sizes import parse_axis
@@ -315,3 +316,17 @@ def test_draws_of_a_point_in_a_domain_keep_their_time() -> None:
     assert not asked
     assert draw_inputs(inputs, [()], 0, rng, outside) is None
     assert len(asked) == TRIES
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1, "unproved"), (2, "refuted")])
+def test_equal_first_keys_are_a_tie_whatever_the_second_keys_are(factor: int, verdict: str) -> None:
+    """Where entries that move are equal the sort has a kink, and a rule is not wrong there."""
+
+    def by_two(x: Any, m: Any) -> Any:
+        return jax.lax.sort((x, m), num_keys=2)[0]
+
+    rule = jax.custom_vjp(by_two)
+    rule.defvjp(
+        lambda x, m: (by_two(x, m), x), lambda x, g: (factor * jnp.zeros_like(x).at[jnp.argsort(x)].set(g), None)
+    )
+    assert certgrad.check(rule, "n, n:int -> n", conformance=False).verdict == verdict
