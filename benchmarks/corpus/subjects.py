@@ -36,7 +36,9 @@ from certgrad.report.findings import INFERRED
 REASON = 300
 """Characters of a reason that are kept."""
 _OF_SHAPES = re.compile(
-    r'(?:(.*); )?its shapes are inferred \("(.*?)"\), as nothing declares them; certgrad.declare does(?:; (.*))?', re.S
+    r'(?:(.*); )?its shapes are inferred \("([^"]*)"[^"]*?\), '
+    r"as nothing declares them; certgrad.declare does(?:; (.*))?",
+    re.S,
 )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.corpus import __main__ as command
 from benchmarks.corpus import run as running
+from benchmarks.corpus import subjects
 from benchmarks.corpus.compare import Change, compared, not_implied
 from benchmarks.corpus.entries import CorpusError, Entry, Record, entries, records, write
 from benchmarks.corpus.run import Results, can_run, run, sample
@@ -401,3 +402,11 @@ def test_its_files_are_in_order() -> None:
     assert set(known) <= set(every)
     assert all(not e.twin or e.twin in every for e in every.values())
     assert {name: (command.REPORTS / name).read_text("utf-8") for name in PAGES} == command.pages(every, known)
+
+
+def test_inferred_shapes_are_read_beside_the_objects_of_an_audit() -> None:
+    text = 'its shapes are inferred ("n d"{}), as nothing declares them; certgrad.declare does; with "n" it is refuted'
+    for objects in ("", ", with model = Spring(k=0.5)"):
+        match = subjects._OF_SHAPES.fullmatch(text.format(objects))
+        assert match is not None
+        assert (match[2], match[3]) == ("n d", 'with "n" it is refuted')
