@@ -86,8 +86,7 @@ class TracedGraph:
 
     def slots(self, node: Node) -> list[Ref]:
         """The operands that the node's equation takes, as its function has them: distinct, without literals."""
-        operands = node.operands
-        return [operands[k] for k in self.equations[node.id].positions]  # type: ignore[misc]
+        return [node.operands[k] for k in self.equations[node.id].positions]  # type: ignore[misc]
 
     def retraced(self, fixed: Mapping[str, Size]) -> TracedGraph:
         """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""

@@ -75,8 +75,8 @@ def best_choice(
     with auditing(LOOKS * given()):
         for k, choice in enumerate(choices if len(choices) > 1 else ()):
             proved = [choices[j] for j, one in looked.items() if one.verdict in PROOFS]
-            if k in looked or (choice in tried.lower and proved) or any(_same_ranks(choice, one) for one in proved):
-                continue  # of real numbers it is proved: integers are some of them
+            if k in looked or (choice in tried.lower and proved) or any(_is_part_of(choice, one) for one in proved):
+                continue
             if budget.over("it"):
                 unlooked.append(choice)
                 continue
@@ -167,10 +167,10 @@ def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
     return all(a and a == b[-len(a) :] and is_parameter(n, names) for n, a, b in pairs)
 
 
-def _same_ranks(choice: Declaration, other: Declaration) -> bool:
-    """The two have the same shapes, and perhaps other dtypes."""
-    ours, theirs = _specs(choice.signature), _specs(other.signature)
-    return [spec.dims for spec in ours] == [spec.dims for spec in theirs]
+def _is_part_of(choice: Declaration, other: Declaration) -> bool:
+    """The two have the same shapes, and where their dtypes differ the other takes real numbers: integers are some."""
+    pairs = zip(_specs(choice.signature), _specs(other.signature), strict=True)
+    return all(a.dims == b.dims and b.dtype in (a.dtype, "float") for a, b in pairs)
 
 
 def _rank(signature: Any) -> int:

@@ -34,7 +34,7 @@ def _number(poly: Poly) -> Poly:
 
 
 _without_facts: Memo[Poly, int] = Memo()
-"""Signs that need no assumption."""
+"""Signs that need no assumption, also none of which arrays are of integers."""
 
 
 MAX_ASSUMED = 4096
@@ -48,7 +48,7 @@ class Facts(LinearSigns):
     def __init__(self, facts: Iterable[Fact] = (), integers: frozenset[str] = frozenset()) -> None:
         self.facts = tuple(replace(f, poly=_number(current(f.poly))) for f in facts)
         self.integers = integers
-        self._known: dict[Poly, int] = {} if self.facts else _without_facts.table
+        self._known: dict[Poly, int] = {} if self.facts or integers else _without_facts.table
         self._ground: dict[Question, list[Fact]] = {}
         self._relevant: dict[Poly, list[Fact]] = {}
 
