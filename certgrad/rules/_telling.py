@@ -1,4 +1,4 @@
-"""Sizes that tell something: all different and above 1, and no axis of length 1 that other sizes would make longer.
+"""Sizes that tell something: all different and above 1, and no axis of length 1 or 0 that other sizes would make longer.
 
 A rule that takes one axis for another is right where both have the same size, and one that repeats where it should
 tile is right of a single group. Which sizes a function takes is found by trying: it is traced at small ones, and at
@@ -42,7 +42,7 @@ def telling(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = (
     known: dict[tuple[int, ...], int | None] = {}
 
     def short(sizes: Sizes) -> int | None:
-        """How many axes of the program have length 1; None where the function does not run."""
+        """How many axes of the program have length 1 or 0; None where the function does not run."""
         key = tuple(sizes[n] for n in names)
         if key not in known and len(known) < TRACES and time.thread_time() < until:
             program = forward(sizes)
@@ -54,8 +54,8 @@ def telling(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = (
         if here is None:
             continue
         if _differ(start):
-            doubled = short({n: 2 * v for n, v in start.items()})
-            if doubled is None or doubled >= here:
+            longer = (short({n: k * v for n, v in start.items()}) for k in (2, 4))
+            if all(there is None or there >= here for there in longer):
                 return start
         found = _better(start, short)
         if _differ(found):
@@ -89,4 +89,4 @@ def _differ(sizes: Sizes) -> bool:
 
 def _short(program: Program) -> int:
     shapes = [v.aval.shape for eqn in equations_of(program.jaxpr) for v in eqn.outvars if hasattr(v.aval, "shape")]
-    return sum(d == 1 for shape in shapes for d in shape)
+    return sum(d in (0, 1) for shape in shapes for d in shape)

@@ -48,7 +48,11 @@ PRIMES = (7, 5, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 _UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
 _SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 _SHAPE = re.compile(r"[(\[]((?:\d+, *)*\d+),?[)\]]")
-_ORDER = re.compile(r"^Symbolic dimension comparison '(.+?)' ([<>])=? '(.+?)' is inconclusive")
+_ORDER = re.compile(
+    r"^Symbolic dimension comparison '(?P<left>.+?)' (?P<than>[<>])=? '(?P<right>.+?)' is inconclusive"
+    r"|the (?:start|stop) \((?P<bound>.+?)\) must be resolved statically if it is >= 0"
+)
+"""Of two sizes, or of one that a slice takes for its bound and 0."""
 _NAME = re.compile(r"axis\d+_\d+")
 
 
@@ -142,7 +146,8 @@ class Unifier:
             yield from ((True, [one]) for one in self._numbers(sizes, failed.number))
             return
         if (match := _ORDER.search(str(failed.error))) is not None:
-            left, right = (parse_size(match[k]) for k in ((1, 3) if match[2] == "<" else (3, 1)))
+            ordered = ("left", "right") if match["than"] == "<" else ("right", "left")
+            left, right = (parse_size(match[k] or "0") for k in (ordered if match["than"] else ("bound", "than")))
             if not _rounds(left) and not _rounds(right):
                 yield from ((False, [s]) for s in at_least(_poly(left), _poly(right)))
         asked = list(dict.fromkeys(reversed(failed.asked)))
@@ -243,12 +248,14 @@ class Unifier:
             return _Failed(error, ())
         if self.whole_rule and rules.both is not None:
             both = rules.both
-            rules = replace(rules, forward=lambda args, params: both(args, None, params)[1])
+            rules = replace(rules, forward=lambda args, params: [y for part in both(args, None, params) for y in part])
         jaxpr, failure, asked = forward_or_failure(rules, shapes, len(self.rule.params), self.wide)
         if failure is not None:
             if OF_RANKS.search(str(failure)):
                 self._of_ranks = failure
             return _Failed(failure, tuple(asked))
+        if any(0 in v.aval.shape for v in jaxpr.outvars):  # of which every rule is right
+            return _Failed(ValueError("an output has no entries"), ())
         # JAX reshapes c channels to 4 times ⌊c/4⌋ and does not ask whether these are as many.
         lost = tuple(d for d in map(entries_lost, equations_of(jaxpr)) if not d.is_zero)
         return _Failed(ValueError(f"a reshape loses {lost[0].key}"), lost) if lost else None

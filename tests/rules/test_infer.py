@@ -499,3 +499,27 @@ def test_a_rule_is_tried_along_other_axes_than_its_default(summed, verdict):
 
     result, _ = examined(Found("m:f", handed_on(along, softmax_backward(summed))), {}, conformance=False)
     assert result.certificate.verdict == verdict
+
+
+def taps(store):
+    """A sum of entries that lie two apart; its backward stores what each tap is given, or adds it."""
+    value = jax.custom_vjp(lambda x: x[: x.shape[0] - 4] + x[2 : x.shape[0] - 2] + x[4:])
+
+    def bwd(x, g):
+        n, d = g.shape[0], jnp.zeros_like(x)
+        for k in range(3):
+            d = store(d.at[2 * k : 2 * k + n], g)
+        return (d,)
+
+    value.defvjp(lambda x: (value(x), x), bwd)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("store", "verdict"), [(lambda at, g: at.add(g), "proved"), (lambda at, g: at.set(g), "refuted")]
+)
+def test_a_size_is_long_enough_for_what_is_cut_off(store, verdict):
+    """At two rows it has no entry, and every rule is right: that is no shape that is meant."""
+    _, report = examined(Found("m:f", taps(store)), {})
+    assert report.certificate.signature[0].startswith("n+3 d ")
+    assert report.verdict == verdict

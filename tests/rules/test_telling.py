@@ -46,6 +46,12 @@ def test_there_is_more_than_one_group():
     assert telling(["n", "c"], forward(lambda x: x.reshape(x.shape[0], -1, 4).max(-1), "nc")) == {"n": 2, "c": 8}
 
 
+def test_the_result_has_several_entries():
+    """At 2 it has none, and at 4 one."""
+    windows = forward(lambda x: x[2 * jnp.arange((x.shape[0] - 3) // 2 + 1)[:, None] + jnp.arange(3)], "n")
+    assert telling(["n"], windows) == {"n": 5}
+
+
 def test_a_number_of_the_code_is_tried():
     def insists(x):
         assert x.shape[0] == 7
