@@ -6,21 +6,18 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ._steps import Act, Key, Run, Step
+import jax
+
+from ._steps import Act, Key, Known, Run, Step
 
 
-def times(number: Fraction) -> Act:
+def scaled(number: Fraction, places: Sequence[tuple[int, int]] = (), power: int = 1) -> Act:
+    """Times a number and the sizes of some axes of arguments, or their inverse."""
+
     def act(r: Run, s: Step) -> Any:
         value = r.own(s)
         value = value * float(number.numerator) if abs(number.numerator) != 1 else value * number.numerator
-        return value / float(number.denominator) if number.denominator != 1 else value
-
-    return act
-
-
-def by_sizes(places: Sequence[tuple[int, int]], power: int) -> Act:
-    def act(r: Run, s: Step) -> Any:
-        value = r.own(s)
+        value = value / float(number.denominator) if number.denominator != 1 else value
         for k, axis in places:
             size = r.xp.asarray(r.inputs[k].shape[axis], value.dtype)
             value = value * size if power > 0 else value / size
@@ -33,8 +30,40 @@ def plus(number: float) -> Act:
     return lambda r, s: r.own(s) + number
 
 
-def known(key: Key) -> Act:
-    return lambda r, s: r.values[key]
+def known(value: Known) -> Act:
+    if value.axes is None:
+        return lambda r, s: r.values[value.key]
+    return lambda r, s: r.xp.broadcast_to(value.value(r), r.own(s).shape)
+
+
+def with_known(j: int, value: Known) -> Act:
+    def act(r: Run, s: Step) -> Any:
+        operands = r.operands(s)
+        operands[j] = value.value(r)
+        if value.axes is not None:
+            operands[j] = r.xp.broadcast_to(operands[j], r.own(s).shape)
+        return r.apply(s.eqn, operands)[0]
+
+    return act
+
+
+def masked(condition: Known, holds: bool) -> Act:
+    def act(r: Run, s: Step) -> Any:
+        value, zero = r.own(s), r.xp.zeros((), r.own(s).dtype)
+        return r.xp.where(condition.value(r), *((value, zero) if holds else (zero, value)))
+
+    return act
+
+
+def moved_before(base: Key, j: int) -> Act:
+    """What operand `j` would be if its other operand were applied to the value that it is made of."""
+
+    def act(r: Run, s: Step) -> Any:
+        operands = r.operands(s)
+        operands[j] = r.values[base]
+        return r.recomputed({base: r.apply(s.eqn, operands)[0]}, [s.operands[j]])[0]
+
+    return act
 
 
 def power(exponent: int) -> Act:
@@ -45,18 +74,25 @@ def function(name: str, backwards: bool = False) -> Act:
     return lambda r, s: getattr(r.xp, name)(*r.operands(s)[:: -1 if backwards else 1])
 
 
+def scattered_sum(r: Run, s: Step) -> Any:
+    """The same entries are written, and added to those that are there."""
+    return r.apply(s.eqn.replace(primitive=jax.lax.scatter_add_p), r.operands(s))[0]
+
+
 def reduced(name: str, axes: tuple[int, ...]) -> Act:
     return lambda r, s: getattr(r.xp, name)(r.operands(s)[0], axis=axes)
 
 
-def joined(name: str, key: Key) -> Act:
-    return lambda r, s: getattr(r.xp, name)(r.own(s), r.values[key])
+def joined(name: str, value: Known) -> Act:
+    return lambda r, s: getattr(r.xp, name)(r.own(s), value.value(r))
 
 
-def with_number(j: int, number: float) -> Act:
+def with_number(j: int, number: float | str) -> Act:
+    """Of a number, or of one that the program is given by a name."""
+
     def act(r: Run, s: Step) -> Any:
-        operands = r.operands(s)
-        operands[j] = r.xp.asarray(number, operands[j].dtype if hasattr(operands[j], "dtype") else None)
+        operands, value = r.operands(s), r.statics[number] if isinstance(number, str) else number
+        operands[j] = r.xp.asarray(value, s.operands[j].literal.aval.dtype)
         return r.apply(s.eqn, operands)[0]
 
     return act

@@ -7,7 +7,7 @@ as a constant" where the rule is proved to be the adjoint of that derivative.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,13 +33,14 @@ from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, budget, 
 from certgrad.report.wording import INTENDED
 from certgrad.signatures.cases import Case
 
+from ._changes import changes
 from ._missing import NOTHING, missing_term
-from ._mistakes import Mistake, mistakes, where_right
-from ._otherwise import Change, changes, in_own_lines
+from ._mistakes import Mistake, forgotten, mistakes, passed_through, right_in_a_domain, where_right
+from ._otherwise import backward, in_own_lines, numbers_of
 from ._plausible import Trial
 from ._report import ArgumentClaim
 from ._reproduction import numbers
-from ._steps import changed
+from ._steps import Change, changed
 from ._user_rule import UserRule
 
 SHARE = 2.0
@@ -70,6 +71,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
     whole = _decisive(adjoint)
     out: list[ArgumentClaim] = []
+    known: list[Change] = []
     for name in rule.moving:
         shown = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
         if shown and time.thread_time() > until:
@@ -100,7 +102,8 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
             elif not cause.text:
                 at_case = _at_the_case(name, one, rule, k, worst, made)
                 twin = _twin(at_case[0], partial(made, name))
-                cause = likely_cause(*at_case, until, worst.witness, twin) or cause
+                cause = likely_cause(*at_case, until, worst.witness, twin, known) or cause
+                known += [cause.change] if cause.change is not None else []
                 if cause.text:
                     cause = replace(cause, text=cause.text + _of_case(rule, one, k))
             missing = NOTHING if INTENDED in cause.text else missing_term(one, k)
@@ -179,6 +182,8 @@ class Cause:
     domain: tuple[str, ...] = ()
     mended: UserRule | None = None
     """The rule but for the mistake, which is proved."""
+    change: Change | None = None
+    """What is done otherwise there, if that is a step or some."""
 
 
 def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
@@ -198,10 +203,15 @@ def _as_written(hypothesis: Hypothesis, names: tuple[str, ...]) -> str:
 
 
 def likely_cause(
-    one: UserRule, rule: UserRule, until: float, witness: Witness | None = None, twin: UserRule | None = None
+    one: UserRule,
+    rule: UserRule,
+    until: float,
+    witness: Witness | None = None,
+    twin: UserRule | None = None,
+    known: Sequence[Change] = (),
 ) -> Cause | None:
     """The mistake that explains the cotangent of the only argument that `one` moves: it is proved that the rule is
-    right but for it. None if none is found in time.
+    right but for it. None if none is found in time. What is `known` to be wrong for other arguments is tried first.
     """
     trial = Trial(one)
     there = Trial(twin) if twin is not None else None
@@ -215,23 +225,48 @@ def likely_cause(
             if time.thread_time() > until - reserved:
                 return None
             if (tried or trial.agrees(mistake)) and (there is None or _said(mistake, there, family(there))):
-                subject = mended(one, mistake)
-                if proved(subject):
-                    return Cause(mistake.text, mistake.domain, subject)
+                subject = next(filter(proved, (mended(one, special) for special in _special(one, mistake))), None)
+                if subject is not None:
+                    return Cause(mistake.text, mistake.domain, subject, mistake.change)
         return None
 
+    if cause := first(lambda t: (_otherwise(t, change) for change in known)):
+        return cause
     if cause := first(lambda t: mistakes(t.one, rule, t.rules), reserved=RESERVED):
         return cause
     if time.thread_time() > until:
         return None
-    if nonlinear(one, trial):
-        if trial.at_no_cotangent():  # a term is there that no cotangent multiplies: a mistake, and none that is meant
-            return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
+    cause = first(lambda t: forgotten(t.one, t.rules), reserved=RESERVED)
+    odd = cause is None and nonlinear(one, trial)
+    if cause is None and not odd:
+        found = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
+        cause = first(lambda t: (_otherwise(t, change) for change in found), tried=True)
+    somewhere = first(_in_part)
+    if cause is not None:
+        return replace(cause, domain=somewhere.domain) if somewhere is not None else cause
+    if somewhere is not None:
+        return somewhere
+    if odd and trial.at_no_cotangent():  # a term that no cotangent multiplies is a mistake, and none that is meant
+        return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
+    if odd:
         return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
-    found = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
-    if cause := first(lambda t: (_otherwise(t, change) for change in found), tried=True):
-        return cause
     return None if right_there else first(lambda t: where_right(t.one, t.rules))
+
+
+def _special(one: UserRule, mistake: Mistake) -> Iterator[Mistake]:
+    """The mistake, and the same where the rule is meant: of indices of an axis, if its only integers are that."""
+    yield mistake
+    whole = [n for n, s in zip(one.arg_names, one.signature.inputs, strict=True) if s.dtype == "int"]
+    if len(whole) == 1 and not one.domain:
+        for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
+            for axis in range(len(spec.dims)) if name not in whole and not spec.stars else ():
+                indices = f"{whole[0]} >= 0", f"{whole[0]} < {name}.shape[{axis}]"
+                yield replace(mistake, domain=(*mistake.domain, *indices))
+
+
+def _in_part(trial: Trial) -> Iterator[Mistake]:
+    yield from right_in_a_domain(trial.one, trial.rules)
+    yield passed_through(trial.rules)
 
 
 def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
@@ -271,12 +306,10 @@ def _otherwise(trial: Trial, change: Change) -> Mistake:
     rules = trial.rules
 
     def vjp(args: list, seeds: list, params: list) -> list:
-        count = len(args)
-        run = changed(lambda *xs: rules.vjp(list(xs[:count]), list(xs[count:]), params), change.acts)
         with in_own_lines(trial.one):
-            return run(*args, *seeds)
+            return changed(backward(rules, len(args), params), change.acts, numbers_of(trial.one))(*args, *seeds)
 
-    return Mistake(change.text, replace(rules, jvp=None, primal=None, both=None, vjp=vjp))
+    return Mistake(change.text, replace(rules, jvp=None, primal=None, both=None, vjp=vjp), change=change)
 
 
 def nonlinear(one: UserRule, trial: Trial) -> bool:

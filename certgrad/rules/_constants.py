@@ -1,8 +1,11 @@
-"""Forwards in which one step is taken for a constant: what a rule that forgets a term is the derivative of."""
+"""Forwards in which a step is taken for a constant, or its derivative for 1: of these are rules that forget a term or a
+factor the derivative.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -15,13 +18,14 @@ from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.tracing.jax_internals import (
     equations_of,
     evaluate,
+    inner_program,
     is_literal,
     primal_body,
     trace,
 )
 
 from ._user_rule import UserRule
-from ._words import place_of_step, word_of
+from ._words import place_in_users_code, place_of_step, word_of
 
 MAX_STEPS = 40
 _FIRST = ("reduce_sum", "reduce_max", "reduce_min", "dot_general", "cumsum")
@@ -47,40 +51,101 @@ def compared_constants(one: UserRule, rules: Rules) -> list[str]:
 
 
 def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """The forward with each of its steps held constant in turn, reductions first, and with all reductions."""
-    steps: list[tuple[str, str]] = []
+    """The forward with each of its steps held constant in turn, reductions first, and with all reductions; with the
+    state that a loop hands on held constant; and with the derivative of a step taken for 1.
+    """
+    steps: dict[_Key, Any] = {}
 
-    def note(eqn: Any, outs: list) -> list:
-        of_floats = any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars)
-        steps.append((eqn.primitive.name, place_of_step(eqn)) if of_floats else ("", ""))
-        return outs
+    def note(key: _Key, eqn: Any) -> None:
+        if any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars):
+            steps[key] = eqn
 
     try:
         arrays = family(one, one.cases[0]).prove[0].shapes().structs()
         traced = trace(lambda *xs: rules.forward(list(xs), []), arrays)
         program = primal_body(traced)
-        trace(lambda *xs: evaluate(program, xs, note), arrays)
+        trace(lambda *xs: evaluate(program, xs, _by_key(note)), arrays)
     except Exception:  # what does not trace has no steps
         return
-    reductions = {k for k, s in enumerate(steps) if s[0] in _FIRST}
+    reductions = [key for key in steps if key[0] in _FIRST]
     if len(reductions) > 1:
-        yield "terms are missing: all sums and maxima are treated as constants", _holding(rules, reductions)
-    order = sorted(range(len(steps)), key=lambda k: (steps[k][0] not in _FIRST, k))
-    for k in [k for k in order if steps[k][0]][:MAX_STEPS]:
-        word, place = word_of(steps[k][0]), steps[k][1]
-        yield f"a term is missing: the {word}{place} is treated as a constant", _holding(rules, {k})
+        text = "terms are missing: all sums and maxima are treated as constants"
+        yield text, _changed(rules, dict.fromkeys(reductions, _constant))
+    order = [*reductions, *(key for key in steps if key[0] not in _FIRST)][:MAX_STEPS]
+    for key in order:
+        eqn, called = steps[key], _called(steps[key])
+        what = f"{called or f'the {word_of(key[0])}'}{place_of_step(eqn)}"
+        if not called:
+            yield f"a term is missing: {what} is treated as a constant", _changed(rules, {key: _constant})
+        if key[0] == "scan":
+            text = f"a term is missing: the state that a step of {what} hands to the next is treated as a constant"
+            yield text, _changed(rules, {key: _without_state})
+        if _of_one(eqn):
+            text = f"a factor is missing: the derivative of {what} is taken to be 1"
+            yield text, _changed(rules, {key: _identity})
 
 
-def _holding(rules: Rules, which: set[int]) -> Callable[[list], list]:
+_Act = Callable[[Any, list, list], list]
+"""What an equation gives instead: of it, its operands and what it gives."""
+_Key = tuple[str, tuple[str, int, int, int], int]
+"""A step: its primitive, or the function that it calls, its place, and which of those steps it is. At other sizes JAX
+may make fewer steps elsewhere."""
+
+
+def _called(eqn: Any) -> str:
+    return str(eqn.params["name"]) if inner_program(eqn) is not None and "name" in eqn.params else ""
+
+
+def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
+    """What may replace an equation, by its key."""
+    counts: Counter[Any] = Counter()
+
+    def replaced(eqn: Any, operands: list, outs: list) -> list:
+        made = _called(eqn) or eqn.primitive.name, place_in_users_code(eqn)
+        act = seen((*made, counts[made]), eqn)
+        counts[made] += 1
+        return outs if act is None else act(eqn, operands, outs)
+
+    return replaced
+
+
+def _of_one(eqn: Any) -> bool:
+    """It makes an array of floats of one of the same shape: its derivative is a factor."""
+    name, floats = eqn.primitive.name, [v.aval for v in eqn.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
+    same = len(floats) == len(eqn.outvars) == 1 and floats[0].shape == eqn.outvars[0].aval.shape
+    return same and name not in ("copy", "copy_p", "convert_element_type", "neg", "stop_gradient", "while")
+
+
+def _constant(eqn: Any, operands: list, outs: list) -> list:
+    return [jax.lax.stop_gradient(y) for y in outs]
+
+
+def _identity(eqn: Any, operands: list, outs: list) -> list:
+    """The same value, with the derivative of the identity."""
+    (x,) = (x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating))
+    return [x + jax.lax.stop_gradient(y - x) for y in outs]
+
+
+def _without_state(eqn: Any, operands: list, outs: list) -> list:
+    """The same loop, of which each step takes the state that it is given for a constant."""
+    p = eqn.params
+    fixed, state = operands[: p["num_consts"]], operands[p["num_consts"] :][: p["num_carry"]]
+
+    def step(carry: list, row: list) -> tuple[list, list]:
+        held = [jax.lax.stop_gradient(x) for x in carry]
+        found = evaluate(p["jaxpr"], [*fixed, *held, *row])
+        return found[: len(carry)], found[len(carry) :]
+
+    rows = operands[p["num_consts"] + p["num_carry"] :]
+    last, made = jax.lax.scan(step, state, rows, None if rows else p["length"], p["reverse"])
+    return [*last, *made]
+
+
+def _changed(rules: Rules, acts: Mapping[_Key, _Act]) -> Callable[[list], list]:
+    """The forward with some of its equations done otherwise."""
+
     def forward(args: list) -> list:
         program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
-        count = -1
-
-        def hold(eqn: Any, outs: list) -> list:
-            nonlocal count
-            count += 1
-            return [jax.lax.stop_gradient(y) for y in outs] if count in which else outs
-
-        return evaluate(program, args, hold)
+        return evaluate(program, args, _by_key(lambda key, eqn: acts.get(key)))
 
     return forward

@@ -18,7 +18,7 @@ from certgrad.obligations.wording.stated import term
 
 from ._user_rule import UserRule
 
-LONGEST = 120
+LONGEST = 160
 SECONDS = 3.0
 
 

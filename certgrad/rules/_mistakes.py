@@ -23,6 +23,7 @@ from certgrad.report.wording import INTENDED
 from certgrad.signatures.sizes import Size, named
 
 from ._constants import compared_constants, held_constant
+from ._steps import Change
 from ._user_rule import UserRule
 
 _FACTORS = {
@@ -45,6 +46,8 @@ class Mistake:
     rules: Rules
     fixed: Mapping[str, Size] = field(default_factory=dict)
     domain: tuple[str, ...] = ()
+    change: Change | None = None
+    """What is done otherwise, if that is a step of the backward, or some."""
 
 
 def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
@@ -55,12 +58,8 @@ def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
     def changed(change: Callable[[Any, list], Any]) -> Rules:
         return replace(plain, vjp=lambda args, seeds, params: [change(c, seeds) for c in vjp(args, seeds, params)])
 
-    name = one.moving[0]
-    yield Mistake(
-        f"zeros are returned for {name}; return None to say that it has no gradient",
-        replace(plain, jvp=lambda a, t, p: [jnp.zeros_like(y) for y in rules.forward(a, p)]),
-    )
-    yield _passed_through(rules, -1, "reversed")
+    yield from _about_zeros(one, rules, plain)
+    yield passed_through(rules, -1, "reversed")
     yield from _about_numbers(one, changed)
     for factor, text in _FACTORS.items():
         yield Mistake(text, changed(partial(_times, factor)))
@@ -71,12 +70,34 @@ def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
         f"the derivative is 0 wherever there is one, and another is returned (straight-through); {INTENDED}",
         replace(plain, vjp=_zeros(one)),
     )
-    yield from _in_a_domain(one, plain)
-    yield _passed_through(rules, 1, "passed through unchanged (straight-through)")
+
+
+def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """Negative indices, a term, a factor or a sum that is left out."""
+    plain = replace(rules, jvp=None, primal=None)
+    for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
+        if spec.dtype == "int":
+            text = f"right where {name} ≥ 0: the function and the rule take negative indices otherwise"
+            yield Mistake(text, plain, domain=(f"{name} >= 0",))
     for text, forward in held_constant(one, rules):
         yield Mistake(text, replace(plain, jvp=_derivative_of(forward, one)))
-    yield from _sums_to_one(one, plain)
     yield from _sums_left_out(one, plain)
+
+
+def _about_zeros(one: UserRule, rules: Rules, plain: Rules) -> Iterator[Mistake]:
+    """Where nothing comes of the cotangent, or of the tangent in forward mode."""
+    name, jvp = one.moving[0], rules.jvp
+    if jvp is None:
+        none = replace(plain, jvp=lambda a, t, p: [jnp.zeros_like(y) for y in rules.forward(a, p)])
+        yield Mistake(f"zeros are returned for {name}; return None to say that it has no gradient", none)
+        return
+    yield Mistake(f"0 is returned for the tangent of {name}", replace(plain, jvp=jvp, vjp=_zeros(one)))
+
+    def as_one(args: list, seeds: list, params: list) -> list:
+        held = jvp(args, [jnp.zeros_like(x) for x in args[:1]], params)
+        return [sum(y * seed for y, seed in zip(held, seeds, strict=True))]
+
+    yield Mistake(f"the tangent of {name} is ignored: it is treated as 1", replace(plain, vjp=as_one))
 
 
 def _about_numbers(one: UserRule, changed: Callable) -> Iterator[Mistake]:
@@ -138,7 +159,7 @@ def _zeros(one: UserRule) -> Callable[[list, list, list], list]:
     return lambda args, seeds, params: [jnp.zeros_like(args[k])]
 
 
-def _passed_through(rules: Rules, sign: int, what: str) -> Mistake:
+def passed_through(rules: Rules, sign: int = 1, what: str = "passed through unchanged (straight-through)") -> Mistake:
     """The rule is the identity, or its negative: what is usual is then an intent."""
     turned = replace(rules, primal=None, jvp=lambda a, t, p: [sign * t[0]])
     return Mistake(f"the cotangent is {what}; {INTENDED}", turned)
@@ -230,12 +251,9 @@ def _with_argument(plain: Rules, k: int, made: Callable[[Any], Any]) -> Rules:
     )
 
 
-def _in_a_domain(one: UserRule, plain: Rules) -> Iterator[Mistake]:
+def right_in_a_domain(one: UserRule, rules: Rules) -> Iterator[Mistake]:
     """Right for some signs only."""
-    for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
-        if spec.dtype == "int":
-            text = f"right where {name} ≥ 0: the function and the rule take negative indices otherwise"
-            yield Mistake(text, plain, domain=(f"{name} >= 0",))
+    plain = replace(rules, jvp=None, primal=None)
     held = zip(one.arg_names, one.signature.inputs, strict=True)
     floats = [(n, [*map(str, s.dims)]) for n, s in held if s.dtype in ("float", "held")]
     numbers = sorted(["0", *compared_constants(one, plain)], key=float)
@@ -250,6 +268,7 @@ def _in_a_domain(one: UserRule, plain: Rules) -> Iterator[Mistake]:
     for name, _ in floats:
         for low, high in sorted(combinations(numbers, 2), key=lambda ends: float(ends[0]) - float(ends[1])):
             yield _right_where(plain, f"{name} > {low}", f"{name} < {high}")
+    yield from _sums_to_one(one, plain)
 
 
 def _right_where(plain: Rules, *domain: str) -> Mistake:

@@ -220,7 +220,7 @@ def primal_of(one: UserRule, rules: Rules, args: list) -> tuple[Callable[[Any], 
     program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
 
     def run(x: Any) -> list:
-        return evaluate(program, [*args[:k], x, *args[k + 1 :]], lambda eqn, outs: outs)
+        return evaluate(program, [*args[:k], x, *args[k + 1 :]])
 
     return run, args[k]
 

@@ -17,6 +17,8 @@ from ._words import place_in_users_code
 Key = tuple[Any, ...]
 """A value: ("in", 0) is an input, ("mul", place, 2, 0) the first output of the third product that a place in the source
 makes. At other sizes JAX may make fewer steps; those of a place are told apart there as well."""
+_ENTRIES = dict.fromkeys(("slice", "dynamic_slice", "gather"), "gather")
+"""What JAX reads entries by, where sizes are numbers and where they are not."""
 Value = Any
 Apply = Callable[[Any, list[Value]], list[Value]]
 """What an equation gives for its operands."""
@@ -80,7 +82,7 @@ class Steps:
                     own = not from_library(str(getattr(info, "func_filename", "")))
                     outs = inline(inner.jaxpr, inner.consts, taken, None if own and call is None else placed)
                 else:
-                    made = name, place_in_users_code(placed)
+                    made = _ENTRIES.get(name, name), place_in_users_code(placed)
                     keys = tuple((*made, counts[made], j) for j in range(len(eqn.outvars)))
                     counts[made] += 1
                     outs = [*map(Operand, keys)]
@@ -90,6 +92,14 @@ class Steps:
 
         results = inline(program, consts, [Operand(("in", k)) for k in range(len(program.invars))], None)
         return cls(tuple(found), values, tuple(results))
+
+    def behind(self, step: Step) -> list[Key]:
+        """The values that a step is made of, and what these are made of, the latest first."""
+        found = {o.key: None for o in step.operands if o.key is not None}
+        for other in reversed(self.steps):
+            if found.keys() & {*other.outs}:
+                found |= {o.key: None for o in other.operands if o.key is not None}
+        return list(found)
 
     def live(self) -> list[Step]:
         """The steps that the results depend on."""
@@ -111,6 +121,8 @@ class Run:
     apply: Apply
     literal: Callable[[Any], Value]
     xp: Any
+    statics: Mapping[str, float] = field(default_factory=dict)
+    """Real numbers that the program is given, by name."""
     values: dict[Key, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -145,17 +157,17 @@ class Run:
         return [self.read(o) for o in self.program.results]
 
     def with_value(self, step: Step, value: Value) -> list[Value]:
-        """What the program returns where a step gives this instead. Only what depends on it is computed again."""
-        over = {step.outs[0]: value}
-        later = iter(self.program.steps)
-        for other in later:
-            if other is step:
-                break
-        for other in later:
-            if any(o.key in over for o in other.operands):
-                outs = self.apply(other.eqn, [self.read(o, over) for o in other.operands])
-                over.update(zip(other.outs, outs, strict=True))
-        return [self.read(o, over) for o in self.program.results]
+        """What the program returns where a step gives this instead."""
+        return self.recomputed({step.outs[0]: value}, self.program.results)
+
+    def recomputed(self, over: Mapping[Key, Value], wanted: Sequence[Operand]) -> list[Value]:
+        """Operands where some values are others. Only what depends on these is computed again."""
+        over = dict(over)
+        for step in self.program.steps:
+            if step.outs[0] in self.values and any(o.key in over for o in step.operands):
+                outs = self.apply(step.eqn, [self.read(o, over) for o in step.operands])
+                over.update(zip(step.outs, outs, strict=True))
+        return [self.read(o, over) for o in wanted]
 
     def before(self, step: Step) -> Iterator[tuple[Key, Value]]:
         """The values that are known at a step."""
@@ -165,12 +177,37 @@ class Run:
             yield key, value
 
 
+@dataclass(frozen=True)
+class Known:
+    """A value that is known at a step, by its key; of `rank` axes if its own are to be only some of these."""
+
+    key: Key
+    axes: tuple[int, ...] | None = None
+    rank: int = 0
+
+    def value(self, run: Run) -> Value:
+        value = run.values[self.key]
+        if self.axes is None:
+            return value
+        return value[tuple(slice(None) if k in self.axes else None for k in range(self.rank))]
+
+
 Act = Callable[[Run, Step], Value]
 """What a step gives instead, of numpy's arrays as of traced ones."""
 
 
-def changed(function: Callable[..., list], acts: Mapping[Key, Act]) -> Callable[..., list]:
-    """A function of arrays that are traced, with some of its steps done otherwise."""
+@dataclass(frozen=True)
+class Change:
+    """A step done otherwise, or several, in words."""
+
+    text: str
+    acts: Mapping[Key, Act]
+
+
+def changed(
+    function: Callable[..., list], acts: Mapping[Key, Act], statics: Mapping[str, float]
+) -> Callable[..., list]:
+    """A function of arrays that are traced, with some of its steps done otherwise; it is given real numbers by name."""
 
     def typed(act: Act) -> Act:
         return lambda r, s: _typed(act(r, s), s)
@@ -178,7 +215,8 @@ def changed(function: Callable[..., list], acts: Mapping[Key, Act]) -> Callable[
     def run(*arrays: Value) -> list[Value]:
         closed = jax.make_jaxpr(function)(*arrays)
         program = Steps.of(jaxpr_of(closed), closed.consts)
-        return Run(program, arrays, _bound, lambda v: v.val, jnp).all({key: typed(act) for key, act in acts.items()})
+        run = Run(program, arrays, _bound, lambda v: v.val, jnp, statics)
+        return run.all({key: typed(act) for key, act in acts.items()})
 
     return run
 

@@ -1,4 +1,4 @@
-"""Sizes that tell something: all different and above 1, and no axis of length 1 or 0 that other sizes would make longer.
+"""Sizes that tell something: all different and above 1, no axis of length 1 or 0 that other sizes make longer.
 
 A rule that takes one axis for another is right where both have the same size, and one that repeats where it should
 tile is right of a single group. Which sizes a function takes is found by trying: it is traced at small ones, and at

@@ -55,8 +55,8 @@ CASES = {
     "reversed": (lambda x: x, lambda x, g: (-g,), "n -> n", 'surrogate="…"'),
     "through": (lambda x: jax.lax.round(x), lambda x, g: (g,), "n -> n", "straight-through"),
     "clipped": (lambda x: x, lambda x, g: (jnp.clip(g, -1, 1),), "n -> n", "not linear"),
-    "positive": (jnp.abs, lambda x, g: (g,), "n -> n", "right where x > 0"),
-    "at zero": (lambda x: x, lambda x, g: (jnp.where(x == 0, 0, g),), "n -> n", "right where x ≠ 0"),
+    "positive": (jnp.abs, lambda x, g: (g,), "n -> n", "the derivative of the magnitude is taken to be 1"),
+    "at zero": (lambda x: x, lambda x, g: (jnp.where(x == 0, 0, g),), "n -> n", "is one too many"),
     "cumulative": (lambda x: jnp.cumsum(x, 1), lambda x, g: (jnp.cumsum(g, 1),), "n d -> n d", None),
 }
 
@@ -261,7 +261,7 @@ STEPS = {
     "a sign inside": (
         lambda x: x * jnp.tanh(x),
         lambda x, g: (g * (jnp.tanh(x) - x * (1 - jnp.tanh(x) ** 2)),),
-        "the sign of the product",
+        "the difference",
     ),
     "another function": (jnp.sin, lambda x, g: (g * jnp.sin(x),), "the sin"),
     "an exponent": (lambda x: x**4, lambda x, g: (4 * g * x**2,), "the power"),
@@ -288,8 +288,8 @@ def test_a_single_step_that_is_wrong_is_named_with_its_line(name):
 OF_REPORTS = {
     "r04_layernorm_weight": (
         "w",
-        "the product in line 32 of r04_layernorm_weight.py (`g * w`) takes the broadcast in line 32 of "
-        "r04_layernorm_weight.py (`g * w`), and the product in line 10 of r04_layernorm_weight.py (`(x - mu) * r`) "
+        "the product in line 32 of r04_layernorm_weight.py (`g * w`) takes w, and the "
+        "product in line 10 of r04_layernorm_weight.py (`(x - mu) * r`) "
         "is due there",
     ),
     "r05_prenorm_residual": (

@@ -118,15 +118,17 @@ def primal_body(closed: Any) -> Program:
     return program
 
 
-def evaluate(program: Any, args: Sequence[Any], seen: Callable[[Any, list], list]) -> list[Any]:
-    """Run a program, called programs inlined; `seen(equation, outputs)` may replace what an equation gives.
+def evaluate(program: Any, args: Sequence[Any], seen: Callable[[Any, list, list], list] | None = None) -> list[Any]:
+    """Run a program, called programs inlined; `seen(equation, operands, outputs)` may replace what an equation gives,
+    that of a call after those of the program that it calls.
 
     A custom function with a rule in forward mode keeps it; of one in reverse mode its primal function runs.
     """
 
     def rule(eqn: Any, operands: list[Any]) -> list[Any]:
         inner = inner_program(eqn) if eqn.primitive.name not in ("custom_jvp_call", "custom_lin") else None
-        return seen(eqn, bound(eqn, operands)) if inner is None else evaluate(inner, operands, seen)
+        outs = bound(eqn, operands) if inner is None else evaluate(inner, operands, seen)
+        return outs if seen is None else seen(eqn, operands, outs)
 
     return results(program, args, rule)
 
