@@ -27,6 +27,7 @@ Kind = Literal[
     "wrong and proved",
     "right and refuted",
     "weaker",
+    "cause not said",
     "new hypothesis",
     "narrower",
     "slower",
@@ -34,7 +35,15 @@ Kind = Literal[
     "fewer hypotheses",
     "faster",
 ]
-WORSE: tuple[Kind, ...] = ("wrong and proved", "right and refuted", "weaker", "new hypothesis", "narrower", "slower")
+WORSE: tuple[Kind, ...] = (
+    "wrong and proved",
+    "right and refuted",
+    "weaker",
+    "cause not said",
+    "new hypothesis",
+    "narrower",
+    "slower",
+)
 
 
 @dataclass(frozen=True)
@@ -76,11 +85,18 @@ def wrongly_refuted(entry: Entry, record: Record) -> bool:
     return entry.expected == "right" and record.verdict == "refuted"
 
 
+def cause_said(entry: Entry, record: Record) -> bool:
+    """What is said to be wrong is what it is known to be."""
+    return bool(entry.cause) and any(entry.cause in text for text in record.causes.values())
+
+
 def _changes(entry: Entry, before: Record | None, now: Record) -> Iterator[Change]:
     if wrongly_proved(entry, now):
         yield Change("wrong and proved", entry, now.verdict)
     if wrongly_refuted(entry, now):
         yield Change("right and refuted", entry, now.reason or "refuted")
+    if entry.cause and now.verdict == "refuted" and not cause_said(entry, now):
+        yield Change("cause not said", entry, f"{'; '.join(now.causes.values()) or 'none'}, and not {entry.cause!r}")
     if before is None:
         return
     was, is_ = _rank(entry, before), _rank(entry, now)

@@ -56,6 +56,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """The package without which the entry is not run."""
     stands: str = ""
     """Why the record stands and the entry is not run here, if it is not."""
+    cause: str = ""
+    """Words that what is said to be wrong has to hold, of a wrong rule whose mistake is named, and truly."""
     note: str = ""
     """What is to be known of the rule beside that."""
     outside: str = ""
@@ -90,6 +92,8 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """Why nothing definite came of it, or why it did not at more sizes."""
     asks: list[str] = []
     """What the certificate of a graph asks, in its words: they name lines and values, which trees do not."""
+    causes: dict[str, str] = {}
+    """What is said to be wrong with the cotangent of each argument, of a refuted rule."""
     version: str = ""
     """Of the library whose part it is."""
     inferred: str = ""

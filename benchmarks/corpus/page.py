@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from benchmarks.corpus.compare import PROVED, wrongly_proved, wrongly_refuted
+from benchmarks.corpus.compare import PROVED, cause_said, wrongly_proved, wrongly_refuted
 from benchmarks.corpus.entries import SOURCES, Entry, Record
 from certgrad.obligations.certificate import PROOFS
 
@@ -23,8 +23,9 @@ SLOWEST = 20
 OPEN = """Right and not proved for all shapes, or wrong and not refuted, with the reason. Attacks and traps, which aim
 at what is not decided, and the code of libraries are counted above."""
 UNDECLARED = """Rules as they were published, audited without a declaration. Sizes are untied where the inferred
-signature is, but for the names of axes, the most general one, which a person wrote in the row. A wrong rule is named
-where the report says at which other choice of ranks it is wrong."""
+signature is, but for the names of axes, the most general one, which a person wrote in the row. A mistake is named where
+what is said to be wrong is what a person found; a wrong rule is named where the report says at which other choice of
+ranks it is wrong."""
 COUNTED = ("attacks", "traps", "libraries", "survey")
 
 
@@ -92,7 +93,8 @@ def _open(entries: Iterable[Entry], records: Mapping[str, Record]) -> list[tuple
 def _shares(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:
     """How many of the right rules are proved, at which sizes, and how many of the wrong ones are refuted."""
     right = [(e, records[e.id]) for e in entries if e.expected == "right"]
-    wrong = [records[e.id] for e in entries if e.expected == "wrong"]
+    known = [e for e in entries if e.expected == "wrong"]
+    wrong = [records[e.id] for e in known]
     proved = [(e, r) for e, r in right if r.verdict in PROOFS]
     untied = [r for e, r in proved if not e.signature or same_shapes(r.inferred, e.signature)]
     refuted = sum(r.verdict == "refuted" for r in wrong)
@@ -105,6 +107,7 @@ def _shares(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:
         ("refuted", _share(sum(r.verdict == "refuted" for _, r in right), len(right)), ""),
         ("wrong", str(len(wrong)), ""),
         ("refuted", _share(refuted, len(wrong)), ""),
+        ("the mistake is named", _share(sum(cause_said(e, records[e.id]) for e in known), len(wrong)), ""),
         ("named", _share(named, len(wrong)), ""),
         ("proved", _share(sum(r.verdict in PROVED and not r.excluded for r in wrong), len(wrong)), ""),
     ]

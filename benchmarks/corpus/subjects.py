@@ -201,7 +201,8 @@ def of_report(report: Any) -> dict[str, Any]:
     found = of_certificate(report.certificate)
     left_out = sorted({f"not at {text.partition(':')[0]}" for text in report.left_out})
     limits = [*found["limits"], *report.limits, *left_out]
-    return found | {"verdict": str(report.verdict), "limits": limits}
+    causes = {a.name: a.cause for a in report.arguments if a.cause} if report.verdict == "refuted" else {}
+    return found | {"verdict": str(report.verdict), "limits": limits, "causes": causes}
 
 
 def of_certificate(certificate: Any) -> dict[str, Any]:

@@ -183,15 +183,19 @@ def _other_function(search: Search, step: Step) -> Iterator[Change]:
             yield from search.tried(step, text, _acts.reduced(other, axes))
 
 
+def _superfluous(search: Search, step: Step) -> Iterator[Change]:
+    """What a step takes in the place of its own value."""
+    for operand in step.operands:
+        if operand.key is not None:
+            yield from search.tried(step, f"{search.the(step)} is one too many", _acts.known(Known(operand.key)))
+
+
 def _needless(search: Search, step: Step) -> Iterator[Change]:
     """A value that is known before in the place of the step's own."""
     the = search.the(step)
     for known in search.alike(step, step.outs[0]):
-        own = any(o.key == known.key for o in step.operands) and known.axes is None
-        what = search.named(known)
-        if own or what != the:
-            text = f"{the} is one too many" if own else f"{what} is due in the place of {the}"
-            yield from search.tried(step, text, _acts.known(known))
+        if (what := search.named(known)) != the:
+            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.known(known))
 
 
 def _other_operand(search: Search, step: Step) -> Iterator[Change]:
@@ -323,6 +327,7 @@ def _exchanged(search: Search, step: Step) -> Iterator[Change]:
 
 
 KINDS: tuple[Callable[[Search, Step], Iterator[Change]], ...] = (
+    _superfluous,
     _other_function,
     _factor,
     _part_of_a_matrix,

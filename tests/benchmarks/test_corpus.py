@@ -115,6 +115,16 @@ def test_outside_of_the_model_nothing_fails_and_all_is_said() -> None:
     assert str(proved).endswith("(outside the model: it counts)")
 
 
+@pytest.mark.parametrize(
+    ("causes", "kinds"),
+    [({"x": "the sign is wrong"}, []), ({"x": "the sum"}, ["cause not said"]), ({}, ["cause not said"])],
+)
+def test_what_is_wrong_is_said_as_ever(causes: dict[str, str], kinds: list[str]) -> None:
+    found = changes(entry("wrong", cause="the sign"), record("refuted"), record("refuted", causes=causes))
+    assert [change.kind for change in found] == kinds
+    assert all(change.fails for change in found)
+
+
 def test_a_new_entry_is_compared_with_what_is_known_of_it() -> None:
     assert [c.kind for c in changes(entry("wrong"), None, record())] == ["wrong and proved"]
     assert changes(entry("right"), None, record("unproved")) == []
@@ -352,14 +362,16 @@ def test_the_page_counts_what_is_proved_for_untied_sizes() -> None:
         Entry(id=f"published/{k}", where=f"m:{k}", expected=expected, signature="n d, d", needs="m")
         for k, expected in enumerate(("right", "right", "wrong", "wrong"))
     ]
+    every[2] = msgspec.structs.replace(every[2], cause="the sign")
     known = [
         Record(id="published/0", verdict=PROVED, seconds=1, inferred="n d, d"),
         Record(id="published/1", verdict=PROVED, seconds=1, inferred="n n, n"),
-        Record(id="published/2", verdict="refuted", seconds=1),
+        Record(id="published/2", verdict="refuted", seconds=1, causes={"x": "the sign is wrong"}),
         Record(id="published/3", verdict="unproved", seconds=1, choices='with "n, n" it is refuted'),
     ]
     text = page({e.id: e for e in every}, {r.id: r for r in known})
     assert "| proved for untied sizes | 1 (50 %) |" in text
+    assert "| the mistake is named | 1 (50 %) |" in text
     assert "| named | 1 (50 %) |" in text
 
 

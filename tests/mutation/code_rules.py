@@ -167,7 +167,7 @@ def told(claim: ArgumentClaim) -> str:
 
         def function(x: Any) -> list:
             moved = [*args[:position], x, *args[position + 1 :]]
-            return evaluate(program.jaxpr, program.consts, moved, lambda eqn, outs: outs)
+            return evaluate(program, moved)
 
         return jax.vjp(function, args[position])[1](seeds)[0]
 

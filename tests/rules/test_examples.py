@@ -28,7 +28,7 @@ WRONG = {
     "norms:wrong_layer_norm": "`mean = jnp.mean(x, axis=-1, keepdims=True)`) is treated as a constant",
     "norms:wrong_logsumexp": "it is treated as 1",
     "norms:wrong_rms_scale": "divided by n once too often",
-    "pointwise:wrong_abs": "right where x > 0",
+    "pointwise:wrong_abs": "the derivative of the magnitude",
     "pointwise:wrong_primal": "does not return the function's value",
     "pointwise:wrong_swish": "is treated as a constant",
     "solvers:wrong_kepler": "the cotangent is passed through unchanged",
