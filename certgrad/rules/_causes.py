@@ -34,7 +34,7 @@ from certgrad.report.wording import INTENDED
 from certgrad.signatures.cases import Case
 
 from ._changes import changes
-from ._missing import NOTHING, missing_term
+from ._missing import ALONE, LONGEST, NOTHING, missing_term
 from ._mistakes import Mistake, forgotten, mistakes, passed_through, right_in_a_domain, where_right
 from ._otherwise import backward, in_own_lines, numbers_of
 from ._plausible import Trial
@@ -51,6 +51,8 @@ MOST = 10.0
 """And no more than this, however long it took; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
 """Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
+LIKELY = 4
+"""So many times the first steps are for a change of one step, with which the rule is right at some points."""
 RESERVED = 1.5
 """Seconds of these for changes of one step, which are tried last."""
 MAX_CHANGES = 4
@@ -106,7 +108,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
                 known += [cause.change] if cause.change is not None else []
                 if cause.text:
                     cause = replace(cause, text=cause.text + _of_case(rule, one, k))
-            missing = NOTHING if INTENDED in cause.text else missing_term(one, k)
+            missing = NOTHING if INTENDED in cause.text else missing_term(one, k, LONGEST if cause.text else ALONE)
         where = " and ".join(cause.domain)
         said = (worst.verdict, worst.reason, worst.residual, worst.witness, cause.text, missing.text, where)
         out.append(ArgumentClaim(name, *said, mended=cause.mended, lacks=missing))
@@ -278,7 +280,7 @@ def mended(one: UserRule, mistake: Mistake) -> UserRule:
     """The rule but for a mistake: at all shapes, or those of the mistake."""
     found = copy(one)
     found.claimed, found.conformance, found.proofs_alone = ("vjp_is_adjoint",), None, True
-    found.steps, found.seconds = FIRST_STEPS, ONE_PROOF
+    found.steps, found.seconds = FIRST_STEPS * (1 if mistake.change is None else LIKELY), ONE_PROOF
     found.domain = (*one.domain, *mistake.domain)
     found.signature = one.signature.renamed(mistake.fixed)
     found.cases = (Case(found.signature, one.cases[0].statics),)
@@ -292,7 +294,7 @@ def proved(subject: UserRule) -> bool:
     shapes = instance.shapes()
     try:
         programs = trace_rules(subject.rules(instance.statics), shapes, 0, subject.name)
-        with limited(FIRST_STEPS, ONE_PROOF):
+        with limited(subject.steps or FIRST_STEPS, ONE_PROOF):
             problem = build(subject.arg_names, {}, subject.domain, shapes, programs, subject.name)
             if not prove(problem, "vjp_is_adjoint").proved:
                 return False

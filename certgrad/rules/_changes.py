@@ -71,11 +71,11 @@ def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Ch
     """The changes with which the cotangent of the argument that moves is right at some points: the simplest first, and
     of these the one that is nearest to the result.
     """
-    until = budget.until(SECONDS)
     try:
         search = Search(one, rules, witness)
     except Exception:  # whatever the rule does when it is traced, or where numpy has no value
         return
+    until = budget.until(SECONDS)
     for own in (True, False):
         for of_step in KINDS:
             for step in search.live(own):

@@ -18,7 +18,9 @@ from certgrad.obligations.wording.stated import term
 
 from ._user_rule import UserRule
 
-LONGEST = 160
+LONGEST = 120
+ALONE = 240
+"""Where nothing else is said, the difference may be longer."""
 SECONDS = 3.0
 
 
@@ -35,18 +37,18 @@ class Missing:
 NOTHING = Missing()
 
 
-def missing_term(one: UserRule, k: int = 0) -> Missing:
+def missing_term(one: UserRule, k: int = 0, longest: int = LONGEST) -> Missing:
     """What must be added to the cotangent of the only argument that `one` moves, in case `k`; nothing if it is not
     short. It is for the reader; no verdict rests on it.
     """
     try:
         with limited(seconds=SECONDS):
-            return _term(one, k)
+            return _term(one, k, longest)
     except (BudgetError, Exception):  # a rule that is wrong may do anything where its terms are rewritten
         return NOTHING
 
 
-def _term(one: UserRule, k: int) -> Missing:
+def _term(one: UserRule, k: int, longest: int) -> Missing:
     instance = family(one, one.cases[k]).prove[0]
     shapes = instance.shapes()
     rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own
@@ -62,7 +64,7 @@ def _term(one: UserRule, k: int) -> Missing:
     (tangent,) = problem.tangents.values()
     argument = problem.inputs[problem.differentiable[0]]
     groups = paired_by_coordinates(difference, {tangent: argument.shape}, [{tangent}])
-    if len(groups) != 1 or extent(groups[0][0]) > LONGEST:
+    if len(groups) != 1 or extent(groups[0][0]) > longest:
         return NOTHING
     coefficient, places = groups[0]
     if len(places) != len(argument.shape) or coefficient.free - {*places}:
@@ -74,6 +76,6 @@ def _term(one: UserRule, k: int) -> Missing:
     text = term_text(lacking)
     entry = f"{one.moving[0]}[{','.join(names.values())}]" if names else one.moving[0]
     what = "the cotangent" if "jvp_is_derivative" not in one.kinds else "the transpose, the cotangent"
-    if len(text) > LONGEST:
+    if len(text) > longest:
         return NOTHING
     return Missing(f"add to {what} of {entry}: {text}", lacking, tuple(names.values()))

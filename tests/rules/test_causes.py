@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import certgrad
+from certgrad.rules import _causes
+from certgrad.rules._changes import changes
 from certgrad.rules._words import _expression
 
 from .test_check import custom_vjp
@@ -283,6 +285,131 @@ def test_a_single_step_that_is_wrong_is_named_with_its_line(name):
     assert report.cause.startswith(said), report.cause
     assert "in line" in report.cause
     assert "test_causes.py" in report.cause
+
+
+def rotated(x):
+    first, second = jnp.split(x, 2)
+    return jnp.concatenate([-second, first])
+
+
+def taps(x, w):
+    return sum(w[k] * jnp.pad(x, (k, 0))[: x.shape[0]] for k in range(3))
+
+
+def taps_bwd(args, g):
+    x, w = args
+    dx = sum(w[k] * jnp.pad(g, (0, k))[k:] for k in range(3))
+    return dx, jnp.stack([jnp.sum(g * x) for _ in range(3)])
+
+
+def overlapping(x):
+    return x[:-1] + x[1:]
+
+
+def stored(x, g):
+    return (jnp.zeros_like(x).at[1:].set(g).at[:-1].set(g),)
+
+
+def summed(x):
+    return jax.lax.scan(lambda s, row: (jnp.tanh(s + row),) * 2, jnp.zeros(x.shape[1:], x.dtype), x)[1]
+
+
+def summed_bwd(x, g):
+    return (g * (1 - summed(x) ** 2),)
+
+
+GENERAL = {
+    "a condition that is not looked at": (
+        lambda x, k: jnp.where(k == 1, 0.0, x * x),
+        lambda args, g: (2 * args[0] * g, None),
+        "n d, n d:int",
+        "is to be 0 where the comparison",
+    ),
+    "brackets": (
+        lambda x: x / (1 + jnp.exp(-x)),
+        lambda x, g: (g * (1 + jnp.exp(-x) + x * jnp.exp(-x) / (1 + jnp.exp(-x)) ** 2),),
+        "n",
+        "brackets are missing: the quotient",
+    ),
+    "the order of two steps": (
+        lambda x, s: rotated(x) * s,
+        lambda args, g: (-rotated(g) * args[1], g * rotated(args[0])),
+        "2*n, 2*n",
+        "the cotangent of the output is to be multiplied by s before",
+    ),
+    "another axis": (
+        lambda x, w: x * w[:, None],
+        lambda args, g: (g * args[1], jnp.sum(g * args[0], 1)),
+        "n n, n",
+        "w along axis 0 is due there",
+    ),
+    "sizes and a number": (
+        lambda x: jnp.mean(x**2),
+        lambda x, g: (g * x / 2,),
+        "n d",
+        "is to be multiplied by 4 / (n · d)",
+    ),
+    "entries that are stored and not added": (overlapping, stored, "n+1", "is to add to what is there"),
+    "steps of a loop that Python unrolls": (taps, taps_bwd, "n, 3", "(`g * x`) takes x, and the gather"),
+    "a factor of the chain rule": (
+        lambda x: jnp.sin(jax.nn.sigmoid(x) ** 2),
+        lambda x, g: (g * jnp.cos(jax.nn.sigmoid(x) ** 2) * 2 * jax.nn.sigmoid(x),),
+        "n",
+        "a factor is missing: the derivative of the sigmoid",
+    ),
+    "the state of a loop": (summed, summed_bwd, "n d", "a term is missing: the state that a step of the scan"),
+}
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("name", GENERAL)
+def test_general_mistakes_are_named(name):
+    f, bwd, signature, said = GENERAL[name]
+    custom = jax.custom_vjp(f)
+    custom.defvjp(lambda *xs: (f(*xs), xs if len(xs) > 1 else xs[0]), bwd)
+    report = certgrad.check(custom, signature, conformance=False)
+    assert report.verdict == "refuted"
+    assert any(said in argument.cause for argument in report.arguments), [a.cause for a in report.arguments]
+
+
+def test_a_number_that_the_rule_is_given_is_named():
+    """It is another one at other values: 0.01 is no multiple of it."""
+
+    @partial(jax.custom_vjp, nondiff_argnums=(1,))
+    def leaky(x, slope=0.2):
+        return jnp.where(x < 0, slope * x, x)
+
+    leaky.defvjp(lambda x, slope: (leaky(x, slope), x), lambda slope, x, g: (jnp.where(x < 0, 0.01 * g, g),))
+    (argument,) = certgrad.check(leaky, "n", static={"slope": 0.2}, conformance=False).arguments
+    assert argument.cause.endswith("takes the number 0.01, and slope is due there")
+
+
+def test_a_tangent_that_is_not_used_is_no_cotangent_of_zeros():
+    @jax.custom_jvp
+    def rule(x):
+        return jnp.sin(x)
+
+    rule.defjvp(lambda primals, tangents: (jnp.sin(primals[0]), jnp.cos(primals[0])))
+    assert certgrad.check(rule, "n").cause == "the tangent of x is ignored: it is treated as 1"
+    rule.defjvp(lambda primals, tangents: (jnp.sin(primals[0]), 0 * tangents[0]))
+    assert certgrad.check(rule, "n").cause == "0 is returned for the tangent of x"
+
+
+def test_what_is_wrong_for_one_argument_is_tried_for_the_next(monkeypatch):
+    """The scale is forgotten before the products are made: both cotangents lack it, and it is looked for once."""
+    looked = []
+    monkeypatch.setattr(_causes, "changes", lambda *args: looked.append(args) or changes(*args))
+    rule = jax.custom_vjp(lambda x, y, s: jnp.cumsum(jnp.sin(x) * jnp.sin(y)) * s)
+
+    def bwd(args, g):
+        x, y, _ = args
+        d = jnp.flip(jnp.cumsum(jnp.flip(g)))
+        return d * jnp.cos(x) * jnp.sin(y), d * jnp.sin(x) * jnp.cos(y), g * jnp.cumsum(jnp.sin(x) * jnp.sin(y))
+
+    rule.defvjp(lambda x, y, s: (rule(x, y, s), (x, y, s)), bwd)
+    arguments = certgrad.check(rule, "n, n, n", conformance=False).arguments
+    assert [a.cause for a in arguments] == ["the cotangent of the output is to be multiplied by s"] * 2 + [""]
+    assert len(looked) == 1
 
 
 OF_REPORTS = {
