@@ -20,6 +20,7 @@ from certgrad.obligations.tracing.jax_internals import (
     evaluate,
     inner_program,
     is_literal,
+    own_lines,
     primal_body,
     trace,
 )
@@ -62,8 +63,8 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
 
     try:
         arrays = family(one, one.cases[0]).prove[0].shapes().structs()
-        traced = trace(lambda *xs: rules.forward(list(xs), []), arrays)
-        program = primal_body(traced)
+        with own_lines():
+            program = primal_body(trace(lambda *xs: rules.forward(list(xs), []), arrays))
         trace(lambda *xs: evaluate(program, xs, _by_key(note)), arrays)
     except Exception:  # what does not trace has no steps
         return
@@ -145,7 +146,8 @@ def _changed(rules: Rules, acts: Mapping[_Key, _Act]) -> Callable[[list], list]:
     """The forward with some of its equations done otherwise."""
 
     def forward(args: list) -> list:
-        program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
+        with own_lines():  # also where it is called by a backward
+            program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
         return evaluate(program, args, _by_key(lambda key, eqn: acts.get(key)))
 
     return forward

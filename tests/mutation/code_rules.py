@@ -156,7 +156,8 @@ def told(claim: ArgumentClaim) -> str:
     """Whether the likely cause is true: what `certgrad.check` says of the rule with that one change."""
     mended = claim.mended
     if mended is None:
-        return SHOWN if INTENDED in claim.cause else "nothing was mended"
+        shown = INTENDED in claim.cause or claim.cause.startswith(("right where", "it is not 0 where"))
+        return SHOWN if shown else "nothing was mended"
     rules = mended.rules(mended.cases[0].statics)
     names, moving = mended.arg_names, mended.moving[0]
     position = names.index(moving)
