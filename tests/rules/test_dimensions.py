@@ -94,6 +94,25 @@ def test_a_wrong_size_is_refuted(name):
     assert certgrad.check(rule(*WRONG[name]), "n d -> n d").verdict == "refuted"
 
 
+def half_spectrum(halved):
+    """`rfft`, whose backward takes half of the inner frequencies, as `irfft` doubles them: and of the last one too,
+    where `halved` says so, which is its own partner if there are evenly many entries."""
+
+    def bwd(x, g):
+        n, k = x.shape[-1], jnp.arange(g.shape[-1])
+        edge = (k == 0) if halved else (k == 0) | (2 * k == n)
+        return (n * jnp.fft.irfft(jnp.conj(jnp.where(edge, g, g / 2)), n),)
+
+    return rule(lambda x: jnp.fft.rfft(x), bwd)
+
+
+def test_an_inverse_transform_to_an_open_length():
+    report = certgrad.check(half_spectrum(False), "b n")
+    assert report.verdict == "proved"
+    assert report.claims[0].cases[0].scope == "all shapes"
+    assert certgrad.check(half_spectrum(True), "b n").verdict == "refuted"
+
+
 def test_a_scan_of_another_length_than_its_rows_does_not_trace():
     def f(x):
         return jax.lax.scan(lambda c, row: (c, row**2), 0.0, x, length=len(x) + 1)[1]

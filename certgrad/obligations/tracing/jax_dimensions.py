@@ -26,6 +26,7 @@ import numpy as np
 from jax._src import core as _jax_core
 from jax._src.export import shape_poly as _shape_poly
 from jax._src.lax.control_flow import loops as _loops
+from jax._src.numpy import fft as _fft
 
 from certgrad.obligations.tracing.size_residuals import keeping_sizes
 from certgrad.process.threads import Kept, one_at_a_time
@@ -104,6 +105,14 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
                 return of_arrays
         return plain_length(xs, types, length)
 
+    class Operators:
+        """`jnp.fft` asks each length for its int by `operator.index`."""
+
+        @staticmethod
+        def index(value: Any) -> Any:
+            own = type(value) is _DimExpr and get_ident() == thread
+            return value if own else operator.index(value)
+
     plain_length = _loops._infer_scan_length
     plain_power, plain_quotient = _DimExpr.__pow__, _DimExpr.__truediv__
     plain_int = _jax_core.concrete_or_error
@@ -116,6 +125,7 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
         (math, "floor", math.floor, of_quotients(math.floor, operator.floordiv)),
         (_jax_core, "concrete_or_error", plain_int, of_sizes),
         (_loops, "_infer_scan_length", plain_length, scan_length),
+        (_fft, "operator", operator, Operators),
         (jax.custom_vjp, "__call__", plain_call, kept),
     ]
     for module in (math, np):
