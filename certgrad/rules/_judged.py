@@ -29,6 +29,7 @@ from certgrad.obligations.tracing.jax_internals import from_library
 
 from ._examine import Examined, examine, settled
 from ._layers import place_of
+from ._projections import listed as with_properties
 from ._report import OTHER_VALUE, ArgumentClaim, Report
 from ._statement import SECONDS_AT_SIZES, Attempt, Statement
 from ._user_rule import UserRule
@@ -240,7 +241,7 @@ def _certificate(rule: UserRule, look: Look | None = None) -> Certificate:
     if rule.unknown:
         return untraced(rule, rule.unknown)
     try:
-        return audit(rule, traces=look.traces if look is not None else None)
+        return with_properties(audit(rule, traces=look.traces if look is not None else None), rule)
     except (TraceError, RuleError) as error:
         reason = str(error)
         if "UnexpectedTracerError" in reason:

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 from certgrad import language, rules
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
+from certgrad.language.tree import Statement
 from certgrad.obligations import tracing
 from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.process.threads import ALONE
@@ -41,6 +42,8 @@ from ._layers import (
     unwrapped,
 )
 from ._parameters import POSITIONAL, Parameters
+from ._projections import checked, projected, split
+from ._projections import hypotheses as of_properties
 from ._statics import Default, combinations, plain, reals, text_of
 from ._structure import Argument, Declared, flat_signature, named, read, real_parts, with_objects
 
@@ -108,7 +111,7 @@ class UserRule(Subject):
         self.file, self.line = place_of(self.plain)
         if lacks := incomplete(self.custom):
             raise UsageError(f"{self.name} ({self.where}) is {lacks}.")
-        self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
+        self.domain, self.properties = split((domain,) if isinstance(domain, str) else tuple(domain), self.name)
         said = dict(static or {})
         declared = read(signature)
         self.classes: dict[str, type] = {}
@@ -127,6 +130,7 @@ class UserRule(Subject):
         self.excluded = tuple(excluded)
         flat = flat_signature(self.arguments, declared.outputs)
         axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
+        checked(self.properties, dict(zip(self.arg_names, flat.inputs, strict=True)), self.name)
         self.assumed = tuple(assumed)
         if self.domain or assumed:
             self.domain, self.assumed = (
@@ -166,6 +170,11 @@ class UserRule(Subject):
     def where(self) -> str:
         """File and line of the definition, if it has one."""
         return f"{Path(self.file).name}:{self.line}" if self.line else "no source"
+
+    @property
+    def granted(self) -> Mapping[str, Statement]:
+        """That arguments have the properties which `call` gives them."""
+        return {said: h.tree for said, h in of_properties(self).items()}
 
     @property
     def moving(self) -> list[str]:
@@ -359,7 +368,7 @@ class UserRule(Subject):
         Defaults at the end of a call that JAX does not see are left to the function: what is wrapped around it takes
         arguments as they come, and a backward function returns cotangents of those that were given.
         """
-        positional, given = self._given(arrays, statics, params)
+        positional, given = self._given(projected(self, arrays), statics, params)
         while positional and self._is_hidden_default(*list(positional.items())[-1]):
             positional.popitem()
         return self.function(*positional.values(), **given)
@@ -370,7 +379,7 @@ class UserRule(Subject):
     def call_ideal(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
         """The ideal function at the same arrays, in order, and at those of the other arguments that it names."""
         assert self.ideal is not None
-        positional, given = self._given(arrays, statics, params)
+        positional, given = self._given(projected(self, arrays), statics, params)
         given = {**positional, **given}
         arrays = [given.pop(a.name) for a in self.arguments]
         return self.ideal(*arrays, **{n: v for n, v in given.items() if n in keywords_of(self.ideal)})
