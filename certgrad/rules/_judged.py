@@ -29,7 +29,6 @@ from certgrad.obligations.tracing.jax_internals import from_library
 
 from ._examine import Examined, examine, settled
 from ._layers import place_of
-from ._projections import listed as with_properties
 from ._report import OTHER_VALUE, ArgumentClaim, Report
 from ._statement import SECONDS_AT_SIZES, Attempt, Statement
 from ._user_rule import UserRule
@@ -241,7 +240,8 @@ def _certificate(rule: UserRule, look: Look | None = None) -> Certificate:
     if rule.unknown:
         return untraced(rule, rule.unknown)
     try:
-        return with_properties(audit(rule, traces=look.traces if look is not None else None), rule)
+        found = audit(rule, traces=look.traces if look is not None else None)
+        return rules.with_properties(found, rule) if rule.properties else found
     except (TraceError, RuleError) as error:
         reason = str(error)
         if "UnexpectedTracerError" in reason:

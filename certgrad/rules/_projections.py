@@ -101,7 +101,7 @@ PROPERTIES: Mapping[str, Property] = {
 }
 
 
-def split(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[str, str]]:
+def properties_in(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """The conditions of a domain that are comparisons, and by array the structures that it is said to have.
 
     Raises DomainError for a property that is not known, and for two of one array.
@@ -125,7 +125,7 @@ def split(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[str,
     return tuple(compared), found
 
 
-def checked(properties: Mapping[str, str], specs: Mapping[str, ArraySpec], where: str) -> None:
+def check_properties(properties: Mapping[str, str], specs: Mapping[str, ArraySpec], where: str) -> None:
     """Raises DomainError where an array that is said to have a property cannot have it."""
     for name, words in properties.items():
         if name not in specs:
@@ -155,7 +155,7 @@ def in_code(rule: UserRule, names: Sequence[str]) -> list[str]:
     return [f"{n} = {PROPERTIES[words].code.format(n)}" for n, words in found]
 
 
-def hypotheses(rule: UserRule) -> dict[str, Hypothesis]:
+def granted(rule: UserRule) -> dict[str, Hypothesis]:
     """That the arguments have the properties that they are said to have, by what the author says."""
     return {f"{name} is {words}": _hypothesis(rule, name, words) for name, words in rule.properties.items()}
 
@@ -177,10 +177,8 @@ def _hypothesis(rule: UserRule, name: str, words: str) -> Hypothesis:
     return hypothesis(canonical(said), "domain", False, known.prose.format(name), rule.arg_names)
 
 
-def listed(certificate: Certificate, rule: UserRule) -> Certificate:
+def with_properties(certificate: Certificate, rule: UserRule) -> Certificate:
     """The certificate of the rule on arrays that a projection makes, as one whose claims list what they are."""
-    if not rule.properties:
-        return certificate
-    added = hypotheses(rule)
+    added = granted(rule)
     found = listing(certificate, rule, lambda _, own: [*own, *added.values()])
     return with_claims(found, found.claims, domain=[*added, *certificate.domain])

@@ -42,8 +42,6 @@ from ._layers import (
     unwrapped,
 )
 from ._parameters import POSITIONAL, Parameters
-from ._projections import checked, projected, split
-from ._projections import hypotheses as of_properties
 from ._statics import Default, combinations, plain, reals, text_of
 from ._structure import Argument, Declared, flat_signature, named, read, real_parts, with_objects
 
@@ -111,7 +109,11 @@ class UserRule(Subject):
         self.file, self.line = place_of(self.plain)
         if lacks := incomplete(self.custom):
             raise UsageError(f"{self.name} ({self.where}) is {lacks}.")
-        self.domain, self.properties = split((domain,) if isinstance(domain, str) else tuple(domain), self.name)
+        self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
+        self.properties: Mapping[str, str] = {}
+        """By array what no comparison says of it: `symmetric`."""
+        if any(" is " in str(text) for text in self.domain):
+            self.domain, self.properties = rules.properties_in(self.domain, self.name)
         said = dict(static or {})
         declared = read(signature)
         self.classes: dict[str, type] = {}
@@ -130,7 +132,8 @@ class UserRule(Subject):
         self.excluded = tuple(excluded)
         flat = flat_signature(self.arguments, declared.outputs)
         axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
-        checked(self.properties, dict(zip(self.arg_names, flat.inputs, strict=True)), self.name)
+        if self.properties:
+            rules.check_properties(self.properties, dict(zip(self.arg_names, flat.inputs, strict=True)), self.name)
         self.assumed = tuple(assumed)
         if self.domain or assumed:
             self.domain, self.assumed = (
@@ -174,7 +177,7 @@ class UserRule(Subject):
     @property
     def granted(self) -> Mapping[str, Statement]:
         """That arguments have the properties which `call` gives them."""
-        return {said: h.tree for said, h in of_properties(self).items()}
+        return {said: h.tree for said, h in rules.granted(self).items()} if self.properties else {}
 
     @property
     def moving(self) -> list[str]:
@@ -368,7 +371,7 @@ class UserRule(Subject):
         Defaults at the end of a call that JAX does not see are left to the function: what is wrapped around it takes
         arguments as they come, and a backward function returns cotangents of those that were given.
         """
-        positional, given = self._given(projected(self, arrays), statics, params)
+        positional, given = self._given(arrays, statics, params)
         while positional and self._is_hidden_default(*list(positional.items())[-1]):
             positional.popitem()
         return self.function(*positional.values(), **given)
@@ -379,7 +382,7 @@ class UserRule(Subject):
     def call_ideal(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
         """The ideal function at the same arrays, in order, and at those of the other arguments that it names."""
         assert self.ideal is not None
-        positional, given = self._given(projected(self, arrays), statics, params)
+        positional, given = self._given(arrays, statics, params)
         given = {**positional, **given}
         arrays = [given.pop(a.name) for a in self.arguments]
         return self.ideal(*arrays, **{n: v for n, v in given.items() if n in keywords_of(self.ideal)})
@@ -393,7 +396,7 @@ class UserRule(Subject):
             # JAX hands a Python number on as it is only where the custom function does not take it as an array.
             as_it_is = self.kind in _TAKES_ARRAYS and name in self.dynamic
             given[name] = value if as_it_is else rules.OpenNumber(name, value)
-        rest = list(arrays)
+        rest = rules.projected(self, arrays) if self.properties else list(arrays)
         for argument in self.arguments:
             own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
             given[argument.name] = argument.made_of(own)
