@@ -59,6 +59,20 @@ def _transposed(sign: int) -> Says:
     return says
 
 
+def _beyond(sign: int) -> Says:
+    """Entries on one side of the diagonal are 0."""
+
+    def says(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
+        i, j = (t.Index(r.variable) for r in over)
+        beyond = t.added([t.scaled(Fraction(sign), [j]), t.scaled(Fraction(-sign), [i])])
+        return t.ForAll(
+            tuple(over),
+            t.Compare("=", t.Mul((entry(i, j), t.Truth(t.Compare(">", beyond, t.ZERO)))), t.ZERO),
+        )
+
+    return says
+
+
 def _total(power: int) -> Says:
     def says(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
         (i,) = (t.Index(r.variable) for r in over)
@@ -82,6 +96,20 @@ PROPERTIES: Mapping[str, Property] = {
         "({0} - jnp.swapaxes({0}, -1, -2)) / 2",
         _transposed(-1),
         "each entry of {0}, and of its tangents, is minus the one across the diagonal",
+    ),
+    "lower triangular": Property(
+        2,
+        jnp.tril,
+        "jnp.tril({0})",
+        _beyond(1),
+        "each entry of {0}, and of its tangents, right of the diagonal is 0",
+    ),
+    "upper triangular": Property(
+        2,
+        jnp.triu,
+        "jnp.triu({0})",
+        _beyond(-1),
+        "each entry of {0}, and of its tangents, left of the diagonal is 0",
     ),
     "unit norm": Property(
         1,

@@ -49,6 +49,19 @@ def form(sign: float) -> Any:
     )
 
 
+def triangular(of_matrix: Any) -> Any:
+    """A triangular solve, whose cotangent of the matrix keeps entries beyond the triangle."""
+    found = jax.custom_vjp(lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True))
+
+    def back(saved: Any, g: jax.Array) -> Any:
+        a, x = saved
+        z = jax.scipy.linalg.solve_triangular(a, g, trans=1, lower=True)
+        return -of_matrix(jnp.outer(z, x)), z
+
+    found.defvjp(lambda a, b: ((x := jax.scipy.linalg.solve_triangular(a, b, lower=True)), (a, x)), back)
+    return found
+
+
 def entropy(extra: float) -> Any:
     """Of probabilities: a constant in the cotangent is seen by no tangent that sums to 0."""
     return rule(lambda p: -jnp.sum(p * jnp.log(p)), lambda r, g: (-g * (jnp.log(r[0]) + extra),))
@@ -68,6 +81,12 @@ RIGHT = {
         "a is symmetric",
     ),
     "antisymmetric": (form(-1), "n n, n, n -> ", "a is antisymmetric"),
+    "lower triangular": (triangular(lambda m: m), "n n, n -> n", "a is lower triangular"),
+    "upper triangular": (
+        rule(lambda a, x: jnp.triu(a) @ x, lambda r, g: (jnp.outer(g, r[1]), r[0].T @ g)),
+        "n n, n -> n",
+        "a is upper_triangular",
+    ),
     "probabilities": (entropy(7.0), "n -> ", ["p is probabilities", "p > 0"]),
     "unit norm": (cosine(1.0), "n, n -> ", "x is unit norm"),
     "two of them": (
@@ -79,6 +98,7 @@ RIGHT = {
 WRONG = {
     "without the factor": (quadratic(1, lambda m: m), "n n, n -> ", "a is symmetric"),
     "the diagonal twice": (quadratic(2, lambda m: 2 * jnp.triu(m)), "n n, n -> ", "a is symmetric"),
+    "a triangle solved for another": (triangular(lambda m: m.T), "n n, n -> n", "a is lower triangular"),
     "the sign": (form(1), "n n, n, n -> ", "a is antisymmetric"),
     "the logarithm twice": (
         rule(lambda p: -jnp.sum(p * jnp.log(p)), lambda r, g: (-2 * g * jnp.log(r[0]),)),
@@ -96,7 +116,8 @@ def test_right_where_the_property_holds(name: str) -> None:
     report = certgrad.check(function, signature, domain=domain)
     assert report.verdict == "proved under hypotheses"
     assert report.claims[0].cases[0].scope == "all shapes"
-    assert not beyond_domain(report.certificate)
+    needed = ["a[i,i] ≠ 0"] if name == "lower triangular" else []  # which the property does not say
+    assert [h.text for h in beyond_domain(report.certificate)] == needed
 
 
 @pytest.mark.parametrize("name", [n for n in RIGHT if n != "of a batch"])
@@ -138,7 +159,7 @@ def test_projections_leave_what_has_the_property(words: str) -> None:
 
 BAD = {
     "no such array": ("b is symmetric", "names no array"),
-    "no such property": ("a is orthogonal", "the properties are symmetric, antisymmetric, unit norm, probabilities"),
+    "no such property": ("a is orthogonal", "the properties are symmetric, antisymmetric, lower triangular, "),
     "a vector": ("x is symmetric", "is about its last axes"),
     "two properties": ("a is symmetric and a is antisymmetric", "say one"),
     "not square": ("m is symmetric", "not equally long"),
