@@ -226,3 +226,20 @@ def test_a_sum_that_is_known_is_its_number() -> None:
     assert implies([one, positive], share)
     assert not implies([one], share)
     assert not implies([positive], share)
+
+
+def scaled(factor: float) -> Any:
+    """|q|²·v with the cotangent of v that it has for unit quaternions, times a factor."""
+    return rule(lambda q, v: q @ q * v, lambda r, g: (2 * r[0] * (r[1] @ g), factor * g))
+
+
+def test_where_a_rule_is_right_is_said() -> None:
+    function, signature, _ = RIGHT["the symmetric part"]
+    report = certgrad.check(function, signature)
+    assert report.verdict == "refuted"
+    assert report.right_where == "a is symmetric"
+    assert "right only where a is symmetric: declare domain=" in report.reason
+    function, signature, _ = WRONG["without the factor"]
+    assert certgrad.check(function, signature).right_where == ""
+    assert certgrad.check(scaled(1.0), "4, 3 -> 3").right_where == "q is unit norm"
+    assert certgrad.check(scaled(2.0), "4, 3 -> 3").right_where == ""
