@@ -129,8 +129,8 @@ def _product(conditions: Sequence[Condition]) -> Poly:
     return total
 
 
-def clamped(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
-    """The case with its index clamped to [0, last]."""
+def moved_into(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
+    """The case with its index moved into [0, last]."""
     if last.is_zero:
         return [Case(case.guard, of_const(NOTHING), case.conditions)]
     above, below = case.ix.shifted(-last - ONE), case.ix.scaled(-1).shifted(-ONE)
@@ -138,7 +138,7 @@ def clamped(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
     out = [
         case.where(under, (below, ">="), of_const(NOTHING)),
         case.where(over, (above, ">="), of_const(last)),
-        case.where((ONE - over) * (ONE - under), opposite((above, ">="))),
+        case.where(ONE - over, opposite((above, ">="))).where(ONE - under, opposite((below, ">="))),
     ]
     return [c for c in out if not c.guard.is_zero]
 
