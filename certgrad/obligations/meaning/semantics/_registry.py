@@ -35,7 +35,7 @@ class Runs:
 RULES: Table[Rule | Runs] = Table(
     __package__,
     "_elementwise _specified _casts _linear_algebra _branches _integers _division _order "
-    "_loops _special _factorisations _solvers _folds",
+    "_loops _factorisations _solvers _folds",
 )
 """By primitive, and by the name of a function in `LIBRARY`."""
 

@@ -21,6 +21,7 @@ from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS, OF_SEVERAL
 from certgrad.obligations.laws.recurrences import joined
 from certgrad.obligations.meaning import semantics
+from certgrad.obligations.terms.atoms import Num
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import (
     at_least,
@@ -30,8 +31,9 @@ from certgrad.obligations.terms.index_terms import (
     index_number,
     index_pred,
 )
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number, poly_of
 from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.tracing.jax_internals import kind_of
@@ -57,7 +59,9 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
     sort top_k approx_top_k add add_any sub mul neg div rem square one_minus_square
     integer_pow pow abs sign floor ceil exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh
     asinh acosh atanh erf erfc erf_inv lgamma digamma polygamma zeta igamma igammac igamma_grad_a
-    regularized_incomplete_beta bessel_i0e bessel_i1e""".split()
+    regularized_incomplete_beta bessel_i0e bessel_i1e certgrad_pi certgrad_jv certgrad_yv certgrad_iv certgrad_kv
+    certgrad_erfi certgrad_expi certgrad_si certgrad_ci certgrad_fresnels certgrad_fresnelc certgrad_lambertw
+    certgrad_spence certgrad_owens_t certgrad_wofz_re certgrad_wofz_im certgrad_hyp1f1 certgrad_hyp2f1""".split()
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
@@ -178,6 +182,8 @@ class Entry(Places):
                 v, n, _ = self._bound(r, index_condition)
                 if n != ONE and (found := semantics._order.of_few(self.tensor(body), v, n)) is not None:
                     return found
+            case t.Constant("pi"):
+                return Tensor(self.shape, poly_of(intern(Num("pi"))), "f", signs=POS)
             case t.Number():
                 c = number(x.rational)
                 return Tensor(self.shape, c, "f", signs=POS if x.rational > 0 else NEG if x.rational < 0 else IS_0)
