@@ -188,13 +188,24 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
 Combined = Callable[[Node, Updates, Both, Operand], Node]
 
 
-def _scatter(name: str, says: str, combined: Combined) -> None:
+def _scatter(name: str, says: str, combined: Combined, of_truths: Combined | None = None) -> None:
     def apply(call: Call, x: Operand, positions: Operand, update: Operand) -> Entries:
         updates, promised = _updates(call, x, positions, update)
-        return lambda *i: Given(promised, combined(x.at(*i), updates, updates.meets(i), x))
+        made = of_truths if x.sort == "boolean" else combined
+        if made is None:
+            raise UnreadableError(f"{name} of booleans")
+        return lambda *i: Given(promised, made(x.at(*i), updates, updates.meets(i), x))
 
     apply.__doc__ = says
     rule(name)(apply)
+
+
+def _some(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+    return Either((old, updates.over(for_some, Both((*meets.parts, updates.value)))))
+
+
+def _every(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+    return Both((old, Not(updates.over(for_some, Both((*meets.parts, Not(updates.value)))))))
 
 
 def _added(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
@@ -220,7 +231,7 @@ def _least(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
 
 
 def _written(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
-    if x.sort == "boolean":
+    if x.sort == "boolean" and updates.names:
         new = updates.over(for_some, Both((*meets.parts, updates.value)))
     else:
         new = updates.of_some(sum_over, meets, zero_of(x))
@@ -229,10 +240,10 @@ def _written(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     return Given(once, found) if updates.names else found
 
 
-_scatter("scatter-add", "x[i] plus the sum of the updates that meet i", _added)
-_scatter("scatter_add", "x[i] plus the sum of the updates that meet i", _added)
+_scatter("scatter-add", "x[i] plus the sum of the updates that meet i; of booleans, or", _added, _some)
+_scatter("scatter_add", "x[i] plus the sum of the updates that meet i; of booleans, or", _added, _some)
 _scatter("scatter-sub", "x[i] minus the sum of the updates that meet i", _taken)
-_scatter("scatter-mul", "x[i] times the product of the updates that meet i", _multiplied)
-_scatter("scatter-max", "The greatest of x[i] and the updates that meet i", _greatest)
-_scatter("scatter-min", "The least of x[i] and the updates that meet i", _least)
-_scatter("scatter", "The update that meets i, of which there may be one; x[i] where there is none", _written)
+_scatter("scatter-mul", "x[i] times the product of the updates that meet i; of booleans, and", _multiplied, _every)
+_scatter("scatter-max", "The greatest of x[i] and the updates that meet i", _greatest, _some)
+_scatter("scatter-min", "The least of x[i] and the updates that meet i", _least, _every)
+_scatter("scatter", "The update that meets i, of which there may be one; x[i] where there is none", _written, _written)

@@ -17,7 +17,7 @@ from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
 from certgrad.obligations.terms.rounded import as_rounded_index, is_number_of_places
 from certgrad.obligations.terms.sums import open_sum
-from certgrad.obligations.terms.variables import Var, template
+from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import atoms_of, indices_of
 
 from ._registry import UnprovedError
@@ -141,8 +141,3 @@ def moved_into(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]
         case.where(ONE - over, opposite((above, ">="))).where(ONE - under, opposite((below, ">="))),
     ]
     return [c for c in out if not c.guard.is_zero]
-
-
-def ranges_of(shape: Sequence[Poly]) -> dict[Var, Poly]:
-    """How far the variables of an array's axes run."""
-    return {template(k): n for k, n in enumerate(shape)}

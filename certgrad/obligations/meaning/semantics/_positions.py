@@ -281,7 +281,7 @@ def _hits(r: Entry, x: t.Node, value: t.Node = t.TRUE) -> Hits:
     over, _, body = r.opened(x) if isinstance(x, (t.Fold, t.Minimum, t.Exists)) else ([], ONE, x)
     meets, value = (body.condition, body.then) if isinstance(body, t.If) else (body, value)
     assert isinstance(meets, t.Both)
-    on_places = [part for part in meets.parts if not isinstance(part, t.SortedEntry)]
+    on_places = [part for part in meets.parts if not isinstance(part, (t.SortedEntry, t.Not))]
     value = meets.parts[-1] if len(on_places) < len(meets.parts) else value
     where, cases = ZERO, list[tuple[list[Condition], list[Ix]]]()
     for guard, conditions in _each_case(r, places_in(meets, compared=True)):
@@ -306,6 +306,8 @@ def folded(r: Entry, x: Binder) -> Tensor:
                 return folds.product(each, hits.over)
             defined, smooth = hits.conditions()
             return Tensor(r.shape, body, hits.value.kind, defined, smooth, signs)
+        case t.Exists():
+            return folds.some(hits.value, hits.over, hits.where)
     raise UnprovedError(f"updates of which {type(x).__name__} is taken")
 
 
