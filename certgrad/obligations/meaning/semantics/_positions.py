@@ -73,8 +73,8 @@ def whole(r: Entry, x: t.Node) -> Tensor:
         match x:
             case t.Given(holds, value) if rounded(x) is None:
                 asked, x = merged(asked, _asked(r, holds)), value
-            case t.If(t.Both() as inside, value, t.Integer()) if places_in(value) and _has_entries(inside):
-                asked, x = merged(asked, _asked(r, inside)), value  # which integer fills in is not looked at
+            case t.If(t.Both() as holds, value, t.Integer() | t.Infinity()) if places_in(value) and _has_entries(holds):
+                asked, x = merged(asked, _asked(r, holds)), value  # an integer or ∞ that fills in is not looked at
             case _:
                 break
     places = places_in(x)

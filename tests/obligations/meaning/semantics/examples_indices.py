@@ -139,6 +139,7 @@ GATHERS: list[Example] = [
     example("gather", lambda a, k: jnp.take(a, k, axis=0, mode="clip"), M, K, name="clipped"),
     example("gather", lambda a, k: jnp.take(a, k, axis=1), M, K, name="filled"),
     example("gather", lambda a, k: a.at[k].get(mode="fill", fill_value=2), M, K, name="filled with a number"),
+    example("gather", lambda x, k: jnp.exp(jnp.take(x, k, fill_value=-jnp.inf)), X, K, name="filled with infinity"),
     example("gather", lambda a, k: (a > 0).at[k, 0].get(mode="fill"), M, K, name="filled with truth"),
     example("gather", lambda a, k: jnp.take_along_axis(a, k[:, None], axis=1), M, K, name="along an axis"),
     example("gather", lambda a, k: a[k, k[0]], M, K, name="two indices"),
