@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from certgrad.language import tree as t
 from certgrad.obligations.assume.conditions import Clauses, Relation, condition, merged
 from certgrad.obligations.assume.isl import Condition, feasible, inhabited
+from certgrad.obligations.assume.signs import POS
 from certgrad.obligations.assume.tensor import Tensor, for_all
 from certgrad.obligations.laws.order import may_be_empty
 from certgrad.obligations.terms.index import Ix, of_var
@@ -299,13 +300,10 @@ def folded(r: Entry, x: Binder) -> Tensor:
         case t.Fold("sum"):
             return folds.total(hits.value, hits.over, hits.where)
         case t.Fold("product"):
-            signs = hits.value.signs | of.POS
-            body = ONE + hits.total(hits.value.body - ONE)
             if hits.may_meet(r):
-                each = replace(hits.value, body=ONE + hits.where * (hits.value.body - ONE), signs=signs)
-                return folds.product(each, hits.over)
-            defined, smooth = hits.conditions()
-            return Tensor(r.shape, body, hits.value.kind, defined, smooth, signs)
+                raise UnprovedError("a product of several updates, which may meet an entry twice")
+            body, (defined, smooth) = ONE + hits.total(hits.value.body - ONE), hits.conditions()
+            return Tensor(r.shape, body, hits.value.kind, defined, smooth, hits.value.signs | POS)
         case t.Exists():
             return folds.some(hits.value, hits.over, hits.where)
     raise UnprovedError(f"updates of which {type(x).__name__} is taken")

@@ -168,7 +168,7 @@ GATHERS: list[Example] = [
     example("scatter-min", lambda x, k, y: (x > 0).at[k].min(y > 1), X, K, Y, name="of truths"),
     example("scatter-min", lambda x, k, y: x.at[k[0]].min(y[0], mode="clip"), X, K, Y, name="clipped"),
     example("scatter-mul", lambda a, k, x: a.at[k[0], 1].mul(x[0]), M, K, X, smallest=2),
-    example("scatter-mul", lambda x, k, y: x.at[k].mul(y), X, K, Y, name="several", derivative=False),
+    example("scatter-mul", lambda x, k, y: x.at[k].mul(y), X, K, Y, name="several", refused=True, derivative=False),
     example("scatter", lambda a, k, x: a.at[k[0], 1].set(x[0]), M, K, X, smallest=2),
     example("scatter", lambda a, k, b: a.at[k[0]].set(b[:, 0]), M, K, N, name="a row"),
     example("scatter", lambda x, k, y: x.at[k].set(y), X, K, Y, name="several", refused=True),
