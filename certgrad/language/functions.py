@@ -171,6 +171,12 @@ def _odd(says: str, ball: Callable[..., Any], domain: Domain = everywhere, **fac
     return _real(says, ball, domain, parity="odd", sign="of its argument", only_zero=True, at_zero=0, **facts)
 
 
+def _bessel(says: str, kind: str, entire: bool = False, **facts: Any) -> Function:
+    """A Bessel function of a real order and an argument."""
+    name = f"bessel_{kind}"
+    return _real(name + says, lambda v, x: getattr(x, name)(v), _of_bessel(entire), arity=2, **facts)
+
+
 def _integers(says: str, domain: Domain = everywhere) -> Function:
     return Function(arguments=("integer", "integer"), result="integer", says=says, domain=domain)
 
@@ -294,28 +300,10 @@ FUNCTIONS: dict[str, Function] = {
     "bessel_i1": _odd("", lambda x: x.bessel_i(1), monotone="increasing"),
     "incomplete_beta": replace(_INCOMPLETE_BETA, says=""),
     # Of `certgrad.special`. Bessel functions are of a real order and an argument; I₀ and I₁ are rows of their own.
-    "bessel_j": _real(
-        "bessel_j(v, x) = Σ_{k≥0} (−1)ᵏ·(x/2)²ᵏ⁺ᵛ/(k!·Γ(k+v+1))",
-        lambda v, x: x.bessel_j(v),
-        _of_bessel(entire=True),
-        arity=2,
-    ),
-    "bessel_y": _real(
-        "bessel_y(v, x) = (cos(vπ)·Jᵥ(x) − J₋ᵥ(x))/sin(vπ), continuous in v",
-        lambda v, x: x.bessel_y(v),
-        _of_bessel(entire=False),
-        arity=2,
-    ),
-    "bessel_i": _real(
-        "bessel_i(v, x) = Σ_{k≥0} (x/2)²ᵏ⁺ᵛ/(k!·Γ(k+v+1))", lambda v, x: x.bessel_i(v), _of_bessel(entire=True), arity=2
-    ),
-    "bessel_k": _real(
-        "bessel_k(v, x) = (π/2)·(I₋ᵥ(x) − Iᵥ(x))/sin(vπ), continuous in v",
-        lambda v, x: x.bessel_k(v),
-        _of_bessel(entire=False),
-        arity=2,
-        sign="> 0",
-    ),
+    "bessel_j": _bessel("(v, x) = Σ_{k≥0} (−1)ᵏ·(x/2)²ᵏ⁺ᵛ/(k!·Γ(k+v+1))", "j", entire=True),
+    "bessel_y": _bessel("(v, x) = (cos(vπ)·Jᵥ(x) − J₋ᵥ(x))/sin(vπ), continuous in v", "y"),
+    "bessel_i": _bessel("(v, x) = Σ_{k≥0} (x/2)²ᵏ⁺ᵛ/(k!·Γ(k+v+1))", "i", entire=True),
+    "bessel_k": _bessel("(v, x) = (π/2)·(I₋ᵥ(x) − Iᵥ(x))/sin(vπ), continuous in v", "k", sign="> 0"),
     "erfi": _odd("(2/√π)·∫₀ˣ exp(t²) dt", arb.erfi, monotone="increasing"),
     "expi": _real("the principal value of ∫ exp(t)/t dt from −∞ to x", arb.ei, _not_zero),
     "si": _odd("∫₀ˣ sin(t)/t dt", arb.si),
