@@ -34,8 +34,8 @@ class Runs:
 
 RULES: Table[Rule | Runs] = Table(
     __package__,
-    "_elementwise _specified _casts _linear_algebra _gathers _branches _integers _division _order "
-    "_loops _special _factorisations _solvers _folds",
+    "_elementwise _specified _casts _linear_algebra _branches _integers _division _order "
+    "_loops _factorisations _solvers _folds",
 )
 """By primitive, and by the name of a function in `LIBRARY`."""
 
