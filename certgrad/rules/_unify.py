@@ -39,7 +39,6 @@ NUMBERS = (2, 3, 4, 1, 5, 6)
 NEEDS_A_NUMBER = re.compile(r"Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")
 NEEDS_NUMBERS = re.compile(
     rf"{NEEDS_A_NUMBER.pattern}|non-constant size|a symbolic size has no|is inconclusive|concrete value is expected"
-    "|__index__ method"
 )
 """What may be meant by a failure of code that computes with sizes."""
 OF_RANKS = re.compile(r"values to unpack|number of indices|index out of range|Too many indices")
