@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from certgrad.language.tree import Statement
     from certgrad.obligations.tracing.ideals import Ideal
     from certgrad.signatures.cases import Case
 
@@ -49,6 +50,14 @@ class Subject(Protocol):
     domain: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
     """Conditions of the domain that nobody declares: the audit takes them, and lists them as hypotheses."""
+
+    @property
+    def granted(self) -> Mapping[str, Statement]:
+        """Hypotheses that its programs see to themselves, by what the author says: `a is symmetric`. They give the
+        argument that property.
+        """
+        return {}
+
     broadcast: bool = False
 
     defaults: Mapping[str, Any] = {}

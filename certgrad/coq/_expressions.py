@@ -35,10 +35,9 @@ FUNCTIONS = {
 INFINITE = "infinite"
 """What stands for +∞: any number. A theorem holds for all of them, and says that no output reads it."""
 ASSUMED = {INFINITE: 0} | {
-    name: len(RECORDS[name].arguments)
-    for name in (
-        "erf_inv lgamma digamma polygamma zeta igamma igamma_grad_a regularized_incomplete_beta bessel_i0e bessel_i1e"
-    ).split()
+    name: len(known.arguments)
+    for name, known in RECORDS.items()
+    if known.says and name not in FUNCTIONS and {*known.arguments, known.result} == {"real"}
 }
 """Functions of which a theorem speaks by hypotheses alone, with the number of their arguments."""
 

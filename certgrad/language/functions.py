@@ -171,6 +171,12 @@ def _odd(says: str, ball: Callable[..., Any], domain: Domain = everywhere, **fac
     return _real(says, ball, domain, parity="odd", sign="of its argument", only_zero=True, at_zero=0, **facts)
 
 
+def _bessel(says: str, kind: str, entire: bool = False, **facts: Any) -> Function:
+    """A Bessel function of a real order and an argument."""
+    name = f"bessel_{kind}"
+    return _real(name + says, lambda v, x: getattr(x, name)(v), _of_bessel(entire), arity=2, **facts)
+
+
 def _integers(says: str, domain: Domain = everywhere) -> Function:
     return Function(arguments=("integer", "integer"), result="integer", says=says, domain=domain)
 
@@ -293,25 +299,42 @@ FUNCTIONS: dict[str, Function] = {
     "bessel_i0": _real("", lambda x: x.bessel_i(0), parity="even", at_zero=1, sign="> 0"),
     "bessel_i1": _odd("", lambda x: x.bessel_i(1), monotone="increasing"),
     "incomplete_beta": replace(_INCOMPLETE_BETA, says=""),
-    # Of a real order and an argument; I₀ and I₁ are rows of their own.
-    "bessel_j": _real("", lambda v, x: x.bessel_j(v), _of_bessel(entire=True), arity=2),
-    "bessel_y": _real("", lambda v, x: x.bessel_y(v), _of_bessel(entire=False), arity=2),
-    "bessel_i": _real("", lambda v, x: x.bessel_i(v), _of_bessel(entire=True), arity=2),
-    "bessel_k": _real("", lambda v, x: x.bessel_k(v), _of_bessel(entire=False), arity=2, sign="> 0"),
-    "erfi": _odd("", arb.erfi, monotone="increasing"),
-    "expi": _real("", arb.ei, _not_zero),
-    "si": _odd("", arb.si),
-    "ci": _real("", lambda x: abs(x).ci(), _not_zero, parity="even"),
-    "fresnels": _odd("", arb.fresnel_s, size="below 1"),
-    "fresnelc": _odd("", arb.fresnel_c, size="below 1"),
-    "lambertw": _real("", arb.lambertw, _above_one_on_e, sign="of its argument", at_zero=0, monotone="increasing"),
-    "spence": _real("", lambda x: acb(1 - x).polylog(2).real, _above(0), monotone="decreasing"),
-    "owens_t": _real("", _owens_t, arity=2),
-    # The real and the imaginary part of the Faddeeva function at x + iy.
-    "wofz_re": _real("", lambda x, y: _wofz(x, y).real, arity=2),
-    "wofz_im": _real("", lambda x, y: _wofz(x, y).imag, arity=2),
-    "hyp1f1": _real("", lambda a, b, x: x.hypgeom_1f1(a, b), lambda a, b, x: _no_pole(b), arity=3),
-    "hyp2f1": _real("", lambda a, b, c, x: x.hypgeom_2f1(a, b, c), _of_hyp2f1, arity=4),
+    # Of `certgrad.special`. Bessel functions are of a real order and an argument; I₀ and I₁ are rows of their own.
+    "bessel_j": _bessel("(v, x) = Σ_{k≥0} (−1)ᵏ·(x/2)²ᵏ⁺ᵛ/(k!·Γ(k+v+1))", "j", entire=True),
+    "bessel_y": _bessel("(v, x) = (cos(vπ)·Jᵥ(x) − J₋ᵥ(x))/sin(vπ), continuous in v", "y"),
+    "bessel_i": _bessel("(v, x) = Σ_{k≥0} (x/2)²ᵏ⁺ᵛ/(k!·Γ(k+v+1))", "i", entire=True),
+    "bessel_k": _bessel("(v, x) = (π/2)·(I₋ᵥ(x) − Iᵥ(x))/sin(vπ), continuous in v", "k", sign="> 0"),
+    "erfi": _odd("(2/√π)·∫₀ˣ exp(t²) dt", arb.erfi, monotone="increasing"),
+    "expi": _real("the principal value of ∫ exp(t)/t dt from −∞ to x", arb.ei, _not_zero),
+    "si": _odd("∫₀ˣ sin(t)/t dt", arb.si),
+    "ci": _real("γ + log|x| + ∫₀ˣ (cos(t) − 1)/t dt", lambda x: abs(x).ci(), _not_zero, parity="even"),
+    "fresnels": _odd("∫₀ˣ sin(π·t²/2) dt", arb.fresnel_s, size="below 1"),
+    "fresnelc": _odd("∫₀ˣ cos(π·t²/2) dt", arb.fresnel_c, size="below 1"),
+    "lambertw": _real(
+        "the y ≥ −1 with y·exp(y) = x",
+        arb.lambertw,
+        _above_one_on_e,
+        sign="of its argument",
+        at_zero=0,
+        monotone="increasing",
+    ),
+    "spence": _real("∫₁ˣ log(t)/(1 − t) dt", lambda x: acb(1 - x).polylog(2).real, _above(0), monotone="decreasing"),
+    "owens_t": _real("owens_t(h, a) = (1/2π)·∫₀ᵃ exp(−h²·(1 + t²)/2)/(1 + t²) dt", _owens_t, arity=2),
+    "wofz_re": _real("the real part of exp(−z²)·erfc(−iz) at z = x + iy", lambda x, y: _wofz(x, y).real, arity=2),
+    "wofz_im": _real("the imaginary part of exp(−z²)·erfc(−iz) at z = x + iy", lambda x, y: _wofz(x, y).imag, arity=2),
+    "hyp1f1": _real(
+        "hyp1f1(a, b, x) = Σ_{k≥0} (a)ₖ/(b)ₖ·xᵏ/k!, with (a)ₖ = a·(a+1)⋯(a+k−1)",
+        lambda a, b, x: x.hypgeom_1f1(a, b),
+        lambda a, b, x: _no_pole(b),
+        arity=3,
+    ),
+    "hyp2f1": _real(
+        "hyp2f1(a, b, c, x) = Σ_{k≥0} (a)ₖ·(b)ₖ/(c)ₖ·xᵏ/k! for |x| < 1, and its analytic continuation",
+        lambda a, b, c, x: x.hypgeom_2f1(a, b, c),
+        _of_hyp2f1,
+        arity=4,
+    ),
+    # Of statements alone
     "whole_power": replace(_WHOLE_POWER, says=""),
     "stop": _real("", lambda x: x, sign="of its argument"),
 }

@@ -2,7 +2,7 @@
 
 Equal in canonical form; one comparison that implies another (`certgrad.language.implied`); a product that is not 0,
 of its factors; x > 0 of x ≥ 0 and x ≠ 0; how often a condition holds along an axis, of one place where it is known to;
-`or`, `and`, `wherever` and `for all` by their parts.
+a sum, of the number that it is known to be; `or`, `and`, `wherever` and `for all` by their parts.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from certgrad.language.canonical import canonical
 from certgrad.language.forms import difference, sum_of
 from certgrad.language.guards import plainly
 from certgrad.language.implied import unsaid
+from certgrad.language.relations import HOLDS
 from certgrad.language.substitute import substitute, unbound
 
 DEPTH = 6
@@ -36,8 +37,12 @@ def implies(known: Sequence[t.Statement], asked: t.Statement) -> bool:
 
 def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
     """Of statements in which no index variable is free."""
-    asked = canonical(_monic(asked))
     facts = [canonical(_monic(part)) for one in known for part in _parts(one)]
+    if (totals := _totals(facts)) and isinstance(asked, t.Compare):
+        asked = _with_totals(asked, totals)
+        if (parts := difference(asked)).keys() <= {()}:
+            return bool(HOLDS[asked.relation](parts.get((), 0), 0))
+    asked = canonical(_monic(asked))
     if any(fact == asked or unsaid([fact, asked]) == {1} for fact in facts):
         return True
     return depth > 0 and (_by_parts(facts, asked, depth - 1) or _by_cases(facts, asked, depth - 1))
@@ -60,7 +65,11 @@ def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
     if isinstance(asked, t.ForAll):
         given = _given((r.variable for r in asked.over), depth)
         inside = [one for f in facts if isinstance(f, t.ForAll) for one in _instances(f, asked.over, given)]
-        return _implies(inside, substitute(asked.holds, given), depth)
+        inside += [f for f in facts if not isinstance(f, t.ForAll)]
+        holds = substitute(asked.holds, given)
+        entries = [n for n in t.walk(holds) if isinstance(n, t.Entry) and n.index]
+        inside += [_at(f, entry) for f in facts if isinstance(f, t.Compare) for entry in entries]
+        return _implies(inside, holds, depth)
     return isinstance(asked, t.Compare) and _compared(facts, asked, depth)
 
 
@@ -75,6 +84,11 @@ def _instances(fact: t.ForAll, over: Sequence[t.Range], given: Mapping[str, t.Te
         yield substitute(fact.holds, {r.variable: term for r, term in zip(fact.over, chosen, strict=True)})
 
 
+def _at(fact: t.Statement, entry: t.Entry) -> t.Statement:
+    """What is said of a whole array, of one entry."""
+    return entry if fact == t.Array(entry.name) else t.mapped(fact, lambda node: _at(node, entry))
+
+
 def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> bool:
     if asked.relation in (">", ">=", "!=") and asked.right == t.ZERO and isinstance(asked.left, t.Fold):
         if _positive_sum(facts, asked.left) or (asked.relation == ">=" and _never_negative(asked.left)):
@@ -86,6 +100,36 @@ def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> boo
         factors = _factors(asked.left)
         return factors != [asked.left] and all(_not_zero(facts, factor, depth) for factor in factors)
     return False
+
+
+def _totals(facts: Sequence[t.Statement]) -> dict[t.Node, t.Term]:
+    """Sums, and the numbers that they are known to be: where probabilities sum to 1."""
+    found: dict[t.Node, t.Term] = {}
+    for fact in facts:
+        parts = difference(fact) if isinstance(fact, t.Compare) and fact.relation == "=" else {}
+        folds = [factors[0] for factors in parts if len(factors) == 1 and isinstance(factors[0], t.Fold)]
+        if len(folds) == 1 and {(folds[0],), ()} >= parts.keys() and not unbound(folds[0]):
+            number = -parts.get((), Fraction(0)) / parts[folds[0],]
+            found[_alone(folds[0])] = t.Number(str(number))
+    return found
+
+
+def _alone(term: t.Term) -> t.Node:
+    """The term with the names of index variables that do not depend on where it stands."""
+    return canonical(t.Compare(">", term, t.ZERO))
+
+
+def _with_totals(asked: t.Compare, totals: Mapping[t.Node, t.Term]) -> t.Compare:
+    """The statement with the numbers for sums that are known."""
+
+    def put(node: Any) -> Any:
+        known = totals.get(_alone(node)) if isinstance(node, t.Fold) and not unbound(node) else None
+        return known if known is not None else t.mapped(node, put)
+
+    found = put(asked)
+    if found == asked:
+        return asked
+    return t.Compare(found.relation, sum_of((c, factors) for factors, c in difference(found).items()), t.ZERO)
 
 
 def _positive_sum(facts: Sequence[t.Statement], total: t.Fold) -> bool:

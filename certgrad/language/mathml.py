@@ -13,6 +13,7 @@ from html import escape
 
 from certgrad.language import text as words
 from certgrad.language import tree as t
+from certgrad.language.decimals import decimal
 from certgrad.language.denied import denied
 from certgrad.language.forms import roots_together
 from certgrad.language.guards import plainly
@@ -51,6 +52,12 @@ def listed(parts: Iterable[str], between: str) -> str:
     for part in parts:
         out += [between, part] if out else [part]
     return row(*out)
+
+
+def _digits(number: str) -> str:
+    significand, _, exponent = number.partition("e")
+    power = f"<msup><mn>10</mn><mn>{exponent}</mn></msup>"
+    return row(f"<mn>{significand}</mn>", *(["<mo>·</mo>", power] if exponent else []))
 
 
 def symbol(name: str) -> str:
@@ -144,9 +151,10 @@ class _Printer:
             among = down if exponent < 0 else up
             bare = [f for f in factors if (isinstance(f, t.Power) and Fraction(f.exponent) < 0) == (exponent < 0)]
             among.append(self.power(base, abs(exponent), alone=len(bare) == 1 and abs(c) == 1))
-        if c.numerator != 1 or not up:
-            up.insert(0, f"<mn>{c.numerator}</mn>")
-        if c.denominator != 1:
+        decimals = decimal(c)
+        if decimals or c.numerator != 1 or not up:
+            up.insert(0, _digits(decimals or str(c.numerator)))
+        if not decimals and c.denominator != 1:
             down.insert(0, f"<mn>{c.denominator}</mn>")
         # An invisible product beside a name would read as one name.
         times = "<mrow><mo>⁢</mo><mspace width='.17em'/></mrow>"

@@ -13,6 +13,7 @@ from typing import Literal
 from certgrad.language import tree as t
 from certgrad.signatures.sizes import Size
 
+from .decimals import decimal, short
 from .denied import denied
 from .forms import Summands, extreme, once_or_zero, roots_together, sum_of
 from .guards import plainly
@@ -237,7 +238,9 @@ class Printer:
         if self.place(right) < self.place(left) or (_constant(left) and not _constant(right)):
             left, right, rest = right, left, [(-c, f) for c, f in rest]
             relation = TURNED[relation]
-        return sum_of(left), relation, sum_of([*right, *((-c, f) for c, f in rest)])
+        right += [(-c, f) for c, f in rest]
+        factor = short([c for c, _ in (*left, *right)])
+        return sum_of((c * factor, f) for c, f in left), relation, sum_of((c * factor, f) for c, f in right)
 
     def varies(self, factors: Sequence[t.Term]) -> bool:
         """An entry of an input is mentioned."""
@@ -278,9 +281,10 @@ class Printer:
                 up.append(self.power(f.base, Fraction(f.exponent)))
             else:
                 up.append(self.atom(f))
-        if c.numerator != 1 or not up:
-            up.insert(0, str(c.numerator))
-        if c.denominator != 1:
+        decimals = decimal(c, self.latex)
+        if decimals or c.numerator != 1 or not up:
+            up.insert(0, decimals or str(c.numerator))
+        if not decimals and c.denominator != 1:
             down.insert(0, str(c.denominator))
         dot = r" \, " if self.latex else "·"
         top, bottom = dot.join(up), dot.join(down)

@@ -258,11 +258,13 @@ def as_listed(hypothesis: Hypothesis) -> str:
 
 def beyond_domain(certificate: Certificate) -> list[Hypothesis]:
     """The hypotheses that exclude a part of the declared domain; none where no domain is declared."""
+    hypotheses = hypotheses_of(certificate)
     stated = [one for text in certificate.domain for one in _statements(_names_in(text), text)]
-    if not stated:
+    stated += [h.tree for h in hypotheses if h.source == "domain"]  # also what no comparison says
+    if not certificate.domain:
         return []
     known = set(map(canonical, stated))
-    needed = _needed(certificate, hypotheses_of(certificate), stated)
+    needed = _needed(certificate, hypotheses, stated)
     return [h for h in needed if h.source not in ("domain", ASSUMED) and canonical(h.tree) not in known]
 
 

@@ -87,9 +87,12 @@ def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:
 
 
 def refuted_at(report: Report, look: Look, sizes: Sizes) -> Report | None:
-    """The report at these numbers, where both sides are defined there and differ; else None."""
+    """The report at these numbers, where both sides are defined there and differ, or the function runs there and the
+    rule fails; else None.
+    """
     found = _at(look, sizes)
-    return _refuted(found, sizes, report) if found is not None and found.witness is not None else None
+    shown = found is not None and (found.witness is not None or found.reproduction)
+    return _refuted(found, sizes, report) if shown and found is not None and found.verdict == "refuted" else None
 
 
 def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:

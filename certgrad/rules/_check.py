@@ -229,9 +229,9 @@ def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:
     report = judged(there)
     if report.verdict not in PROOFS:
         return helped(report, there) if report.verdict == "refuted" else None
-    elsewhere = rules.refuted_at(unproved, look, rules.no_multiples(rule, chosen))
-    if elsewhere is not None:
-        return helped(elsewhere, look)
+    for sizes in rules.no_multiples(rule, chosen):
+        if (elsewhere := rules.refuted_at(unproved, look, sizes)) is not None:
+            return helped(elsewhere, look)
     certificate = rules.listed(report.certificate, rule, chosen)
     arguments = tuple(replace(a, verdict=certificate.verdict) for a in report.arguments)
     return replace(report, certificate=certificate, arguments=arguments)

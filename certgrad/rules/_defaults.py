@@ -63,8 +63,8 @@ def standing(rule: UserRule) -> Callable | None:
 
 
 def of_defaults(rule: UserRule) -> list[str]:
-    """The arguments that the rule takes as arrays, and of which nothing but the default is said."""
-    return [n for n in rule.unsaid if n in rule.dynamic]
+    """The arguments that JAX hands the rule as arrays, and of which nothing but the default is said."""
+    return [n for n in rule.unsaid if n in rule.dynamic and n in rule.parameters.seen]
 
 
 def _of_arrays(custom: Any, values: Sequence[Any], places: Sequence[int]) -> Any:

@@ -41,15 +41,24 @@ class Failure:
     jitted: bool
 
 
+Called = tuple[list[np.ndarray], list[float], list[Any]]
+"""A point of the domain, the numbers that are left open, and what the function returns there."""
+
+
 def runs(rule: UserRule) -> bool:
     """Whether the function runs at a point of its domain; the rule is at numbers."""
-    return _called(rule, family(rule, rule.cases[0]).prove[0]) is not None
+    return _first_call(rule) is not None
 
 
-def failure(rule: UserRule) -> Failure | None:
+def _first_call(rule: UserRule) -> Called | None:
+    return _called(rule, family(rule, rule.cases[0]).prove[0])
+
+
+def failure(rule: UserRule, first: Called | None = None) -> Failure | None:
     """The first case of a rule at numbers in which the function runs at a point of its domain, and the rule does not.
 
-    Only a rule of the user's own can fail: what JAX cannot differentiate has none.
+    Only a rule of the user's own can fail: what JAX cannot differentiate has none. `first` is a call of the function in
+    its first case, where one was made.
     """
     if not rule.kind:
         return None
@@ -57,7 +66,7 @@ def failure(rule: UserRule) -> Failure | None:
     rule.ideal, rule.ideals = None, ()
     for k, case in enumerate(rule.cases):
         instance = family(rule, case).prove[0]
-        found = _failing(rule, instance)
+        found = _failing(rule, instance, first if k == 0 else None)
         if found is not None:
             arrays, scalars, error, jitted = found
             named = dict(zip(rule.arg_names, arrays, strict=True))
@@ -65,8 +74,10 @@ def failure(rule: UserRule) -> Failure | None:
     return None
 
 
-def _failing(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float], str, bool] | None:
-    called = _called(rule, instance)
+def _failing(
+    rule: UserRule, instance: Instance, called: Called | None
+) -> tuple[list[np.ndarray], list[float], str, bool] | None:
+    called = called or _called(rule, instance)
     if called is None:
         return None
     arrays, scalars, outs = called
@@ -87,7 +98,7 @@ def _failing(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list
     return (arrays, scalars, error, True) if error else None
 
 
-def _called(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float], list[Any]] | None:
+def _called(rule: UserRule, instance: Instance) -> Called | None:
     """A point of the domain and what the function returns there; None where there is none, or it does not run."""
     point = _point(rule, instance)
     if point is None:
@@ -171,7 +182,8 @@ def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence
 def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
     """Whether the function does not run with numbers for all sizes, or its rule does not where it does."""
     rule = _at_numbers(function, declared)
-    return not runs(rule) or failure(rule) is not None
+    called = _first_call(rule)
+    return called is None or failure(rule, called) is not None
 
 
 def _at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> UserRule:

@@ -169,16 +169,33 @@ def _alone(look: Look, certificate: Certificate, seconds: float) -> tuple[Argume
 
 
 def _right_where(look: Look, arguments: Sequence[ArgumentClaim]) -> str:
-    """The domain in which the whole rule is proved: where those of its arguments are right that are so somewhere."""
+    """The domain in which the whole rule is proved: where those of its arguments are right that are so somewhere, and
+    where a square matrix is symmetric, or a quaternion a rotation.
+    """
     wrong = [a for a in arguments if a.verdict not in PROOFS]
     domains = list(dict.fromkeys(a.domain for a in wrong if a.domain))
-    if not domains:
-        return ""
     said = look.statement.domain
     own = (said,) if isinstance(said, str) and said else tuple(said)
-    rule = look.part(replace(look.statement, domain=(*own, *domains)))
-    rule.seconds = SECONDS_AT_SIZES
-    return " and ".join(domains) if _certificate(rule).verdict in PROOFS else ""
+    for more in [*([()] if domains else []), *((one,) for one in likely_properties(look.rule))]:
+        rule = look.part(replace(look.statement, domain=(*own, *domains, *more)))
+        rule.seconds = SECONDS_AT_SIZES
+        if _certificate(rule).verdict in PROOFS:
+            return " and ".join([*domains, *more])
+    return ""
+
+
+def likely_properties(rule: UserRule) -> list[str]:
+    """What an author may mean by the shapes of the arguments, and says nowhere."""
+    found = []
+    for name, spec in zip(rule.arg_names, rule.signature.inputs, strict=True):
+        last = [str(d) for d in spec.dims[-2:]]
+        if spec.dtype != "float" or name in rule.properties:
+            continue
+        if len(last) == 2 and last[0] == last[1] and not last[0].isdigit():
+            found.append(f"{name} is symmetric")
+        elif last[-1:] == ["4"]:
+            found.append(f"{name} is unit norm")
+    return found
 
 
 def helped(report: Report, look: Look) -> Report:
@@ -240,7 +257,8 @@ def _certificate(rule: UserRule, look: Look | None = None) -> Certificate:
     if rule.unknown:
         return untraced(rule, rule.unknown)
     try:
-        return audit(rule, traces=look.traces if look is not None else None)
+        found = audit(rule, traces=look.traces if look is not None else None)
+        return rules.with_properties(found, rule) if rule.properties else found
     except (TraceError, RuleError) as error:
         reason = str(error)
         if "UnexpectedTracerError" in reason:

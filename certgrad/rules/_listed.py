@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,7 +18,8 @@ from certgrad.obligations.certificate import (
     with_claims,
 )
 
-from ._user_rule import UserRule
+if TYPE_CHECKING:
+    from ._user_rule import UserRule
 
 
 def listing(

@@ -54,7 +54,9 @@ def _term(one: UserRule, k: int, longest: int) -> Missing:
     rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own
     programs = trace_rules(rules, shapes, len(one.params), one.name)
     problem = build(one.arg_names, one.params, one.domain, shapes, programs, one.name)
-    if not_followed(problem, "vjp_is_adjoint"):  # the derivative below is not that of the function
+    moving = {problem.names[k] for k in problem.differentiable}
+    unknown = any(value.tensors & moving for value in problem.opaque.values())
+    if unknown or not_followed(problem, "vjp_is_adjoint"):  # the derivative below is not that of the function
         return NOTHING
     found = differentiated(problem, problem.facts, ())
     if found.failure is not None:

@@ -89,10 +89,16 @@ def _axes(signature: Signature) -> dict[str, tuple[int, int]]:
     return found
 
 
-def no_multiples(rule: UserRule, chosen: Multiples) -> dict[str, int]:
-    """Small sizes of the rule that are not these multiples."""
+def no_multiples(rule: UserRule, chosen: Multiples) -> Iterator[dict[str, int]]:
+    """Small sizes of the rule that are not these multiples: none of them is, then each one alone.
+
+    Blocks of keys may be clamped where the function reads them, and not where its backward writes them.
+    """
     sizes = first_sizes(rule)
-    return {**sizes, **{name: 1 + (int(by) if by.isdigit() else sizes[by]) for name, by in chosen.items()}}
+    by = {name: int(number) if number.isdigit() else sizes[number] for name, number in chosen.items()}
+    yield {**sizes, **{name: 1 + number for name, number in by.items()}}
+    for one in by if len(by) > 1 else ():
+        yield {**sizes, **{name: number + (name == one) for name, number in by.items()}}
 
 
 def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:

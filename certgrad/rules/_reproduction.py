@@ -18,6 +18,7 @@ from certgrad.obligations.tracing.jax_internals import kind_of
 
 from ._difference_step import difference_step
 from ._layers import REVERSE, keywords_of
+from ._projections import in_code
 from ._statics import path_of
 from ._structure import array_fields, field_names
 from ._user_rule import UserRule
@@ -47,7 +48,9 @@ def of_failure(rule: UserRule, found: Failure) -> str:
     lines = ["import jax, jax.numpy as jnp, numpy as np", *_import("«function»", *_place(rule))]
     lines += [*_imports_of_classes(rule), *needed, ""]
     lines += [f"{name} = {_floats(value)}" for name, value in found.arrays.items()]
-    lines += ["", *_of_floats("«f»", points, f"«function»({_call(rule, statics)})", rule.complex_outputs)]
+    lines += in_code(rule, [n for n in rule.arg_names if n not in moving])
+    call, made = f"«function»({_call(rule, statics)})", in_code(rule, moving)
+    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, made)]
     lines.append(f"«outs» = jax.jit(«f»)({points})" if found.jitted else f"«outs» = «f»({points})")
     lines.append("print('the function returns', [y.shape for y in «outs»])")
     if rule.kind in REVERSE:
@@ -60,12 +63,15 @@ def of_failure(rule: UserRule, found: Failure) -> str:
     return _written(lines, rule.arg_names)
 
 
-def _of_floats(name: str, points: str, call: str, parts: bool) -> list[str]:
-    """A function of the arrays that move, which returns the float outputs of a call; of complex ones, the `parts`."""
+def _of_floats(name: str, points: str, call: str, parts: bool, made: Sequence[str]) -> list[str]:
+    """A function of the arrays that move, which returns the float outputs of a call; of complex ones, the `parts`.
+    `made` are lines that give arguments the properties that they have.
+    """
     of_each = "((y.real, y.imag) if jnp.iscomplexobj(y) else (y,))"
     taken_apart = [f"    «leaves» = [part for y in «leaves» for part in {of_each}]"] if parts else []
     return [
         f"def {name}({points}):",
+        *(f"    {line}" for line in made),
         f"    «leaves» = jax.tree.leaves({call})",
         *taken_apart,
         "    return [y for y in «leaves» if jnp.issubdtype(y.dtype, jnp.floating)]",
@@ -134,21 +140,23 @@ def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witnes
     if kind != "rule_runs_forward":
         lines += [f"{t} = {_array(witness.tangents[n], 'float')}" for t, n in zip(tangents, moving, strict=True)]
     points = ", ".join(moving)
-    call = f"«function»({_call(rule, statics)})"
+    call, made = f"«function»({_call(rule, statics)})", in_code(rule, moving)
+    lines += in_code(rule, [n for n in rule.arg_names if n not in moving])
     if kind == "rule_runs_forward":
         lines += [
             "",
             f"def «f»({points}):",
+            *(f"    {line}" for line in made),
             f"    return {call}",
             "",
             f"print('the function:', «f»({points}))",
             f"print('under vjp:   ', jax.vjp(«f», {points})[0])",
         ]
         return _written(lines, rule.arg_names)
-    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs)]
+    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, made)]
     if rule.ideal is not None:
         ideal = f"«approximated»({_call_ideal(rule, statics)})"
-        lines += _of_floats("«ideal»", points, ideal, rule.complex_outputs)
+        lines += _of_floats("«ideal»", points, ideal, rule.complex_outputs, made)
     seeds = ", ".join(_array(v, "float") for v in witness.seeds.values())
     lines.append(f"«seeds» = [{seeds}]" if witness.seeds else f"«seeds» = [jnp.ones_like(y) for y in «f»({points})]")
     moved = lambda sign: ", ".join(f"{n} {sign} «h» * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731

@@ -105,7 +105,10 @@ class Unifier:
 
     def _solved(self, sizes: Sizes, made: list[Sizes], failed: _Failed) -> list[Sizes] | None:
         """Equations, beside those made, with which the function runs; None where none are found."""
-        orders = _ORDER.search(str(failed.error)) is not None  # where one is longer, symbols may do
+        order = _ORDER.search(str(failed.error))
+        # Where one is longer, symbols may do; that it is at least as long as a block of 1,024 is not needed, if it is
+        # not at the primes.
+        orders = order is not None and not any((parse_size(order[k] or "0").value or 0) > max(PRIMES) for k in (1, 3))
         if failed.needs_numbers and not orders and (found := self._at_primes(made)) is not None:
             return found
         for guessed, more in self._candidates(sizes, failed):

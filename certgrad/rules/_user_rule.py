@@ -23,6 +23,7 @@ import jax.numpy as jnp
 from certgrad import language, rules
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
+from certgrad.language.tree import Statement
 from certgrad.obligations import tracing
 from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.process.threads import ALONE
@@ -109,6 +110,10 @@ class UserRule(Subject):
         if lacks := incomplete(self.custom):
             raise UsageError(f"{self.name} ({self.where}) is {lacks}.")
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
+        self.properties: Mapping[str, str] = {}
+        """By array what no comparison says of it: `symmetric`."""
+        if any(" is " in str(text) for text in self.domain):
+            self.domain, self.properties = rules.properties_in(self.domain, self.name)
         said = dict(static or {})
         declared = read(signature)
         self.classes: dict[str, type] = {}
@@ -127,6 +132,8 @@ class UserRule(Subject):
         self.excluded = tuple(excluded)
         flat = flat_signature(self.arguments, declared.outputs)
         axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
+        if self.properties:
+            rules.check_properties(self.properties, dict(zip(self.arg_names, flat.inputs, strict=True)), self.name)
         self.assumed = tuple(assumed)
         if self.domain or assumed:
             self.domain, self.assumed = (
@@ -166,6 +173,11 @@ class UserRule(Subject):
     def where(self) -> str:
         """File and line of the definition, if it has one."""
         return f"{Path(self.file).name}:{self.line}" if self.line else "no source"
+
+    @property
+    def granted(self) -> Mapping[str, Statement]:
+        """That arguments have the properties which `call` gives them."""
+        return {said: h.tree for said, h in rules.granted(self).items()} if self.properties else {}
 
     @property
     def moving(self) -> list[str]:
@@ -384,7 +396,7 @@ class UserRule(Subject):
             # JAX hands a Python number on as it is only where the custom function does not take it as an array.
             as_it_is = self.kind in _TAKES_ARRAYS and name in self.dynamic
             given[name] = value if as_it_is else rules.OpenNumber(name, value)
-        rest = list(arrays)
+        rest = rules.projected(self, arrays) if self.properties else list(arrays)
         for argument in self.arguments:
             own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
             given[argument.name] = argument.made_of(own)

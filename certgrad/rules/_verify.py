@@ -28,6 +28,7 @@ from ._defaults import choices
 from ._find import Found
 from ._judged import first_look
 from ._multiples import hypotheses, multiples
+from ._projections import granted
 from ._statement import Attempt, Statement
 from ._user_rule import UserRule
 
@@ -165,6 +166,9 @@ def as_audited(found: Found, declared: Declaration, certificate: Certificate) ->
             if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
                 return f"the rule traces only where {needed.text}, which the certificate does not list"
         rule = made(statement, multiples=dividing)
+    for needed in granted(rule).values():
+        if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
+            return f"the rule is audited only where {needed.text}, which the certificate does not list"
     traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
     whole, parts = copy(rule), [rule]
     for name, value in choices(rule) if len(traced) > len(whole.cases) else ():

@@ -60,7 +60,7 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "| name | what it is | where it is defined |"
     yield "| --- | --- | --- |"
-    names = [language.Index(v) for v in ("x", "y", "z")]
+    names = [language.Index(v) for v in "xyzw"]
     for name, meant in FUNCTIONS.items():
         if not meant.says:
             continue

@@ -65,6 +65,14 @@ def _clamped(table, ids):
     return table.at[ids].get(mode="clip")
 
 
+def _filled(table, ids):
+    return table.at[ids].get(mode="fill", fill_value=0)
+
+
+def _added_in_range(table, ids, g):
+    return jnp.zeros_like(table).at[ids].add(g, mode="clip"), None
+
+
 def _added(table, ids, g):
     return jnp.zeros_like(table).at[ids].add(g), None
 
@@ -91,6 +99,11 @@ RIGHT = {
         ["labels >= 0", "labels < d"],
     ),
     "indices that are clamped": (rule(_clamped, _added), "v d, n:int", ["ids >= 0", "ids < v"]),
+    "indices that are clamped where 0 is filled in": (
+        rule(_filled, _added_in_range),
+        "v d, n:int",
+        ["ids >= 0", "ids < v"],
+    ),
     "quantile": (
         rule(_quantile, lambda u, tau, g: (2 * g * u * jnp.where(u < 0, 1 - tau, tau), None)),
         "n, ",
@@ -122,6 +135,13 @@ def test_bounds_are_assumed(name):
     assert (report.verdict, report.assumed) == ("proved under hypotheses", assumed)
     assert report.certificate.domain == []
     assert "(assumed: not declared)" in str(report)
+
+
+@pytest.mark.usefixtures("verdicts_alone")
+def test_where_a_number_is_filled_in_indices_need_no_bounds():
+    """What is gathered beyond an array is that number, and what is scattered there is dropped."""
+    report = certgrad.check(rule(_filled, _added), "v d, n:int")
+    assert (report.verdict, report.assumed) == ("proved", [])
 
 
 @pytest.mark.usefixtures("verdicts_alone")

@@ -1,5 +1,7 @@
 """Rules of axes that are cut into groups: proved for every size that divides, which is listed."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -92,3 +94,33 @@ def test_where_other_sizes_run_too_they_are_looked_at():
     wrong, right = squares(1), squares(2)
     assert (wrong.verdict, wrong.witness is not None) == ("refuted", True)
     assert (right.verdict, right.hypotheses) == ("proved under hypotheses", ["((axis 0 of x) mod 2) = 0"])
+
+
+BLOCK = 4
+
+
+def in_blocks(q, k):
+    """q times the sum of k's rows, in blocks: those of k are clamped at its end, and those of q must fit."""
+
+    def total(i, _):
+        return i + min(BLOCK, len(k)), jax.lax.dynamic_slice(k, (i, 0), (min(BLOCK, len(k)), k.shape[1])).sum(0)
+
+    def rows(i, _):
+        return i + min(BLOCK, len(q)), jax.lax.dynamic_slice(q, (i, 0), (min(BLOCK, len(q)), q.shape[1]))
+
+    sums = jax.lax.scan(total, 0, None, length=math.ceil(len(k) / BLOCK))[1].sum(0)
+    return jax.lax.scan(rows, 0, None, length=math.ceil(len(q) / BLOCK))[1].reshape(q.shape) * sums
+
+
+def back_in_blocks(saved, g):
+    q, k = saved
+    each = jnp.broadcast_to((g * q).sum(0), (math.ceil(len(k) / BLOCK), min(BLOCK, len(k)), k.shape[1]))
+    return g * k.sum(0), each.reshape(k.shape)
+
+
+def test_a_backward_that_fails_where_one_size_alone_does_not_divide():
+    """The function runs with five keys, twice some of them, and the backward cannot reshape what it writes."""
+    report = certgrad.check(rule(in_blocks, back_in_blocks), "n d, m d -> n d")
+    assert report.verdict == "refuted"
+    assert "the function runs and its rule fails: TypeError: cannot reshape" in report.reason
+    assert "m = 5" in report.claims[0].cases[0].scope

@@ -98,3 +98,59 @@ def test_neither_is_a_number_of_steps() -> None:
     rule.defvjp(lambda x: (power(x) * jnp.sum(x), x), backward)
     report = certgrad.check(rule, "n -> ", conformance=False)
     assert report.verdict in ("unproved", "proved at sizes")
+
+
+def _bits(x: Array) -> Array:
+    return jax.lax.bitcast_convert_type(x, jnp.int64 if x.dtype == jnp.float64 else jnp.int32)
+
+
+def _with_tangent(f: Callable[..., Any], of: Callable[..., Any]) -> Callable[..., Any]:
+    rule = jax.custom_jvp(f)
+    rule.defjvp(lambda primals, tangents: (rule(*primals), of(*primals, *tangents)))
+    return rule
+
+
+def test_a_rule_is_proved_where_such_a_value_is_not_taken() -> None:
+    """Of the bits nothing is known, and no derivative: the claim is about the numbers whose bits are not read."""
+
+    def f(x: Array) -> Array:
+        return jnp.where(jnp.abs(x) < 1e-30, _bits(x).astype(x.dtype), 2 * x)
+
+    report = certgrad.check(_with_tangent(f, lambda x, dx: 2 * dx), "n -> n")
+    assert report.verdict == "proved under hypotheses"
+    texts = {h.text for h in report.claims[0].hypotheses}
+    assert {"x ≥ 1e-30 wherever x > 0", "x ≤ −1e-30 wherever x < 0", "x ≠ 0"} <= texts
+
+
+BITS: dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]] = {
+    "added": ("n -> n", lambda x: x + _bits(x).astype(x.dtype), lambda x, dx: dx),
+    "a condition": (
+        "n -> n",
+        lambda x: jnp.where(_bits(x) > 5, 2 * x, 3 * x),
+        lambda x, dx: jnp.where(_bits(x) > 5, 2 * dx, 3 * dx),
+    ),
+    "an index": (
+        ", 4 -> ",
+        lambda x, w: w[jnp.abs(_bits(x)) % 4],
+        lambda x, w, dx, dw: dw[jnp.abs(_bits(x)) % 4],
+    ),
+    "one hot": (
+        ", n -> ",
+        lambda x, w: jnp.sum(w * (jnp.arange(w.shape[0]) == _bits(x))),
+        lambda x, w, dx, dw: jnp.sum(dw * (jnp.arange(w.shape[0]) == _bits(x))),
+    ),
+    "an order": ("n -> n", lambda x: x[jnp.argsort(_bits(x))], lambda x, dx: dx[jnp.argsort(_bits(x))]),
+    "a mask of another": (
+        ", n -> n",
+        lambda x, w: jnp.where(_bits(x) > 0, w, 2 * w),
+        lambda x, w, dx, dw: jnp.where(_bits(x) > 0, dw, 2 * dw),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_where_it_is_taken_nothing_is_proved(name: str) -> None:
+    signature, f, of = BITS[name]
+    report = certgrad.check(_with_tangent(f, of), signature, conformance=False, sizes=())
+    assert report.verdict == "unproved"
+    assert "the bits of a number are nothing over the reals" in report.claims[0].cases[0].reason

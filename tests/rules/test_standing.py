@@ -53,3 +53,18 @@ def test_a_number_that_the_function_compares_is_told() -> None:
     scaled.defjvp(lambda primals, tangents: (scaled.fun(*primals), (1.0 if primals[1] == 1 else 3.0) * tangents[0]))
     assert check(scaled, "n -> n").verdict == "proved"
     assert check(scaled, "n -> n", static={"power": 1}).verdict != "proved"  # given by a call, it is traced
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(2.0, "proved"), (3.0, "refuted")])
+def test_a_default_that_jax_does_not_see_is_left_to_the_function(factor: float, verdict: str) -> None:
+    """`jax.custom_gradient` hands on what a call gives: the cotangents are as many, and no claim is left out."""
+
+    @jax.custom_gradient
+    def doubled(x: jax.Array, name: Any = None) -> Any:
+        if x.shape[0] == 5:  # which keeps it from being traced at every size at once
+            int(x.shape[0])
+        return 2 * x, lambda g: factor * g
+
+    report = check(doubled, "n -> n")
+    assert report.verdict == verdict
+    assert report.left_out == ()

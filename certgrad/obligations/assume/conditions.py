@@ -91,7 +91,14 @@ class Clause:
 
 
 Clauses = tuple[Clause, ...]
-UNDEFINED: Clauses = (Clause((Atomic("!= 0", NOTHING),), origin="undefined at every input"),)
+
+
+def nowhere(origin: str) -> Clauses:
+    """What is the case at no input; the origin says why."""
+    return (Clause((Atomic("!= 0", NOTHING),), origin=origin),)
+
+
+UNDEFINED = nowhere("undefined at every input")
 IN_RANGE = "an index in range"
 """The origin of a condition on an integer: that an index lies in its axis."""
 

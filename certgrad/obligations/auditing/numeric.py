@@ -99,7 +99,8 @@ def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, 
 def _sides(programs: Programs, kind: str, point: Point) -> tuple[float, float, float] | None:
     """Both sides of an obligation as numbers, and the error of the difference quotient; None where one is none."""
     rule, moving = programs.rule, programs.moving
-    with wide_floats(True), computed_by(compute):  # a loop without end is an error there
+    # A loop without end is an error there; what is infinite, as a maximum over nothing, differs from itself by nan.
+    with wide_floats(True), computed_by(compute), np.errstate(all="ignore"):
         xs, tangents, seeds = ([np.asarray(array(x)) for x in xs] for xs in (point.inputs, point.tangents, point.seeds))
 
         def at(step: float) -> list[np.ndarray]:

@@ -25,18 +25,20 @@ OF_SEVERAL: dict[str, Callable[..., Real]] = {}
 
 
 def _special(
-    *names: str,
-    ball: Callable[..., arb],
+    name: str,
     slope: Callable[..., Real],
     inside: Callable[..., bool],
+    ball: Callable[..., arb] | None = None,
     exact: Callable[..., Real | None] = lambda *xs: None,
     by_first: Callable[..., Real] | None = None,
 ) -> None:
     """Register a function of parameters and a last argument in which it is differentiable, with derivative `slope`.
 
-    `by_first` is the derivative in the first of two arguments, where it is known. Outside `inside` the function is
-    undefined; `exact` gives known values.
+    It is enclosed by `ball`, or as the language says. `by_first` is the derivative in the first of two arguments, where
+    it is known. Outside `inside` the function is undefined; `exact` gives known values.
     """
+
+    encloses = ball or enclosed(name.removeprefix("certgrad_"))
 
     def value(*xs: Real) -> Real:
         if any(x is UNKNOWN for x in xs):
@@ -51,7 +53,7 @@ def _special(
                 return s.nan
         except Undecided:
             return UNKNOWN
-        return s.known(ball(*map(s.ball, xs)))
+        return s.known(encloses(*map(s.ball, xs)))
 
     def tangent(out: Real, *both: object) -> Tangent:
         xs, dxs = both[: len(both) // 2], both[len(both) // 2 :]
@@ -59,11 +61,11 @@ def _special(
         if all(dx is None for dx in dxs[:-1]):
             return last
         if by_first is None:
-            raise Unsupported(f"the derivative of {names[0]} in its parameters")
+            raise Unsupported(f"the derivative of {name} in its parameters")
         return t.plus(t.by_partial(lambda: by_first(*xs), dxs[0]), last)
 
-    elementwise(*names, value=value, tangent=tangent)
-    OF_SEVERAL.update(dict.fromkeys(names, value))
+    elementwise(name, value=value, tangent=tangent)
+    OF_SEVERAL[name] = value
 
 
 def _positive(*xs: Real) -> bool:
@@ -98,14 +100,12 @@ def _beta_at_ends(a: Real, b: Real, x: Real) -> Real | None:
 
 _special(
     "igamma_grad_a",
-    ball=enclosed("igamma_grad_a"),
     slope=lambda a, x: s.mul(_gamma_density(a, x), s.sub(FUNCTIONS["log"](x), FUNCTIONS["digamma"](a))),
     inside=_positive,
     exact=lambda a, x: ZERO if s.sign(x) == 0 and _positive(a) else None,
 )
 _special(
     "igamma",
-    ball=enclosed("igamma"),
     slope=_gamma_density,
     inside=_positive,
     exact=lambda a, x: ZERO if s.sign(x) == 0 and _positive(a) else None,
@@ -121,14 +121,12 @@ _special(
 )
 _special(
     "regularized_incomplete_beta",
-    ball=enclosed("regularized_incomplete_beta"),
     slope=_beta_density,
     inside=lambda a, b, x: _positive(a, b, x, s.sub(ONE, x)),
     exact=_beta_at_ends,
 )
 _special(
     "zeta",
-    ball=enclosed("zeta"),
     slope=lambda x, q: s.neg(s.mul(x, s.known(enclosed("zeta")(s.ball(s.add(x, ONE)), s.ball(q))))),
     inside=lambda x, q: _positive(s.sub(x, ONE), q),
 )
@@ -171,7 +169,6 @@ def _no_pole(x: Real) -> bool:
 
 _special(
     "certgrad_hyp1f1",
-    ball=enclosed("hyp1f1"),
     slope=lambda a, b, x: s.mul(
         s.div(a, b), s.known(enclosed("hyp1f1")(s.ball(s.add(a, ONE)), s.ball(s.add(b, ONE)), s.ball(x)))
     ),
@@ -179,7 +176,6 @@ _special(
 )
 _special(
     "certgrad_hyp2f1",
-    ball=enclosed("hyp2f1"),
     slope=lambda a, b, c, x: s.mul(
         s.div(s.mul(a, b), c),
         s.known(enclosed("hyp2f1")(*(s.ball(s.add(p, ONE)) for p in (a, b, c)), s.ball(x))),
@@ -201,7 +197,6 @@ def _owens_slope(h: Real, a: Real) -> Real:
 
 _special(
     "certgrad_owens_t",
-    ball=enclosed("owens_t"),
     slope=_owens_slope,
     inside=lambda h, a: True,
     by_first=_owens_by_first,
@@ -217,14 +212,12 @@ def _wofz_slope(x: Real, y: Real) -> tuple[arb, arb]:
 
 _special(
     "certgrad_wofz_re",
-    ball=enclosed("wofz_re"),
     slope=lambda x, y: s.known(-_wofz_slope(x, y)[1]),
     inside=lambda x, y: True,
     by_first=lambda x, y: s.known(_wofz_slope(x, y)[0]),
 )
 _special(
     "certgrad_wofz_im",
-    ball=enclosed("wofz_im"),
     slope=lambda x, y: s.known(_wofz_slope(x, y)[0]),
     inside=lambda x, y: True,
     by_first=lambda x, y: s.known(_wofz_slope(x, y)[1]),

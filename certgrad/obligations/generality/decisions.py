@@ -434,14 +434,20 @@ def _positive_power(factor: tuple[Atom, Any]) -> bool:
 
 
 def _set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
-    """A polynomial with some dimensions set, also inside of quotients and remainders where these are numbers then."""
+    """A polynomial with some dimensions set, also inside of quotients and remainders where these are numbers then, or
+    other dimensions.
+    """
     numbers = {n: size for n, v in values.items() if (size := whole_number(v)) is not None}
+    renamed = {n: a.name for n, v in values.items() if isinstance(a := v.atom(), Dim) and a.name.isidentifier()}
 
     def value(a: Atom) -> Poly | None:
         if not isinstance(a, Dim) or a.name in values:
             return values.get(a.name) if isinstance(a, Dim) else None
         size = parse_size(a.name)
-        return number(size.evaluate(numbers)) if numbers.keys() >= {*size.names} else None
+        if numbers.keys() >= {*size.names}:
+            return number(size.evaluate(numbers))
+        plain = renamed.keys() >= {*size.names} & values.keys() and a.name not in size.names
+        return dimension(size.renamed(renamed).spaced, a.positive) if plain else None
 
     return Rewriter(replace=value)(poly)
 

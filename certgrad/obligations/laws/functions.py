@@ -184,18 +184,18 @@ FUNCTIONS: dict[str, Row] = {
     "bessel_i1e": Row(
         lambda p: exp_of(-_abs(p)) * fn("bessel_i1", p), smooth=_needs(("!= 0", _same, "bessel_i1e")), signs=_odd
     ),
-    "certgrad_erfi": _kept("erfi"),
-    "certgrad_expi": _kept("expi", *_throughout(("!= 0", _same, "expi"))),
-    "certgrad_si": _kept("si", smooth=_needs(("!= 0", _same, "si"))),
-    "certgrad_ci": _kept("ci", *_throughout(("!= 0", _same, "ci"))),
-    "certgrad_fresnels": _kept("fresnels"),
-    "certgrad_fresnelc": _kept("fresnelc"),
-    "certgrad_spence": _kept(
+    "erfi": _kept("erfi"),
+    "expi": _kept("expi", *_throughout(("!= 0", _same, "expi"))),
+    "si": _kept("si", smooth=_needs(("!= 0", _same, "si"))),
+    "ci": _kept("ci", *_throughout(("!= 0", _same, "ci"))),
+    "fresnels": _kept("fresnels"),
+    "fresnelc": _kept("fresnelc"),
+    "spence": _kept(
         "spence",
         _needs(("> 0", _same, "spence")),
         _needs(("> 0", _same, "spence"), ("!= 0", lambda p: ONE - p, "spence")),
     ),
-    "certgrad_lambertw": _kept(
+    "lambertw": _kept(
         "lambertw", *_throughout(("> 0", lambda p: ONE + p * exp_of(ONE), "lambertw"), ("!= 0", _same, "lambertw"))
     ),
 }
@@ -286,12 +286,12 @@ OF_SEVERAL: dict[str, Row] = {
         _beta_conditions("> 0"),
         signs=lambda a, b, x: _mass(x),
     ),
-    **{f"certgrad_{c}v": Row(partial(_of_order, f"bessel_{c}"), *where) for c, where in _BESSEL.items()},
-    "certgrad_owens_t": Row(lambda h, a: fn("owens_t", h, a)),
-    "certgrad_wofz_re": Row(lambda x, y: fn("wofz_re", x, y)),
-    "certgrad_wofz_im": Row(lambda x, y: fn("wofz_im", x, y)),
-    "certgrad_hyp1f1": Row(lambda a, b, x: fn("hyp1f1", a, b, x), *_hypergeometric(1, bounded=False)),
-    "certgrad_hyp2f1": Row(lambda a, b, c, x: fn("hyp2f1", a, b, c, x), *_hypergeometric(2, bounded=True)),
+    **{f"bessel_{c}": Row(partial(_of_order, f"bessel_{c}"), *where) for c, where in _BESSEL.items()},
+    "owens_t": Row(lambda h, a: fn("owens_t", h, a)),
+    "wofz_re": Row(lambda x, y: fn("wofz_re", x, y)),
+    "wofz_im": Row(lambda x, y: fn("wofz_im", x, y)),
+    "hyp1f1": Row(lambda a, b, x: fn("hyp1f1", a, b, x), *_hypergeometric(1, bounded=False)),
+    "hyp2f1": Row(lambda a, b, c, x: fn("hyp2f1", a, b, c, x), *_hypergeometric(2, bounded=True)),
     "zeta": Row(lambda s, q: fn("zeta", s, q), _zeta_conditions, _zeta_conditions, signs=lambda s, q: POS),
     "polygamma": Row(
         _polygamma,

@@ -318,7 +318,8 @@ def build(
     facts = Facts(facts_of(constraints, scalars_only)[0], integers)
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
     values: dict[str, Opaque] = {}
-    stopped = Context(facts, stop=True, reading=reading, opaque=values)
+    moving = frozenset(names[k] for k in shapes.floats)
+    stopped = Context(facts, stop=True, reading=reading, opaque=values, moving=moving)
     plain = Context(facts, reading=reading, opaque=values)
     plain.known, plain.untouched, plain.wrapped = stopped.known, stopped.untouched, stopped.wrapped
     plain.integers = stopped.integers

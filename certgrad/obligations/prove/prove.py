@@ -109,7 +109,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         needed = _needed(conditions, facts, assumed_clauses, shapes, domain, _ranges(problem, kind))
         found = minimal(needed, facts, shapes)
         for where in filter(_of_places, found):
-            return Outcome(reason=_WHERE.get(where.origin, f"a condition on places that is not shown: {where.origin}"))
+            return Outcome(reason=_why(where))
         tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
         free = {*tangents, *seeds}
         if any(mentions(p, free) for c in found for p in polys(c)):
@@ -288,7 +288,17 @@ def _of_places(clause: Clause) -> bool:
     """It is about places alone, so that it holds of all inputs or of none: no hypothesis, but something to be shown."""
     atoms = [a for p in polys(clause) for a in atoms_of(p)]
     data = any(tensors_in(a) or (isinstance(a, INDEX_PREDICATES) and by_entries(a.ix)) for a in atoms)
-    return not data and (bool(clause.free) or clause in UNDEFINED)
+    return not data and (bool(clause.free) or _holds_nowhere(clause))
+
+
+def _holds_nowhere(clause: Clause) -> bool:
+    return not clause.guards and clause.alternatives == UNDEFINED[0].alternatives
+
+
+def _why(clause: Clause) -> str:
+    """Why nothing is claimed where a condition on places is not shown."""
+    other = clause.origin if _holds_nowhere(clause) else f"a condition on places that is not shown: {clause.origin}"
+    return _WHERE.get(clause.origin, other)
 
 
 def _ranges(problem: Problem, kind: str) -> dict[Var, Poly]:
@@ -313,16 +323,11 @@ def _farther(other: Clause, clause: Clause, reach: Mapping[Var, Poly]) -> bool:
 
 
 def not_followed(problem: Problem, kind: str) -> str:
-    """Why an obligation cannot be stated: a value of which nothing is known would have to be differentiated."""
+    """Why an obligation cannot be stated: a value of which nothing is known depends on a tangent or a seed."""
     rules = [*(problem.jvp or ()), *problem.vjp] if kind not in OF_VALUES else []
     free = {*problem.tangents.values(), *problem.seed_names}
-    moving = {problem.names[k] for k in problem.differentiable}
-    differentiates = kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and problem.jvp is None)
-    for tensors, inputs in ((rules, free), (problem.forward if differentiates else [], moving)):
-        for name in sorted(_opaque_in(problem, tensors)):
-            if problem.opaque[name].tensors & inputs:
-                return problem.opaque[name].reason
-    return ""
+    names = (n for n in sorted(_opaque_in(problem, rules)) if problem.opaque[n].tensors & free)
+    return next((problem.opaque[n].reason for n in names), "")
 
 
 def _opaque_in(problem: Problem, tensors: Iterable[Tensor]) -> set[str]:

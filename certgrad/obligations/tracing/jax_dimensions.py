@@ -25,6 +25,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import core as _jax_core
 from jax._src.export import shape_poly as _shape_poly
+from jax._src.lax.control_flow import loops as _loops
+from jax._src.numpy import fft as _fft
 
 from certgrad.obligations.tracing.size_residuals import keeping_sizes
 from certgrad.process.threads import Kept, one_at_a_time
@@ -47,6 +49,25 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
         if fractional and modulo is None and get_ident() == thread:
             return self.__jax_array__() ** float(exponent)
         return plain_power(self, exponent, modulo)
+
+    quotients: dict[int, tuple[Any, Any, int]] = {}
+    """The traced quotients of a dimension by a whole number, by their identity, with what was divided."""
+
+    def quotient(self: Any, divisor: Any) -> Any:
+        found = plain_quotient(self, divisor)
+        if type(divisor) is int and divisor > 0 and get_ident() == thread:
+            quotients[id(found)] = found, self, divisor
+        return found
+
+    def of_quotients(own: Callable, whole: Callable[[Any, int], Any]) -> Callable:
+        """`math.ceil(n / c)` and `math.floor(n / c)`: floats round a quotient of sizes below 2⁵² across no integer."""
+
+        def call(value: Any, /) -> Any:
+            if get_ident() == thread and id(value) in quotients and _outside(from_library):
+                return whole(*quotients[id(value)][1:])
+            return own(value)
+
+        return call
 
     def of_numbers(own: Callable, traced: Callable) -> Callable:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -75,13 +96,36 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
             return value
         return plain_int(force, value, context)
 
-    plain_power = _DimExpr.__pow__
+    def scan_length(xs: list[Any], types: list[Any], length: Any = None) -> Any:
+        """`lax.scan(step, init, length=n)`: JAX asks for an int there, and binds the size of an array as it is."""
+        if type(length) is _DimExpr and get_ident() == thread:
+            if not xs:
+                return length
+            if (of_arrays := plain_length(xs, types, None)) == length:
+                return of_arrays
+        return plain_length(xs, types, length)
+
+    class Operators:
+        """`jnp.fft` asks each length for its int by `operator.index`."""
+
+        @staticmethod
+        def index(value: Any) -> Any:
+            own = type(value) is _DimExpr and get_ident() == thread
+            return value if own else operator.index(value)
+
+    plain_length = _loops._infer_scan_length
+    plain_power, plain_quotient = _DimExpr.__pow__, _DimExpr.__truediv__
     plain_int = _jax_core.concrete_or_error
     plain_call = jax.custom_vjp.__call__
     kept = keeping_sizes(plain_call, lambda: get_ident() == thread)
     changed: list[tuple[Any, str, Any, Any]] = [
         (_DimExpr, "__pow__", plain_power, power),
+        (_DimExpr, "__truediv__", plain_quotient, quotient),
+        (math, "ceil", math.ceil, of_quotients(math.ceil, lambda size, divisor: -(-size // divisor))),
+        (math, "floor", math.floor, of_quotients(math.floor, operator.floordiv)),
         (_jax_core, "concrete_or_error", plain_int, of_sizes),
+        (_loops, "_infer_scan_length", plain_length, scan_length),
+        (_fft, "operator", operator, Operators),
         (jax.custom_vjp, "__call__", plain_call, kept),
     ]
     for module in (math, np):
@@ -123,8 +167,9 @@ class Answers:
 def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
     """Let the functions' modules find that a dimension is an int, as it is where their code runs.
 
-    What the code goes on to ask is then asked of the dimension, and recorded. `isinstance` and `hasattr` have another
-    meaning in these modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep theirs.
+    What the code goes on to ask is then asked of the dimension, and recorded. `isinstance`, `hasattr` and `len` have
+    another meaning in these modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep
+    theirs.
     Where `isinstance` says of a traced value that it is one, that is noted; and where either says what is not so of a
     number of Python's or an array of numpy's: `as_handed_on` has that answered otherwise.
     """
@@ -153,8 +198,13 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
         answer = builtins.hasattr(0 if type(value) is _DimExpr else value, name)
         return otherwise(value, answer, lambda one: builtins.hasattr(one, name)) if heard(value) else answer
 
+    def length(value: Any, /) -> Any:
+        """Python's own makes an int of what an array says."""
+        sizes = value.shape if builtins.isinstance(value, jax.core.Tracer) and get_ident() == thread else ()
+        return sizes[0] if sizes and type(sizes[0]) is _DimExpr else builtins.len(value)
+
     # Not `getattr`: who reads an attribute, of JAX's settings say, is seen by the frame around.
-    heard_names = {"isinstance": as_it_runs, "hasattr": has_attribute}
+    heard_names = {"isinstance": as_it_runs, "hasattr": has_attribute, "len": length}
     modules = {id(f.__globals__): f.__globals__ for f in functions if isinstance(f, FunctionType)}
     before = {
         key: {name: own for name in heard_names if _is_pythons(own := names.get(name))}

@@ -114,8 +114,10 @@ class Case(Asked):
             told(op.domain, names, name) if kind == "int" else () for name, kind in zip(names, kinds, strict=True)
         )
         constraints = [question(language.parse.parse(text, tuple(op.params))) for text in op.params.values() if text]
+        granted = {*op.granted.values()}
         hypotheses: dict[str, list[Condition]] = {
-            claim.kind: [self.condition(h) for h in claim.cases[index].hypotheses] for claim in certificate.claims
+            claim.kind: [self.condition(h) for h in claim.cases[index].hypotheses if h.tree not in granted]
+            for claim in certificate.claims
         }
         super().__init__(op.name, names, kinds, hypotheses, constraints, numbers)
         self.digest = certificate.traced[index].digest

@@ -59,7 +59,7 @@ def contradictions(certificate: Certificate, op: Subject) -> Iterator[str]:
         yield "its signature is not the declared one"
     if certificate.params != {name: constraint or "" for name, constraint in op.params.items()}:
         yield "its parameters are not the declared ones"
-    if certificate.domain != list(op.domain):
+    if certificate.domain != [*op.granted, *op.domain]:
         yield "its domain is not the declared one"
     declared = [(str(case.signature), {k: str(v) for k, v in case.statics.items()}) for case in op.cases]
     if [(one.signature, one.statics) for one in certificate.traced] != declared:

@@ -214,6 +214,13 @@ NAMED = (
 ).split()
 
 
+SPECIAL = {f"certgrad_{c}v": f"bessel_{c}" for c in "jyik"} | {
+    f"certgrad_{name}": name
+    for name in "erfi expi si ci fresnels fresnelc lambertw spence owens_t wofz_re wofz_im hyp1f1 hyp2f1".split()
+}
+"""Those of `certgrad.special`, with their names here."""
+
+
 def _named(name: str) -> Callable[..., Entries]:
     def apply(call: Call, *operands: Operand) -> Entries:
         if call.parameters.get("accuracy") is not None:
@@ -224,8 +231,8 @@ def _named(name: str) -> Callable[..., Entries]:
     return apply
 
 
-for _name in NAMED:
-    rule(_name)(_named(_name))
+for _name, _function in {**dict(zip(NAMED, NAMED, strict=True)), **SPECIAL}.items():
+    rule(_name)(_named(_function))
 
 
 def of(name: str, *arguments: Node) -> Node:

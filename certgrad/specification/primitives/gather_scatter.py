@@ -8,13 +8,13 @@ filled, or dropped by a scatter. PROMISE_IN_BOUNDS and the promises that indices
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jax.lax import GatherScatterMode
 
 from certgrad.language.build import for_all, for_some, maximum_over, minimum_over, product_over, sum_over
-from certgrad.language.tree import FALSE, TRUE, Both, Either, Given, If, Integer, Node, Not
+from certgrad.language.tree import FALSE, TRUE, Both, Either, Given, If, Index, Integer, Node, Not
 
 from .._jax import literal, size
 from ..rule import (
@@ -45,9 +45,9 @@ class Begins:
     positions: Operand
     axes: Sequence[int]
     room: Sequence[Node]
-    batch: Sequence[Node]
-    """The sizes of the batch axes."""
     mode: GatherScatterMode
+    together: Sequence[int]
+    """Batch axes that go with axes of the operand: at different indices there, windows are of different parts of it."""
 
     def raw(self, batch: Sequence[Node]) -> list[Node]:
         """As the indices have it."""
@@ -59,32 +59,30 @@ class Begins:
             return [clamped(b, room) for b, room in zip(self.raw(batch), self.room, strict=True)]
         return self.raw(batch)
 
-    def inside(self, batch: Sequence[Node]) -> Node:
+    def inside(self, batch: Sequence[Node]) -> Both:
         """The window is within the operand."""
         if self.mode == GatherScatterMode.CLIP:
             return TRUE
         return Both(tuple(within(b, room + ONE) for b, room in zip(self.raw(batch), self.room, strict=True)))
 
     def promised(self, call: Call) -> Node:
-        """What is promised of all positions: within the operand, unique, sorted."""
+        """What is promised of the positions of several windows: that they are unique, or sorted."""
         out: list[Node] = []
-        here, there = ([call.bound() for _ in self.batch] for _ in range(2))
-        a, b = indices(here), indices(there)
-        if self.mode == GatherScatterMode.PROMISE_IN_BOUNDS:
-            out.append(over(for_all, here, self.batch, self.inside(a)))
-        earlier = before(a, b, FALSE)
-        if call["unique_indices"]:
-            differ = Not(Both(tuple(equal(x, y) for x, y in zip(self.at(a), self.at(b), strict=True))))
-            out.append(self._for_pairs(here, there, Either((Not(earlier), differ))))
-        if call["indices_are_sorted"]:
-            order = sorted(range(len(self.axes)), key=lambda k: self.axes[k])
-            one, two = self.at(a), self.at(b)
-            fine = before([one[k] for k in order], [two[k] for k in order], TRUE)
-            out.append(self._for_pairs(here, there, Either((Not(earlier), fine))))
-        return Both(tuple(out))
-
-    def _for_pairs(self, here: list[str], there: list[str], body: Node) -> Node:
-        return over(for_all, [*here, *there], [*self.batch, *self.batch], body)
+        sizes = self.positions.shape[:-1]
+        here = [call.bound() for _ in sizes]
+        there = [name if k in self.together else call.bound() for k, name in enumerate(here)]
+        apart = [k for k, n in enumerate(sizes) if k not in self.together and n != ONE]
+        a, b = ([Index(names[k]) for k in apart] for names in (here, there))
+        no_pair = Not(before(a, b, FALSE))
+        variables = dict(zip([*here, *there], [*sizes, *sizes], strict=True))
+        order = sorted(range(len(self.axes)), key=lambda k: self.axes[k])
+        one, two = ([self.at(indices(names))[k] for k in order] for names in (here, there))
+        if apart and call["unique_indices"]:
+            same = [equal(x, y) for x, y in zip(one, two, strict=True)]
+            out.append(Either((no_pair, Not(same[0] if len(same) == 1 else Both(tuple(same))))))
+        if apart and call["indices_are_sorted"]:
+            out.append(Either((no_pair, before(one, two, TRUE))))
+        return Both(tuple(over(for_all, [*variables], [*variables.values()], x) for x in out))
 
 
 def _mode(call: Call) -> GatherScatterMode:
@@ -107,7 +105,7 @@ def gather(call: Call, x: Operand, positions: Operand) -> Entries:
     kept = [a for a in range(x.rank) if a not in gone]
     axes = list(spec.start_index_map)
     room = [x.shape[a] - sizes[a] for a in axes]
-    begins = Begins(positions, axes, room, positions.shape[:-1], mode)
+    begins = Begins(positions, axes, room, mode, spec.start_indices_batching_dims)
     promised = begins.promised(call)
 
     def entry(*i: Node) -> Node:
@@ -119,11 +117,8 @@ def gather(call: Call, x: Operand, positions: Operand) -> Entries:
             at[a] = batch[k]
         for a, begin in zip(axes, begins.at(batch), strict=True):
             at[a] = begin + at[a]
-        out = x.at(*at)
-        if mode == GatherScatterMode.FILL_OR_DROP:
-            inside, fill = begins.inside(batch), _fill(call, x)
-            out = Given(inside, out) if fill is None else If(inside, out, fill)
-        return Given(promised, out)
+        inside, fill = begins.inside(batch), _fill(call, x) if mode == GatherScatterMode.FILL_OR_DROP else None
+        return Given(promised, Given(inside, x.at(*at)) if fill is None else If(inside, x.at(*at), fill))
 
     return entry
 
@@ -147,15 +142,19 @@ class Updates:
     counts: Sequence[Node]
     value: Node
     target: Sequence[Node]
-    inside: Node
+    inside: Both
 
-    def meets(self, i: Sequence[Node]) -> Node:
+    def meets(self, i: Sequence[Node]) -> Both:
         """The update meets the entry at i."""
-        return Both((self.inside, *(equal(t, j) for t, j in zip(self.target, i, strict=True))))
+        return Both((*self.inside.parts, *(equal(t, j) for t, j in zip(self.target, i, strict=True))))
 
     def over(self, binder: Binder, body: Node) -> Node:
         """A binder over all updates."""
         return over(binder, self.names, self.counts, body)
+
+    def of_some(self, binder: Binder, meets: Node, otherwise: Node) -> Node:
+        """A binder over those that meet an entry, and what it does not count of the others: there is one that meets."""
+        return self.over(binder, If(meets, self.value, otherwise)) if self.names else self.value
 
 
 def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tuple[Updates, Node]:
@@ -168,7 +167,7 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
     batch = [place[k] for k in range(update.rank) if k not in spec.update_window_dims]
     axes = list(spec.scatter_dims_to_operand_dims)
     room = [x.shape[a] - (update.shape[windows[a]] if a in windows else ONE) for a in axes]
-    begins = Begins(positions, axes, room, positions.shape[:-1], mode)
+    begins = Begins(positions, axes, room, mode, spec.scatter_indices_batching_dims)
     target: list[Node] = [ZERO] * x.rank
     for a, k in windows.items():
         target[a] = place[k]
@@ -177,56 +176,74 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
     for a, begin in zip(axes, begins.at(batch), strict=True):
         target[a] = begin + target[a]
     found = Updates(names, update.shape, update.at(*place), target, begins.inside(batch))
-    return found, begins.promised(call)
+    promised = begins.promised(call)
+    if mode == GatherScatterMode.PROMISE_IN_BOUNDS:
+        windowed = [k for k in range(update.rank) if k not in spec.update_window_dims]
+        inside = over(for_all, [names[k] for k in windowed], [update.shape[k] for k in windowed], found.inside)
+        promised = Both((inside, promised))
+        found = replace(found, inside=TRUE)
+    return found, promised
 
 
-Combined = Callable[[Node, Updates, Node, Operand], Node]
+Combined = Callable[[Node, Updates, Both, Operand], Node]
 
 
-def _scatter(name: str, says: str, combined: Combined) -> None:
+def _scatter(name: str, says: str, combined: Combined, of_truths: Combined | None = None) -> None:
     def apply(call: Call, x: Operand, positions: Operand, update: Operand) -> Entries:
         updates, promised = _updates(call, x, positions, update)
-        return lambda *i: Given(promised, combined(x.at(*i), updates, updates.meets(i), x))
+        made = of_truths if x.sort == "boolean" else combined
+        if made is None:
+            raise UnreadableError(f"{name} of booleans")
+        return lambda *i: Given(promised, made(x.at(*i), updates, updates.meets(i), x))
 
     apply.__doc__ = says
     rule(name)(apply)
 
 
-def _added(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
+def _some(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+    return Either((old, updates.over(for_some, Both((*meets.parts, updates.value)))))
+
+
+def _every(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+    return Both((old, Not(updates.over(for_some, Both((*meets.parts, Not(updates.value)))))))
+
+
+def _added(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     return old + updates.over(sum_over, If(meets, updates.value, zero_of(x)))
 
 
-def _taken(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
+def _taken(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     return old - updates.over(sum_over, If(meets, updates.value, zero_of(x)))
 
 
-def _multiplied(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
+def _multiplied(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     return old * updates.over(product_over, If(meets, updates.value, one_of(x)))
 
 
-def _greatest(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
-    best = updates.over(maximum_over, If(meets, updates.value, old))
+def _greatest(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+    best = updates.of_some(maximum_over, meets, old)
     return If(updates.over(for_some, meets), If(less(old, best), best, old), old)
 
 
-def _least(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
-    best = updates.over(minimum_over, If(meets, updates.value, old))
+def _least(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+    best = updates.of_some(minimum_over, meets, old)
     return If(updates.over(for_some, meets), If(less(best, old), best, old), old)
 
 
-def _written(old: Node, updates: Updates, meets: Node, x: Operand) -> Node:
-    once = at_most(updates.over(sum_over, If(meets, ONE, ZERO)), ONE)
-    if x.sort == "boolean":
-        new = updates.over(for_some, Both((meets, updates.value)))
+def _written(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+    if x.sort == "boolean" and updates.names:
+        new = updates.over(for_some, Both((*meets.parts, updates.value)))
     else:
-        new = updates.over(sum_over, If(meets, updates.value, zero_of(x)))
-    return Given(once, If(updates.over(for_some, meets), new, old))
+        new = updates.of_some(sum_over, meets, zero_of(x))
+    found = If(updates.over(for_some, meets), new, old)
+    once = at_most(updates.over(sum_over, If(meets, ONE, ZERO)), ONE)
+    return Given(once, found) if updates.names else found
 
 
-_scatter("scatter-add", "x[i] plus the sum of the updates that meet i", _added)
-_scatter("scatter_add", "x[i] plus the sum of the updates that meet i", _added)
+_scatter("scatter-add", "x[i] plus the sum of the updates that meet i; of booleans, or", _added, _some)
+_scatter("scatter_add", "x[i] plus the sum of the updates that meet i; of booleans, or", _added, _some)
 _scatter("scatter-sub", "x[i] minus the sum of the updates that meet i", _taken)
-_scatter("scatter-mul", "x[i] times the product of the updates that meet i", _multiplied)
-_scatter("scatter-max", "The greatest of x[i] and the updates that meet i", _greatest)
-_scatter("scatter-min", "The least of x[i] and the updates that meet i", _least)
-_scatter("scatter", "The update that meets i, of which there may be one; x[i] where there is none", _written)
+_scatter("scatter-mul", "x[i] times the product of the updates that meet i; of booleans, and", _multiplied, _every)
+_scatter("scatter-max", "The greatest of x[i] and the updates that meet i", _greatest, _some)
+_scatter("scatter-min", "The least of x[i] and the updates that meet i", _least, _every)
+_scatter("scatter", "The update that meets i, of which there may be one; x[i] where there is none", _written, _written)

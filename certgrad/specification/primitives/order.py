@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from certgrad.language.build import least_over, sum_over
-from certgrad.language.tree import Both, Either, If, Index, Node
+from certgrad.language.tree import FALSE, TRUE, Both, Either, If, Index, Node
 
-from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, equal, less, rule
+from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, equal, less, rule
 from .casts import cast
 from .shape import along
 
@@ -21,7 +21,10 @@ def before(a: Sequence[Node], b: Sequence[Node], earlier: Node) -> Node:
     """The keys a are less than b in lexicographic order; where they are equal, `earlier`."""
     out = earlier
     for x, y in zip(reversed(a), reversed(b), strict=True):
-        out = Either((less(x, y), Both((equal(x, y), out))))
+        if out in (TRUE, FALSE):
+            out = at_most(x, y) if out == TRUE else less(x, y)
+        else:
+            out = Either((less(x, y), Both((equal(x, y), out))))
     return out
 
 

@@ -11,6 +11,6 @@ from ._registry import RULES, Context, UnprovedError
 __all__ = ["RULES", "Context", "Opaque", "UnprovedError", "constant", "interpret"]
 
 if TYPE_CHECKING:
-    from . import _casts, _division, _index_numbers, _integers, _order, _special, _tables
+    from . import _casts, _division, _index_numbers, _integers, _order, _positions, _special, _tables
 
-__getattr__ = door(__name__, modules="_casts _division _index_numbers _integers _order _special _tables")
+__getattr__ = door(__name__, modules="_casts _division _index_numbers _integers _order _positions _special _tables")

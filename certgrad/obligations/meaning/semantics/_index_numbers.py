@@ -17,7 +17,7 @@ from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
 from certgrad.obligations.terms.rounded import as_rounded_index, is_number_of_places
 from certgrad.obligations.terms.sums import open_sum
-from certgrad.obligations.terms.variables import Var, template
+from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import atoms_of, indices_of
 
 from ._registry import UnprovedError
@@ -129,8 +129,8 @@ def _product(conditions: Sequence[Condition]) -> Poly:
     return total
 
 
-def clamped(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
-    """The case with its index clamped to [0, last]."""
+def moved_into(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
+    """The case with its index moved into [0, last]."""
     if last.is_zero:
         return [Case(case.guard, of_const(NOTHING), case.conditions)]
     above, below = case.ix.shifted(-last - ONE), case.ix.scaled(-1).shifted(-ONE)
@@ -138,11 +138,6 @@ def clamped(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
     out = [
         case.where(under, (below, ">="), of_const(NOTHING)),
         case.where(over, (above, ">="), of_const(last)),
-        case.where((ONE - over) * (ONE - under), opposite((above, ">="))),
+        case.where(ONE - over, opposite((above, ">="))).where(ONE - under, opposite((below, ">="))),
     ]
     return [c for c in out if not c.guard.is_zero]
-
-
-def ranges_of(shape: Sequence[Poly]) -> dict[Var, Poly]:
-    """How far the variables of an array's axes run."""
-    return {template(k): n for k, n in enumerate(shape)}

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from certgrad.jaxpr.lowerings import idealised, is_python, why_not
 from certgrad.jaxpr.programs import MOVES, wraps
-from certgrad.obligations.assume.conditions import UNDEFINED, merged
+from certgrad.obligations.assume.conditions import UNDEFINED
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.meaning import semantics
@@ -264,8 +263,6 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     outs = [known_after(name, x) for x in rule(ctx, _plain(eqn.params), shapes, *inputs)]
     if name in MOVES and all(id(x) in ctx.untouched for x in values):
         ctx.untouched |= {id(x): x for x in outs}
-    if name.startswith(POSITIONED):
-        outs = [_at_steady_positions(x, inputs) for x in outs]
     outs = noted(ctx, eqn, inputs, outs)
     keep(ctx, outs, integers)
     if key is not None:
@@ -312,20 +309,6 @@ def _key(ctx: Context, eqn: Any, values: Sequence[Tensor]) -> Any:
     except (TypeError, AttributeError):  # a parameter without a hash, an operand without a dtype
         return None
     return key
-
-
-POSITIONED = ("dynamic_", "gather", "scatter")
-"""How the names of primitives begin whose rules use the values of integer operands as indices."""
-
-
-def _at_steady_positions(out: Tensor, inputs: Sequence[Tensor]) -> Tensor:
-    """With the conditions of the indices: where an arg-maximum jumps, so does what is read there."""
-    defined, smooth = out.defined, out.smooth
-    for x in inputs:
-        if x.kind == "i" and (x.defined or x.smooth):
-            more = x.conditions_over(range(x.rank), {})
-            defined, smooth = merged(defined, more[0]), merged(smooth, more[1])
-    return replace(out, defined=defined, smooth=smooth)
 
 
 def _refuse_wrapping(aval: Any, name: str) -> None:

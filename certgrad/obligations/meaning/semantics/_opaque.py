@@ -2,7 +2,8 @@
 
 What such an equation computes gets a name made of the equation itself and of its operands' terms. Equal names then
 stand for equal values: the same operation of equal operands. That is enough to compare a rule's value with the
-function's, and a JVP with its transpose. It says nothing about a derivative, so whoever differentiates asks for
+function's, and a JVP with its transpose. It says nothing about a derivative: a forward that is differentiated has none
+where such a value is taken that depends on what moves, and whoever asks how a rule depends on its tangents asks for
 `tensors`: the inputs that the value depends on.
 """
 
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from certgrad.obligations.assume.conditions import merged
+from certgrad.obligations.assume.conditions import merged, nowhere
 from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.terms.atoms import access
@@ -60,6 +61,8 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
     digest = hashlib.blake2b(key.encode(errors="surrogatepass"), digest_size=6).hexdigest()
     conditions = [x.conditions_over(range(x.rank), {}) for x in inputs]
     defined, smooth = merged(*(c[0] for c in conditions)), merged(*(c[1] for c in conditions))
+    if found & ctx.moving:
+        smooth = merged(smooth, nowhere(reason))
     ctx.note(f"{called}: taken as some function of its operands, where it is defined")
     out = []
     for k, v in enumerate(eqn.outvars):

@@ -81,12 +81,13 @@ class Places:
         self.shape, self.sizes = shape, sizes
         self.own = own_index(shape)
         self.variables = {str(k): ix for k, ix in enumerate(self.own)}
-        self.ranges = {template(k): n for k, n in enumerate(shape)}
+        self.own_ranges = {template(k): n for k, n in enumerate(shape)}
+        self.ranges = dict(self.own_ranges)
         self.known: dict[t.Node, Ix] = {}
         """Quotients and remainders that are indices of their own, and chosen places, in what is read."""
         self.chosen: set[t.Node] = set()
 
-    def _size(self, x: t.Node) -> Poly:
+    def size_of(self, x: t.Node) -> Poly:
         """A size, whatever the index is."""
         found = self.index(x)
         if found.terms:
@@ -117,7 +118,7 @@ class Places:
                 return reduce(self._product, map(self.index, x.factors))
             case t.Apply() | t.If() if (made := self.sizes.rounded(x)) is not None:
                 return of_const(made)
-            case t.Apply() | t.Chosen() | t.Least() | t.If() if self._is_known(x):
+            case t.Apply() | t.Chosen() | t.Least() | t.If() | t.SortedEntry() if self._is_known(x):
                 return self.known[x]
             case t.Apply("quotient" | "remainder", (left, right)):
                 return self._divided(x, left, right)

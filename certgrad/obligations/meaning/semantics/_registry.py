@@ -34,8 +34,8 @@ class Runs:
 
 RULES: Table[Rule | Runs] = Table(
     __package__,
-    "_elementwise _specified _casts _linear_algebra _gathers _branches _integers _division _order "
-    "_loops _special _factorisations _solvers _folds",
+    "_elementwise _specified _casts _linear_algebra _branches _integers _division _order "
+    "_loops _factorisations _solvers _folds",
 )
 """By primitive, and by the name of a function in `LIBRARY`."""
 
@@ -56,8 +56,8 @@ class Context:
 
     `facts` hold for every call (constraints on parameters), `reading` says what float literals mean. `notes` collects
     what the certificate must say: idealisations such as a narrowing cast. `stop` keeps `stop_gradient` visible, for
-    differentiating a forward. With `opaque`, what cannot be followed is a value of which nothing is known, and recorded
-    there (see `_opaque`).
+    differentiating a forward, by the inputs that are `moving`. With `opaque`, what cannot be followed is a value of
+    which nothing is known, and recorded there (see `_opaque`).
     """
 
     def __init__(
@@ -66,10 +66,12 @@ class Context:
         stop: bool = False,
         reading: Reading | None = None,
         opaque: dict[str, Any] | None = None,
+        moving: frozenset[str] = frozenset(),
     ) -> None:
         self.facts = facts
         self.reading = reading or Reading()
         self.stop = stop
+        self.moving = moving
         self.opaque: dict[str, Any] = {} if opaque is None else opaque
         self.everything_followed = opaque is None
         """Whether an equation that cannot be followed ends the interpretation: also inside loops and branches."""

@@ -1,20 +1,16 @@
-"""Semantics of special functions of several arguments, and of π."""
+"""Semantics of special functions of several arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certgrad.jaxpr.complex_numbers import PI
 from certgrad.obligations.assume.conditions import merged
-from certgrad.obligations.assume.signs import POS
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import OF_SEVERAL
-from certgrad.obligations.terms.atoms import Num
-from certgrad.obligations.terms.polynomials import Poly, poly_of
-from certgrad.obligations.terms.session import intern
+from certgrad.obligations.terms.polynomials import Poly
 
 from ._elementwise import common, settle
-from ._registry import Context, Params, Rule, UnprovedError, rule
+from ._registry import Context, UnprovedError
 
 
 def of_several(ctx: Context, name: str, args: Sequence[Tensor], shape: tuple[Poly, ...]) -> Tensor:
@@ -27,17 +23,3 @@ def of_several(ctx: Context, name: str, args: Sequence[Tensor], shape: tuple[Pol
     own_smooth = settle(row.smooth(*bodies), ctx.facts)
     signs = row.signs(*(a.signs for a in args))
     return Tensor(shape, row.value(*bodies), "f", merged(defined, own_defined), merged(smooth, own_smooth), signs)
-
-
-def _rule(name: str) -> Rule:
-    return lambda ctx, params, shapes, *args: [of_several(ctx, name, args, shapes[0])]
-
-
-for _name in OF_SEVERAL:
-    if _name.startswith("certgrad_"):
-        rule(_name)(_rule(_name))
-
-
-@rule(PI)
-def _pi(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
-    return [Tensor((), poly_of(intern(Num("pi"))), "f", signs=POS)]

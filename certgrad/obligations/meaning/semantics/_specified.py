@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from operator import add, mul
+from operator import mul
 from typing import Any
 
 from certgrad.language import tree as t
@@ -21,6 +21,7 @@ from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS, OF_SEVERAL
 from certgrad.obligations.laws.recurrences import joined
 from certgrad.obligations.meaning import semantics
+from certgrad.obligations.terms.atoms import Num
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import (
     at_least,
@@ -30,15 +31,16 @@ from certgrad.obligations.terms.index_terms import (
     index_number,
     index_pred,
 )
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number, poly_of
 from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.specification.rule import RULES, Call, Entries, Operand, Result, UnreadableError, unravelled
 
 from . import _elementwise as of
-from ._places import Places, Shape, Sizes, clamped, in_order, numbered, rounded, towards_0
+from ._places import Places, Shape, Sizes, in_order, numbered, rounded, towards_0
 from ._registry import Context, Params, UnprovedError, rule
 
 Indices = tuple[Ix, ...]
@@ -53,10 +55,13 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
     le le_to gt ge and or xor not is_finite select_n max min clamp reduce_sum reduce_prod reduce_max reduce_min
     reduce_or reduce_and argmax argmin dot_general conv_general_dilated cumsum cumprod cummax cummin
     cumlogsumexp reduce_window_sum reduce_window_max reduce_window_min select_and_gather_add
-    select_and_scatter_add sort top_k approx_top_k add add_any sub mul neg div rem square one_minus_square
+    select_and_scatter_add gather scatter scatter-add scatter_add scatter-sub scatter-mul scatter-max scatter-min
+    sort top_k approx_top_k add add_any sub mul neg div rem square one_minus_square
     integer_pow pow abs sign floor ceil exp log log2 sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh
     asinh acosh atanh erf erfc erf_inv lgamma digamma polygamma zeta igamma igammac igamma_grad_a
-    regularized_incomplete_beta bessel_i0e bessel_i1e""".split()
+    regularized_incomplete_beta bessel_i0e bessel_i1e certgrad_pi certgrad_jv certgrad_yv certgrad_iv certgrad_kv
+    certgrad_erfi certgrad_expi certgrad_si certgrad_ci certgrad_fresnels certgrad_fresnelc certgrad_lambertw
+    certgrad_spence certgrad_owens_t certgrad_wofz_re certgrad_wofz_im certgrad_hyp1f1 certgrad_hyp2f1""".split()
 )
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
     """What the equation gives, by the rule of its primitive."""
@@ -128,40 +133,25 @@ class Entry(Places):
         self.ctx, self.operands = ctx, operands
         self.open: list[tuple[Clauses, Clauses]] = []
         """Where places are determined, and do not change, of which that is not yet said."""
+        self.by_values = any(operand.kind == "i" for operand in operands)
+        """Entries may stand at places that values hold."""
+        self.holding: dict[str, None] = {}
+        """Operands, by name, that hold places of others."""
 
     def whole(self, x: t.Node) -> Tensor:
         """An expression, with all conditions."""
-        by_integers = any(operand.kind == "i" for operand in self.operands)
-        moved = dict.fromkeys(part for part in t.walk(x) if clamped(part) is not None) if by_integers else ()
-        return self._steady(self._by_cases(x, list(moved)) if moved else self.tensor(x))
+        if not self.by_values:
+            return self._steady(self.tensor(x))
+        found = semantics._positions.whole(self, x)
+        for name in self.holding:  # where an arg-maximum jumps, so does what is read there
+            self.open.append(self.operands[int(name)].conditions_over(range(self.operands[int(name)].rank), {}))
+        return self._steady(found)
 
-    def _by_cases(self, x: t.Node, moved: Sequence[t.Node]) -> Tensor:
-        """An expression with integers that are moved into a range: where they are there, before it or beyond it."""
-        numbers, parts = semantics._index_numbers, []
-        cases: list[tuple[Poly, Indices]] = [(ONE, ())]
-        for node in moved:
-            ((e, size),) = filter(None, [clamped(node)])
-            found, room = numbers.index_cases(self.tensor(e).body), self._size(size)
-            self.ctx.in_range |= dict.fromkeys(
-                c for case in found for c in numbers.in_range(case, room, self.ctx.ranges)
-            )
-            here = [c for case in found for c in numbers.clamped(case, room, self.ctx.ranges)]
-            cases = [(g * c.guard, (*ixs, c.ix)) for g, ixs in cases for c in here]
-        for guard, ixs in cases:
-            if not guard.is_zero:
-                self.known |= dict(zip(moved, ixs, strict=True))
-                self.chosen.clear()
-                parts += self._placed(x, guard)
-        kept = [part for part in parts if part[1] is not parts[-1][1]]
-        if len(kept) < len(parts) - 1:  # in each case the same tensor, where no other one is
-            parts = [*kept, (ONE - reduce(add, (g for g, _ in kept), ZERO), parts[-1][1])]
-        return of.chosen(self.shape, parts)
-
-    def _reads(self, x: t.Node) -> bool:
+    def reads(self, x: t.Node) -> bool:
         """It is made of operands' entries or of reals, and not of indices and sizes alone."""
         if isinstance(x, (t.Chosen, t.Least)) or (self.known and x in self.known):
             return False
-        return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self._reads, t.children(x)))
+        return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self.reads, t.children(x)))
 
     def tensor(self, x: t.Node) -> Tensor:
         """An expression of any sort."""
@@ -172,12 +162,16 @@ class Entry(Places):
                 return replace(self.tensor(x.operand), kind="f")
             case t.If() | t.Given() if (real := rounded(x)) is not None:
                 return semantics._casts.whole_part(self.ctx, self.tensor(real[0]), real[1])
+            case t.If(condition) if self.by_values and semantics._positions.meets_places(self, condition):
+                return semantics._positions.replaced(self, x)
             case t.If():
                 return self._selected(x)
             case t.Compare(relation, left, right):
                 return of.compared(self.ctx, relation, self.tensor(left), self.tensor(right), self.shape)
             case t.Not(part):
                 return of.denied(self.tensor(part))
+            case t.Both(()) | t.Either(()):
+                return Tensor(self.shape, ONE if x == t.TRUE else ZERO, "b", signs=NONNEG)
             case t.Both(parts):
                 return reduce(of.both, map(self.tensor, parts))
             case t.Either(parts):
@@ -188,10 +182,12 @@ class Entry(Places):
                 v, n, _ = self._bound(r, index_condition)
                 if n != ONE and (found := semantics._order.of_few(self.tensor(body), v, n)) is not None:
                     return found
+            case t.Constant("pi"):
+                return Tensor(self.shape, poly_of(intern(Num("pi"))), "f", signs=POS)
             case t.Number():
                 c = number(x.rational)
                 return Tensor(self.shape, c, "f", signs=POS if x.rational > 0 else NEG if x.rational < 0 else IS_0)
-        return self._computed(x) if self._reads(x) else self._number(x)
+        return self._computed(x) if self.reads(x) else self._number(x)
 
     def _entry(self, x: t.SortedEntry) -> Tensor:
         operand = self.operands[int(x.name)]
@@ -236,8 +232,8 @@ class Entry(Places):
                 return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
             case t.If(t.Compare("<=", t.SortedEntry() as which, t.Integer(0))):
                 return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, numbered(x, which, "<="))))
-        if not self._reads(x.condition):
-            whole = of.chosen(self.shape, self._placed(x, ONE))
+        if not self.reads(x.condition):
+            whole = of.chosen(self.shape, self.placed(x, ONE))
             one_after_another = isinstance(x.condition, t.Compare)
             return replace(whole, body=joined(whole.body, self.ranges)) if one_after_another else whole
         return self._by_condition(x)
@@ -245,13 +241,13 @@ class Entry(Places):
     def _by_condition(self, x: t.If) -> Tensor:
         return of.selected_by(self.ctx, *map(self.tensor, (x.condition, x.then, x.otherwise)))
 
-    def _placed(self, x: t.Node, reached: Poly, known: Indices = ()) -> list[tuple[Poly, Tensor]]:
+    def placed(self, x: t.Node, reached: Poly, known: Indices = ()) -> list[tuple[Poly, Tensor]]:
         """What indices select: tensors, each with the term that is 1 where it is taken.
 
         This is asked where `reached` is 1 and the `known` indices are at least 0.
         """
         where = self._where(reached, known)
-        if not isinstance(x, t.If) or self._reads(x.condition):
+        if not isinstance(x, t.If) or self.reads(x.condition):
             return [(where, self.tensor(x))]
         match x:
             case t.If(t.Compare("=", t.Index() as axis, t.Integer(0))):
@@ -262,7 +258,7 @@ class Entry(Places):
             case t.If(t.Compare("<", left, right), then, otherwise):
                 beyond = _with(known, self.index(left).minus(self.index(right)))
                 before = where - self._where(reached, beyond)
-                return [*self._placed(then, before), *self._placed(otherwise, reached, beyond)]
+                return [*self.placed(then, before), *self.placed(otherwise, reached, beyond)]
             case t.If(t.Both(parts), then, otherwise):
                 return self._inside(parts, then, otherwise, where)
         return [(where, self._by_condition(x))]
@@ -289,30 +285,30 @@ class Entry(Places):
                     self.known[e // s] = of_const(ZERO) if n == ONE else of_var(v)
                     here = here * index_equal(self.index(e).minus(self._product(self.known[e // s], self.index(s))))
                 case _:
-                    here = here * self._holds(condition)
+                    here = here * self.holds(condition)
         part = self.tensor(then)
         for node in multiples:
             del self.known[node]
         over = [(v, n) for v, n in over if n != ONE]
         if not over:
-            return [(here, part), *self._placed(otherwise, where - here)]
+            return [(here, part), *self.placed(otherwise, where - here)]
         defined, smooth = part.conditions_for_all(over)
         some = replace(part, body=sum_over(here * part.body, over), defined=defined, smooth=smooth)
-        return [(ONE, some), *self._placed(otherwise, where - sum_over(here, over))]
+        return [(ONE, some), *self.placed(otherwise, where - sum_over(here, over))]
 
     def _count(self, conditions: tuple[t.Node, ...], place: t.Node) -> Poly:
         """Below which size the conditions say that it is."""
         for condition in conditions:
             match condition:
                 case t.Both((_, t.Compare("<", left, size))) if left == place:
-                    return self._size(size)
+                    return self.size_of(size)
         raise UnprovedError("a multiple that has no bound")
 
     def _where_all_hold(self, conditions: Sequence[t.Node], over: Dummies, where: Poly = ONE) -> tuple[Dummies, Poly]:
         """The variables, and a term that is 1 where conditions on indices hold as well."""
         parts = [part for x in conditions for part in (x.parts if isinstance(x, t.Both) else (x,))]
         over, where = self._at_places(parts, over, where, index_condition, shown=True)
-        return over, reduce(mul, (self._holds(part, index_condition) for part in parts), where)
+        return over, reduce(mul, (self.holds(part, index_condition) for part in parts), where)
 
     def _at_places(
         self,
@@ -329,10 +325,10 @@ class Entry(Places):
         """
         for x in conditions:
             match x:
-                case t.Both((_, t.Compare("<", left, size))) if self._size(size) != ONE and (
-                    shown or self._holds(x) != ONE
+                case t.Both((_, t.Compare("<", left, size))) if self.size_of(size) != ONE and (
+                    shown or self.holds(x) != ONE
                 ):
-                    ix, n, w = self.index(left), self._size(size), fresh()
+                    ix, n, w = self.index(left), self.size_of(size), fresh()
                     for v, m in [(v, m) for v, m in over if (v, 1) in ix.terms][:1]:
                         self.ranges[w], before = n, of_var(w).minus(ix.minus(of_var(v)))
                         self.variables |= {key: one.subst({v: before}) for key, one in self.variables.items()}
@@ -343,11 +339,11 @@ class Entry(Places):
                         where = where * at_least_0(below, self.ranges)
         return over, where
 
-    def _holds(self, x: t.Node, at_least_0: Callable[..., Poly] = index_pred) -> Poly:
+    def holds(self, x: t.Node, at_least_0: Callable[..., Poly] = index_pred) -> Poly:
         """A condition on indices, as 0 or 1."""
         match x:
             case t.Both((t.Compare("<=", t.Integer(0), left), t.Compare("<", right, size))) if left == right:
-                ix, n = self.index(left), self._size(size)
+                ix, n = self.index(left), self.size_of(size)
                 above, below = ix, ix.scaled(-1).shifted(n - ONE)
                 if n == ONE:
                     return index_equal(ix, self.ranges)
@@ -395,8 +391,9 @@ class Entry(Places):
                 return semantics._special.of_several(self.ctx, function, [*map(self.tensor, arguments)], self.shape)
         raise UnprovedError(f"entries of which {type(x).__name__} is taken")
 
-    def _folded(self, x: Binder) -> Tensor:
-        """What a binder makes of a body; those of its kind that stand in it directly are one with it."""
+    def opened(self, x: Binder) -> tuple[Dummies, Poly, t.Node]:
+        """The variables of a binder and of those of its kind that stand in it directly, which are one with it; a term
+        that is 1 at those that it is over; and its body."""
         fold = _fold(x)
         over: Dummies = []
         where = ONE
@@ -408,8 +405,16 @@ class Entry(Places):
             if isinstance(body, (t.Fold, t.Minimum)) and body.where:
                 over, where = self._where_all_hold(body.where, over, where)
             body = body.holds if isinstance(body, (t.ForAll, t.Exists)) else body.body
+        return over, where, body
+
+    def _folded(self, x: Binder) -> Tensor:
+        """What a binder makes of a body."""
+        if self.by_values and semantics._positions.meets_places(self, x):
+            return semantics._positions.folded(self, x)
+        fold, (over, where, body) = _fold(x), self.opened(x)
+        holds = index_pred if isinstance(x, t.Fold) and x.kind == "sum" else index_condition
         match body:
-            case t.If(t.Both(parts), t.SortedEntry(), t.Number("0") | t.Integer(0)) if not self._reads(body.condition):
+            case t.If(t.Both(parts), t.SortedEntry(), t.Number("0") | t.Integer(0)) if not self.reads(body.condition):
                 over, where = self._at_places(parts, over, where, holds)
         found = self._steady(self.tensor(body))
         return fold(found, over, where) if over or where != ONE else found
@@ -420,7 +425,7 @@ class Entry(Places):
         if len(factors) == 1:
             yield self._bound(r, holds)
             return
-        for node, n in zip(unravelled(t.Index(r.variable), factors), map(self._size, factors), strict=True):
+        for node, n in zip(unravelled(t.Index(r.variable), factors), map(self.size_of, factors), strict=True):
             v = fresh()
             self.known[node], self.ranges[v] = of_const(ZERO) if n == ONE else of_var(v), n
             yield v, n, ONE

@@ -126,6 +126,17 @@ class Serialiser:
                 return [k for v in eqn.invars for k in vectors[v]]
             return None
 
+        def unchanged(eqn: Any) -> Any:
+            """The operand that integers are, to which 0 is added, or which 1 multiplies: JAX numbers entries so where
+            it does not know how many there are. None where there is no such operand.
+            """
+            neutral = {"add": 0, "mul": 1}.get(eqn.primitive.name)
+            if neutral is None or kind_of(eqn.outvars[0].aval.dtype) != "i":
+                return None
+            typed = [x for x in eqn.invars if not is_literal(x) and aval(x.aval) == aval(eqn.outvars[0].aval)]
+            others = [number(y) for x in typed for y in eqn.invars if y is not x]
+            return typed[0] if len(typed) == 1 and others == [neutral] else None
+
         def sliced(eqn: Any) -> list[str] | None:
             """A gather of what stands at a known place, as the slice that JAX makes of it at sizes that are numbers."""
             found = _one_slice(eqn, vectors, self.dims) if eqn.primitive.name == "gather" else None
@@ -163,6 +174,9 @@ class Serialiser:
                 continue
             if self.fold and genuine(eqn.primitive) and _is_whole(eqn, self.dims):
                 names[eqn.outvars[0]] = name(eqn.invars[0])
+                continue
+            if self.fold and genuine(eqn.primitive) and (same := unchanged(eqn)) is not None:
+                names[eqn.outvars[0]] = name(same)
                 continue
             if self.fold and (slice_of := sliced(eqn)) is not None:
                 lines += slice_of

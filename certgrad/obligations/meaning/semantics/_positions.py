@@ -1,0 +1,352 @@
+"""Reads entries at places that values hold: where a window begins, and which updates meet an entry.
+
+An integer of an operand that stands in an index, or is compared with one, is an index in each of its cases: as it is,
+or counted from the end where it is negative, or moved into a range. What is read there is a case each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain, product
+from operator import add, mul
+from typing import TYPE_CHECKING
+
+from certgrad.language import tree as t
+from certgrad.obligations.assume.conditions import Clauses, Relation, condition, merged
+from certgrad.obligations.assume.isl import Condition, feasible, inhabited
+from certgrad.obligations.assume.signs import POS
+from certgrad.obligations.assume.tensor import Tensor, for_all
+from certgrad.obligations.laws.order import may_be_empty
+from certgrad.obligations.terms.index import Ix, of_var
+from certgrad.obligations.terms.index_terms import index_condition, index_number
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
+from certgrad.obligations.terms.power import pred
+from certgrad.obligations.terms.sums import max_over, sum_over
+from certgrad.obligations.terms.variables import fresh
+
+from . import _elementwise as of
+from . import _folds as folds
+from ._index_numbers import Case, in_range, index_cases, moved_into
+from ._infinite import finite
+from ._places import clamped, rounded
+from ._registry import UnprovedError
+
+if TYPE_CHECKING:
+    from ._specified import Binder, Dummies, Entry
+
+BINDERS = (t.Fold, t.Minimum, t.ForAll, t.Exists, t.Chosen, t.Least)
+
+
+def places_in(x: t.Node, compared: bool = False) -> list[t.Node]:
+    """Integers of operands at which entries stand, or that are compared with indices, as they are moved into ranges."""
+    found: dict[t.Node, None] = {}
+
+    def look(node: t.Node, is_place: bool) -> None:
+        if isinstance(node, BINDERS):
+            return
+        if is_place and (isinstance(node, t.SortedEntry) or ((moved := clamped(node)) and _has_entries(moved[0]))):
+            found.setdefault(node)
+            return
+        if isinstance(node, t.Compare):
+            is_place = compared and any(map(_has_indices, t.children(node)))
+        for child in t.children(node):
+            look(child, is_place or (isinstance(node, t.SortedEntry) and not compared))
+
+    look(x, False)
+    return list(found)
+
+
+def _has_entries(x: t.Node) -> bool:
+    return any(isinstance(part, t.SortedEntry) for part in t.walk(x))
+
+
+def _has_indices(x: t.Node) -> bool:
+    """It is made of indices, other than those of entries."""
+    return isinstance(x, t.Index) or (not isinstance(x, t.SortedEntry) and any(map(_has_indices, t.children(x))))
+
+
+def whole(r: Entry, x: t.Node) -> Tensor:
+    """An expression of which parts stand at places that values hold, with what it asks of these."""
+    asked: Clauses = ()
+    while True:
+        match x:
+            case t.Given(holds, value) if rounded(x) is None:
+                asked, x = merged(asked, _asked(r, holds)), value
+            case t.If(t.Both() as holds, value, t.Integer() | t.Infinity()) if places_in(value) and _has_entries(holds):
+                asked, x = merged(asked, _asked(r, holds)), value  # an integer or ∞ that fills in is not looked at
+            case _:
+                break
+    places = places_in(x)
+    out = by_cases(r, x, places) if places else r.tensor(x)
+    return replace(out, defined=merged(out.defined, asked), smooth=merged(out.smooth, asked)) if asked else out
+
+
+def by_cases(r: Entry, x: t.Node, places: Sequence[t.Node]) -> Tensor:
+    """An expression in each case of the places in it."""
+    parts: list[tuple[Poly, Tensor]] = []
+    for guard, _ in _each_case(r, places):
+        parts += r.placed(x, guard)
+    if not parts:
+        raise UnprovedError("an index of which there is none")
+    kept = [part for part in parts if part[1] is not parts[-1][1]]
+    if len(kept) < len(parts) - 1:  # in each case the same tensor, where no other one is
+        parts = [*kept, (ONE - reduce(add, (g for g, _ in kept), ZERO), parts[-1][1])]
+    return of.chosen(r.shape, parts)
+
+
+def _cases(r: Entry, place: t.Node) -> list[Case]:
+    """An integer as indices, each with where it is that."""
+    moved = clamped(place)
+    e = moved[0] if moved else place
+    for part in t.walk(e):
+        if isinstance(part, t.SortedEntry):
+            r.holding.setdefault(part.name)
+    ranges = r.ctx.ranges | r.ranges
+    found = index_cases(r.tensor(e).body)
+    if len(found) > 1:
+        found = [c for c in found if feasible(c.conditions, ranges)]
+        # Exactly one of them holds: where they all say the same, that is so.
+        found = [Case(ONE, found[0].ix)] if len({c.ix for c in found}) == 1 else found
+    if moved is None:
+        return found
+    room = r.size_of(moved[1])
+    if "mode" not in r.ctx.equation.params:  # no other way is left to the program
+        r.ctx.in_range |= dict.fromkeys(c for case in found for c in in_range(case, room, ranges))
+    return [c for case in found for c in moved_into(case, room, ranges)]
+
+
+def _each_case(r: Entry, places: Sequence[t.Node]) -> Iterator[tuple[Poly, tuple[Condition, ...]]]:
+    """In each case of the places, which are known there: a term that is 1 in it, and its conditions on indices."""
+    for cases in product(*(_cases(r, place) for place in places)):
+        guard = reduce(mul, (c.guard for c in cases), ONE)
+        if not guard.is_zero:
+            r.known |= {place: c.ix for place, c in zip(places, cases, strict=True)}
+            r.chosen.clear()
+            yield guard, tuple(chain.from_iterable(c.conditions for c in cases))
+    for place in places:
+        r.known.pop(place, None)
+
+
+# --- what is asked of places
+
+
+def _asked(r: Entry, x: t.Node) -> Clauses:
+    """A condition on places, as far as it is not shown."""
+    match x:
+        case t.Both((t.Compare("<=", t.Integer(0), left), t.Compare("<", right, size))) if left == right:
+            last, ranges = r.size_of(size) - ONE, r.ctx.ranges | r.ranges
+            return merged(*(in_range(case, last, ranges) for case in _cases(r, left)))
+        case t.Both(parts):
+            return merged(*(_asked(r, part) for part in parts))
+        case t.ForAll():
+            over, _, body = r.opened(x)
+            return for_all(_promised(r, body) if isinstance(body, t.Either) else _asked(r, body), over)
+        case t.Compare("<=", t.Fold() as count, t.Integer(1)):
+            if _hits(r, count).may_meet(r):
+                raise UnprovedError("a scatter that may write an entry twice: which write wins is not defined")
+            return ()
+    raise UnprovedError(f"a condition on places that is written with {type(x).__name__}")
+
+
+def _promised(r: Entry, x: t.Either) -> Clauses:
+    """What is promised of two places, one before the other: of one row of them a condition, where it is not shown.
+
+    A promise about what is moved is kept where the places are as given, and keep it.
+    """
+    no_pair, claim = x.parts
+    places = [*dict.fromkeys(_compared(claim))]
+    ranges = r.ctx.ranges | r.ranges
+    ways = ([*c, *way] for _, c in _each_case(r, places) for way in _ways(r, x, False))
+    if not any(feasible(way, ranges) for way in ways):
+        return ()
+    what = "unique" if isinstance(claim, t.Not) else "sorted"
+    match no_pair:
+        case t.Not(t.Compare("<", t.Index(a), t.Index(b))) if len(places) == 2:
+            plain = [_as_given(r, place, what, within=isinstance(claim, t.Not)) for place in places]
+            r.known |= {place: case.ix for place, case in zip(places, plain, strict=True)}
+            (((ix, relation),),) = _ways(r, claim, False)
+            later = index_condition(r.variables[b].minus(r.variables[a]).shifted(-ONE))
+            for place in places:
+                del r.known[place]
+            kept = ("!= 0", ix.scaled(-1)) if relation == "=" else (">= 0", ix.scaled(-1).shifted(-ONE))
+            origin = f"indices that are {what}"
+            said = tuple(c.guarded(later, True) for c in condition(kept[0], index_number(kept[1]), origin))  # type: ignore[arg-type]
+            relations: dict[str, Relation] = {">=": ">= 0", "=": "= 0", "!=": "!= 0"}
+            return merged(*(condition(relations[s], index_number(e), origin) for e, s in plain[0].conditions), said)
+    raise UnprovedError(f"a promise that indices are {what}, which is not shown")
+
+
+def _compared(x: t.Node) -> Iterator[t.Node]:
+    """What is compared in a statement."""
+    for part in t.children(x):
+        if isinstance(x, t.Compare):
+            yield part
+        else:
+            yield from _compared(part)
+
+
+def _as_given(r: Entry, place: t.Node, what: str, within: bool) -> Case:
+    """The case in which a place is as it is given: of i + n where i < 0, and i, that is i ≥ 0.
+
+    What is moved into a range has to be `within` it to differ where it is given so; it keeps its order anyway.
+    """
+    moved = clamped(place)
+    cases = sorted(_cases(r, moved[0] if moved else place), key=lambda c: len(index_number(c.ix)))
+    plain = cases[0]
+    alike = len(cases) > 1 and len(index_number(plain.ix)) == len(index_number(cases[1].ix))
+    if alike or not plain.is_its_conditions:
+        raise UnprovedError(f"a promise that indices are {what}, which is not shown")
+    if moved is None or not within:
+        return plain
+    before, beyond = plain.ix, plain.ix.scaled(-1).shifted(r.size_of(moved[1]))
+    return replace(plain, conditions=(*plain.conditions, (before, ">="), (beyond, ">=")))
+
+
+def _ways(r: Entry, x: t.Node, holds: bool) -> list[list[Condition]]:
+    """How a condition on indices can hold, or fail: in each way all of these hold."""
+    match x:
+        case t.Not(part):
+            return _ways(r, part, not holds)
+        case t.Both(parts) | t.Either(parts):
+            each = [_ways(r, part, holds) for part in parts]
+            if isinstance(x, t.Both) == holds:
+                return [[*chain.from_iterable(way)] for way in product(*each)]
+            return [*chain.from_iterable(each)]
+        case t.Compare("<" | "<=", left, right):
+            more = r.index(right).minus(r.index(left)).shifted(-ONE if x.relation == "<" else ZERO)
+            return [[(more if holds else more.scaled(-1).shifted(-ONE), ">=")]]
+        case t.Compare("=", left, right):
+            return [[(r.index(left).minus(r.index(right)), "=" if holds else "!=")]]
+    raise UnprovedError(f"a condition on places that is written with {type(x).__name__}")
+
+
+# --- updates that meet an entry
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The updates that meet an entry."""
+
+    over: Dummies
+    where: Poly
+    """1 where an update meets the entry."""
+    value: Tensor
+    """An update's entry."""
+    cases: list[tuple[list[Condition], list[Ix]]]
+    """In each case of their places, its conditions, and what is 0 where an update meets the entry."""
+
+    def may_meet(self, r: Entry) -> bool:
+        """Two updates may meet the same entry."""
+        other = {v: of_var(fresh()) for v, _ in self.over}
+        ranges = r.ctx.ranges | r.ranges | {w: n for v, n in self.over for w in other[v].free}
+        return any(
+            feasible([*order, *one, *((ix.subst(other), s) for ix, s in two), *same], ranges)
+            for (one, here), (two, there) in product(self.cases, repeat=2)
+            for same in [[(a.minus(b.subst(other)), "=") for a, b in zip(here, there, strict=True)]]
+            for order in _earlier([(of_var(v), other[v]) for v, _ in self.over])
+        )
+
+    def total(self, of_each: Poly) -> Poly:
+        """Σ over the updates that meet the entry."""
+        return sum_over(self.where * of_each, self.over)
+
+    def conditions(self) -> tuple[Clauses, Clauses]:
+        """Those of all updates."""
+        return self.value.conditions_for_all(self.over)
+
+
+def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> Iterator[list[Condition]]:
+    """The first of each pair are before the second in lexicographic order, in the ways that this can be."""
+    equal: list[Condition] = []
+    for a, b in pairs:
+        yield [*equal, (b.minus(a).shifted(-ONE), ">=")]
+        equal.append((a.minus(b), "="))
+
+
+def _which(x: t.Node) -> t.Node:
+    """Which updates a binder is over, or that one meets an entry."""
+    while isinstance(x, (t.Fold, t.Minimum, t.Exists)):
+        x = x.holds if isinstance(x, t.Exists) else x.body
+    return x.condition if isinstance(x, t.If) else x
+
+
+def meets_places(r: Entry, x: t.Node) -> bool:
+    """It is over the updates that meet an entry."""
+    return any(place not in r.known for place in places_in(_which(x), compared=True))
+
+
+def _hits(r: Entry, x: t.Node, value: t.Node = t.TRUE) -> Hits:
+    """Those that a binder is over, or one that there is."""
+    over, _, body = r.opened(x) if isinstance(x, (t.Fold, t.Minimum, t.Exists)) else ([], ONE, x)
+    meets, value = (body.condition, body.then) if isinstance(body, t.If) else (body, value)
+    assert isinstance(meets, t.Both)
+    on_places = [part for part in meets.parts if not isinstance(part, (t.SortedEntry, t.Not))]
+    value = meets.parts[-1] if len(on_places) < len(meets.parts) else value
+    where, cases = ZERO, list[tuple[list[Condition], list[Ix]]]()
+    for guard, conditions in _each_case(r, places_in(meets, compared=True)):
+        here = reduce(mul, map(r.holds, on_places), guard)
+        if not here.is_zero:
+            equations = [r.index(x.left).minus(r.index(x.right)) for x in on_places if isinstance(x, t.Compare)]
+            where, cases = where + here, [*cases, ([*conditions], equations)]
+    return Hits(over, where, finite(r.tensor(value)), cases)
+
+
+def folded(r: Entry, x: Binder) -> Tensor:
+    """What a binder makes of the updates that meet an entry."""
+    hits = _hits(r, x)
+    match x:
+        case t.Fold("sum"):
+            return folds.total(hits.value, hits.over, hits.where)
+        case t.Fold("product"):
+            if hits.may_meet(r):
+                raise UnprovedError("a product of several updates, which may meet an entry twice")
+            body, (defined, smooth) = ONE + hits.total(hits.value.body - ONE), hits.conditions()
+            return Tensor(r.shape, body, hits.value.kind, defined, smooth, hits.value.signs | POS)
+        case t.Exists():
+            return folds.some(hits.value, hits.over, hits.where)
+    raise UnprovedError(f"updates of which {type(x).__name__} is taken")
+
+
+def replaced(r: Entry, x: t.If) -> Tensor:
+    """What updates make of an entry where some meet it, and what it is where none does."""
+    old, new = r.tensor(x.otherwise), x.then
+    match new:
+        case t.If(t.Compare("<", left), best):
+            hits = _hits(r, best) if isinstance(best, (t.Fold, t.Minimum)) else _hits(r, x.condition, best)
+            return _extremum(r, old, hits, 1 if left == x.otherwise else -1)
+        case t.Fold("sum") | t.Exists():
+            hits = _hits(r, new)
+            met = hits if _which(new) == _which(x.condition) else _hits(r, x.condition)
+        case _:
+            hits = met = _hits(r, x.condition, new)
+    if met.may_meet(r):
+        raise UnprovedError("a scatter that may write an entry twice: which write wins is not defined")
+    left_out = ONE - met.total(ONE)
+    kept, own = of.guarded(old, left_out), hits.conditions()
+    body, signs = hits.total(hits.value.body) + left_out * old.body, old.signs | hits.value.signs
+    return Tensor(r.shape, body, old.kind, merged(kept[0], own[0]), merged(kept[1], own[1]), signs)
+
+
+def _extremum(r: Entry, old: Tensor, hits: Hits, sign: int) -> Tensor:
+    """The greatest, or with sign −1 the least, of an entry and the updates that meet it."""
+    combined = of.greater if sign > 0 else of.lesser
+    nothing = old.infinite * sign < 0 and old.kept.is_zero
+    old = old if nothing else finite(old)
+    defined, smooth = hits.conditions()
+    defined, smooth = merged(old.defined, defined), merged(old.smooth, smooth)
+    if not nothing and not hits.may_meet(r):
+        met = combined(old, hits.value, r.shape)
+        body = old.body + hits.total(met.body - old.body)
+        return Tensor(r.shape, body, old.kind, defined, smooth, old.signs | met.signs)
+    if not may_be_empty(hits.where) and not inhabited(hits.where, dict(hits.over), r.own_ranges):
+        raise UnprovedError("a scatter-max of several windows that leaves entries out")
+    some = pred(hits.total(ONE))
+    found = max_over(hits.value.body.scale(sign), hits.over, hits.where).scale(sign)
+    made = Tensor(r.shape, found, old.kind, defined, smooth, hits.value.signs)
+    if nothing:
+        return replace(made, infinite=old.infinite, kept=some)
+    met = combined(old, made, r.shape)
+    body = old.body + some * (met.body - old.body)
+    return replace(met, body=body, signs=old.signs | met.signs, defined=defined, smooth=merged(smooth, met.smooth))

@@ -1,0 +1,245 @@
+"""Rules that are right for arrays with a property, and along it: symmetric matrices, unit vectors, probabilities."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import numpy as np
+import pytest
+
+import certgrad
+from certgrad.errors import DomainError
+from certgrad.language import tree as t
+from certgrad.language.implication import implies
+from certgrad.obligations.certificate import sealed
+from certgrad.report.audited import beyond_domain
+from certgrad.rules._by_name import examined
+from certgrad.rules._find import find
+from certgrad.rules._projections import PROPERTIES
+from certgrad.rules._verify import verify_rule
+
+pytestmark = pytest.mark.usefixtures("proofs_alone")
+
+
+def rule(f: Any, back: Any) -> Any:
+    found = jax.custom_vjp(f)
+    found.defvjp(lambda *x: (f(*x), x), back)
+    return found
+
+
+def quadratic(factor: float, of_matrix: Any) -> Any:
+    """xᵀax, with twice ax for its cotangent of x, as it is where a is symmetric."""
+    return rule(lambda a, x: x @ a @ x, lambda r, g: (g * of_matrix(jnp.outer(r[1], r[1])), factor * g * r[0] @ r[1]))
+
+
+def upper(m: jax.Array) -> jax.Array:
+    return 2 * jnp.triu(m, 1) + m * jnp.eye(m.shape[-1])
+
+
+def form(sign: float) -> Any:
+    """xᵀay for an antisymmetric a: the cotangent of x is a·y, or minus that of a's transpose."""
+    return rule(
+        lambda a, x, y: x @ a @ y,
+        lambda r, g: (g * jnp.outer(r[1], r[2]), sign * g * r[0].T @ r[2], g * r[0].T @ r[1]),
+    )
+
+
+def triangular(of_matrix: Any) -> Any:
+    """A triangular solve, whose cotangent of the matrix keeps entries beyond the triangle."""
+    found = jax.custom_vjp(lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True))
+
+    def back(saved: Any, g: jax.Array) -> Any:
+        a, x = saved
+        z = jax.scipy.linalg.solve_triangular(a, g, trans=1, lower=True)
+        return -of_matrix(jnp.outer(z, x)), z
+
+    found.defvjp(lambda a, b: ((x := jax.scipy.linalg.solve_triangular(a, b, lower=True)), (a, x)), back)
+    return found
+
+
+def entropy(extra: float) -> Any:
+    """Of probabilities: a constant in the cotangent is seen by no tangent that sums to 0."""
+    return rule(lambda p: -jnp.sum(p * jnp.log(p)), lambda r, g: (-g * (jnp.log(r[0]) + extra),))
+
+
+def cosine(factor: float) -> Any:
+    """⟨x, y⟩/|x|, whose norm is 1 and stays so."""
+    return rule(lambda x, y: x @ y / jnp.sqrt(x @ x), lambda r, g: (factor * g * r[1], g * r[0]))
+
+
+RIGHT = {
+    "the symmetric part": (quadratic(2, lambda m: m), "n n, n -> ", "a is symmetric"),
+    "one triangle": (quadratic(2, upper), "n n, n -> ", "a is symmetric"),
+    "of a batch": (
+        rule(lambda a: jnp.sum(a**2, (-1, -2)), lambda r, g: (2 * g[:, None, None] * upper(r[0]),)),
+        "b n n -> b",
+        "a is symmetric",
+    ),
+    "antisymmetric": (form(-1), "n n, n, n -> ", "a is antisymmetric"),
+    "lower triangular": (triangular(lambda m: m), "n n, n -> n", "a is lower triangular"),
+    "upper triangular": (
+        rule(lambda a, x: jnp.triu(a) @ x, lambda r, g: (jnp.outer(g, r[1]), r[0].T @ g)),
+        "n n, n -> n",
+        "a is upper_triangular",
+    ),
+    "probabilities": (entropy(7.0), "n -> ", ["p is probabilities", "p > 0"]),
+    "unit norm": (cosine(1.0), "n, n -> ", "x is unit norm"),
+    "two of them": (
+        rule(lambda x, a: x @ a @ x, lambda r, g: (2 * g * r[1] @ r[0], g * jnp.outer(r[0], r[0]))),
+        "n, n n -> ",
+        "x is unit_norm and a is symmetric",
+    ),
+}
+WRONG = {
+    "without the factor": (quadratic(1, lambda m: m), "n n, n -> ", "a is symmetric"),
+    "the diagonal twice": (quadratic(2, lambda m: 2 * jnp.triu(m)), "n n, n -> ", "a is symmetric"),
+    "a triangle solved for another": (triangular(lambda m: m.T), "n n, n -> n", "a is lower triangular"),
+    "the sign": (form(1), "n n, n, n -> ", "a is antisymmetric"),
+    "the logarithm twice": (
+        rule(lambda p: -jnp.sum(p * jnp.log(p)), lambda r, g: (-2 * g * jnp.log(r[0]),)),
+        "n -> ",
+        ["p is probabilities", "p > 0"],
+    ),
+    "twice along the sphere": (cosine(2.0), "n, n -> ", "x is unit norm"),
+    "another property": (quadratic(2, upper), "n n, n -> ", "x is unit norm"),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_where_the_property_holds(name: str) -> None:
+    function, signature, domain = RIGHT[name]
+    report = certgrad.check(function, signature, domain=domain)
+    assert report.verdict == "proved under hypotheses"
+    assert report.claims[0].cases[0].scope == "all shapes"
+    needed = ["a[i,i] ≠ 0"] if name == "lower triangular" else []  # which the property does not say
+    assert [h.text for h in beyond_domain(report.certificate)] == needed
+
+
+@pytest.mark.parametrize("name", [n for n in RIGHT if n != "of a batch"])
+def test_wrong_or_more_is_needed_elsewhere(name: str) -> None:
+    function, signature, _ = RIGHT[name]
+    domain = "p > 0" if name == "probabilities" else ()
+    assert certgrad.check(function, signature, domain=domain).verdict == "refuted"
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_also_along_the_property(name: str) -> None:
+    function, signature, domain = WRONG[name]
+    assert certgrad.check(function, signature, domain=domain).verdict == "refuted"
+
+
+def test_the_certificate_says_what_is_so_of_the_argument() -> None:
+    function, signature, domain = RIGHT["one triangle"]
+    certificate = certgrad.check(function, signature, domain=domain).certificate
+    assert certificate.domain == ["a is symmetric"]
+    for claim in certificate.claims:
+        (listed,) = claim.hypotheses
+        assert listed.text == "a[i,j] = a[j,i]"
+        assert listed.prose == "each entry of a, and of its tangents, is the one across the diagonal"
+
+
+@pytest.mark.parametrize("words", PROPERTIES)
+def test_projections_leave_what_has_the_property(words: str) -> None:
+    """The text in a script is the function, P∘P is P, and dP∘dP is dP where the property holds."""
+    known = PROPERTIES[words]
+    rng = np.random.default_rng(0)
+    x, dx = (jnp.asarray(rng.uniform(0.1, 1, (2, 3, 3))) for _ in range(2))
+    y = known.project(x)
+    np.testing.assert_allclose(eval(known.code.format("x"), {"x": x, "jnp": jnp}), y, rtol=1e-6)
+    np.testing.assert_allclose(known.project(y), y, atol=1e-6)
+    along = jax.jvp(known.project, (y,), (dx,))[1]
+    np.testing.assert_allclose(jax.jvp(known.project, (y,), (along,))[1], along, atol=1e-6)
+    assert not np.allclose(along, dx)
+
+
+BAD = {
+    "no such array": ("b is symmetric", "names no array"),
+    "no such property": ("a is orthogonal", "the properties are symmetric, antisymmetric, lower triangular, "),
+    "a vector": ("x is symmetric", "is about its last axes"),
+    "two properties": ("a is symmetric and a is antisymmetric", "say one"),
+    "not square": ("m is symmetric", "not equally long"),
+    "integers": ("k is unit norm", "dtype int"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_is_said(name: str) -> None:
+    domain, message = BAD[name]
+    f = rule(lambda a, x, m, k: x, lambda r, g: (0 * r[0], g, 0 * r[2], None))
+    with pytest.raises(DomainError, match=message):
+        certgrad.check(f, "n n, n, n d, d:int -> n", domain=domain)
+
+
+SOURCE = """
+import jax, jax.numpy as jnp, certgrad
+
+def rule(factor):
+    f = jax.custom_vjp(lambda a, x: x @ a @ x)
+    f.defvjp(lambda a, x: (x @ a @ x, (a, x)),
+             lambda r, g: (g * jnp.outer(r[1], r[1]), factor * g * r[0] @ r[1]))
+    return certgrad.declare("n n, n -> ", domain="a is symmetric")(f)
+
+right, wrong = rule(2), rule(3)
+"""
+
+
+def test_what_is_verified_and_what_a_script_shows(tmp_path: Any, monkeypatch: Any) -> None:
+    (tmp_path / "of_symmetric.py").write_text(SOURCE)
+    found = {f.name.rpartition(":")[2]: f for f in find(str(tmp_path / "of_symmetric.py")).rules}
+    certificate = examined(found["right"], {})[0].certificate
+    assert certificate is not None
+    assert certificate.verdict == "proved under hypotheses"
+    assert verify_rule(certificate, found["right"]).outcome == "verified"
+    claims = [
+        msgspec.structs.replace(
+            c, hypotheses=[], cases=[msgspec.structs.replace(k, hypotheses=[], verdict="proved") for k in c.cases]
+        )
+        for c in certificate.claims
+    ]
+    forged = verify_rule(sealed(msgspec.structs.replace(certificate, claims=claims)), found["right"])
+    assert forged.outcome == "failed"
+    report = examined(found["wrong"], {})[1]
+    assert report is not None
+    assert report.verdict == "refuted"
+    script = tmp_path / "shown.py"
+    script.write_text(report.reproduction)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    expected, returned = (float(word) for word in done.stdout.split()[1::2])
+    assert abs(expected - returned) > 1e-3
+
+
+def test_a_sum_that_is_known_is_its_number() -> None:
+    axis, i, j = t.Axis("p", 0), t.Index("i"), t.Index("j")
+    of = lambda v: t.Fold("sum", (t.Range(v.name, axis),), t.Entry("p", (v,)))
+    one = t.Compare("=", t.added([of(i), t.Number("-1")]), t.ZERO)
+    assert implies([one], t.Compare(">", of(j), t.ZERO))
+    assert implies([one], t.Compare("!=", of(j), t.ZERO))
+    assert not implies([one], t.Compare("<", of(j), t.ZERO))
+    assert not implies([one], t.Compare("=", t.added([of(j), t.Number("-2")]), t.ZERO))
+    share = t.ForAll((t.Range("i", axis),), t.Compare(">", t.Mul((t.Entry("p", (i,)), of(j))), t.ZERO))
+    positive = t.Compare(">", t.Array("p"), t.ZERO)
+    assert implies([one, positive], share)
+    assert not implies([one], share)
+    assert not implies([positive], share)
+
+
+def scaled(factor: float) -> Any:
+    """|q|²·v with the cotangent of v that it has for unit quaternions, times a factor."""
+    return rule(lambda q, v: q @ q * v, lambda r, g: (2 * r[0] * (r[1] @ g), factor * g))
+
+
+def test_where_a_rule_is_right_is_said() -> None:
+    function, signature, _ = RIGHT["the symmetric part"]
+    report = certgrad.check(function, signature)
+    assert report.verdict == "refuted"
+    assert report.right_where == "a is symmetric"
+    assert "right only where a is symmetric: declare domain=" in report.reason
+    function, signature, _ = WRONG["without the factor"]
+    assert certgrad.check(function, signature).right_where == ""
+    assert certgrad.check(scaled(1.0), "4, 3 -> 3").right_where == "q is unit norm"
+    assert certgrad.check(scaled(2.0), "4, 3 -> 3").right_where == ""
