@@ -134,8 +134,6 @@ class Check:
             compared = compared or bool(one.points or one.open or one.rounded)
             if one.points and one.bound <= ENOUGH:
                 self.sizes[k].append(shape.named)
-            if one.open:
-                return
         if not compared:
             raise OutsideError(failed or f"no point was found at which the function is defined{NO_TIME * self.late}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import lcm
 from typing import Any
 
@@ -14,6 +15,7 @@ from certgrad.language.arithmetic import UndefinedError
 from certgrad.specification.evaluate import Evaluation
 from certgrad.specification.program import Opaque, Program
 
+from ._factors import chosen
 from ._model import Model
 from ._number import Number
 from ._primes import P
@@ -158,7 +160,12 @@ class Claims:
             roles: list[Any] = [*range(len(self.programs.dtypes)), *extra, *parameters]
             by_name = {tensor.name: role for tensor, role in zip(program.inputs, roles, strict=True)}
             self._evaluations[name] = Evaluation(
-                program, {}, lambda tensor, at: self._input(by_name[tensor], at, dual), self.model, _opaque
+                program,
+                {},
+                lambda tensor, at: self._input(by_name[tensor], at, dual),
+                self.model,
+                _opaque,
+                partial(chosen, self.model),
             )
         return self._evaluations[name]
 

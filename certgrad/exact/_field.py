@@ -90,6 +90,10 @@ class Field:
         """A free number such as a cotangent, of which neither a logarithm nor a root is taken as a rule."""
         return Number(self, self.residue(key), self._drawn(key, Q), x)
 
+    def draws(self, key: Any) -> tuple[int, ...]:
+        """Numbers modulo Q that are drawn."""
+        return self._drawn(key, Q)
+
     def _exponential(self, b: tuple[int, ...]) -> int:
         return exponential(sum(w * t for w, t in zip(self._weights[0], b, strict=True)) % OF_EXP)
 

@@ -218,9 +218,9 @@ def test_a_float_of_many_digits_is_said() -> None:
 
 
 def test_what_it_cannot_read_is_outside() -> None:
-    found = exact.check(lambda x: jnp.linalg.eigvalsh(x), "n n -> n")
+    found = exact.check(lambda x: jax.lax.reduce_precision(jnp.linalg.eigvals(x).real, 8, 7), "n n -> n")
     assert found.verdict == "outside"
-    assert "no meaning here: primitive eigh" in found.reason
+    assert "the forward has no meaning here" in found.reason
 
 
 def test_regions_are_counted() -> None:
