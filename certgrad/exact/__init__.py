@@ -16,12 +16,21 @@ from typing import TYPE_CHECKING
 from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
-    from ._check import check
+    from ._at_shape import Limits
+    from ._check import Check, check
     from ._claims import Difference
-    from ._result import Result, level
+    from ._result import Result, level, together
 
-_PUBLIC = {"Difference": "_claims", "Result": "_result", "check": "_check", "level": "_result"}
+_PUBLIC = {
+    "Check": "_check",
+    "Difference": "_claims",
+    "Limits": "_at_shape",
+    "Result": "_result",
+    "check": "_check",
+    "level": "_result",
+    "together": "_result",
+}
 
-__all__ = ["Difference", "Result", "check", "level"]
+__all__ = ["Check", "Difference", "Limits", "Result", "check", "level", "together"]
 
 __getattr__ = door(__name__, _PUBLIC)

@@ -51,6 +51,11 @@ class Difference:
     point: Mapping[str, Any]
     reason: str = ""
 
+    def __str__(self) -> str:
+        at = ", ".join(f"{name} = {value}" for name, value in self.point.items())
+        what = self.reason or f"{self.left} and {self.right}"
+        return f"{self.claim} at {at}: {self.where and self.where + ': '}{what}"
+
 
 class DiffersError(Exception):
     """A claim fails at the point, over the reals."""
@@ -98,6 +103,11 @@ class Claims:
         for one in self._evaluations.values():
             one.forget()
         return self
+
+    @property
+    def entries_known(self) -> int:
+        """How many entries of programs were evaluated at the point."""
+        return sum(one.count for one in self._evaluations.values())
 
     def run(self, special: bool) -> None:
         """Raises SpecialError, DiffersError, RoundedError or UnequalError; and what the arithmetic does."""

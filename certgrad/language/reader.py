@@ -306,6 +306,8 @@ class Reader:
         if function not in ("quotient", "remainder"):
             return a.apply(function, values)
         x, y = values
+        if type(x) is type(y) is int and y:
+            return x // y if function == "quotient" else x % y
         whole = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
         return whole if function == "quotient" else a.add(x, a.mul(a.number(-1), a.mul(y, whole)))
 

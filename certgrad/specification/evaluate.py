@@ -20,6 +20,7 @@ from certgrad.language.tree import Node
 from certgrad.process.threads import precision
 
 from . import program as p
+from .places import of_indices
 
 Inputs = Callable[[str, tuple[int, ...]], Any]
 """The entry of an input: a number of the arithmetic, int, bool."""
@@ -29,6 +30,8 @@ Chosen = Callable[["Evaluation", p.Determined, tuple[int, ...]], list[Any]]
 """The entries of the tensors that are determined at these outer indices, by a method that is no elimination."""
 Env = Mapping[str, int]
 BITS = 256
+STATEMENTS = (t.Compare, t.Both, t.Either, t.Not)
+OF_INDICES = frozenset({*STATEMENTS, t.Add, t.Mul, t.Subtract, t.Negate, t.Apply, t.If})
 
 
 def _unknown(definition: p.Opaque, k: int, index: tuple[int, ...]) -> Any:
@@ -106,6 +109,11 @@ class Evaluation:
         finally:
             self._known = before
 
+    @property
+    def count(self) -> int:
+        """How many entries were evaluated."""
+        return len(self._known)
+
     def shapes_fit(self) -> bool:
         """No tensor has a negative size."""
         return all(n >= 0 for tensor in self._tensors.values() for n in self.shape(tensor))
@@ -136,11 +144,14 @@ class Evaluation:
     def _entry(self, name: str, index: tuple[int, ...]) -> Any:
         tensor = self._tensors[name]
         place = index[len(tensor.times) :]
-        if not all(0 <= i < n for i, n in zip(place, self.shape(tensor), strict=True)):
-            raise UndefinedError(f"{name} has no entry {place}")
+        for i, n in zip(place, self.shape(tensor), strict=True):
+            if not 0 <= i < n:
+                raise UndefinedError(f"{name} has no entry {place}")
         if name not in self._made:
             return self._reader.number_of(self.inputs(name, index))
         definition, tensor = self._made[name]
+        if type(definition) is p.Defined:
+            return self.value(definition.entry, dict(zip(definition.variables, index, strict=True)))
         if isinstance(definition, p.Table):
             position = 0
             for i, n in zip(place, self.shape(tensor), strict=True):
@@ -150,9 +161,7 @@ class Evaluation:
             return self._carried(definition, index)
         if isinstance(definition, p.Opaque):
             return self._reader.number_of(self.opaque(definition, definition.tensors.index(tensor), index))
-        if isinstance(definition, p.Determined):
-            return self._determined(definition, tensor, index)
-        return self.value(definition.entry, dict(zip(definition.variables, index, strict=True)))
+        return self._determined(definition, tensor, index)
 
     def _carried(self, carry: p.Carry, index: tuple[int, ...]) -> Any:
         at = len(carry.tensor.times) - 1
@@ -278,6 +287,15 @@ class _Reader(Reader):
     def __init__(self, program: Evaluation, arithmetic: Arithmetic) -> None:
         super().__init__(arithmetic)
         self.program = program
+        self.endless = type(arithmetic.constant("∞"))
+
+    def read(self, x: Node) -> Read:
+        compiled = of_indices(x) if type(x) in OF_INDICES else None
+        if compiled is None:
+            return super().read(x)
+        if type(x) in STATEMENTS:
+            return lambda scope: compiled(scope.indices)
+        return lambda scope: self.a.number(compiled(scope.indices))
 
     def number_of(self, value: Any) -> Any:
         """A number of the arithmetic; a truth value stays one."""
@@ -291,7 +309,7 @@ class _Reader(Reader):
 
     def infinite(self, value: Any) -> bool:
         """It is ±∞."""
-        return not isinstance(value, bool) and any(self.order(value, self.a.constant(x)) == 0 for x in ("∞", "−∞"))
+        return type(value) is self.endless and any(self.order(value, self.a.constant(x)) == 0 for x in ("∞", "−∞"))
 
     def entry(self, x: t.Entry) -> Read:
         places = [self.read(i) for i in x.index]
@@ -323,12 +341,13 @@ class _Reader(Reader):
         return value
 
     def applied(self, x: t.Apply) -> Read:
-        arguments, domain = [self.read(a) for a in x.arguments], self.read(FUNCTIONS[x.function].domain(*x.arguments))
+        arguments, inside = [self.read(a) for a in x.arguments], FUNCTIONS[x.function].domain(*x.arguments)
+        domain = None if inside == t.TRUE else self.read(inside)
 
         def value(scope: Scope) -> Any:
             found = [a(scope) for a in arguments]
             if not any(map(self.infinite, found)):
-                if not domain(scope):
+                if domain is not None and not domain(scope):
                     raise UndefinedError(f"{x.function} outside its domain")
             elif x.function != "is finite" and (x.function != "exp" or found[0] > 0):
                 raise UndefinedError(f"{x.function} of ∞")

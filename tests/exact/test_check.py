@@ -85,7 +85,7 @@ def test_a_right_rule_agrees(name: str) -> None:
     assert found.difference is None
     assert found.bound <= -80
     assert found.up_to >= 2
-    assert "exact at sizes up to" in exact.level(found)
+    assert "exact at sizes ≤" in exact.level(found)
 
 
 WRONG: dict[str, tuple[Any, str, str]] = {
@@ -212,7 +212,7 @@ def test_a_float_of_many_digits_is_said() -> None:
     rule = _saving(lambda x: x / jnp.sqrt(2.0), lambda g, x: (g * 0.7071067811865476,))
     found = exact.check(rule, "n -> n")
     assert found.verdict == "agrees"
-    assert exact.level(found) == "exact at sizes up to 4, up to the rounding of literals"
+    assert exact.level(found) == "exact at sizes ≤ 4, up to the rounding of literals"
     off = _saving(lambda x: x / jnp.sqrt(2.0), lambda g, x: (g * 0.7071067811865,))
     assert exact.check(off, "n -> n").verdict == "undecided"
 

@@ -261,7 +261,14 @@ def test_the_same_call_draws_the_same_points() -> None:
 
 
 @pytest.mark.slow
-def test_the_prime_field_is_used_where_all_programs_are_rational() -> None:
-    assert verify(certificate_of("matmul")).field_bound == "2^-125"
-    assert verify(certificate_of("relu")).field_bound == ""
-    assert verify(certificate_of("sin")).field_bound == ""
+def test_the_level_says_how_far_it_is_exact() -> None:
+    for name in ("matmul", "relu", "sin"):
+        found = verify(certificate_of(name))
+        assert found.level.startswith("exact at sizes ≤ ")
+        assert int(found.error.removeprefix("2^")) <= -80
+
+
+def test_a_claim_beyond_exact_evaluation_is_left_to_balls() -> None:
+    """Its roots of sums of exponentials leave no bound that is small enough."""
+    found = verify(certificate_of("post_norm_attention"))
+    assert (found.outcome, found.level, found.error) == ("verified", "balls", "")
