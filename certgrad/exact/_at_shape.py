@@ -43,13 +43,15 @@ class FoundError(Exception):
 
 @dataclass
 class Limits:
-    """How much is looked at: seconds of processor time, evaluated entries of programs, points of each shape.
+    """How much is looked at: seconds of processor time; entries of programs that are evaluated, in all and of each
+    program at a point; points of each shape.
 
     A case of which all sizes up to 2 were compared has no more than `SHORT` seconds, if these count.
     """
 
     seconds: float = inf
     entries: float = inf
+    at_point: int = 200_000
     points: int = POINTS
     special: int = SPECIAL
 
@@ -101,7 +103,7 @@ class AtShape:
         self.asked, self.case, self.shape, self.programs = asked, case, shape, programs
         self.seen = Seen(shape)
         self.model = Model()
-        self.claims = Claims(programs, self.model)
+        self.claims = Claims(programs, self.model, asked.limits.at_point)
         self.width = 2
         self.rootless: dict[Any, set[int]] = {}
         """By how comparisons fell out before: of which roots a number without one was met. It is no square, then, of

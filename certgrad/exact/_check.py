@@ -20,7 +20,7 @@ from certgrad.signatures.cases import Case, Shape
 from certgrad.signatures.schedule import grid, shapes, smallest_first, uneven
 from certgrad.signatures.sizes import Star
 from certgrad.specification._jax import literal
-from certgrad.specification.evaluate import deep
+from certgrad.specification.evaluate import TooLongError, deep
 from certgrad.specification.reading import Literals
 
 from ._at_shape import ENOUGH, Asked, AtShape, FoundError, Limits, Seen
@@ -147,6 +147,9 @@ class Check:
                     self.seen[_key(shape)] = AtShape(asked, self.case, shape, programs).run()
                 except FoundError as found:
                     return found.difference
+                except (TooLongError, RecursionError):
+                    failed = failed or "its programs have too many entries"
+                    break
                 except (OutsideError, UnfitError) as error:
                     return str(error)
         if any(one.points or one.open or one.rounded for one in self.seen.values()):

@@ -86,8 +86,10 @@ def _slope(u: Any) -> Side:
 class Claims:
     """The claims about programs, at one point of a model after the other. `run` compares, or raises what it finds."""
 
-    def __init__(self, programs: Programs, model: Model) -> None:
+    def __init__(self, programs: Programs, model: Model, most: float) -> None:
         self.programs, self.model = programs, model
+        self.most = most
+        """Entries of a program, at a point."""
         self.entries: Mapping[Any, Any] = {}
         self.seeds: Mapping[Any, Any] = {}
         self.degree = 1
@@ -177,6 +179,7 @@ class Claims:
                 _opaque,
                 partial(chosen, self.model),
             )
+            self._evaluations[name].most = self.most
         return self._evaluations[name]
 
     def _input(self, role: Any, at: tuple[int, ...], dual: bool) -> Any:

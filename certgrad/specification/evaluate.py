@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import product
+from math import inf
 from typing import Any
 
 from certgrad.language import tree as t
@@ -42,6 +43,10 @@ def _not_chosen(at: Evaluation, definition: p.Determined, outer: tuple[int, ...]
     raise UnfitError(f"the entries of {definition.method}")
 
 
+class TooLongError(Exception):
+    """More entries are needed than may be evaluated."""
+
+
 @contextmanager
 def deep() -> Iterator[None]:
     """Entries that rest on many others."""
@@ -71,6 +76,10 @@ class Evaluation:
         self._made: dict[str, tuple[Any, p.Tensor]] = {}
         self._known: dict[tuple[str, tuple[int, ...]], Any] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
+        self.most: float = inf
+        """So many entries are evaluated before all is forgotten. More raise TooLongError."""
+        self.count = 0
+        """How many were."""
         self._reader = _Reader(self, arithmetic)
         self._read: dict[int, tuple[Node, Read]] = {}
         self._index(program.definitions)
@@ -99,6 +108,7 @@ class Evaluation:
     def forget(self) -> None:
         """Of entries nothing is known any more: what the inputs give, and the arithmetic, are others from now on."""
         self._known.clear()
+        self.count = 0
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -108,11 +118,6 @@ class Evaluation:
             yield
         finally:
             self._known = before
-
-    @property
-    def count(self) -> int:
-        """How many entries were evaluated."""
-        return len(self._known)
 
     def shapes_fit(self) -> bool:
         """No tensor has a negative size."""
@@ -132,6 +137,9 @@ class Evaluation:
         """An entry by name; its index begins with the times."""
         key = name, index
         if key not in self._known:
+            self.count += 1
+            if self.count > self.most:
+                raise TooLongError
             try:
                 self._known[key] = self._reader.defined(self._entry(name, index))
             except UndefinedError as error:

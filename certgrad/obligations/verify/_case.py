@@ -31,6 +31,7 @@ from certgrad.obligations.verify._points import (
     WITHOUT_COINCIDENCES,
     Point,
     Space,
+    coincides,
     collapsed,
     on_boundaries,
 )
@@ -49,8 +50,8 @@ ROUNDING = 1e-12
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 _SMALL = 5
 """Boundaries are looked for at shapes with at most so many entries, at two of them."""
-ENTRIES, POINTS, SPECIAL = 2_000, 2, 0
-"""How much exact evaluation looks at: entries of programs, and points of a shape."""
+ENTRIES, AT_POINT, POINTS, SPECIAL = 2_000, 5_000, 2, 0
+"""How much exact evaluation looks at: entries of programs, in all and of each at a point, and points of a shape."""
 _FEW = 16
 """Other sides are looked for at shapes with at most so many entries, at two of them."""
 
@@ -156,7 +157,8 @@ class Case(Asked):
         found = list(shapes(self.op, self.case, rng, draws // 10))
         drawn = itertools.count()
         exactly = exact.Check(self.op, self.case, self.statements, found, self._traced)
-        result = exactly.run(exact.Limits(entries=ENTRIES / len(self.op.cases), points=POINTS, special=SPECIAL))
+        limits = exact.Limits(entries=ENTRIES / len(self.op.cases), at_point=AT_POINT, points=POINTS, special=SPECIAL)
+        result = exactly.run(limits)
         counts.exact.append(result)
         counts.points += result.points + result.special
         if result.verdict == "differs":
@@ -172,7 +174,7 @@ class Case(Asked):
                     self.sides = int(shape is smallest)
                 one = AtShape(self, shape, self._traced(shape))
                 counts.shapes += 1
-                one.inner = not exactly.exact_at(shape)
+                one.ordinary_ones = not exactly.exact_at(shape)
                 for point, on_boundary in one.points(share, rng):
                     failures += one.ask(point, on_boundary, counts)
                     if not self.open:
@@ -196,8 +198,8 @@ class Case(Asked):
 class AtShape:
     """What is asked at one concrete shape, where it is about these programs."""
 
-    inner = True
-    """Whether points that are drawn inside the hypotheses are asked about."""
+    ordinary_ones = True
+    """Whether points at which nothing is equal by the way they are drawn are asked about."""
 
     def __init__(self, asked: Asked, shape: Shape, programs: Programs) -> None:
         self.asked, self.shape, self.programs = asked, shape, programs
@@ -208,12 +210,12 @@ class AtShape:
     def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
         """Points inside all hypotheses, one anywhere, and at a small shape those on boundaries and on other sides."""
         inside: list[Point] = []
-        for k in draws if self.inner else draws[:2]:
+        for k in draws:
             point = self.space.draw(k, rng, lambda inputs: self.holds(self.asked.all, inputs))
             if point is None:
                 break
             inside.append(point)
-            if self.inner:
+            if self.ordinary_ones or coincides(k):
                 yield point, False
         anywhere = self.space.draw(rng.randrange(10), rng, lambda inputs: self.holds([], inputs))
         if anywhere is not None:
