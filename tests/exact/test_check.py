@@ -254,3 +254,13 @@ def test_arguments_that_do_not_fit() -> None:
 def test_the_same_each_time() -> None:
     one, other = (exact.check(RIGHT["softmax"][0], "d -> d", seconds=100) for _ in range(2))
     assert (one.sizes, one.points, one.regions, one.bound) == (other.sizes, other.points, other.regions, other.bound)
+
+
+def test_programs_of_too_many_entries_end_the_check() -> None:
+    op = certgrad.registry.get("softplus")
+    (case, *_) = op.cases
+    found = exact.Check(op, case, []).run(exact.Limits(at_point=5))
+    assert (found.verdict, found.reason) == ("outside", "its programs have too many entries")
+    found = exact.Check(op, case, []).run(exact.Limits(entries=100))
+    assert found.verdict == "agrees"
+    assert 1 <= len(found.sizes) < len(exact.check(op).sizes)

@@ -98,14 +98,15 @@ def _checked(
             return _ended(certificate, "not checked", f"{where}: {error}")
     counts = {"cases": len(op.cases), "shapes": total.shapes, "points": total.points, "boundary": total.boundary}
     counts["undecided"] = total.undecided
-    whole = len(total.exact) == len(op.cases) and all(one.sizes for one in total.exact)
-    level = exact.level(exact.together(total.exact)) if whole else ""
+    whole = not failures and all(one.sizes for one in total.exact)
+    found = exact.together(total.exact) if whole and total.exact else None
+    level = exact.level(found) if found is not None else ""
     return Verification(
         op=certificate.op,
         outcome="failed" if failures else "verified",
         problems=tuple(failures),
-        level=level or BALLS,
-        error=f"2^{max(one.bound for one in total.exact)}" if level else "",
+        level="" if failures else level or BALLS,
+        error=f"2^{found.bound}" if found is not None and level else "",
         **counts,
     )
 
