@@ -166,6 +166,7 @@ class Case(Asked):
         agrees = result.verdict == "agrees" and bool(result.sizes)
         if agrees:
             self.answered |= self.open
+        chosen = not {"int", "bool"}.isdisjoint(self.kinds)  # which choose among many regions
         smallest = min(found, key=entries, default=None)
         for k, shape in enumerate(found):
             share = list(itertools.islice(drawn, draws // len(found) + (k < draws % len(found))))
@@ -174,7 +175,7 @@ class Case(Asked):
                     self.sides = int(shape is smallest)
                 one = AtShape(self, shape, self._traced(shape))
                 counts.shapes += 1
-                one.ordinary_ones = not exactly.exact_at(shape)
+                one.ordinary_ones = chosen or not exactly.exact_at(shape)
                 for point, on_boundary in one.points(share, rng):
                     failures += one.ask(point, on_boundary, counts)
                     if not self.open:
