@@ -43,8 +43,8 @@ class FoundError(Exception):
 
 @dataclass
 class Limits:
-    """How much is looked at: seconds of processor time; entries of programs that are evaluated, in all and of each
-    program at a point; points of each shape.
+    """How much is looked at: seconds of processor time; entries and terms of programs that are evaluated, in all and of
+    each program at a point; points of each shape.
 
     A case of which all sizes up to 2 were compared has no more than `SHORT` seconds, if these count.
     """

@@ -83,6 +83,7 @@ class Check:
         subject, case: what is checked.
         hypotheses: statements; what is false there is no difference.
         among: shapes to look at beside all small ones, if not the usual ones.
+        largest: of the sizes all of which are small.
         trace: the programs at a shape. Raises DoesNotTraceError.
     """
 
@@ -93,12 +94,13 @@ class Check:
         hypotheses: Iterable[Statement],
         among: Iterable[Shape] | None = None,
         trace: Callable[[Shape], Traced] | None = None,
+        largest: int = 4,
     ) -> None:
         self.subject, self.case = subject, case
         self.trace = trace or (lambda shape: traced(subject, case, shape))
         if among is None:
             among = [*shapes(subject, case, Random(subject.name), 0), *uneven(subject, case)]
-        self.shapes = smallest_first(case, among, grid(subject, case))
+        self.shapes = smallest_first(case, among, grid(subject, case, largest))
         names = (*subject.arg_names, *subject.params)
         texts = [*subject.domain, *(text for text in subject.params.values() if text)]
         self.statements = [*(parse(text, names) for text in texts), *hypotheses]

@@ -71,7 +71,8 @@ def up_to(case: Case, sizes: Sequence[Mapping[str, int]]) -> int:
     """The number up to which all sizes of a case are among these, and all groups of axes as one axis."""
     names = [*case.names, *(f"*{star}" for star in case.signature.stars)]
     found = {tuple(one[name] for name in names) for one in sizes if one.keys() >= {*names}}
-    return next((n for n in range(LARGEST, 0, -1) if found >= {*product(range(1, n + 1), repeat=len(names))}), 0)
+    fitting = (n for n in range(LARGEST, 0, -1) if n ** len(names) <= len(found))
+    return next((n for n in fitting if found >= {*product(range(1, n + 1), repeat=len(names))}), 0)
 
 
 def level(result: Result) -> str:

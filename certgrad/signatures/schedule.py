@@ -42,11 +42,11 @@ def entries(shape: Shape) -> int:
     return sum(map(prod, shape.inputs))
 
 
-def grid(op: Subject, case: Case) -> Iterator[Shape]:
-    """All sizes up to a number."""
+def grid(op: Subject, case: Case, largest: int = 4) -> Iterator[Shape]:
+    """All sizes up to a number, this one at most."""
     if not op.broadcast:
         count = len(case.names) + len(case.signature.stars)
-        most = next((n for n in range(4, 1, -1) if n**count <= GRID), 1)
+        most = next((n for n in range(largest, 1, -1) if n**count <= GRID), 1)
         yield from (_of_lengths(case, lengths) for lengths in product(range(1, most + 1), repeat=count))
 
 

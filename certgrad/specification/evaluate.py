@@ -44,7 +44,7 @@ def _not_chosen(at: Evaluation, definition: p.Determined, outer: tuple[int, ...]
 
 
 class TooLongError(Exception):
-    """More entries are needed than may be evaluated."""
+    """More entries and terms are needed than may be evaluated."""
 
 
 @contextmanager
@@ -77,9 +77,8 @@ class Evaluation:
         self._known: dict[tuple[str, tuple[int, ...]], Any] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
         self.most: float = inf
-        """So many entries are evaluated before all is forgotten. More raise TooLongError."""
-        self.count = 0
-        """How many were."""
+        """Of `count`, before all is forgotten. More raises TooLongError."""
+        self._entries = 0
         self._reader = _Reader(self, arithmetic)
         self._read: dict[int, tuple[Node, Read]] = {}
         self._index(program.definitions)
@@ -108,7 +107,7 @@ class Evaluation:
     def forget(self) -> None:
         """Of entries nothing is known any more: what the inputs give, and the arithmetic, are others from now on."""
         self._known.clear()
-        self.count = 0
+        self._entries = self._reader.choices = 0
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -118,6 +117,11 @@ class Evaluation:
             yield
         finally:
             self._known = before
+
+    @property
+    def count(self) -> int:
+        """How many entries were evaluated, and values of bound variables gone through."""
+        return self._entries + self._reader.choices
 
     def shapes_fit(self) -> bool:
         """No tensor has a negative size."""
@@ -137,8 +141,8 @@ class Evaluation:
         """An entry by name; its index begins with the times."""
         key = name, index
         if key not in self._known:
-            self.count += 1
-            if self.count > self.most:
+            self._entries += 1
+            if self._entries + self._reader.choices > self.most:
                 raise TooLongError
             try:
                 self._known[key] = self._reader.defined(self._entry(name, index))

@@ -50,8 +50,9 @@ ROUNDING = 1e-12
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 _SMALL = 5
 """Boundaries are looked for at shapes with at most so many entries, at two of them."""
-ENTRIES, AT_POINT, POINTS, SPECIAL = 2_000, 5_000, 2, 0
-"""How much exact evaluation looks at: entries of programs, in all and of each at a point, and points of a shape."""
+ENTRIES, AT_POINT, POINTS, SPECIAL, LARGEST = 1_000, 10_000, 2, 0, 2
+"""How much exact evaluation looks at: entries and terms of programs, in all and of each at a point; points of a shape;
+and sizes beside those that balls look at."""
 _FEW = 16
 """Other sides are looked for at shapes with at most so many entries, at two of them."""
 
@@ -156,7 +157,7 @@ class Case(Asked):
         rng = seeded(self.digest, seed)
         found = list(shapes(self.op, self.case, rng, draws // 10))
         drawn = itertools.count()
-        exactly = exact.Check(self.op, self.case, self.statements, found, self._traced)
+        exactly = exact.Check(self.op, self.case, self.statements, found, self._traced, LARGEST)
         limits = exact.Limits(entries=ENTRIES / len(self.op.cases), at_point=AT_POINT, points=POINTS, special=SPECIAL)
         result = exactly.run(limits)
         counts.exact.append(result)
