@@ -33,9 +33,10 @@ from certgrad.coq._names import identifier
 from certgrad.coq._programs import Function
 from certgrad.coq._statements import Case, Section
 from certgrad.errors import CertgradError
+from certgrad.jaxpr.at_shapes import DoesNotTraceError
 from certgrad.language.tree import Either, Statement
 from certgrad.obligations.certificate import Certificate
-from certgrad.obligations.verify._programs import DoesNotTraceError, at_symbols
+from certgrad.obligations.verify._programs import at_symbols
 from certgrad.ops import registry
 from certgrad.ops._composed import Composed
 from certgrad.ops._declare import Op

@@ -46,6 +46,7 @@ FLOORS = {
 """What stands between a rule and a wrong `proved`, with what an error there would be."""
 OUTSIDE = {
     "balls": "refutations, and points that satisfy hypotheses",
+    "../numbers": "enclosures of roots and factors",
     "verify": "the second check",
     "conformance": "what happens, compared with what was traced",
     "cache": "verdicts remembered (`--no-cache` does without)",
@@ -100,7 +101,7 @@ RUN = {
 }
 """What runs beside these when a user's rule is printed: groups of the files that are seen to be called."""
 RULES = ROOT / "tests" / "coq" / "rules_for_coq.py"
-EVALUATED = {f"specification/{name}.py" for name in ("evaluate", "numbers", "document", "examples", "text")}
+EVALUATED = {f"specification/{name}.py" for name in ("evaluate", "places", "numbers", "document", "examples", "text")}
 """The specification as numbers and as a page: nothing that is printed for Coq comes from it."""
 
 

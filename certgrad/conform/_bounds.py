@@ -18,9 +18,9 @@ from certgrad.accel.rounding._bound import bound_of
 from certgrad.accel.rounding._measured import measured
 from certgrad.accel.rounding._model import format_of
 from certgrad.conform._points import Call, calls, ordinary
+from certgrad.jaxpr.at_shapes import DoesNotTraceError
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls._errors import BallError
-from certgrad.obligations.verify._programs import DoesNotTraceError
 from certgrad.ops import Op
 
 RADIUS = 2.0**-5

@@ -16,12 +16,12 @@ import numpy as np
 
 from certgrad.conform._points import Call, Point, calls, ends, exactly, hard, ordinary, scattered
 from certgrad.conform._reasons import reason
+from certgrad.jaxpr.at_shapes import DoesNotTraceError, traced
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import evaluate
 from certgrad.obligations.balls._errors import BallError
 from certgrad.obligations.balls._jaxpr import numbers as literals
-from certgrad.obligations.verify._programs import DoesNotTraceError, traced
 from certgrad.ops import Op
 from certgrad.ops._composed import Composed
 from certgrad.ops._magnitudes import ANY

@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from certgrad._subject import Subject
+from certgrad.jaxpr.at_shapes import DoesNotTraceError
 from certgrad.obligations.certificate import Certificate, checksum
-from certgrad.obligations.verify._programs import DoesNotTraceError, at_symbols, digest_of
+from certgrad.obligations.verify._programs import at_symbols, digest_of
 from certgrad.specification.rule import UnreadableError
 
 from ._errors import NotPrintedError

@@ -7,7 +7,8 @@ law that is applied and no search. In the order of reading:
 - `_rule.py`, `_programs.py`: from a rule to its programs at a shape; `_literals.py`: floats that stand for others
 - `_at_shape.py`, `_points.py`: which points; `_claims.py`: what is compared at one
 - `_number.py`, `_field.py`: a number of a point, its arithmetic and comparisons; `_model.py`: exp, log, the circle,
-  roots and oracles; `_functions.py`: all functions by these; `_primes.py`: the moduli
+  roots and oracles; `_functions.py`: all functions by these; `_factors.py`: factors of matrices, and solutions;
+  `_primes.py`: the moduli
 - `_bound.py`: the probability of an error
 """
 
@@ -16,12 +17,21 @@ from typing import TYPE_CHECKING
 from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
-    from ._check import check
+    from ._at_shape import Limits
+    from ._check import Check, check
     from ._claims import Difference
-    from ._result import Result, level
+    from ._result import Result, level, together
 
-_PUBLIC = {"Difference": "_claims", "Result": "_result", "check": "_check", "level": "_result"}
+_PUBLIC = {
+    "Check": "_check",
+    "Difference": "_claims",
+    "Limits": "_at_shape",
+    "Result": "_result",
+    "check": "_check",
+    "level": "_result",
+    "together": "_result",
+}
 
-__all__ = ["Difference", "Result", "check", "level"]
+__all__ = ["Check", "Difference", "Limits", "Result", "check", "level", "together"]
 
 __getattr__ = door(__name__, _PUBLIC)

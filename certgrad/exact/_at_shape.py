@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import log2
+from math import inf, log2
 from random import Random
 from typing import Any
 
@@ -22,6 +23,7 @@ from ._programs import Programs
 
 POINTS, SPECIAL = 8, 3
 """How many points are looked at for each shape at most, and how many special ones."""
+SHORT = 2.0
 TRIES = 40
 """For each of them, so many are drawn at most until one fits."""
 ENOUGH = -80
@@ -40,9 +42,33 @@ class FoundError(Exception):
 
 
 @dataclass
-class Seen:
-    """What came of points."""
+class Limits:
+    """How much is looked at: seconds of processor time; entries and terms of programs that are evaluated, in all and of
+    each program at a point; points of each shape.
 
+    A case of which all sizes up to 2 were compared has no more than `SHORT` seconds, if these count.
+    """
+
+    seconds: float = inf
+    entries: float = inf
+    at_point: int = 200_000
+    points: int = POINTS
+    special: int = SPECIAL
+
+    def __post_init__(self) -> None:
+        self._began = time.process_time()
+
+    def reached(self, up_to: int = 0) -> bool:
+        """Nothing more is looked at, where all sizes up to this number were."""
+        seconds = min(SHORT, self.seconds) if up_to >= 2 and self.seconds < inf else self.seconds
+        return self.entries < 0 or time.process_time() - self._began > seconds
+
+
+@dataclass
+class Seen:
+    """What came of the points of a shape."""
+
+    shape: Shape
     points: int = 0
     special: int = 0
     regions: set[Any] = field(default_factory=set)
@@ -51,10 +77,15 @@ class Seen:
     open: list[str] = field(default_factory=list)
     rounded: list[str] = field(default_factory=list)
 
+    @property
+    def exact(self) -> bool:
+        """Claims were compared, with a bound that is small enough."""
+        return bool(self.points) and self.bound <= ENOUGH
+
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of the points of a rule: its name and arguments, where they may be, and until when."""
+    """What is asked of the points of a rule: its name and arguments, where they may be, and how many."""
 
     name: str
     arguments: Sequence[str]
@@ -62,7 +93,7 @@ class Asked:
     numbers: frozenset[Fraction]
     """Those that stand in the statements of where points may be."""
     holds: Callable[[Point, Case, Shape], bool]
-    late: Callable[[], bool]
+    limits: Limits
 
 
 class AtShape:
@@ -70,9 +101,9 @@ class AtShape:
 
     def __init__(self, asked: Asked, case: Case, shape: Shape, programs: Programs) -> None:
         self.asked, self.case, self.shape, self.programs = asked, case, shape, programs
-        self.seen = Seen()
+        self.seen = Seen(shape)
         self.model = Model()
-        self.claims = Claims(programs, self.model)
+        self.claims = Claims(programs, self.model, asked.limits.at_point)
         self.width = 2
         self.rootless: dict[Any, set[int]] = {}
         """By how comparisons fell out before: of which roots a number without one was met. It is no square, then, of
@@ -84,10 +115,12 @@ class AtShape:
 
     def run(self) -> Seen:
         """Points until a few in a row bring nothing new, then special ones."""
-        seen, nothing_new = self.seen, 0
+        seen, limits, nothing_new = self.seen, self.asked.limits, 0
         patience = 2 + 2 * min(len(self.numbers), 3)
         for k in range(TRIES):
-            if nothing_new >= patience or seen.points >= POINTS or self.asked.late():
+            if nothing_new >= patience or seen.points >= limits.points or limits.reached():
+                break
+            if seen.regions == {((), ())}:  # nothing is compared, and there are no integers
                 break
             known, points = len(seen.regions), seen.points
             self._at_point(k, False)
@@ -96,14 +129,14 @@ class AtShape:
             if seen.open or len(seen.rounded) >= POINTS:
                 break
         for k in range(TRIES if seen.points else 0):
-            if seen.special >= SPECIAL or self.asked.late():
+            if seen.special >= limits.special or limits.reached():
                 break
             self._at_point(k, True)
         return seen
 
     def _at_point(self, k: int, special: bool) -> None:
         """One point of the reals, with points of the field until what is said of it is certain."""
-        name, agreed = f"{self.asked.name} {self.shape} {k} {special}", 0
+        name, agreed, limits = f"{self.asked.name} {self.shape} {k} {special}", 0, self.asked.limits
         for attempt in range(ROOTS):
             model = self.model
             model.begin(f"{name} {attempt}", self.width)
@@ -113,10 +146,13 @@ class AtShape:
                     return
                 model.tie = False
                 model.decided.clear()
-                self.claims.run(special)
+                try:
+                    self.claims.run(special)
+                finally:
+                    limits.entries -= self.claims.entries_known
             except NoRootError:
                 self.rootless.setdefault(tuple(model.decided), set()).add(len(model.before_roots))
-                if self.asked.late():
+                if limits.reached():
                     return
                 continue
             except (SpecialError, NoSlopeError, OpenError):
@@ -135,7 +171,7 @@ class AtShape:
             agreed += 1
             certain = self._roots_are_free()
             by_luck = 0.0 if certain else agreed * log2(1 - 2.0 ** -len(model.before_roots))
-            if special or certain or by_luck < ENOUGH or self.asked.late():
+            if special or certain or by_luck < ENOUGH or limits.reached():
                 self._count(None if certain else by_luck, attempt + 1, special, point)
                 return
 

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
 
 from certgrad._subject import Subject
+from certgrad.jaxpr.at_shapes import DoesNotTraceError
+from certgrad.jaxpr.at_shapes import Programs as Traced
 from certgrad.language.arithmetic import UndefinedError, UnfitError
 from certgrad.language.evaluate import question
 from certgrad.language.parse import parse
 from certgrad.language.tree import Number, OffBoundaries, Statement, walk
 from certgrad.signatures.cases import Case, Shape
+from certgrad.signatures.schedule import grid, shapes, smallest_first, uneven
 from certgrad.signatures.sizes import Star
 from certgrad.specification._jax import literal
-from certgrad.specification.evaluate import deep
+from certgrad.specification.evaluate import TooLongError, deep
 from certgrad.specification.reading import Literals
 
-from ._at_shape import ENOUGH, Asked, AtShape, FoundError, Seen
+from ._at_shape import ENOUGH, Asked, AtShape, FoundError, Limits, Seen
 from ._claims import Difference
 from ._literals import closed
 from ._points import Point
-from ._programs import OutsideError, shapes, traced
-from ._result import Result, Verdict, up_to
-from ._rule import Rule
+from ._programs import OutsideError, read, traced
+from ._result import Result, Verdict, together, up_to
 
-SECONDS, SHORT = 6.0, 2.0
-"""Of processor time; the shorter one for a case of which all sizes up to 2 were compared."""
+SECONDS = 6.0
+"""Of processor time."""
 
 
 def check(
@@ -53,123 +56,138 @@ def check(
     Raises:
         SignatureError, UsageError: the declaration does not fit the function.
     """
-    if _is_subject(rule):
-        return Check(rule, hypotheses, seconds).run()
-    whole = Rule(rule, signature, static or {}, differentiable, domain, name)
-    parts = [Rule(rule, signature, static or {}, [one], domain, name) for one in whole.alone]
-    results = [Check(one, hypotheses, seconds / (1 + len(parts))).run() for one in (whole, *parts)]
-    return max(results, key=lambda one: ("agrees", "outside", "undecided", "differs").index(one.verdict))
+    if Subject in type(rule).__mro__:
+        subjects = [rule]
+    else:
+        from ._rule import Rule  # `certgrad verify` gives a subject, and loads nothing of what finds rules in code
+
+        whole = Rule(rule, signature, static or {}, differentiable, domain, name)
+        subjects = [whole, *(Rule(rule, signature, static or {}, [one], domain, name) for one in whole.alone)]
+    until = time.process_time() + seconds
+    checks = [Check(subject, case, hypotheses) for subject in subjects for case in subject.cases]
+    results: list[Result] = []
+    for k, one in enumerate(checks):
+        results.append(one.run(Limits((until - time.process_time()) / (len(checks) - k))))
+        if results[-1].verdict == "differs":
+            break
+    return together(results)
 
 
 NO_TIME = " in the time"
 
 
-def _is_subject(rule: Any) -> bool:
-    return Subject in type(rule).__mro__
-
-
 class Check:
-    """One rule, all of its cases."""
+    """One case of a rule.
 
-    def __init__(self, subject: Subject, hypotheses: Sequence[Statement], seconds: float) -> None:
-        self.subject = subject
+    Args:
+        subject, case: what is checked.
+        hypotheses: statements; what is false there is no difference.
+        among: shapes to look at beside all small ones, if not the usual ones.
+        largest: of the sizes all of which are small.
+        trace: the programs at a shape. Raises DoesNotTraceError.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        case: Case,
+        hypotheses: Iterable[Statement],
+        among: Iterable[Shape] | None = None,
+        trace: Callable[[Shape], Traced] | None = None,
+        largest: int = 4,
+    ) -> None:
+        self.subject, self.case = subject, case
+        self.trace = trace or (lambda shape: traced(subject, case, shape))
+        if among is None:
+            among = [*shapes(subject, case, Random(subject.name), 0), *uneven(subject, case)]
+        self.shapes = smallest_first(case, among, grid(subject, case, largest))
         names = (*subject.arg_names, *subject.params)
         texts = [*subject.domain, *(text for text in subject.params.values() if text)]
         self.statements = [*(parse(text, names) for text in texts), *hypotheses]
         numbers = (x.rational for statement in self.statements for x in walk(statement) if isinstance(x, Number))
-        self.asked = Asked(
-            subject.name, subject.arg_names, [*subject.params], frozenset(numbers), self.holds, lambda: self.late
-        )
-        self.start, self.seconds = time.process_time(), seconds
-        self.until = seconds
-        """When the next case has its turn."""
-        self.literals: Literals = literal
+        self.numbers = frozenset(numbers)
         self.unasked: list[str] = []
-        self._forget()
+        self.literals: Literals = literal
+        self.seen: dict[Any, Seen] = {}
+        """By shape."""
 
-    def _forget(self) -> None:
-        self.sizes: list[list[dict[str, int]]] = [[] for _ in self.subject.cases]
-        """Of each case, those at which points were compared, with a bound that is small enough."""
-        self.seen: list[Seen] = []
-        self.outside: list[str] = []
-
-    def run(self) -> Result:
+    def run(self, limits: Limits) -> Result:
         """What comes of it. A wrong rule is a result, never an exception."""
-        difference = self._looked()
-        if difference is None and any(one.rounded for one in self.seen):
+        began = time.process_time()
+        subject = self.subject
+        asked = Asked(subject.name, subject.arg_names, [*subject.params], self.numbers, self.holds, limits)
+        found = self._looked(asked)
+        if found is None and any(one.rounded for one in self.seen.values()):
             self.literals = closed
-            self._forget()
-            difference = self._looked()
-        return self._result(difference)
+            self.seen.clear()
+            found = self._looked(asked)
+        return self._result(found, time.process_time() - began, limits)
+
+    def exact_at(self, shape: Shape) -> bool:
+        """Whether the claims were compared at the shape, with a bound that is small enough."""
+        seen = self.seen.get(_key(shape))
+        return seen is not None and seen.exact
 
     @property
-    def late(self) -> bool:
-        return time.process_time() - self.start > self.until
+    def sizes(self) -> list[dict[str, int]]:
+        """Those at which the claims were compared."""
+        return [one.shape.named for one in self.seen.values() if one.exact]
 
-    def _looked(self) -> Difference | None:
-        began = time.process_time() - self.start
+    def _looked(self, asked: Asked) -> Difference | str | None:
+        """What differs, or why nothing can be said."""
+        failed = ""
         with deep():
-            for k, case in enumerate(self.subject.cases):
-                self.until = began + max(self.seconds - began, 0) * (k + 1) / len(self.subject.cases)
+            for shape in self.shapes:
+                if asked.limits.reached(up_to(self.case, self.sizes)):
+                    break
                 try:
-                    self._case(k, case)
+                    programs = read(self.subject, self.case, shape, self.trace(shape), self.literals)
+                except (OutsideError, DoesNotTraceError) as error:
+                    failed = failed or str(error)
+                    continue
+                try:
+                    self.seen[_key(shape)] = AtShape(asked, self.case, shape, programs).run()
                 except FoundError as found:
                     return found.difference
+                except (TooLongError, RecursionError):
+                    failed = failed or "its programs have too many entries"
+                    break
                 except (OutsideError, UnfitError) as error:
-                    self.outside.append(str(error))
-        return None
+                    return str(error)
+        if any(one.points or one.open or one.rounded for one in self.seen.values()):
+            return None
+        return failed or f"no point was found at which the function is defined{NO_TIME * asked.limits.reached()}"
 
-    def _case(self, k: int, case: Case) -> None:
-        failed, compared, began = "", False, time.process_time()
-        for shape in shapes(self.subject, case):
-            if self.late or (time.process_time() - began > SHORT and up_to(case, self.sizes[k]) >= 2):
-                break
-            try:
-                programs = traced(self.subject, case, shape, self.literals)
-            except OutsideError as error:
-                failed = failed or str(error)
-                continue
-            one = AtShape(self.asked, case, shape, programs).run()
-            self.seen.append(one)
-            compared = compared or bool(one.points or one.open or one.rounded)
-            if one.points and one.bound <= ENOUGH:
-                self.sizes[k].append(shape.named)
-            if one.open:
-                return
-        if not compared:
-            raise OutsideError(failed or f"no point was found at which the function is defined{NO_TIME * self.late}")
-
-    def _result(self, difference: Difference | None) -> Result:
-        opened = [text for one in self.seen for text in one.open]
-        rounded = [text for one in self.seen for text in one.rounded]
+    def _result(self, found: Difference | str | None, seconds: float, limits: Limits) -> Result:
+        all_seen = self.seen.values()
+        opened = [text for one in all_seen for text in one.open]
+        rounded = [text for one in all_seen for text in one.rounded]
         verdict: Verdict = "agrees"
         reason = ""
-        if difference is not None and not self.unasked:
-            verdict, reason = "differs", difference.reason
-        elif difference is not None:
+        if isinstance(found, Difference) and not self.unasked:
+            verdict, reason = "differs", found.reason
+        elif isinstance(found, Difference):
             verdict, reason = "undecided", f"it differs where this is not looked at: {self.unasked[0]}"
-        elif self.outside:
-            verdict, reason = "outside", self.outside[0]
+        elif found is not None:
+            verdict, reason = "outside", found
         elif opened or rounded:
             verdict, reason = "undecided", (opened or [f"a float of the code is rounded: {rounded[0]}"])[0]
-        bounds = [one.bound for one in self.seen if one.points]
+        bounds = [one.bound for one in all_seen if one.points]
         small = [b for b in bounds if b <= ENOUGH]
         return Result(
             name=self.subject.name,
             verdict=verdict,
             reason=reason,
-            difference=difference if verdict == "differs" else None,
-            sizes=tuple(one for case in self.sizes for one in case),
-            up_to=min(
-                (up_to(case, sizes) for case, sizes in zip(self.subject.cases, self.sizes, strict=True)), default=0
-            ),
-            open=any(case.names or case.signature.stars for case in self.subject.cases) or self.subject.broadcast,
-            points=sum(one.points for one in self.seen),
-            special=sum(one.special for one in self.seen),
-            regions=max((len(one.regions) for one in self.seen), default=0),
+            difference=found if isinstance(found, Difference) and verdict == "differs" else None,
+            sizes=tuple(self.sizes),
+            up_to=up_to(self.case, self.sizes),
+            open=bool(self.case.names or self.case.signature.stars) or self.subject.broadcast,
+            points=sum(one.points for one in all_seen),
+            special=sum(one.special for one in all_seen),
+            regions=max((len(one.regions) for one in all_seen), default=0),
             bound=round(max(small or bounds or [0.0])),
             rounded=self.literals is closed,
-            seconds=round(time.process_time() - self.start, 3),
+            seconds=round(seconds, 3),
         )
 
     def holds(self, point: Point, case: Case, shape: Shape) -> bool:
@@ -195,3 +213,7 @@ class Check:
         lengths = {n: [shape.collapsed[d.name] if isinstance(d, Star) else d.evaluate(shape.sizes) for d in spec.dims]
                    for n, spec in specs.items()}  # fmt: skip
         return {name: np.reshape(x, lengths[name]) if name in lengths else x for name, x in point.arrays.items()}
+
+
+def _key(shape: Shape) -> Any:
+    return tuple(shape.sizes.items()), shape.inputs

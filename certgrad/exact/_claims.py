@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import lcm
 from typing import Any
 
@@ -14,6 +15,7 @@ from certgrad.language.arithmetic import UndefinedError
 from certgrad.specification.evaluate import Evaluation
 from certgrad.specification.program import Opaque, Program
 
+from ._factors import chosen
 from ._model import Model
 from ._number import Number
 from ._primes import P
@@ -49,6 +51,11 @@ class Difference:
     point: Mapping[str, Any]
     reason: str = ""
 
+    def __str__(self) -> str:
+        at = ", ".join(f"{name} = {value}" for name, value in self.point.items())
+        what = self.reason or f"{self.left} and {self.right}"
+        return f"{self.claim} at {at}: {self.where and self.where + ': '}{what}"
+
 
 class DiffersError(Exception):
     """A claim fails at the point, over the reals."""
@@ -79,8 +86,10 @@ def _slope(u: Any) -> Side:
 class Claims:
     """The claims about programs, at one point of a model after the other. `run` compares, or raises what it finds."""
 
-    def __init__(self, programs: Programs, model: Model) -> None:
+    def __init__(self, programs: Programs, model: Model, most: float) -> None:
         self.programs, self.model = programs, model
+        self.most = most
+        """Entries of a program, at a point."""
         self.entries: Mapping[Any, Any] = {}
         self.seeds: Mapping[Any, Any] = {}
         self.degree = 1
@@ -96,6 +105,11 @@ class Claims:
         for one in self._evaluations.values():
             one.forget()
         return self
+
+    @property
+    def entries_known(self) -> int:
+        """How many entries of programs were evaluated at the point."""
+        return sum(one.count for one in self._evaluations.values())
 
     def run(self, special: bool) -> None:
         """Raises SpecialError, DiffersError, RoundedError or UnequalError; and what the arithmetic does."""
@@ -158,8 +172,14 @@ class Claims:
             roles: list[Any] = [*range(len(self.programs.dtypes)), *extra, *parameters]
             by_name = {tensor.name: role for tensor, role in zip(program.inputs, roles, strict=True)}
             self._evaluations[name] = Evaluation(
-                program, {}, lambda tensor, at: self._input(by_name[tensor], at, dual), self.model, _opaque
+                program,
+                {},
+                lambda tensor, at: self._input(by_name[tensor], at, dual),
+                self.model,
+                _opaque,
+                partial(chosen, self.model),
             )
+            self._evaluations[name].most = self.most
         return self._evaluations[name]
 
     def _input(self, role: Any, at: tuple[int, ...], dual: bool) -> Any:

@@ -15,6 +15,8 @@ from ._number import INFINITE, PI, Infinite, Number, OpenError
 from ._primes import OF_CIRCLE, OF_EXP, SQUARES, P, Q, exponential, inverse, inverse_exponent
 
 Raw = int | Fraction
+BYTES = 64
+"""Of a hash, from which a number modulo P or Q is made."""
 
 
 @lru_cache(maxsize=4096)
@@ -68,10 +70,12 @@ class Field:
 
     def _hash(self, *key: Any) -> int:
         text = repr((self.seed, key)).encode()
-        return int.from_bytes(hashlib.blake2b(text, digest_size=64).digest(), "big")
+        return int.from_bytes(hashlib.blake2b(text, digest_size=BYTES).digest(), "big")
 
     def _drawn(self, key: Any, modulus: int) -> tuple[int, ...]:
-        return tuple(self._hash(key, modulus, k) % modulus for k in range(self.width))
+        text = repr((self.seed, key, modulus)).encode()
+        found = hashlib.shake_256(text).digest(BYTES * self.width)
+        return tuple(int.from_bytes(found[k * BYTES : (k + 1) * BYTES], "big") % modulus for k in range(self.width))
 
     # --- what an expression is made of
 
@@ -89,6 +93,10 @@ class Field:
     def drawn(self, key: tuple[Any, ...], x: arb) -> Number:
         """A free number such as a cotangent, of which neither a logarithm nor a root is taken as a rule."""
         return Number(self, self.residue(key), self._drawn(key, Q), x)
+
+    def draws(self, key: Any) -> tuple[int, ...]:
+        """Numbers modulo Q that are drawn."""
+        return self._drawn(key, Q)
 
     def _exponential(self, b: tuple[int, ...]) -> int:
         return exponential(sum(w * t for w, t in zip(self._weights[0], b, strict=True)) % OF_EXP)
@@ -109,7 +117,7 @@ class Field:
         return Number(self, a, (b,) * self.width, ball(value), top=0)
 
     def number(self, value: Raw) -> Raw:
-        if isinstance(value, Fraction) and value.denominator == 1:
+        if type(value) is Fraction and value.denominator == 1:
             return value.numerator
         return value
 
@@ -130,6 +138,8 @@ class Field:
 
     def add(self, u: Any, v: Any) -> Any:
         if not (type(u) is type(v) is Number):
+            if type(u) is type(v) is int:
+                return u + v
             if isinstance(u, Infinite) or isinstance(v, Infinite):
                 return self._infinite_sum(u, v)
             if not isinstance(u, Number) and not isinstance(v, Number):
@@ -154,6 +164,8 @@ class Field:
 
     def mul(self, u: Any, v: Any) -> Any:
         if not (type(u) is type(v) is Number):
+            if type(u) is type(v) is int:
+                return u * v
             if isinstance(u, Infinite) or isinstance(v, Infinite):
                 return self._infinite_product(u, v)
             if not isinstance(u, Number):
@@ -225,6 +237,8 @@ class Field:
         """−1, 0 or 1: equal by the laws, or else as the real numbers are. Raises OpenError."""
         if u is v:
             return 0
+        if type(u) is int and type(v) is int:
+            return (u > v) - (u < v)
         if isinstance(u, Infinite) or isinstance(v, Infinite):
             left, right = (w.sign if isinstance(w, Infinite) else 0 for w in (u, v))
             return (left > right) - (left < right)

@@ -25,6 +25,8 @@ _BETWEEN = {
     "negative": (-3, 0),
     "above one": (1, 5),
 }
+KINDS = 7
+"""Of integers."""
 GRAIN = 2**40
 """Real numbers are drawn as multiples of its inverse: ties are rare."""
 
@@ -64,6 +66,7 @@ def _whole(style: int, lengths: list[int], numbers: Sequence[int], rng: Random) 
         rng.randrange(-most - 2, most + 3),
         rng.randrange(1, 4),
         rng.randrange(2),
+        rng.randint(min(0, *numbers), max(1, *numbers)) if numbers else inside,
     )[style]
 
 
@@ -77,7 +80,7 @@ def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, n
     arrays: dict[str, Any] = {}
     near = numbers if numbers and k % 2 else ()
     same = STYLES[k // 2 if numbers else k] if k < len(STYLES) else None
-    integers = rng.randrange(6) if k else 0
+    integers = k % KINDS
     whole = [int(n) for n in numbers if n.denominator == 1]
     for slot in slots:
         style = same or rng.choice(STYLES)

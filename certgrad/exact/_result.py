@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
@@ -48,11 +48,31 @@ class Result:
     seconds: float
 
 
+VERDICTS: tuple[Verdict, ...] = ("agrees", "outside", "undecided", "differs")
+
+
+def together(results: Sequence[Result]) -> Result:
+    """The results of several cases as one: its verdict is the worst."""
+    return replace(
+        max(results, key=lambda one: VERDICTS.index(one.verdict)),
+        sizes=tuple(size for one in results for size in one.sizes),
+        up_to=min(one.up_to for one in results),
+        open=any(one.open for one in results),
+        points=sum(one.points for one in results),
+        special=sum(one.special for one in results),
+        regions=max(one.regions for one in results),
+        bound=max(one.bound for one in results),
+        rounded=any(one.rounded for one in results),
+        seconds=round(sum(one.seconds for one in results), 3),
+    )
+
+
 def up_to(case: Case, sizes: Sequence[Mapping[str, int]]) -> int:
     """The number up to which all sizes of a case are among these, and all groups of axes as one axis."""
     names = [*case.names, *(f"*{star}" for star in case.signature.stars)]
     found = {tuple(one[name] for name in names) for one in sizes if one.keys() >= {*names}}
-    return next((n for n in range(LARGEST, 0, -1) if found >= {*product(range(1, n + 1), repeat=len(names))}), 0)
+    fitting = (n for n in range(LARGEST, 0, -1) if n ** len(names) <= len(found))
+    return next((n for n in fitting if found >= {*product(range(1, n + 1), repeat=len(names))}), 0)
 
 
 def level(result: Result) -> str:
@@ -62,7 +82,7 @@ def level(result: Result) -> str:
         return ""
     if not result.sizes:
         return f"at points: the error is bounded by 2^{result.bound} alone, and not by 2^-80"
-    at = f"at sizes up to {result.up_to}" if result.up_to else f"at {len(result.sizes)} choices of sizes"
+    at = f"at sizes ≤ {result.up_to}" if result.up_to else f"at {len(result.sizes)} choices of sizes"
     regions = f", in {result.regions} regions" if result.regions > 1 else ""
     rounded = ", up to the rounding of literals" if result.rounded else ""
     return f"exact {at if result.open else 'at its shapes'}{regions}{rounded}"

@@ -146,4 +146,6 @@ class Rule(Subject):
         def primal(args: list, params: list) -> list[Any]:
             return jax.vjp(of_moving(args, params), *(args[k] for k in moving))[0]
 
+        if not moving:
+            return Rules(forward, None, lambda args, seeds, params: [], None)
         return Rules(forward, jvp, vjp, primal)

@@ -24,6 +24,7 @@ from certgrad.graph._jaxpr import installed_rules
 from certgrad.graph._own_witness import own_witness
 from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step, all_steps
+from certgrad.jaxpr.at_shapes import DoesNotTraceError
 from certgrad.language.coding import encode
 from certgrad.language.tree import OffBoundaries, Statement, Words
 from certgrad.obligations.auditing.claims import at_shapes, case_claim, certificate_of, joined_claim
@@ -47,7 +48,7 @@ from certgrad.obligations.generality.looks import ALL_SHAPES
 from certgrad.obligations.generality.rank_blind import dtype_sensitive
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import wide_floats
-from certgrad.obligations.verify._programs import DoesNotTraceError, digest
+from certgrad.obligations.verify._programs import digest
 from certgrad.ops._composed import Composed
 from certgrad.process.threads import without_collection
 from certgrad.signatures.cases import Case

@@ -21,6 +21,7 @@ from certgrad.graph._own_witness import at_witness
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._walk import Judgement
 from certgrad.graph.certificate import Lemma
+from certgrad.jaxpr.at_shapes import Programs
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.tree import Statement
 from certgrad.obligations import verify
@@ -98,7 +99,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
         return ""
     if any(most_entries(program) > LARGEST for program in found.all().values()):
         return ""
-    programs = verify.Programs(found.forward, found.jvp, found.vjp, found.primal, shapes, found.out_shapes)
+    programs = Programs(found.forward, found.jvp, found.vjp, found.primal, shapes, found.out_shapes)
     shape = Shape({mine: n for mine, n in sizes.items() if n is not None}, {}, shapes)
     rng = seeded(lemma.digest, "a last look")
     failed = verify.failing(asked, shape, programs, DRAWS, rng)

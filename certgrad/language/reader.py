@@ -54,6 +54,8 @@ class Reader:
     def __init__(self, arithmetic: Arithmetic) -> None:
         self.a = arithmetic
         self.open: tuple[type[Exception], ...] = (UndefinedError, *arithmetic.undecided)
+        self.choices = 0
+        """How many values of bound variables were gone through."""
 
     def read(self, x: t.Node) -> Read:
         """Raises UnfitError for what no arithmetic can tell."""
@@ -189,8 +191,10 @@ class Reader:
             if any(r.size == t.ENDLESS for r in over):
                 raise UnfitError("a variable that nothing bounds")
             counts = [range(self.a.index(size(scope))) for size in sizes]
-            if prod(map(len, counts)) > most:
+            number = prod(map(len, counts))
+            if number > most:
                 raise UnfitError(f"more than {most} terms")
+            self.choices += number
             for choice in product(*counts):
                 inner = scope.at(dict(zip(names, choice, strict=True)))
                 if all(condition(inner) for condition in conditions):
@@ -306,6 +310,8 @@ class Reader:
         if function not in ("quotient", "remainder"):
             return a.apply(function, values)
         x, y = values
+        if type(x) is type(y) is int and y:
+            return x // y if function == "quotient" else x % y
         whole = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
         return whole if function == "quotient" else a.add(x, a.mul(a.number(-1), a.mul(y, whole)))
 

@@ -17,8 +17,9 @@ _LEGEND = (
     "verified: the code traces to the program that was proved, and at all points the claims hold to a relative 2^-400 "
     "or exactly; those of rules in code, where Python computes with sizes in floats, to 1e-12. points: rational points "
     "inside the hypotheses at several shapes; boundary: those of them at which something that a program compares or "
-    "divides by is 0. prime field: a wrong claim of a rational rule passed with at most this probability. This is no "
-    "proof: it is evidence that does not rest on the calculus of the proof."
+    "divides by is 0. level: exact at these sizes, where claims follow from laws of fields and functions, or by balls "
+    "alone. error: a wrong claim passed what is exact with at most this probability. This is no proof for all sizes: "
+    "it is evidence that does not rest on the calculus of the proof."
 )
 
 
@@ -72,17 +73,20 @@ def _of_graph(result: "GraphVerification") -> str:
 
 def _table(verified: Sequence[Verified], page: int) -> str:
     """A row for each; the names on lines of their own where they leave no room."""
-    rows = [("op", "outcome", "shapes", "points", "boundary", "prime field", "time")]
+    rows = [("op", "outcome", "level", "shapes", "points", "boundary", "error", "time")]
     for one in verified:
         r = one.result
-        shapes, bound = (r.shapes, r.field_bound) if isinstance(r, Verification) else (len(r.sizes), "")
+        if isinstance(r, Verification):
+            shapes, level, bound = r.shapes, r.level.partition(", in ")[0], r.error
+        else:
+            shapes, level, bound = len(r.sizes), "", ""
         counts = (str(shapes), str(r.points), str(r.boundary)) if r.points else ("", "", "")
-        rows.append((one.name, r.outcome, *counts, bound, duration(one.seconds)))
+        rows.append((one.name, r.outcome, level, *counts, bound, duration(one.seconds)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     apart = sum(widths) + 2 * (len(widths) - 1) > page
     lines = []
     for row in rows:
-        name, outcome, *others = (c.ljust(w) for c, w in zip(row, widths, strict=True))
-        line = "  ".join([outcome, *(c.strip().rjust(len(c)) for c in others)]).rstrip()
+        name, outcome, level, *others = (c.ljust(w) for c, w in zip(row, widths, strict=True))
+        line = "  ".join([outcome, level, *(c.strip().rjust(len(c)) for c in others)]).rstrip()
         lines += [name.rstrip(), f"  {line}"] if apart else [f"{name}  {line}"]
     return "\n".join(lines)

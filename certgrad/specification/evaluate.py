@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import product
+from math import inf
 from typing import Any
 
 from certgrad.language import tree as t
@@ -20,17 +21,30 @@ from certgrad.language.tree import Node
 from certgrad.process.threads import precision
 
 from . import program as p
+from .places import of_indices
 
 Inputs = Callable[[str, tuple[int, ...]], Any]
 """The entry of an input: a number of the arithmetic, int, bool."""
 OpaqueValue = Callable[[p.Opaque, int, tuple[int, ...]], Any]
 """The entry of the k-th tensor of an opaque definition."""
+Chosen = Callable[["Evaluation", p.Determined, tuple[int, ...]], list[Any]]
+"""The entries of the tensors that are determined at these outer indices, by a method that is no elimination."""
 Env = Mapping[str, int]
 BITS = 256
+STATEMENTS = (t.Compare, t.Both, t.Either, t.Not)
+OF_INDICES = frozenset({*STATEMENTS, t.Add, t.Mul, t.Subtract, t.Negate, t.Apply, t.If})
 
 
 def _unknown(definition: p.Opaque, k: int, index: tuple[int, ...]) -> Any:
     raise UnfitError(f"{definition.name} has no known value")
+
+
+def _not_chosen(at: Evaluation, definition: p.Determined, outer: tuple[int, ...]) -> list[Any]:
+    raise UnfitError(f"the entries of {definition.method}")
+
+
+class TooLongError(Exception):
+    """More entries and terms are needed than may be evaluated."""
 
 
 @contextmanager
@@ -55,12 +69,16 @@ class Evaluation:
         inputs: Inputs,
         arithmetic: Arithmetic,
         opaque: OpaqueValue = _unknown,
+        chosen: Chosen = _not_chosen,
     ) -> None:
-        self.program, self.sizes, self.inputs, self.opaque = program, sizes, inputs, opaque
+        self.program, self.sizes, self.inputs, self.opaque, self.chosen = program, sizes, inputs, opaque, chosen
         self._tensors: dict[str, p.Tensor] = {t.name: t for t in program.inputs}
         self._made: dict[str, tuple[Any, p.Tensor]] = {}
         self._known: dict[tuple[str, tuple[int, ...]], Any] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
+        self.most: float = inf
+        """Of `count`, before all is forgotten. More raises TooLongError."""
+        self._entries = 0
         self._reader = _Reader(self, arithmetic)
         self._read: dict[int, tuple[Node, Read]] = {}
         self._index(program.definitions)
@@ -89,6 +107,21 @@ class Evaluation:
     def forget(self) -> None:
         """Of entries nothing is known any more: what the inputs give, and the arithmetic, are others from now on."""
         self._known.clear()
+        self._entries = self._reader.choices = 0
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is evaluated inside is forgotten afterwards."""
+        before = dict(self._known)
+        try:
+            yield
+        finally:
+            self._known = before
+
+    @property
+    def count(self) -> int:
+        """How many entries were evaluated, and values of bound variables gone through."""
+        return self._entries + self._reader.choices
 
     def shapes_fit(self) -> bool:
         """No tensor has a negative size."""
@@ -108,6 +141,9 @@ class Evaluation:
         """An entry by name; its index begins with the times."""
         key = name, index
         if key not in self._known:
+            self._entries += 1
+            if self._entries + self._reader.choices > self.most:
+                raise TooLongError
             try:
                 self._known[key] = self._reader.defined(self._entry(name, index))
             except UndefinedError as error:
@@ -120,11 +156,14 @@ class Evaluation:
     def _entry(self, name: str, index: tuple[int, ...]) -> Any:
         tensor = self._tensors[name]
         place = index[len(tensor.times) :]
-        if not all(0 <= i < n for i, n in zip(place, self.shape(tensor), strict=True)):
-            raise UndefinedError(f"{name} has no entry {place}")
+        for i, n in zip(place, self.shape(tensor), strict=True):
+            if not 0 <= i < n:
+                raise UndefinedError(f"{name} has no entry {place}")
         if name not in self._made:
             return self._reader.number_of(self.inputs(name, index))
         definition, tensor = self._made[name]
+        if type(definition) is p.Defined:
+            return self.value(definition.entry, dict(zip(definition.variables, index, strict=True)))
         if isinstance(definition, p.Table):
             position = 0
             for i, n in zip(place, self.shape(tensor), strict=True):
@@ -134,9 +173,7 @@ class Evaluation:
             return self._carried(definition, index)
         if isinstance(definition, p.Opaque):
             return self._reader.number_of(self.opaque(definition, definition.tensors.index(tensor), index))
-        if isinstance(definition, p.Determined):
-            return self._determined(definition, tensor, index)
-        return self.value(definition.entry, dict(zip(definition.variables, index, strict=True)))
+        return self._determined(definition, tensor, index)
 
     def _carried(self, carry: p.Carry, index: tuple[int, ...]) -> Any:
         at = len(carry.tensor.times) - 1
@@ -151,34 +188,42 @@ class Evaluation:
         env = dict(zip(d.variables, outer, strict=True))
         if not self.value(d.condition, env):
             raise UndefinedError(f"{d.method} is not defined")
-        places = [(t.name, outer + rest) for t in d.tensors for rest in self._rest(t, len(d.variables))]
-        found = self._cholesky(d, outer) if d.method == "cholesky" else self._linear(d, env, places)
-        for key, value in zip(places, found, strict=True):
+        by: Mapping[str, Chosen] = {"cholesky": Evaluation._cholesky, "linear": Evaluation.linear}
+        found = by[d.method](self, d, outer) if d.method in by else self.chosen(self, d, outer)
+        for key, value in zip(self.places(d, outer), found, strict=True):
             self._known[key] = value
         return self._known[tensor.name, index]
 
-    def _rest(self, tensor: p.Tensor, outer: int) -> Iterator[tuple[int, ...]]:
-        return product(*map(range, self.shape(tensor)[outer - len(tensor.times) :]))
+    def places(self, d: p.Determined, outer: tuple[int, ...]) -> list[tuple[str, tuple[int, ...]]]:
+        """The entries that are determined together."""
+        skip = len(d.variables)
+        return [
+            (t.name, outer + rest)
+            for t in d.tensors
+            for rest in product(*map(range, self.shape(t)[skip - len(t.times) :]))
+        ]
 
-    def _linear(self, d: p.Determined, env: Env, places: list[Any]) -> list[Any]:
+    def differences(self, d: p.Determined, outer: tuple[int, ...], values: list[Any]) -> list[Any]:
+        """The left sides of the equations minus the right ones, with these as the entries that are determined."""
+        places, env = self.places(d, outer), dict(zip(d.variables, outer, strict=True))
+        self._known.update(zip(places, values, strict=True))
+        try:
+            return [x for equation in d.equations for x in self._differences(equation, env)]
+        finally:
+            for key in places:
+                del self._known[key]
+
+    def linear(self, d: p.Determined, outer: tuple[int, ...]) -> list[Any]:
         """The solution of equations that are linear in the unknown entries: their coefficients, by looking."""
-
-        def sides(values: list[Any]) -> list[Any]:
-            self._known.update(zip(places, values, strict=True))
-            return [x for equation in d.equations for x in self._differences(equation, dict(env))]
-
         a = self._reader.a
-        zero, one = a.number(0), a.number(1)
-        nothing = [zero] * len(places)
-        constant = sides(nothing)
-        columns = [sides([*nothing[:k], one, *nothing[k + 1 :]]) for k in range(len(places))]
-        for key in places:
-            del self._known[key]
-        minus = a.number(-1)
+        zero, one, minus = a.number(0), a.number(1), a.number(-1)
+        count = len(self.places(d, outer))
+        constant = self.differences(d, outer, [zero] * count)
+        columns = [self.differences(d, outer, [one if i == k else zero for i in range(count)]) for k in range(count)]
         rows = [[a.add(c[r], a.mul(minus, constant[r])) for c in columns] for r in range(len(constant))]
-        return self._solved([[*row, a.mul(minus, c)] for row, c in zip(rows, constant, strict=True)])
+        return self.solved([[*row, a.mul(minus, c)] for row, c in zip(rows, constant, strict=True)])
 
-    def _solved(self, rows: list[list[Any]]) -> list[Any]:
+    def solved(self, rows: list[list[Any]]) -> list[Any]:
         """What the unknowns are, of so many equations: their coefficients, then the right side; by elimination."""
         a = self._reader.a
         for k in range(len(rows)):
@@ -195,28 +240,36 @@ class Evaluation:
         return [row[-1] for row in rows]
 
     def _differences(self, formula: Node, env: dict[str, int]) -> Iterator[Any]:
+        """Of the equations in a formula."""
         if isinstance(formula, t.ForAll):
             ((over,), holds) = formula.over, formula.holds
             for k in range(self.length(over.size, env)):
                 yield from self._differences(holds, {**env, over.variable: k})
             return
-        assert isinstance(formula, t.Compare)
+        if not isinstance(formula, t.Compare) or formula.relation != "=":
+            return
         left, right = self.value(formula.left, env), self.value(formula.right, env)
         a = self._reader.a
         yield self._reader.defined(a.add(left, a.mul(a.number(-1), right)))
 
+    def matrix(self, d: p.Determined, outer: tuple[int, ...]) -> list[list[Any]]:
+        """The matrix that tensors are factors of."""
+        held = self._tensors[d.operands[0]]
+        batch = outer[len(d.tensors[0].times) :]
+        rows, columns = self.shape(held)[-2:]
+        times = outer[: len(held.times)]
+        return [[self.entry(held.name, (*times, *batch, i, j)) for j in range(columns)] for i in range(rows)]
+
     def _cholesky(self, d: p.Determined, outer: tuple[int, ...]) -> list[Any]:
         """By rows; not defined where a diagonal entry is no root of a positive number."""
-        n = self.shape(d.tensors[0])[-1]
-        held = self._tensors[d.operands[0]]
-        skip = len(d.tensors[0].times) - len(held.times)
-        times, batch = outer[: len(held.times)], outer[len(held.times) + skip :]
+        held = self.matrix(d, outer)
+        n = len(held)
         a = self._reader.a
         zero, minus = a.number(0), a.number(-1)
         factor = [[zero] * n for _ in range(n)]
         for i in range(n):
             for j in range(i + 1):
-                x = self.entry(held.name, (*times, *batch, i, j))
+                x = held[i][j]
                 for k in range(j):
                     x = a.add(x, a.mul(minus, a.mul(factor[i][k], factor[j][k])))
                 if i == j and self._reader.order(x, zero) <= 0:
@@ -246,6 +299,15 @@ class _Reader(Reader):
     def __init__(self, program: Evaluation, arithmetic: Arithmetic) -> None:
         super().__init__(arithmetic)
         self.program = program
+        self.endless = type(arithmetic.constant("∞"))
+
+    def read(self, x: Node) -> Read:
+        compiled = of_indices(x) if type(x) in OF_INDICES else None
+        if compiled is None:
+            return super().read(x)
+        if type(x) in STATEMENTS:
+            return lambda scope: compiled(scope.indices)
+        return lambda scope: self.a.number(compiled(scope.indices))
 
     def number_of(self, value: Any) -> Any:
         """A number of the arithmetic; a truth value stays one."""
@@ -259,7 +321,7 @@ class _Reader(Reader):
 
     def infinite(self, value: Any) -> bool:
         """It is ±∞."""
-        return not isinstance(value, bool) and any(self.order(value, self.a.constant(x)) == 0 for x in ("∞", "−∞"))
+        return type(value) is self.endless and any(self.order(value, self.a.constant(x)) == 0 for x in ("∞", "−∞"))
 
     def entry(self, x: t.Entry) -> Read:
         places = [self.read(i) for i in x.index]
@@ -291,12 +353,13 @@ class _Reader(Reader):
         return value
 
     def applied(self, x: t.Apply) -> Read:
-        arguments, domain = [self.read(a) for a in x.arguments], self.read(FUNCTIONS[x.function].domain(*x.arguments))
+        arguments, inside = [self.read(a) for a in x.arguments], FUNCTIONS[x.function].domain(*x.arguments)
+        domain = None if inside == t.TRUE else self.read(inside)
 
         def value(scope: Scope) -> Any:
             found = [a(scope) for a in arguments]
             if not any(map(self.infinite, found)):
-                if not domain(scope):
+                if domain is not None and not domain(scope):
                     raise UndefinedError(f"{x.function} outside its domain")
             elif x.function != "is finite" and (x.function != "exp" or found[0] > 0):
                 raise UndefinedError(f"{x.function} of ∞")

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from certgrad.jaxpr.solves import solves
+
 Shape = tuple[Any, ...]
 Calls = Mapping[str, tuple[Callable[..., Any], tuple[Any, ...]]]
 """By primitive: a function, and what it is called on."""
@@ -50,6 +52,8 @@ def calls(n: Any, m: Any) -> Calls:
         "and": (lax.bitwise_and, (_truth(n), _truth(n))),
         "or": (lax.bitwise_or, (_truth(n), _truth(n))),
         "xor": (lax.bitwise_xor, (_truth(n), _truth(n))),
+        "shift_left": (lambda k: k << 2, (place,)),
+        "shift_right_arithmetic": (lambda k: k >> 2, (place,)),
         "not": (lax.bitwise_not, (_truth(n),)),
         "select_n": (lax.select, (_truth(n), x, x)),
         "convert_element_type": (lambda y: y.astype(np.int32), (x,)),
@@ -112,6 +116,12 @@ def calls(n: Any, m: Any) -> Calls:
             jnp.linalg.solve,
             (square, x),
         ),
+        "tridiagonal_solve": (lambda d, e, b: lax.linalg.tridiagonal_solve(e, d, e, b), (x, x, plane)),
+        "certgrad_solution": (solves(lambda z, c: z - c * jnp.cos(z))(lambda c: c), (x,)),
+        "eigh": (lambda a: lax.linalg.eigh(a, symmetrize_input=False), (square,)),
+        "svd": (lax.linalg.svd, (square,)),
+        "qr": (lax.linalg.qr, (square,)),
+        "lu_pivots_to_permutation": (lambda i: lax.linalg.lu_pivots_to_permutation(i, m), (place,)),
         "cholesky": (lax.linalg.cholesky_p.bind, (square,)),
         "lu": (lax.linalg.lu, (square,)),
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from .rule import RULES, STRUCTURED, Call, Entries, Operand, Result, UnreadableE
 
 IN_RANGE = frozenset({"convert_element_type", "not"})
 """Primitives whose rules keep in mind the range of a narrow or unsigned type."""
+LONGEST = 2_000
+"""An equation of a solver is made of so many entries of its steps at most."""
 Literals = Callable[[Any, Any], Node]
 """What a literal means, by its value and dtype."""
 
@@ -47,8 +50,9 @@ class Reader:
         self.tables: list[Definition] = []
         self.times: tuple[str, ...] = ()
         self.notes: dict[str, None] = {}
-        self.composing = False
-        """Whether results are expressions in the operands, with no definitions of their own."""
+        self.composing: Iterator[int] | None = None
+        """Numbers bound variables where results are expressions in the operands, with no definitions of their own."""
+        self._parts = 0
         self._tensors = 0
         self._loops = 0
 
@@ -98,12 +102,14 @@ class Reader:
             if name not in IN_RANGE and wraps(np.dtype(dtype), name):
                 raise UnreadableError(f"{name} of integers of dtype {dtype}, which wrap around")
         results = [Result(tuple(map(size, a.shape)), sort_of(a.dtype), a.dtype) for a in avals]
-        found = RULES[name](Call(name, eqn.params, results, self.notes), *operands)
+        found = RULES[name](Call(name, eqn.params, results, self.notes, self.composing or count()), *operands)
         entries = [found] if callable(found) else list(found)
         defined = []
         for result, at in zip(results, entries, strict=True):
-            value = Operand(result.shape, result.sort, result.dtype, at)
-            defined.append(value if self.composing else self.named(name, value))
+            if self.composing:
+                defined.append(Operand(result.shape, result.sort, result.dtype, self._short(at)))
+            else:
+                defined.append(self.named(name, Operand(result.shape, result.sort, result.dtype, at)))
         return defined
 
     def named(self, primitive: str, value: Operand) -> Operand:
@@ -112,11 +118,23 @@ class Reader:
 
     def composed(self, program: Any, inputs: Sequence[Operand]) -> list[Operand]:
         """The outputs of a program as expressions in the entries of its inputs."""
-        outer, self.composing = self.composing, True
+        outer, self.composing = self.composing, self.composing or count()
+        self._parts = 0
         try:
             return self.read(program, inputs)
         finally:
             self.composing = outer
+
+    def _short(self, at: Entries) -> Entries:
+        """The entries, as long as they are made of few enough."""
+
+        def entry(*index: Node) -> Node:
+            self._parts += 1
+            if self._parts > LONGEST:
+                raise UnreadableError("an equation of a solver that is too long")
+            return at(*index)
+
+        return entry
 
     # --- definitions
 

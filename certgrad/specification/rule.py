@@ -11,8 +11,9 @@ What takes more than one expression an entry (loops, equations, random bits) is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from certgrad.language.tree import Both, Compare, If, Index, Integer, Node, Sort
@@ -62,7 +63,8 @@ class Call:
     parameters: dict[str, Any]
     results: Sequence[Result]
     notes: dict[str, None]
-    bound_so_far: int = field(default=0)
+    counter: Iterator[int] = field(default_factory=count)
+    """Numbers bound variables: those of calls whose results stand inside of each other together."""
 
     def __getitem__(self, name: str) -> Any:
         return self.parameters[name]
@@ -74,8 +76,7 @@ class Call:
 
     def bound(self) -> str:
         """The name of a new bound variable: k0, k1, …"""
-        self.bound_so_far += 1
-        return f"k{self.bound_so_far - 1}"
+        return f"k{next(self.counter)}"
 
     def note(self, text: str) -> None:
         """Say what is read otherwise than floats and machine integers have it."""
@@ -155,8 +156,8 @@ Binder = Callable[[str, Node, Node], Node]
 
 def over(binder: Binder, variables: Sequence[str], counts: Sequence[Node], body: Node) -> Node:
     """The binder over several variables, the first outermost."""
-    for name, count in zip(reversed(variables), reversed(counts), strict=True):
-        body = binder(name, count, body)
+    for name, length in zip(reversed(variables), reversed(counts), strict=True):
+        body = binder(name, length, body)
     return body
 
 

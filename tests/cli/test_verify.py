@@ -44,7 +44,7 @@ def test_a_folder_is_verified(folder: Path, certgrad: Run) -> None:
     assert result.code == 0
     assert result.err == ""
     lines = result.out.splitlines()
-    assert lines[0].split() == ["op", "outcome", "shapes", "points", "boundary", "prime", "field", "time"]
+    assert lines[0].split() == ["op", "outcome", "level", "shapes", "points", "boundary", "error", "time"]
     assert [line.split()[:2] for line in lines[1:3]] == [["matmul", "verified"], ["relu", "verified"]]
     assert lines[-1].startswith("2 certificates: 2 verified, 0 failed, 0 not checked, 0 not a proof (")
 
@@ -56,7 +56,8 @@ def test_a_page_is_as_wide_as_the_terminal(
     monkeypatch.setenv("COLUMNS", str(columns))
     paths = [str(edited(folder, folder / "a_certificate.json", op="an_op_that_nobody_has_and_of_a_long_name"))]
     lines = certgrad("verify", *paths, str(folder / "certificates/relu.json")).out.splitlines()
-    assert max(map(len, lines)) <= max(columns, len("  outcome      shapes  points  boundary  prime field    time"))
+    widest = "  outcome      level               shapes  points  boundary   error     time"
+    assert max(map(len, lines)) <= max(columns, len(widest))
     assert any("an_op_that_nobody_has_and_of_a_long_name" in line for line in lines)
 
 

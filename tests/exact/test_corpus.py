@@ -8,11 +8,8 @@ from benchmarks.exact.subjects import checked
 
 ENTRIES = [e for e in entries().values() if e.source in ("cases", "ordinary") and e.expected and not e.outside]
 OPEN = {
-    "cases/r13_eigh_broadened": "eigenvectors have no meaning in the specification",
-    "cases/r13b_eigh_eye": "eigenvectors have no meaning in the specification",
     "cases/r16_quat_exp:wrong": "wrong on a boundary alone",
     "cases/r17_unpool_duplicates:wrong": "the forward is not defined there itself",
-    "cases/r30_deq": "what a solver returns has no meaning in the specification",
 }
 
 

@@ -276,6 +276,20 @@ def _solved(a: Any, b: Any, solver: Callable[[Any], Any]) -> Any:
 
 LINEAR_ALGEBRA = [
     corner("cholesky", jnp.linalg.cholesky, _positive(3)),
+    corner("a symmetric matrix's vectors", jnp.linalg.eigh, _positive(3)),
+    corner("vectors in a batch", jnp.linalg.eigh, np.stack([_positive(2), np.diag([1.0, 2.0])])),
+    corner("singular values alone", lambda a: jnp.linalg.svd(a, compute_uv=False), numbers(2, 3)),
+    corner("orthogonal factors", jnp.linalg.qr, numbers(3, 2) ** 2),
+    *(
+        corner(f"three bands, {n}", lax.linalg.tridiagonal_solve, *bands)
+        for n, bands in (
+            (3, (numbers(3), 9 + numbers(3), numbers(3) ** 2, numbers(3, 2))),
+            (1, (numbers(1), 9 + numbers(1), numbers(1), numbers(1, 2))),
+        )
+    ),
+    corner("rows swapped in turn", lambda i: lax.linalg.lu_pivots_to_permutation(i, 4), np.array([2, 2, 3], np.int32)),
+    corner("shifted by nothing, to the left and far", lambda i: (i << 0, i << 3, i >> 40), WHOLE),
+    corner("shifted by too much", lambda i: i >> 64, WHOLE, partial=True),
     corner("cholesky of what is not positive", jnp.linalg.cholesky, -np.eye(2)),
     corner("cholesky in a batch", jnp.linalg.cholesky, np.stack([_positive(2), np.eye(2)])),
     *(

@@ -14,7 +14,7 @@ from flint import fmpq
 from certgrad.language import tree as e
 from certgrad.language.arithmetic import UndefinedError
 from certgrad.language.sorts import misfit, sort
-from certgrad.obligations.balls import Undecided
+from certgrad.obligations.balls import Undecided, ball
 from certgrad.obligations.balls.statements import BALLS
 from certgrad.specification import program as p
 from certgrad.specification.evaluate import Evaluation
@@ -33,7 +33,25 @@ def exact_entry(x: Any) -> Any:
 def at_arrays(program: p.Program, arrays: Sequence[Any], sizes: Mapping[str, int] | None = None) -> Evaluation:
     """The program at these arrays."""
     held = dict(zip((t.name for t in program.inputs), map(np.asarray, arrays), strict=True))
-    return Evaluation(program, sizes or {}, lambda name, index: exact_entry(held[name][index]), BALLS, on_any_platform)
+    return Evaluation(
+        program, sizes or {}, lambda name, index: exact_entry(held[name][index]), BALLS, on_any_platform, factored
+    )
+
+
+def factored(at: Evaluation, d: p.Determined, outer: tuple[int, ...]) -> list[Any]:
+    """Factors of a matrix as LAPACK computes them, as JAX does on a CPU: the equations hold of them."""
+    a = np.array([[float(ball(x).mid()) for x in row] for row in at.matrix(d, outer)])
+    if d.method == "eigh":
+        values, vectors = np.linalg.eigh(a)
+        factors = [vectors, values]
+    else:
+        u, s, vt = np.linalg.svd(a, full_matrices=False)
+        factors = [s, u, vt] if d.method == "svd" else list(np.linalg.qr(a))
+    values = [exact_entry(x) for factor in factors for x in factor.flat]
+    gaps = list(at.differences(d, outer, values))
+    assert gaps
+    assert all(close(gap, 0.0) for gap in gaps)
+    return values
 
 
 def on_any_platform(definition: p.Opaque, k: int, index: tuple[int, ...]) -> int:

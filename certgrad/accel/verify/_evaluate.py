@@ -23,6 +23,7 @@ from certgrad.graph._asked import Asked, holds
 from certgrad.graph._numbers import IDEAL
 from certgrad.graph._run import Key, Run
 from certgrad.graph._trace import TracedGraph
+from certgrad.jaxpr.at_shapes import Programs
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import GENERIC
@@ -38,7 +39,6 @@ from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement,
 from certgrad.obligations.verify._case import Asked as Claim
 from certgrad.obligations.verify._case import AtShape, Condition
 from certgrad.obligations.verify._points import Point, on_boundaries
-from certgrad.obligations.verify._programs import Programs
 from certgrad.signatures.cases import Shape
 from certgrad.signatures.sizes import whole
 

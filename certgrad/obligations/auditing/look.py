@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from certgrad.jaxpr.at_shapes import Programs
 from certgrad.language.tree import Statement
 from certgrad.obligations import auditing, verify
 from certgrad.obligations.certificate import (
@@ -23,6 +24,7 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.traces import Trace, Traces
 from certgrad.signatures.cases import Shape
+from certgrad.signatures.schedule import MAX_ENTRIES
 
 PLACES = 2
 """At how many shapes that were traced for the proof a case is looked at: a small one and a larger one."""
@@ -39,19 +41,19 @@ def looked_at(traces: Traces, certificate: Certificate) -> Certificate:
     return certificate
 
 
-def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[Shape, verify.Programs]]:
+def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[Shape, Programs]]:
     """Concrete shapes, with the programs that the audit traced there; another one where all of them are tiny.
 
     In float32 as well if `narrow`, where sizes make coarse floats.
     """
-    found: dict[tuple, tuple[Shape, verify.Programs]] = {}
+    found: dict[tuple, tuple[Shape, Programs]] = {}
     for trace, sizes in traces.at_numbers(index, narrow):
         shape = Shape(
             {n: k for n, k in sizes.items() if n in traces.op.cases[index].names},
             {star: tuple(sizes[axis] for axis in axes) for star, axes in trace.instance.groups.items()},
             trace.shapes.inputs,
         )
-        if max(map(prod, shape.inputs), default=0) <= verify.MAX_ENTRIES:
+        if max(map(prod, shape.inputs), default=0) <= MAX_ENTRIES:
             programs = _evaluated(trace)
             found.setdefault(shape.inputs, (shape, programs))
     ordered = sorted(found.values(), key=lambda place: sum(map(prod, place[0].inputs)))
@@ -70,9 +72,9 @@ def _once(traces: Traces, index: int, traced: Callable[..., Iterator[Any]]) -> l
     return traces.of_looks[key]
 
 
-def _evaluated(trace: Trace) -> verify.Programs:
+def _evaluated(trace: Trace) -> Programs:
     p = trace.programs
-    return verify.Programs(p.forward, p.jvp, p.vjp, p.primal, trace.shapes.inputs, p.out_shapes, p.reference)
+    return Programs(p.forward, p.jvp, p.vjp, p.primal, trace.shapes.inputs, p.out_shapes, p.reference)
 
 
 def _with_defect(certificate: Certificate, index: int, kind: str, what: str) -> Certificate:

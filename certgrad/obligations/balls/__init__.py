@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     )
     from certgrad.obligations.balls._readings import NEGLIGIBLE, Run, reads_otherwise
     from certgrad.obligations.balls._registry import RULES
-    from certgrad.obligations.balls._roots import enclosed_root
     from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
     from certgrad.obligations.balls._scalars import UNKNOWN, ball, finite, precision
     from certgrad.obligations.balls._tangents import KINK
@@ -67,7 +66,6 @@ _PUBLIC = {
     "compared": "_distance",
     "derivative": "_gaps",
     "distance": "_distance",
-    "enclosed_root": "_roots",
     "evaluate": "_evaluate",
     "factor": "_factorisations",
     "find_witness": "_witness",

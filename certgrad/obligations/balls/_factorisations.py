@@ -5,11 +5,13 @@ Signs of vectors, which the equations leave open, are those that LAPACK returns 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
-from flint import acb_mat, arb, arb_mat
+from flint import arb_mat
 
+from certgrad.numbers.factors import eigen, moved_eigen, moved_orthogonal, moved_singular, orthogonal, singular
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
@@ -28,32 +30,24 @@ def _middle(a: Array) -> np.ndarray:
 
 
 def _eigen(a: Array) -> tuple[Array, Array]:
-    """The eigenvalues of a symmetric matrix in ascending order, and eigenvectors of length 1 in columns."""
-    n = len(a)
+    """As `eigen`, with the signs of LAPACK's vectors."""
+    with _told_apart():
+        values, vectors = eigen(a)
+    return values, vectors * _signs(vectors.T, np.linalg.eigh(_middle(a))[1].T)
+
+
+@contextmanager
+def _told_apart() -> Iterator[None]:
     try:
-        values, vectors = acb_mat(arb_mat(a.tolist())).eig(right=True)
-    except ValueError:
-        raise Undecided(f"eigenvalues that are not told apart {OPEN}") from None
-    order = sorted(range(n), key=lambda k: float(values[k].real.mid()))
-    out, likely = np.empty((n, n), dtype=object), np.linalg.eigh(_middle(a))[1]
-    for place, k in enumerate(order):
-        column = [vectors[i, k] for i in range(n)]
-        pivot = max(range(n), key=lambda i: float(abs(column[i]).mid()))
-        # The true vector with entry 1 at the pivot is real.
-        real = [arb(1) if i == pivot else (x / column[pivot]).real for i, x in enumerate(column)]
-        length = sum((x * x for x in real), arb(0)).sqrt()
-        out[:, place] = [x / length if likely[pivot, place] > 0 else -x / length for x in real]
-    return np.array([values[k].real for k in order], dtype=object), out
+        yield
+    except ValueError as error:
+        raise Undecided(f"{error} {OPEN}") from None
 
 
-def _diagonal(x: Array) -> Array:
-    return np.array([x[k, k] for k in range(len(x))], dtype=object)
-
-
-def _gaps(values: Array) -> Array:
-    """1/(λ_k − λ_l) at (l, k), and 0 on the diagonal."""
-    n = len(values)
-    return np.array([[arb(0) if k == l else 1 / (values[k] - values[l]) for k in range(n)] for l in range(n)])
+def _signs(vectors: Array, likely: np.ndarray) -> np.ndarray:
+    """Of each vector, in rows, 1 or −1: the sign that makes it the likely one."""
+    pivots = np.argmax(np.abs(likely), axis=1)
+    return np.array([1 if (v[k] > 0) == (w[k] > 0) else -1 for v, w, k in zip(vectors, likely, pivots, strict=True)])
 
 
 def eigh(a: Array) -> tuple[Factors, Differential]:
@@ -61,8 +55,7 @@ def eigh(a: Array) -> tuple[Factors, Differential]:
     values, v = _eigen(a)
 
     def moved(da: Array) -> Factors:
-        p = v.T @ da @ v
-        return [v @ (_gaps(values) * p), _diagonal(p)]
+        return [*reversed(moved_eigen(values, v, da))]
 
     return [v, values], moved
 
@@ -83,51 +76,30 @@ def svd(a: Array) -> tuple[Factors, Differential]:
 
 def _tall(a: Array, likely: np.ndarray) -> tuple[Factors, Differential]:
     """[σ, U, Vᵀ] of a matrix with at least as many rows as columns, and the signs of the given Vᵀ."""
-    columns = a.shape[1]
-    squares, right = _eigen(a.T @ a)
-    squares, v = squares[::-1], right[:, ::-1]
-    if not all(x > 0 for x in squares):
-        raise Undecided(f"a singular value that may be 0 {OPEN}")
-    values = np.array([x.sqrt() for x in squares.tolist()], dtype=object)
-    for k in range(columns):
-        pivot = int(np.argmax(np.abs(likely[k])))
-        if (v[pivot, k] > 0) != (likely[k, pivot] > 0):
-            v[:, k] = -v[:, k]
-    u = (a @ v) / values
+    with _told_apart():
+        values, u, v = singular(a)
+    signs = _signs(v.T, likely)
+    u, v = u * signs, v * signs
 
     def moved(da: Array) -> Factors:
-        p, f = u.T @ da @ v, _gaps(squares)
-        du = u @ (f * (p * values + values[:, None] * p.T)) + (da @ v - u @ p) / values
-        dv = v @ (f * (values[:, None] * p + p.T * values))
-        return [_diagonal(p), du, dv.T]
+        ds, du, dv = moved_singular(values, u, v, da)
+        return [ds, du, dv.T]
 
     return [values, u, v.T], moved
 
 
 def qr(a: Array) -> tuple[Factors, Differential]:
-    """[Q, R], for a matrix with at least as many rows as columns, by Gram and Schmidt."""
+    """[Q, R], for a matrix with at least as many rows as columns."""
     rows, columns = a.shape
     if rows < columns:
         raise Unsupported("qr of a matrix with more columns than rows")
-    likely = np.linalg.qr(_middle(a))[1]
-    q, r = np.empty((rows, columns), dtype=object), np.full((columns, columns), arb(0), dtype=object)
-    for j in range(columns):
-        left = a[:, j]
-        for i in range(j):
-            r[i, j] = q[:, i] @ a[:, j]
-            left = left - q[:, i] * r[i, j]
-        length = arb(left @ left).sqrt()
-        if not length > 0:
-            raise Undecided(f"the qr factors of a matrix that may not have full rank {OPEN}")
-        r[j, j] = length if likely[j, j] > 0 else -length
-        q[:, j] = left / r[j, j]
+    with _told_apart():
+        q, r = orthogonal(a)
+    signs = np.where(np.diagonal(np.linalg.qr(_middle(a))[1]) > 0, 1, -1)
+    q, r = q * signs, r * signs[:, None]
 
     def moved(da: Array) -> Factors:
-        solved = np.array((arb_mat(da.tolist()) * arb_mat(r.tolist()).inv()).tolist(), dtype=object)
-        c = q.T @ solved
-        below = np.tril(np.ones((columns, columns), dtype=int), -1)
-        turning = c * below - (c * below).T
-        return [q @ (turning - c) + solved, (c - turning) @ r]
+        return [*moved_orthogonal(q, r, da)]
 
     return [q, r], moved
 

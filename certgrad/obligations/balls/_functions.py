@@ -15,7 +15,7 @@ from flint import arb, fmpq
 from certgrad.language.functions import ball as enclosed
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._beyond import here
-from certgrad.obligations.balls._errors import Undecided, Unsupported
+from certgrad.obligations.balls._errors import Undecided
 from certgrad.obligations.balls._scalars import HALF, ONE, TWO, UNKNOWN, ZERO, Real
 
 Limit = int | float | Callable[[], arb]
@@ -56,8 +56,6 @@ class Function:
             y = self.ball(arb(x))
         elif kind is arb:
             y = self.ball(x)
-        elif isinstance(x, s.Foreign):
-            raise Unsupported("a function of a residue")
         elif x is UNKNOWN or x != x:
             return x
         else:

@@ -11,10 +11,10 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from certgrad.jaxpr import complex_numbers as _complex
+from certgrad.jaxpr.at_shapes import NotOfRealsError
+from certgrad.jaxpr.at_shapes import of_reals as read_in_reals
 from certgrad.jaxpr.keys import is_key, key_dtype
 from certgrad.jaxpr.linear import Linear, program_of
-from certgrad.jaxpr.references import shares_references, without_references
 from certgrad.process.threads import Kept
 
 from ._errors import Unsupported
@@ -47,22 +47,11 @@ def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct
 
 
 def of_reals(program: Jaxpr, arguments: Sequence[Any]) -> Jaxpr:
-    """A program of values, for references that it makes, with pairs of reals for complex numbers, if there are any.
-
-    Raises:
-        Unsupported: a primitive of complex numbers that has no such reading, or state that the program shares.
-    """
-    if shares_references(program):
-        raise Unsupported("a mutable reference from outside")
-    values = without_references(program)
-    program = program if values is None else values
-    jaxpr, consts = parts(program)
-    if not _complex.has_complex(jaxpr):
-        return program
+    """A program of values and of real numbers. Raises Unsupported where it has no such reading."""
     try:
-        return jax.make_jaxpr(_complex.on_pairs(jaxpr, consts))(*arguments)
-    except _complex.NoPairsError as error:
-        raise Unsupported(f"{error} of complex numbers") from error
+        return read_in_reals(program, arguments)
+    except NotOfRealsError as error:
+        raise Unsupported(str(error)) from error
 
 
 def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:

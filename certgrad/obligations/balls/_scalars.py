@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from flint import arb, fmpq, fmpz
 
-from certgrad.obligations.balls._errors import Undecided, Unsupported
+from certgrad.obligations.balls._errors import Undecided
 from certgrad.process.threads import precision as precision
 
 EXACT_BITS: Final = 4096
@@ -87,46 +87,6 @@ def watching() -> bool:
     return _watching.into is not None
 
 
-class Foreign:
-    """Base of scalars from outside the reals, such as residues modulo a prime: field operations, and no order.
-
-    `embed` makes one of a rational. The operators take two of the same kind; a division may be undefined.
-    """
-
-    __slots__ = ()
-
-    def embed(self, q: fmpq) -> Foreign:
-        """The rational as a scalar of this kind."""
-        raise NotImplementedError
-
-    def __add__(self, other: Any) -> Any:
-        raise NotImplementedError
-
-    def __mul__(self, other: Any) -> Any:
-        raise NotImplementedError
-
-    def __truediv__(self, other: Any) -> Any:
-        raise NotImplementedError
-
-    def __neg__(self) -> Any:
-        raise NotImplementedError
-
-
-def _foreign(a: Real, b: Real) -> tuple[Any, Any] | None:
-    """Both as scalars of the one foreign kind among them; None where neither is foreign.
-
-    Raises:
-        Unsupported: the other one is no rational.
-    """
-    for one, other in ((a, b), (b, a)):
-        if isinstance(one, Foreign):
-            if not isinstance(other, Foreign | fmpq):
-                raise Unsupported("a residue meets a number that is not rational")
-            pair = one, one.embed(other) if isinstance(other, fmpq) else other
-            return pair if one is a else pair[::-1]
-    return None
-
-
 def rational(x: int | Fraction | fmpq) -> fmpq:
     """An exact Python number as an exact scalar."""
     return x if type(x) is fmpq else fmpq(int(x.numerator), int(x.denominator))
@@ -169,8 +129,6 @@ def add(a: Real, b: Real) -> Real:
         return a + b
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
-    if pair := _foreign(a, b):
-        return pair[0] + pair[1]
     return (a if ta is float else 0.0) + (b if tb is float else 0.0)
 
 
@@ -200,8 +158,6 @@ def mul(a: Real, b: Real) -> Real:
         return a * b
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
-    if pair := _foreign(a, b):
-        return pair[0] * pair[1]
     try:
         return _unit(a) * _unit(b)
     except Undecided:
@@ -229,8 +185,6 @@ def div(a: Real, b: Real) -> Real:
         return ZERO if ta is fmpq and not a else quotient
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
-    if pair := _foreign(a, b):
-        return pair[0] / pair[1]
     if tb is float:
         return nan if ta is float or isnan(b) else ZERO
     try:
@@ -252,8 +206,6 @@ def power(a: Real, n: int) -> Real:
         return a**n
     if type(a) is arb:
         return a**n
-    if isinstance(a, Foreign):
-        return mul(a, power(a, n - 1))
     return UNKNOWN if a is UNKNOWN else a**n
 
 
@@ -268,8 +220,6 @@ def compare(a: Real, b: Real) -> int | None:
         _watching.into.append(sub(a, b))
     if ta is fmpq and tb is fmpq:
         return -1 if a < b else int(a > b)
-    if isinstance(a, Foreign) or isinstance(b, Foreign):
-        raise Unsupported("order of residues")
     if a is UNKNOWN or b is UNKNOWN:
         raise Undecided("a value that is not known at this precision is compared")
     if ta is float or tb is float:
@@ -317,11 +267,9 @@ def _extremum(a: Real, b: Real, side: int) -> Real:
 
 
 def either(a: Real, b: Real) -> Real:
-    """An enclosure of both, of which it is not known which one it is. Raises Undecided for scalars without an order."""
+    """An enclosure of both, of which it is not known which one it is."""
     if a is b:
         return a
-    if isinstance(a, Foreign) or isinstance(b, Foreign):
-        raise Undecided("one of two residues")
     return known(ball(a).union(ball(b))) if finite(a) and finite(b) else UNKNOWN
 
 

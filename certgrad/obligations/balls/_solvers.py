@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from flint import arb, arb_mat
 
+from certgrad.numbers.roots import Vector, enclosed_root
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import NotDifferentiable, Undecided, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
-from certgrad.obligations.balls._roots import Vector, enclosed_root
 from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array, Context, Value, filled

@@ -8,8 +8,8 @@ from itertools import product
 
 from flint import arb, arb_mat
 
+from certgrad.numbers.roots import enclosed_root
 from certgrad.obligations.assume.conditions import Clause, name_of_solver
-from certgrad.obligations.balls import enclosed_root
 from certgrad.obligations.decide.evaluate import Values, evaluate
 from certgrad.obligations.laws.solutions import UNKNOWN, Solution, solution_of
 from certgrad.obligations.terms.functions import UndecidedError

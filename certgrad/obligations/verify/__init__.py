@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING
 from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
-    from certgrad.obligations.verify import _field
-
     from ._case import Asked, AtShape
     from ._excluded import Excluded, Look, Outside, bounds_no_gradient, excluded_look, look_outside
     from ._look import failing, first_shape, last_look, least_shape, ordinary_runs
-    from ._programs import Programs
-    from ._shapes import MAX_ENTRIES
     from ._verify import Verification, verify
 
 _PUBLIC = {
@@ -26,9 +22,7 @@ _PUBLIC = {
     "bounds_no_gradient": "_excluded",
     "excluded_look": "_excluded",
     "Look": "_excluded",
-    "MAX_ENTRIES": "_shapes",
     "Outside": "_excluded",
-    "Programs": "_programs",
     "Verification": "_verify",
     "failing": "_look",
     "ordinary_runs": "_look",
@@ -39,4 +33,4 @@ _PUBLIC = {
     "verify": "_verify",
 }
 
-__getattr__ = door(__name__, _PUBLIC, modules="_field")
+__getattr__ = door(__name__, _PUBLIC)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
+from certgrad.jaxpr.at_shapes import Programs
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import NotDifferentiable, Undecided
 from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
@@ -22,7 +23,6 @@ from certgrad.obligations.balls._scalars import UNKNOWN, ZERO, Real
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.verify._points import Point
-from certgrad.obligations.verify._programs import Programs
 
 AGREEMENT_BITS = 400
 """Two sides agree where they differ by at most 2**-400 of the larger one, or of 1 if both are smaller."""

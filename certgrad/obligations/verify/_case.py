@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-import certgrad.obligations.verify as verify
-from certgrad import language
+from certgrad import exact, language
 from certgrad._subject import Subject
+from certgrad.jaxpr.at_shapes import Programs, traced
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
@@ -31,14 +31,14 @@ from certgrad.obligations.verify._points import (
     WITHOUT_COINCIDENCES,
     Point,
     Space,
+    coincides,
     collapsed,
     on_boundaries,
 )
-from certgrad.obligations.verify._programs import Programs, traced
-from certgrad.obligations.verify._shapes import shapes
 from certgrad.obligations.verify._sides import on_other_sides
 from certgrad.signatures.cases import Case as SubjectCase
 from certgrad.signatures.cases import Shape
+from certgrad.signatures.schedule import entries, shapes
 from certgrad.signatures.sizes import Star
 
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ ROUNDING = 1e-12
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 _SMALL = 5
 """Boundaries are looked for at shapes with at most so many entries, at two of them."""
+ENTRIES, AT_POINT, POINTS, SPECIAL, LARGEST = 1_000, 10_000, 2, 0, 2
+"""How much exact evaluation looks at: entries and terms of programs, in all and of each at a point; points of a shape;
+and sizes beside those that balls look at."""
 _FEW = 16
 """Other sides are looked for at shapes with at most so many entries, at two of them."""
 
@@ -66,8 +69,8 @@ class Counts:
     points: int = 0
     boundary: int = 0
     undecided: int = 0
-    rational: int = 0
-    degree: int = 0
+    exact: list[exact.Result] = field(default_factory=list)
+    """What exact evaluation said of each case."""
 
 
 Condition: TypeAlias = "Question | OffBoundaries"
@@ -120,8 +123,10 @@ class Case(Asked):
             for claim in certificate.claims
         }
         super().__init__(op.name, names, kinds, hypotheses, constraints, numbers)
+        self.statements = dict.fromkeys(h.tree for claim in certificate.claims for h in claim.cases[index].hypotheses)
         self.digest = certificate.traced[index].digest
         self.parameters, self.broadcast, self.exact = len(op.params), op.broadcast, op.is_op
+        self._known: dict[Any, Programs] = {}
 
     def axes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
         """Each group of axes is one."""
@@ -154,19 +159,30 @@ class Case(Asked):
         rng = seeded(self.digest, seed)
         found = list(shapes(self.op, self.case, rng, draws // 10))
         drawn = itertools.count()
+        exactly = exact.Check(self.op, self.case, self.statements, found, self._traced, LARGEST)
+        limits = exact.Limits(entries=ENTRIES / len(self.op.cases), at_point=AT_POINT, points=POINTS, special=SPECIAL)
+        result = exactly.run(limits)
+        counts.exact.append(result)
+        counts.points += result.points + result.special
+        if result.verdict == "differs":
+            return [f"{self.name}.{result.difference}"]
+        agrees = result.verdict == "agrees" and bool(result.sizes)
+        if agrees:
+            self.answered |= self.open
+        chosen = not {"int", "bool"}.isdisjoint(self.kinds)  # which choose among many regions
+        smallest = min(found, key=entries, default=None)
         for k, shape in enumerate(found):
             share = list(itertools.islice(drawn, draws // len(found) + (k < draws % len(found))))
             try:
-                statics = self.case.keywords(shape.ranks, shape.sizes)
-                programs = traced(self.op, statics, shape.inputs, self.kinds[: len(shape.inputs)])
-                one = AtShape(self, shape, programs)
+                if agrees:  # it was near to both sides of each number that the programs compare with
+                    self.sides = int(shape is smallest)
+                one = AtShape(self, shape, self._traced(shape))
                 counts.shapes += 1
+                one.ordinary_ones = chosen or not exactly.exact_at(shape)
                 for point, on_boundary in one.points(share, rng):
                     failures += one.ask(point, on_boundary, counts)
                     if not self.open:
                         return failures
-                if k == 0:
-                    failures += one.in_field(rng, counts)
             except (UnfitError, Unsupported) as error:
                 raise NotCheckedError(f"at {shape}: {error}") from None
         missed = self.open - self.answered
@@ -174,9 +190,20 @@ class Case(Asked):
             raise NotCheckedError(f"no point was found inside the hypotheses of {', '.join(sorted(missed))}")
         return failures
 
+    def _traced(self, shape: Shape) -> Programs:
+        """The programs at a shape, which exact evaluation and the balls share."""
+        key = tuple(shape.sizes.items()), shape.inputs
+        if key not in self._known:
+            statics = self.case.keywords(shape.ranks, shape.sizes)
+            self._known[key] = traced(self.op, statics, shape.inputs, self.kinds[: len(shape.inputs)])
+        return self._known[key]
+
 
 class AtShape:
     """What is asked at one concrete shape, where it is about these programs."""
+
+    ordinary_ones = True
+    """Whether points at which nothing is equal by the way they are drawn are asked about."""
 
     def __init__(self, asked: Asked, shape: Shape, programs: Programs) -> None:
         self.asked, self.shape, self.programs = asked, shape, programs
@@ -192,7 +219,8 @@ class AtShape:
             if point is None:
                 break
             inside.append(point)
-            yield point, False
+            if self.ordinary_ones or coincides(k):
+                yield point, False
         anywhere = self.space.draw(rng.randrange(10), rng, lambda inputs: self.holds([], inputs))
         if anywhere is not None:
             yield anywhere, False
@@ -339,23 +367,6 @@ class AtShape:
         if isinstance(last, Tied):
             return TIED
         return f"no bound is found for {last}" if isinstance(last, Unbounded) else ""
-
-    def in_field(self, rng: Any, counts: Counts) -> list[str]:
-        """The claims in a prime field, where all programs are rational."""
-        if not all(verify._field.rational(program) for program in self.programs.all().values()):
-            return []
-        point = self.space.draw(0, rng, lambda inputs: True)
-        assert point is not None
-        try:
-            degree = verify._field.field_check(self.programs, self.space, self.space.moving, rng, point)
-        except Disagreement as error:
-            return (
-                [f"{self.asked.name}: {error}"] if self.asked.exact else []
-            )  # it may be rounding, which no field knows
-        if degree is not None:
-            counts.rational += 1
-            counts.degree = max(counts.degree, degree)
-        return []
 
     def _shown(self, point: Point) -> str:
         parts = [f"{name} = {_text(x)}" for name, x in zip(self.asked.names, point.inputs, strict=True)]

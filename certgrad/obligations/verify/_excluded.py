@@ -18,6 +18,7 @@ import numpy as np
 from flint import fmpq
 
 from certgrad._subject import OF_REFERENCE, Subject
+from certgrad.jaxpr.at_shapes import Programs
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.parse import parse
 from certgrad.language.text import text
@@ -44,7 +45,6 @@ from certgrad.obligations.certificate import CaseClaim, Certificate
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, NoDerivative, derivative, equal
 from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, Condition, NotCheckedError
 from certgrad.obligations.verify._points import GENERIC, Point, on_boundaries
-from certgrad.obligations.verify._programs import Programs
 from certgrad.signatures.cases import Shape
 
 if TYPE_CHECKING:

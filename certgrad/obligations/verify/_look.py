@@ -14,6 +14,7 @@ from random import Random
 import msgspec
 
 from certgrad._subject import Subject
+from certgrad.jaxpr.at_shapes import DoesNotTraceError, Programs, traced
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
@@ -22,10 +23,9 @@ from certgrad.obligations.balls._evaluate import PRECISION
 from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.verify._case import ROUNDING, Asked, AtShape, Case, NotCheckedError
-from certgrad.obligations.verify._programs import DoesNotTraceError, Programs, traced
-from certgrad.obligations.verify._shapes import least, shapes
 from certgrad.signatures.cases import Case as SubjectCase
 from certgrad.signatures.cases import Shape
+from certgrad.signatures.schedule import least, shapes
 
 DRAWS = 2
 """How many points are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""

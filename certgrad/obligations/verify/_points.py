@@ -86,6 +86,11 @@ class Space:
         return None
 
 
+def coincides(k: int) -> bool:
+    """Whether entries of the k-th point are likely to be equal, or 0."""
+    return SCHEDULE[k % len(SCHEDULE)] in ("plain", "special", "equal", "mixed")
+
+
 def _exact(array: Array) -> Array:
     """Rationals as exact scalars; integers and booleans as they are."""
     return lifted(s.rational, 1)(array) if array.dtype == object else array

@@ -7,16 +7,18 @@ from typing import Literal
 
 import msgspec
 
+from certgrad import exact
 from certgrad._subject import Subject
 from certgrad.errors import UnknownOpError
+from certgrad.jaxpr.at_shapes import DoesNotTraceError
 from certgrad.obligations.certificate import HOLDS, Certificate
 from certgrad.obligations.verify._case import Case, Counts, NotCheckedError
 from certgrad.obligations.verify._declared import contradictions, other_versions
-from certgrad.obligations.verify._field import PRIME
-from certgrad.obligations.verify._programs import DoesNotTraceError, digest
+from certgrad.obligations.verify._programs import digest
 from certgrad.process.threads import without_collection
 
 Outcome = Literal["verified", "failed", "not checked", "not a proof"]
+BALLS = "balls"
 DRAWS = 10
 """How many points are drawn for a case, over all its shapes; points on boundaries come on top."""
 
@@ -37,8 +39,11 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     points: int = 0
     boundary: int = 0
     undecided: int = 0
-    field_bound: str = ""
-    """Where all programs are rational: the largest probability that a wrong claim passed the prime field."""
+    level: str = ""
+    """How far it is verified: exactly, as `certgrad.exact.level` says, or by balls alone. Points at which something is
+    compared with what it equals are looked at by balls."""
+    error: str = ""
+    """Of what is exact: a bound on the probability that a wrong claim passed."""
 
 
 def verify(
@@ -93,17 +98,17 @@ def _checked(
             return _ended(certificate, "not checked", f"{where}: {error}")
     counts = {"cases": len(op.cases), "shapes": total.shapes, "points": total.points, "boundary": total.boundary}
     counts["undecided"] = total.undecided
+    whole = not failures and all(one.sizes for one in total.exact)
+    found = exact.together(total.exact) if whole and total.exact else None
+    level = exact.level(found) if found is not None else ""
     return Verification(
         op=certificate.op,
         outcome="failed" if failures else "verified",
         problems=tuple(failures),
-        field_bound=_bound(total.degree) if total.rational == len(op.cases) else "",
+        level="" if failures else level or BALLS,
+        error=f"2^{found.bound}" if found is not None and level else "",
         **counts,
     )
-
-
-def _bound(degree: int) -> str:
-    return f"2^-{(PRIME // max(degree, 1)).bit_length() - 1}"
 
 
 def _ended(certificate: Certificate, outcome: Outcome, *problems: str) -> Verification:

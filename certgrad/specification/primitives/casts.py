@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad.jaxpr.complex_numbers import PI
-from certgrad.language.tree import Both, Compare, Constant, Given, If, Integer, Node, Not, ToReal
+from certgrad.language.tree import FALSE, Both, Compare, Constant, Given, If, Integer, Node, Not, ToReal
 
 from .._jax import size, sort_of
 from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, rule
@@ -85,6 +85,13 @@ def iota(call: Call, *sizes: Operand) -> Entries:
     if sort == "real" and call["dtype"] != np.float64:
         call.note(f"iota in {call['dtype']} is read as exact")
     return lambda *i: cast(i[axis], "integer", sort)
+
+
+@rule("empty", "empty2")
+def empty(call: Call) -> Entries:
+    """An array whose entries are written later: not defined until then"""
+    unwritten: Node = FALSE if call.results[0].sort == "boolean" else cast(ZERO, "integer", call.results[0].sort)
+    return lambda *i: Given(FALSE, unwritten)
 
 
 @rule(PI)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import jax.numpy as jnp
 import numpy as np
 
-from certgrad.language.tree import Apply, Both, Compare, Either, If, Integer, Node, Not, Relation
+from certgrad.language.tree import Apply, Both, Compare, Either, Given, If, Integer, Node, Not, Relation
 
-from ..rule import Call, Entries, Operand, at_most, rule
+from ..rule import ZERO, Call, Entries, Operand, at_most, rule, within
 
 
 def equal_entries(x: Operand, y: Operand, *i: Node) -> Node:
@@ -83,6 +86,29 @@ def xor(call: Call, x: Operand, y: Operand) -> Entries:
     if x.sort == "integer":
         return lambda *i: Apply("bitwise xor", (x.beside(*i), y.beside(*i)))
     return lambda *i: Not(equal_entries(x, y, *i))
+
+
+@rule("shift_left")
+def shift_left(call: Call, x: Operand, places: Operand) -> Entries:
+    """x·2ᵏ, for a k within the width of the type"""
+    return lambda *i: _by_places(x, places, lambda power: x.beside(*i) * power, *i)
+
+
+@rule("shift_right_arithmetic", "shift_right_logical")
+def shift_right(call: Call, x: Operand, places: Operand) -> Entries:
+    """⌊x/2ᵏ⌋, for a k within the width of the type; a logical shift of what is not negative"""
+
+    def entry(*i: Node) -> Node:
+        found = _by_places(x, places, lambda power: x.beside(*i) // power, *i)
+        return Given(at_most(ZERO, x.beside(*i)), found) if call.primitive == "shift_right_logical" else found
+
+    return entry
+
+
+def _by_places(x: Operand, places: Operand, shifted: Callable[[Node], Node], *i: Node) -> Node:
+    """What is made of the power of two that belongs to a number of places."""
+    k = places.beside(*i)
+    return Given(within(k, Integer(int(jnp.iinfo(x.dtype).bits))), shifted(Apply("integer power", (Integer(2), k))))
 
 
 @rule("not")

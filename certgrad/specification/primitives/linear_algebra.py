@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from certgrad.jaxpr.lu_solver import lu_solver
@@ -12,7 +13,19 @@ from certgrad.language.tree import TRUE, Both, Either, If, Index, Node, SortedEn
 
 from .._jax import size, sort_of
 from ..program import Carry, Determined
-from ..rule import ONE, ZERO, Operand, at_most, equal, indices, less, over, structured
+from ..rule import (
+    ONE,
+    ZERO,
+    Entries,
+    Operand,
+    UnreadableError,
+    at_most,
+    equal,
+    indices,
+    less,
+    over,
+    structured,
+)
 from .elementwise import NOTHING, UNIT
 from .opaque import _name
 
@@ -53,6 +66,42 @@ def triangular_solve(reader: Reader, eqn: Any, a: Operand, b: Operand) -> list[O
     equations = over(for_all, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
     made = Determined((x,), outer, (equations,), TRUE, "linear", (_name(reader, a), _name(reader, b)))
     return reader.determined(made, [b.dtype])
+
+
+@structured("tridiagonal_solve")
+def tridiagonal_solve(
+    reader: Reader, eqn: Any, low: Operand, main: Operand, high: Operand, b: Operand
+) -> list[Operand]:
+    """The X with T·X = B for the matrix T of three bands, of which the first entry of the lower and the last one of the
+    upper are not read"""
+    if eqn.params.get("perturb_singular"):
+        raise UnreadableError("tridiagonal_solve that perturbs a singular matrix")
+    outer = _batch(reader, b.shape[:-2])
+    batch, (rows, columns) = [Index(name) for name in outer[len(reader.times) :]], b.shape[-2:]
+    x = reader.tensor(reader.name(), b.shape, "real")
+    i, j = Index("k0"), Index("k1")
+    unknown = reader.operand(x, b.dtype).at
+    below = If(less(ZERO, i), low.at(*batch, i) * unknown(*batch, i - ONE, j), NOTHING)
+    above = If(less(i + ONE, rows), high.at(*batch, i) * unknown(*batch, i + ONE, j), NOTHING)
+    total = below + main.at(*batch, i) * unknown(*batch, i, j) + above
+    equations = over(for_all, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
+    held = tuple(_name(reader, one) for one in (low, main, high, b))
+    return reader.determined(Determined((x,), outer, (equations,), TRUE, "linear", held), [b.dtype])
+
+
+@structured("certgrad_solution")
+def certgrad_solution(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
+    """A solution of its equation, near the operands too: that what its solver returns is one is a hypothesis"""
+    of_solver, _ = eqn.params["counts"]
+    (z,) = (v.aval for v in eqn.outvars)
+    shape = tuple(map(size, z.shape))
+    tensor = reader.tensor(reader.name(), shape, "real")
+    unknown = reader.operand(tensor, z.dtype)
+    (left,) = reader.composed(eqn.params["residual"], [unknown, *operands[of_solver:]])
+    names = [f"j{axis}" for axis in range(len(shape))]
+    equations = over(for_all, names, shape, equal(left.at(*indices(names)), NOTHING))
+    made = Determined((tensor,), reader.times, (equations,), TRUE, "solution", ())
+    return reader.determined(made, [z.dtype])
 
 
 @structured("custom_linear_solve")
@@ -103,6 +152,110 @@ def cholesky(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     )
     made = Determined((factor,), outer, equations, TRUE, "cholesky", (_name(reader, a),))
     return reader.determined(made, [a.dtype])
+
+
+def _factors(reader: Reader, a: Operand, made: Sequence[tuple[Node, ...]]) -> tuple[Any, ...]:
+    """The variables of a matrix's batch, the tensors of its factors, of these shapes, and their entries."""
+    lead = a.shape[:-2]
+    outer = _batch(reader, lead)
+    batch = [Index(name) for name in outer[len(reader.times) :]]
+    tensors = tuple(reader.tensor(reader.name(), (*lead, *shape), "real") for shape in made)
+    entries = [partial(reader.operand(t, a.dtype).at, *batch) for t in tensors]
+    return outer, tensors, partial(a.at, *batch), entries
+
+
+def _orthonormal(column: Entries, rows: Node, columns: Node) -> Node:
+    """The columns are of length 1, and at right angles."""
+    i, j = Index("k0"), Index("k1")
+    total = sum_over("k2", rows, column(Index("k2"), i) * column(Index("k2"), j))
+    return over(for_all, ["k0", "k1"], [columns, columns], equal(total, If(equal(i, j), UNIT, NOTHING)))
+
+
+@structured("eigh")
+def eigh(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
+    """V and λ with A·V = V·diag(λ), Vᵀ·V = 1 and λ in ascending order. Only the lower triangle of A is looked at.
+
+    The signs of the columns of V are left open, and are the same close by.
+    """
+    params, n = eqn.params, a.shape[-1]
+    if not params["lower"] or params.get("subset_by_index") is not None or not params.get("sort_eigenvalues", True):
+        raise UnreadableError("eigh of the upper triangle, of some eigenvalues, or without their order")
+    outer, tensors, of, (v, value) = _factors(reader, a, [(n, n), (n,)])
+    i, j, k = Index("k0"), Index("k1"), Index("k2")
+    total = sum_over("k2", n, If(at_most(k, i), of(i, k), of(k, i)) * v(k, j))
+    equations = (
+        over(for_all, ["k0", "k1"], [n, n], equal(total, v(i, j) * value(j))),
+        _orthonormal(v, n, n),
+        for_all("k0", n - ONE, at_most(value(i), value(i + ONE))),
+    )
+    made = Determined(tensors, outer, equations, TRUE, "eigh", (_name(reader, a),))
+    return reader.determined(made, [a.dtype] * 2)
+
+
+@structured("svd")
+def svd(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
+    """σ, U and Vᵀ with A = U·diag(σ)·Vᵀ, Uᵀ·U = Vᵀ·V = 1, and σ in descending order, none below 0.
+
+    There are as many of them as rows or columns, whichever are fewer. The signs of the columns of U and V are left
+    open, and are the same close by.
+    """
+    params, (m, n) = eqn.params, a.shape[-2:]
+    if params.get("subset_by_index") is not None or (params["compute_uv"] and params["full_matrices"] and m != n):
+        raise UnreadableError("svd of some singular values, or with vectors that its equation does not determine")
+    count = size(eqn.outvars[0].aval.shape[-1])
+    outer, tensors, of, (value, u, vt) = _factors(reader, a, [(count,), (m, count), (count, n)])
+    i, j, k = Index("k0"), Index("k1"), Index("k2")
+    equations = (
+        over(for_all, ["k0", "k1"], [m, n], equal(sum_over("k2", count, u(i, k) * value(k) * vt(k, j)), of(i, j))),
+        _orthonormal(u, m, count),
+        _orthonormal(lambda row, column: vt(column, row), n, count),
+        for_all("k0", count - ONE, at_most(value(i + ONE), value(i))),
+        for_all("k0", count, at_most(NOTHING, value(i))),
+    )
+    made = Determined(tensors, outer, equations, TRUE, "svd", (_name(reader, a),))
+    return reader.determined(made, [a.dtype] * 3)[: len(eqn.outvars)]
+
+
+@structured("qr")
+def qr(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
+    """Q and R with A = Q·R, Qᵀ·Q = 1 and R upper triangular, of a matrix with at least as many rows as columns.
+
+    The signs of the rows of R are left open, and are the same close by.
+    """
+    (m, n) = a.shape[-2:]
+    shapes = [tuple(map(size, v.aval.shape[-2:])) for v in eqn.outvars]
+    if eqn.params.get("pivoting") or shapes != [(m, n), (n, n)]:
+        raise UnreadableError("qr with pivots, or with columns that its equation does not determine")
+    outer, tensors, of, (q, r) = _factors(reader, a, shapes)
+    i, j, k = Index("k0"), Index("k1"), Index("k2")
+    equations = (
+        over(for_all, ["k0", "k1"], [m, n], equal(sum_over("k2", n, q(i, k) * r(k, j)), of(i, j))),
+        _orthonormal(q, m, n),
+        over(for_all, ["k0", "k1"], [n, n], Either((at_most(i, j), equal(r(i, j), NOTHING)))),
+    )
+    made = Determined(tensors, outer, equations, TRUE, "qr", (_name(reader, a),))
+    return reader.determined(made, [a.dtype] * 2)
+
+
+@structured("lu_pivots_to_permutation")
+def lu_pivots_to_permutation(reader: Reader, eqn: Any, pivots: Operand) -> list[Operand]:
+    """The rows in the order to which interchanges bring them: at step t row t is swapped with the one that the pivot
+    says"""
+    (found,) = (v.aval for v in eqn.outvars)
+    shape, lead = tuple(map(size, found.shape)), len(found.shape) - 1
+    batch: list[Node] = [Index(f"i{k}") for k in range(lead)]
+
+    def run(time: str) -> tuple[list[Carry], str]:
+        t, i = Index(time), Index(f"i{lead}")
+        order = reader.tensor(reader.name(), shape, "integer")
+        rows, other = reader.operand(order, None).at, pivots.at(*batch, t)
+        step = rows(*batch, If(equal(i, t), other, If(equal(i, other), t, i)))
+        axes = tuple(f"i{k}" for k in range(lead + 1))
+        return [Carry(order, (*reader.times[:-1], *axes), i, step)], order.name
+
+    before, steps = list(map(Index, reader.times)), pivots.shape[-1]
+    order = reader.loop(steps, run)
+    return [Operand(shape, "integer", found.dtype, lambda *i: SortedEntry(order, (*before, steps, *i), "integer"))]
 
 
 @structured("lu")

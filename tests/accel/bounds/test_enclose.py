@@ -12,10 +12,10 @@ from flint import arb
 from certgrad.accel.bounds._bounds import Box, _above, _argument, _below
 from certgrad.accel.bounds._enclose import enclose
 from certgrad.conform._points import calls, ordinary
+from certgrad.jaxpr.at_shapes import DoesNotTraceError, traced
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.verify._programs import DoesNotTraceError, traced
 from certgrad.ops import Composed, Op, registry
 
 OPS = [op for op in registry if not isinstance(op, Composed)]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = ("certgrad.obligations.verify", "certgrad.obligations.balls", "certgrad.obligations.certificate")
-OUTSIDE = tuple(f"certgrad.{name}" for name in "_subject errors jaxpr language ops process signatures".split())
+NAMES = "_subject errors exact jaxpr language numbers ops process signatures specification"
+OUTSIDE = tuple(f"certgrad.{name}" for name in NAMES.split())
 
 
 def loaded_after(code: str) -> set[str]:

@@ -1,9 +1,12 @@
-"""Concrete shapes at which a case is evaluated: distinct sizes, all 1, all equal, scalars, then random ones."""
+"""Concrete shapes at which a case is evaluated: distinct sizes, all 1, all equal, scalars, then random ones.
+
+Evaluation by balls goes through these; exact evaluation through all that are small as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, takewhile
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, permutations, product, takewhile
 from math import prod
 from random import Random
 
@@ -15,14 +18,61 @@ MAX_ENTRIES = 64
 ENOUGH = 4
 """Where fewer shapes are that small, sizes of 1 and 2 are tried as well."""
 _TRIES = 40
+GRID = 9
+"""All sizes up to a number are looked at, as long as these are at most so many."""
 
 
 def shapes(op: Subject, case: Case, rng: Random, extra: int) -> Iterator[Shape]:
     """The shapes of a case, the awkward ones first, each once; `extra` random ones follow."""
-    seen: set[object] = set()
     draws = _broadcast(case, rng, extra) if op.broadcast else _declared(case, rng, extra)
-    small = () if op.broadcast else (_small(case, rng) for _ in range(_TRIES))
-    for shape in chain(draws, takewhile(lambda _: len(seen) < ENOUGH, small)):
+    seen: set[object] = set()
+    yield from _fitting(case, draws, seen)
+    if not op.broadcast:
+        small = (_small(case, rng) for _ in range(_TRIES))
+        yield from _fitting(case, takewhile(lambda _: len(seen) < ENOUGH, small), seen)
+
+
+def smallest_first(case: Case, *drawn: Iterable[Shape]) -> list[Shape]:
+    """All of these, each once, by how many entries the inputs have."""
+    return sorted(_fitting(case, chain(*drawn), set()), key=entries)
+
+
+def entries(shape: Shape) -> int:
+    """How many the inputs have."""
+    return sum(map(prod, shape.inputs))
+
+
+def grid(op: Subject, case: Case, largest: int = 4) -> Iterator[Shape]:
+    """All sizes up to a number, this one at most."""
+    if not op.broadcast:
+        count = len(case.names) + len(case.signature.stars)
+        most = next((n for n in range(largest, 1, -1) if n**count <= GRID), 1)
+        yield from (_of_lengths(case, lengths) for lengths in product(range(1, most + 1), repeat=count))
+
+
+def uneven(op: Subject, case: Case) -> Iterator[Shape]:
+    """Sizes of which one is larger than the others, or that differ; and for code that divides sizes, up to 8."""
+    if op.broadcast:
+        return
+    count = len(case.names) + len(case.signature.stars)
+    for i, j in permutations(range(count), 2):
+        yield _of_lengths(case, [4 if k == i else 2 if k == j else 1 for k in range(count)])
+    for lengths in ([2] * count, [2 + k % 2 for k in range(count)], [3 - k % 2 for k in range(count)]):
+        yield _of_lengths(case, lengths)
+    for i in range(count):
+        yield _of_lengths(case, [8 if k == i else 1 for k in range(count)])
+
+
+def _of_lengths(case: Case, lengths: Sequence[int]) -> Shape:
+    """The sizes, then the one axis of each group."""
+    names, stars = case.names, case.signature.stars
+    groups: dict[str, tuple[int, ...]] = dict(zip(stars, zip(lengths[len(names) :], strict=True), strict=True))
+    return _shape(case, dict(zip(names, lengths, strict=False)), groups)
+
+
+def _fitting(case: Case, drawn: Iterable[Shape], seen: set[object]) -> Iterator[Shape]:
+    """Each once, of those that are neither empty nor large."""
+    for shape in drawn:
         sizes = [n for x in shape.inputs for n in x]
         key = str((shape.sizes, shape.inputs)) if case.names != case.signature.names else shape.inputs
         if key not in seen and min(sizes, default=1) > 0 and max(map(prod, shape.inputs), default=0) <= MAX_ENTRIES:

@@ -4,7 +4,8 @@ from flint import arb, arb_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certgrad.obligations.balls import enclosed_root, precision
+from certgrad.numbers.roots import enclosed_root
+from certgrad.obligations.balls import precision
 
 
 def of_square(c):

@@ -1,0 +1,264 @@
+"""Factors of matrices, and solutions of equations that are not linear.
+
+Eigenvectors and singular vectors are drawn among all orthonormal ones, eigenvalues, singular values and solutions are
+free; each of equal matrices and equations has the same. They move as their equations say, at factors that need not be
+those of the matrix: what follows for all factors is true of its own. Signs that the equations leave open are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
+from functools import partial
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, fmpz_mod_ctx, fmpz_mod_mat
+
+from certgrad.language.arithmetic import UndefinedError
+from certgrad.numbers.factors import Matrix, eigen, moved_eigen, moved_orthogonal, moved_singular, orthogonal, singular
+from certgrad.numbers.roots import Vector, enclosed_root
+from certgrad.specification.evaluate import Evaluation
+from certgrad.specification.program import Determined
+
+from ._model import Model
+from ._number import NoRootError, Number, OpenError
+from ._primes import P, Q
+
+Left = Callable[[list[Any]], list[Any]]
+"""The left sides of equations minus their right ones, at unknowns."""
+Apart = Callable[[], AbstractContextManager[None]]
+STARTS = (0.1, 1.0, -1.0, 3.0)
+"""Where the search for a solution begins."""
+
+
+def chosen(model: Model, at: Evaluation, d: Determined, outer: tuple[int, ...]) -> list[Any]:
+    """The entries of factors, or of a solution, in the order in which the definition names them."""
+    if d.method == "solution":
+        return _solution(model, at, d, outer)
+    held = at.matrix(d, outer)
+    a = _lifted(model, held)
+    return [u for factor in METHODS[d.method](model, a) for u in factor.flat]
+
+
+def _array(values: Any) -> Matrix:
+    return np.array(values, dtype=object)
+
+
+def _lifted(model: Model, a: Any) -> Matrix:
+    return _each(model.lifted, _array(a))
+
+
+def _each(change: Callable[[Any], Any], a: Matrix) -> Matrix:
+    return np.vectorize(change, otypes=[object])(a) if a.size else a
+
+
+def _tangent(u: Any) -> Any:
+    """The tangent of a number, as a number."""
+    if not isinstance(u, Number) or u.d is None:
+        return 0
+    return Number(u.m, u.d, (0,) * u.m.width, u.dx, top=u.top + u.low + 1, low=2 * u.low)
+
+
+def _moving(values: Matrix, slopes: Matrix) -> Matrix:
+    """The numbers with these as their tangents."""
+
+    def one(value: Any, slope: Any) -> Any:
+        if not isinstance(slope, Number):
+            return value
+        out = value.still()
+        out.d, out.dx = slope.a, slope.x
+        out.top, out.low = max(value.top + slope.low, slope.top + value.low), value.low + slope.low
+        return out
+
+    return np.vectorize(one, otypes=[object])(values, slopes) if values.size else values
+
+
+def _sign(model: Model, key: Any, k: int) -> int:
+    return 1 - 2 * (model.residue("sign", key, k) % 2)
+
+
+# --- orthonormal columns
+
+
+def _frame(model: Model, key: Any, real: Matrix) -> Matrix:
+    """Orthonormal columns, beside those of real numbers: on the same side where there are two."""
+    n, count = real.shape
+    drawn = {(i, j): (model.residue(key, i, j), model.draws((key, i, j))) for i in range(n) for j in range(i)}
+    a = _cayley(n, P, lambda i, j: drawn[i, j][0])
+    b = [_cayley(n, Q, lambda i, j, w=w: drawn[i, j][1][w]) for w in range(model.width)]  # type: ignore[misc]
+    turned = n == count and bool(arb_mat(real.tolist()).det() < 0)
+    out = np.empty((n, count), dtype=object)
+    for i, j in np.ndindex(out.shape):
+        sign = -1 if turned and j == 0 else 1
+        entries = tuple(sign * m[i][j] % Q for m in b)
+        out[i, j] = Number(model, sign * a[i][j] % P, entries, real[i, j], top=n, low=n)
+    return out
+
+
+def _cayley(n: int, modulus: int, entry: Callable[[int, int], int]) -> list[list[int]]:
+    """(1 + S)⁻¹·(1 − S) for a matrix S = −Sᵀ: orthogonal, of determinant 1, and almost all such are of the kind."""
+    ring, places = fmpz_mod_ctx(modulus), [*np.ndindex(n, n)]
+    skew = fmpz_mod_mat(n, n, [entry(i, j) if j < i else -entry(j, i) if i < j else 0 for i, j in places], ring)
+    one = fmpz_mod_mat(n, n, [int(i == j) for i, j in places], ring)
+    found = (one + skew).inv() * (one - skew)
+    return [[int(found[i, j]) for j in range(n)] for i in range(n)]
+
+
+# --- factors
+
+
+def _reals(a: Matrix) -> Matrix:
+    return _each(lambda u: u.x, a)
+
+
+@contextmanager
+def _told_apart() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise OpenError(str(error)) from None
+
+
+def _free(model: Model, name: str, key: Matrix, reals: Iterable[arb]) -> Matrix:
+    """Free numbers that belong to a matrix or an equation."""
+    own = f"{name} of {key.shape}"
+    found = [model.oracle(f"{own} {k}", list(key.flat), lambda *_, x=x: x).still() for k, x in enumerate(reals)]
+    return _array([*found, None])[:-1]
+
+
+def _key(name: str, a: Matrix) -> tuple[Any, ...]:
+    return name, a.shape, *(u.a for u in a.flat)
+
+
+def _eigh(model: Model, a: Matrix) -> list[Matrix]:
+    """[V, λ]."""
+    a = np.where(np.tril(np.ones(a.shape, dtype=bool)), a, a.T)
+    key = _key("eigenvectors", a)
+    with _told_apart():
+        reals, vectors = eigen(_reals(a))
+    values = _free(model, "eigenvalue", a, reals)
+    v = _frame(model, key, vectors * [_sign(model, key, k) for k in range(len(a))])
+    slopes, turning = moved_eigen(values, v, _each(_tangent, a))
+    return [_moving(v, turning), _moving(values, slopes)]
+
+
+def _svd(model: Model, a: Matrix) -> list[Matrix]:
+    """[σ, U, Vᵀ]."""
+    if a.shape[0] < a.shape[1]:
+        values, u, vt = _svd(model, a.T)
+        return [values, vt.T, u.T]
+    key = _key("singular vectors", a)
+    with _told_apart():
+        reals, left, right = singular(_reals(a))
+    values = _free(model, "singular value", a, reals)
+    signs = [_sign(model, key, k) for k in range(len(reals))]
+    u, v = _frame(model, ("left", key), left * signs), _frame(model, ("right", key), right * signs)
+    slopes, du, dv = moved_singular(values, u, v, _each(_tangent, a))
+    return [_moving(values, slopes), _moving(u, du), _moving(v, dv).T]
+
+
+def _qr(model: Model, a: Matrix) -> list[Matrix]:
+    """[Q, R]."""
+    key = _key("orthogonal", a)
+    with _told_apart():
+        left, right = orthogonal(_reals(a))
+    signs = np.array([_sign(model, key, k) for k in range(len(right))])
+    q = _frame(model, key, left * signs)
+    upper = np.triu_indices(len(right))
+    above = _free(model, "upper", a, (right * signs[:, None])[upper])
+    r = np.full(right.shape, 0, dtype=object)
+    r[upper] = above
+    dq, dr = moved_orthogonal(q, r, _each(_tangent, a))
+    r[upper] = _moving(above, dr[upper])
+    return [_moving(q, dq), r]
+
+
+METHODS: dict[str, Callable[[Model, Matrix], list[Matrix]]] = {"eigh": _eigh, "svd": _svd, "qr": _qr}
+
+
+# --- solutions
+
+
+def _solution(model: Model, at: Evaluation, d: Determined, outer: tuple[int, ...]) -> list[Any]:
+    """A root of the equations, which moves as they say; of equations that are equal at drawn unknowns, the same."""
+    left = partial(at.differences, d, outer)
+    count = len(at.places(d, outer))
+    apart = partial(_apart, model, at)
+    if _affine(model, left, count, apart):
+        return at.linear(d, outer)
+    root = _root(model, left, count, apart)
+    drawn = [Number(model, model.residue("unknown", k), model.draws(("unknown", k)), x) for k, x in enumerate(root)]
+    key = _array([*map(model.lifted, map(model.still, left(drawn))), None])[:-1]
+    values = _free(model, "solution", key, root)
+    moved = [_tangent(u) for u in left(list(values))]
+    if not any(isinstance(u, Number) for u in moved):
+        return list(values)
+    columns = [_slopes(model, left, values, k) for k in range(count)]
+    rows = [[*row, model.mul(-1, u)] for row, u in zip(zip(*columns, strict=True), moved, strict=True)]
+    return list(_moving(values, _array([*at.solved(rows), None])[:-1]))
+
+
+def _affine(model: Model, left: Left, count: int, apart: Apart) -> bool:
+    """Whether the equations are affine in the unknowns, as far as drawn ones say: r(y) + r(z) = r(y + z) + r(0).
+
+    Not where they compare anything: the unknowns may be elsewhere.
+    """
+    y, z = ([model.drawn(("unknown", name, k), arb(1)) for k in range(count)] for name in "yz")
+    with apart(), suppress(OpenError, NoRootError, UndefinedError):
+        first, compared = left(y), model.compared
+        others = [left(x) for x in (z, [u + v for u, v in zip(y, z, strict=True)], [0] * count)]
+        gaps = [model.lifted(p + q - r - s).a for p, q, r, s in zip(first, *others, strict=True)]
+        return not any(gaps) and model.compared == compared
+    return False
+
+
+@contextmanager
+def _apart(model: Model, at: Evaluation) -> Iterator[None]:
+    """What the model learns inside is forgotten."""
+    before = {name: copy(value) for name, value in vars(model).items()}
+    try:
+        with at.aside():
+            yield
+    finally:
+        vars(model).update(before)
+
+
+def _slopes(model: Model, left: Left, values: Matrix, k: int) -> list[Any]:
+    """How the equations move with the k-th unknown alone, at arguments that do not."""
+    moved = [copy(u) for u in values]
+    moved[k].d, moved[k].dx = 1, arb(1)
+    still = [copy(u) for u in values]
+    total = [_tangent(u) for u in left(moved)]
+    rest = [_tangent(u) for u in left(still)]
+    return [model.add(u, model.mul(-1, v)) for u, v in zip(total, rest, strict=True)]
+
+
+def _root(model: Model, left: Left, count: int, apart: Apart) -> Vector:
+    """A root over the reals, and near it no other. Raises OpenError where none is found."""
+
+    def lifted(x: Vector, k: int | None = None) -> list[Any]:
+        one = [Number(model, model.residue("unknown", i), model.draws(("unknown", i)), v) for i, v in enumerate(x)]
+        for i, u in enumerate(one):
+            u.d, u.dx = int(i == k), arb(int(i == k))
+        return left(one)
+
+    def residual(x: Vector) -> Vector:
+        return [model.lifted(u).x for u in lifted(x)]
+
+    def jacobian(x: Vector) -> arb_mat:
+        columns = [[_real_slope(u) for u in lifted(x, k)] for k in range(-1, count)]
+        rest, *own = columns
+        return arb_mat([[c[i] - rest[i] for c in own] for i in range(count)])
+
+    for start in STARTS:
+        with apart(), suppress(OpenError, UndefinedError):
+            root = enclosed_root(residual, jacobian, [arb(start)] * count)
+            if root is not None:
+                return root
+    raise OpenError("a solution")
+
+
+def _real_slope(u: Any) -> arb:
+    return u.dx if isinstance(u, Number) and u.d is not None else arb(0)

@@ -1,0 +1,118 @@
+"""The callables of a subject, traced at concrete shapes: what is evaluated, exactly and by balls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from certgrad._subject import Subject
+from certgrad.errors import first_line
+from certgrad.jaxpr.complex_numbers import NoPairsError, has_complex, on_pairs
+from certgrad.jaxpr.references import shares_references, without_references
+
+DTYPES = {"float": np.float64, "held": np.float64, "int": np.int64, "bool": np.bool_}
+
+
+class DoesNotTraceError(Exception):
+    """A callable that does not trace, or returns the wrong number, shape or type of arrays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Programs:
+    """The traced callables (closed jaxprs); `jvp` takes inputs, tangents, parameters, and so on, as flat lists."""
+
+    forward: Any
+    jvp: Any | None
+    vjp: Any
+    primal: Any | None
+    shapes: tuple[tuple[Any, ...], ...]
+    outputs: tuple[tuple[Any, ...], ...]
+    reference: Any | None = None
+
+    def all(self) -> dict[str, Any]:
+        names = ("forward", "jvp", "vjp", "primal", "reference")
+        return {name: program for name in names if (program := getattr(self, name)) is not None}
+
+
+def _dtype(kind: str) -> Any:
+    """Of a kind of argument, or an integer type by its name."""
+    return jax.eval_shape(jax.random.key, 0).dtype if kind == "key" else np.dtype(DTYPES.get(kind, kind))
+
+
+def traced(
+    op: Subject, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]], dtypes: Sequence[str]
+) -> Programs:
+    """Trace in 64 bits, through the same callables that run.
+
+    Raises:
+        DoesNotTraceError: naming the callable.
+    """
+    floats = [k for k, d in enumerate(dtypes) if d == "float"]
+    rules = op.rules(statics)
+    with jax.enable_x64(True):
+        args = [jax.ShapeDtypeStruct(shape, _dtype(d)) for shape, d in zip(shapes, dtypes, strict=True)]
+        tangents = [args[k] for k in floats]
+        params = [jax.ShapeDtypeStruct((), np.float64, weak_type=True) for _ in op.params]
+        first = _trace("forward", rules.forward, args, params)
+        outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in _avals(first)]
+        jvp = None
+        if rules.jvp is not None:
+            jvp = _trace("jvp", rules.jvp, args, tangents, params, returns=outs)
+        vjp = _trace("vjp", rules.vjp, args, outs, params, returns=tangents)
+        primal = None
+        if rules.primal is not None:
+            primal = _trace("fwd", rules.primal, args, params, returns=outs)
+        reference = None
+        if rules.reference is not None:
+            reference = _trace("reference", rules.reference, args, params, returns=outs)
+    given, found = tuple(map(tuple, shapes)), tuple(tuple(a.shape) for a in outs)
+    return Programs(first, jvp, vjp, primal, given, found, reference)
+
+
+def _avals(program: Any) -> list[Any]:
+    return [v.aval for v in getattr(program, "jaxpr", program).outvars]
+
+
+def _trace(what: str, fn: Callable[..., Any], *specs: Any, returns: Sequence[Any] | None = None) -> Any:
+    try:
+        program = jax.make_jaxpr(fn)(*specs)
+    except Exception as error:  # whatever a user's function raises
+        raise DoesNotTraceError(f"the {what} does not trace at {_shown(specs[0])}: {first_line(error)}") from error
+    with suppress(NotOfRealsError):  # then what evaluates it says so
+        program = of_reals(program, jax.tree.leaves(specs))
+    if returns is not None:
+        found = [(tuple(a.shape), a.dtype) for a in _avals(program)]
+        if found != [(tuple(a.shape), a.dtype) for a in returns]:
+            raise DoesNotTraceError(f"the {what} returns other shapes or types than expected at {_shown(specs[0])}")
+    return program
+
+
+def _shown(args: Sequence[Any]) -> str:
+    return ", ".join(f"({' '.join(map(str, a.shape))})" for a in args)
+
+
+class NotOfRealsError(Exception):
+    """A program that has no reading as one of values and of real numbers. The message says why."""
+
+
+def of_reals(program: Any, arguments: Sequence[Any]) -> Any:
+    """The closed program as one of values, for references that it makes, with pairs of reals for complex numbers.
+
+    Raises NotOfRealsError for a primitive of complex numbers that has no such reading, and for state that is shared.
+    """
+    if shares_references(program):
+        raise NotOfRealsError("a mutable reference from outside")
+    values = without_references(program)
+    program = program if values is None else values
+    jaxpr, consts = getattr(program, "jaxpr", program), getattr(program, "consts", ())
+    if not has_complex(jaxpr):
+        return program
+    try:
+        return jax.make_jaxpr(on_pairs(jaxpr, consts))(*arguments)
+    except NoPairsError as error:
+        raise NotOfRealsError(f"{error} of complex numbers") from error
