@@ -12,7 +12,7 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.errors import first_line
-from certgrad.jaxpr.complex_numbers import NoPairsError, has_complex, on_pairs
+from certgrad.jaxpr import complex_numbers
 from certgrad.jaxpr.references import shares_references, without_references
 
 DTYPES = {"float": np.float64, "held": np.float64, "int": np.int64, "bool": np.bool_}
@@ -110,9 +110,9 @@ def of_reals(program: Any, arguments: Sequence[Any]) -> Any:
     values = without_references(program)
     program = program if values is None else values
     jaxpr, consts = getattr(program, "jaxpr", program), getattr(program, "consts", ())
-    if not has_complex(jaxpr):
+    if not complex_numbers.has_complex(jaxpr):
         return program
     try:
-        return jax.make_jaxpr(on_pairs(jaxpr, consts))(*arguments)
-    except NoPairsError as error:
+        return jax.make_jaxpr(complex_numbers.on_pairs(jaxpr, consts))(*arguments)
+    except complex_numbers.NoPairsError as error:
         raise NotOfRealsError(f"{error} of complex numbers") from error

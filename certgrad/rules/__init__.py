@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._multiples import listed, multiples, no_multiples
     from ._numeric import checked_numerically, pointed_to_solves
     from ._open_number import OpenNumber
-    from ._projections import check_properties, granted, projected, properties_in, with_properties
+    from ._projections import check_properties, granted, inside_domain, projected, properties_in, with_properties
     from ._report import Report
     from ._reproduction import of_failure, reproduction
     from ._second import gradients_of
@@ -45,6 +45,7 @@ _FOR_SOME_RULES = {
     "as_surrogate": "_merged",
     "check_properties": "_projections",
     "granted": "_projections",
+    "inside_domain": "_projections",
     "projected": "_projections",
     "properties_in": "_projections",
     "with_properties": "_projections",

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 from certgrad import language, rules
 from certgrad._subject import OF_RULES, Rules, Subject
-from certgrad.errors import SignatureError, UsageError
+from certgrad.errors import DomainError, SignatureError, UsageError
 from certgrad.language.tree import Statement
 from certgrad.obligations import tracing
 from certgrad.obligations.generality.patterns import choices, too_many
@@ -110,9 +110,11 @@ class UserRule(Subject):
         if lacks := incomplete(self.custom):
             raise UsageError(f"{self.name} ({self.where}) is {lacks}.")
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
+        if (other := next((text for text in self.domain if not isinstance(text, str)), None)) is not None:
+            raise DomainError(f"{self.name} ({self.where}): a condition of a domain is a text, and not {other!r}.")
         self.properties: Mapping[str, str] = {}
         """By array what no comparison says of it: `symmetric`."""
-        if any(" is " in str(text) for text in self.domain):
+        if any(" is " in text for text in self.domain):
             self.domain, self.properties = rules.properties_in(self.domain, self.name)
         said = dict(static or {})
         declared = read(signature)

@@ -29,7 +29,7 @@ from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remaind
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.predicates import PREDICATES
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.terms.walk import deep_atoms, own_indices
+from certgrad.obligations.terms.walk import deep_atoms, mentions, own_indices
 from certgrad.obligations.tracing.jax_internals import bits_of, kind_of
 from certgrad.signatures.sizes import NoSizeError, parse_size
 
@@ -38,6 +38,8 @@ from ._registry import Context, UnprovedError
 FITS = "integers that fit their type"
 """The origin of a condition on sizes."""
 IN_RANGE = "integer arithmetic stays in the range of its type"
+OF_BITS = ("bitcast_convert_type‹", "random_bits‹")
+"""How the names of values begin whose integers fill the range of their type: arithmetic on these wraps around."""
 QUIET = 2**24
 """Sizes of axes up to which integers made of them fit without a word: a general assumption (docs/trust.md)."""
 LEAST = 2**10
@@ -110,6 +112,8 @@ def _sizes(x: Tensor, ranges: Mapping[Var, Poly]) -> list[Dim]:
 
 def unbounded(ctx: Context, name: str, body: Poly) -> None:
     """Record that integers made of what the caller gives are in range. Raises UnprovedError where nothing is given."""
+    if mentions(body, [n for n in ctx.opaque if n.startswith(OF_BITS)]):
+        raise UnprovedError(f"{name} of the bits of a number, which leaves the range of its type")
     atoms = deep_atoms(body)
     given = any(isinstance(a, Access) and not a.tensor.startswith(CARRY) for a in atoms)
     if not given and not any(by_entries(ix) for a in atoms for ix in own_indices(a)):
