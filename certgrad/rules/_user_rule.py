@@ -110,8 +110,9 @@ class UserRule(Subject):
         if lacks := incomplete(self.custom):
             raise UsageError(f"{self.name} ({self.where}) is {lacks}.")
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
-        if (other := next((text for text in self.domain if not isinstance(text, str)), None)) is not None:
-            raise DomainError(f"{self.name} ({self.where}): a condition of a domain is a text, and not {other!r}.")
+        for text in self.domain:
+            if not isinstance(text, str):
+                raise DomainError(f"{self.name} ({self.where}): a condition of a domain is a text, and not {text!r}.")
         self.properties: Mapping[str, str] = {}
         """By array what no comparison says of it: `symmetric`."""
         if any(" is " in text for text in self.domain):

@@ -154,3 +154,24 @@ def test_where_it_is_taken_nothing_is_proved(name: str) -> None:
     report = certgrad.check(_with_tangent(f, of), signature, conformance=False, sizes=())
     assert report.verdict == "unproved"
     assert "the bits of a number are nothing over the reals" in report.claims[0].cases[0].reason
+
+
+WRAPPED: dict[str, Callable[..., Any]] = {
+    "a product": lambda k: (4 * k) // 4 != k,
+    "a sum": lambda k: k + 2**30 < k,
+    "a remainder": lambda k: (3 * k) % 3 != 0,
+    "a square": lambda k: k * k < 0,
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_arithmetic_on_bits_wraps_around(name: str) -> None:
+    """The bits of 1.0 are a large integer: 4 times it is another one than the type holds."""
+
+    def f(x: Array, w: Array) -> Array:
+        return WRAPPED[name](_bits(x)).astype(w.dtype) * w
+
+    rule = jax.custom_vjp(f)
+    rule.defvjp(lambda x, w: (f(x, w), (x, w)), lambda r, g: (jnp.zeros_like(r[0]), jnp.sum(0 * g)))
+    report = certgrad.check(rule, "n, -> n", conformance=False, sizes=())
+    assert report.verdict == "unproved"

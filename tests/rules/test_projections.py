@@ -175,6 +175,36 @@ def test_what_cannot_be_is_said(name: str) -> None:
         certgrad.check(f, "n n, n, n d, d:int -> n", domain=domain)
 
 
+def test_no_claim_where_no_array_meets_all() -> None:
+    """A lower triangular matrix of positive entries has one at most; probabilities are not above 2."""
+    square = rule(lambda a: jnp.sum(a**2), lambda r, g: (2 * g * r[0],))
+    for signature, domain in (
+        ("n n -> ", ["a is lower triangular", "a > 0"]),
+        ("n -> ", ["a is probabilities", "a > 2"]),
+    ):
+        report = certgrad.check(square, signature, domain=domain)
+        assert report.verdict == "unproved"
+        assert "no array was found that has the property" in report.reason
+    right = certgrad.check(square, "n n -> ", domain=["a is lower triangular", "a >= 0"])
+    assert right.verdict == "proved under hypotheses"
+
+
+def test_a_point_that_leaves_the_domain_refutes_nothing() -> None:
+    """p = (5/16, 0) is below 1/2, and (1, 0), which is what has its proportions and sums to 1, is not."""
+    kinked = rule(lambda p: jnp.sum(jnp.where(p < 0.5, p**2, p)), lambda r, g: (2 * g * r[0],))
+    report = certgrad.check(kinked, "n -> ", domain=["p is probabilities", "p < 1/2"])
+    assert report.verdict == "unproved"
+    wrong = rule(lambda p: jnp.sum(p**2), lambda r, g: (3 * g * r[0],))
+    assert certgrad.check(wrong, "n -> ", domain=["p is probabilities", "p < 3/4"]).verdict == "refuted"
+
+
+@pytest.mark.parametrize("domain", [["a is symmetric", 3], [3], [None]])
+def test_a_condition_is_a_text(domain: Any) -> None:
+    f = rule(lambda a: jnp.sum(a), lambda r, g: (g * jnp.ones_like(r[0]),))
+    with pytest.raises(DomainError, match="a condition of a domain is a text, and not"):
+        certgrad.check(f, "n n -> ", domain=domain)
+
+
 SOURCE = """
 import jax, jax.numpy as jnp, certgrad
 
