@@ -68,7 +68,9 @@ def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
         inside += [f for f in facts if not isinstance(f, t.ForAll)]
         holds = substitute(asked.holds, given)
         entries = [n for n in t.walk(holds) if isinstance(n, t.Entry) and n.index]
-        inside += [_at(f, entry) for f in facts if isinstance(f, t.Compare) for entry in entries]
+        # Of several arrays a statement is about entries at the same places: one of them alone would say more.
+        whole = [(f, {n.name for n in t.walk(f) if isinstance(n, t.Array)}) for f in facts if isinstance(f, t.Compare)]
+        inside += [_at(f, entry) for f, arrays in whole for entry in entries if arrays == {entry.name}]
         return _implies(inside, holds, depth)
     return isinstance(asked, t.Compare) and _compared(facts, asked, depth)
 

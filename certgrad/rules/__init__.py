@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from ._multiples import listed, multiples, no_multiples
     from ._numeric import checked_numerically, pointed_to_solves
     from ._open_number import OpenNumber
-    from ._projections import check_properties, granted, inside_domain, projected, properties_in, with_properties
+    from ._projections import (
+        check_properties,
+        granted,
+        inside_domain,
+        likely_properties,
+        projected,
+        properties_in,
+        with_properties,
+    )
     from ._report import Report
     from ._reproduction import of_failure, reproduction
     from ._second import gradients_of
@@ -62,6 +70,7 @@ _FOR_SOME_RULES = {
     "is_long": "_known_functions",
     "known_as": "_known_functions",
     "known_beside": "_known_functions",
+    "likely_properties": "_projections",
     "listed": "_multiples",
     "measured": "_known_functions",
     "merged": "_merged",

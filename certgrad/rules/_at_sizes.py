@@ -91,8 +91,9 @@ def refuted_at(report: Report, look: Look, sizes: Sizes) -> Report | None:
     rule fails; else None.
     """
     found = _at(look, sizes)
-    shown = found is not None and (found.witness is not None or found.reproduction)
-    return _refuted(found, sizes, report) if shown and found is not None and found.verdict == "refuted" else None
+    if found is None or found.verdict != "refuted" or not (found.witness or found.reproduction):
+        return None
+    return _refuted(found, sizes, report)
 
 
 def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:

@@ -176,26 +176,12 @@ def _right_where(look: Look, arguments: Sequence[ArgumentClaim]) -> str:
     domains = list(dict.fromkeys(a.domain for a in wrong if a.domain))
     said = look.statement.domain
     own = (said,) if isinstance(said, str) and said else tuple(said)
-    for more in [*([()] if domains else []), *((one,) for one in likely_properties(look.rule))]:
+    for more in [*([()] if domains else []), *((one,) for one in rules.likely_properties(look.rule))]:
         rule = look.part(replace(look.statement, domain=(*own, *domains, *more)))
         rule.seconds = SECONDS_AT_SIZES
         if _certificate(rule).verdict in PROOFS:
             return " and ".join([*domains, *more])
     return ""
-
-
-def likely_properties(rule: UserRule) -> list[str]:
-    """What an author may mean by the shapes of the arguments, and says nowhere."""
-    found = []
-    for name, spec in zip(rule.arg_names, rule.signature.inputs, strict=True):
-        last = [str(d) for d in spec.dims[-2:]]
-        if spec.dtype != "float" or name in rule.properties:
-            continue
-        if len(last) == 2 and last[0] == last[1] and not last[0].isdigit():
-            found.append(f"{name} is symmetric")
-        elif last[-1:] == ["4"]:
-            found.append(f"{name} is unit norm")
-    return found
 
 
 def helped(report: Report, look: Look) -> Report:

@@ -149,7 +149,7 @@ PROPERTIES: Mapping[str, Property] = {
 
 
 def properties_in(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The conditions of a domain that are comparisons, and by array the structures that it is said to have.
+    """The conditions of a domain that are comparisons, and by array the property that it is said to have.
 
     Raises DomainError for a property that is not known, and for two of one array.
     """
@@ -185,6 +185,20 @@ def check_properties(properties: Mapping[str, str], specs: Mapping[str, ArraySpe
             raise DomainError(f"{where}: '{name} is {words}' is about its last axes: name {axes} of them.")
         if len({str(d) for d in last}) != 1:
             raise DomainError(f"{where}: '{name} is {words}', and its last axes are not equally long.")
+
+
+def likely_properties(rule: UserRule) -> list[str]:
+    """What an author may mean by the shapes of the arguments, and says nowhere."""
+    found = []
+    for name, spec in zip(rule.arg_names, rule.signature.inputs, strict=True):
+        last = [str(d) for d in spec.dims[-2:]]
+        if spec.dtype != "float" or name in rule.properties:
+            continue
+        if len(last) == 2 and last[0] == last[1] and not last[0].isdigit():
+            found.append(f"{name} is symmetric")
+        elif last[-1:] == ["4"]:
+            found.append(f"{name} is unit norm")
+    return found
 
 
 def projected(rule: UserRule, arrays: Sequence[Any]) -> list[Any]:

@@ -256,6 +256,10 @@ def test_a_sum_that_is_known_is_its_number() -> None:
     assert implies([one, positive], share)
     assert not implies([one], share)
     assert not implies([positive], share)
+    of_entry = t.ForAll((t.Range("i", axis),), t.Compare(">", t.Entry("p", (i,)), t.ZERO))
+    assert implies([positive], of_entry)
+    beside = t.Compare(">", t.Array("p"), t.Array("q"))  # at the same places
+    assert not implies([beside], t.ForAll((t.Range("i", axis),), t.Compare(">", t.Entry("p", (i,)), t.Array("q"))))
 
 
 def scaled(factor: float) -> Any:
