@@ -51,6 +51,13 @@ def test_no_page_quotes_an_output_that_no_test_runs() -> None:
     assert quoting == {"README.md", "docs/ci.md", "docs/configuration.md", "docs/tutorial.md"}
 
 
+def test_the_files_of_tests_that_pages_name_are_there() -> None:
+    paths = re.compile(r"`(tests/[\w/]+\.py)`")
+    named = {(_named(page), path) for page in _PAGES for path in paths.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 30
+    assert [f"{page}: {path}" for page, path in sorted(named) if not (ROOT / path).is_file()] == []
+
+
 def _commands(page: Path) -> Iterator[str]:
     """The commands of a page, those over several lines as one."""
     text = page.read_text(encoding="utf-8")
