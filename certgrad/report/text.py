@@ -37,8 +37,9 @@ from certgrad.report.wording import duration, fill, grounds, in_words, number, o
 
 _LEGEND = (
     "jvp: the JVP is the derivative of the forward. vjp: the VJP is the adjoint of the JVP. fwd: the rule returns the "
-    "forward's value. Proved means for all shapes and all real inputs that the hypotheses allow; floats are another "
-    "matter. A convention is what the rule returns where nothing is claimed. `certgrad explain` says more."
+    "forward's value. Proved means for all sizes of the shapes that are declared or inferred, and all real inputs that "
+    "the hypotheses allow; floats are another matter. A convention is what the rule returns where nothing is claimed. "
+    "`certgrad explain` says more."
 )
 _LONGEST_CELL = 90
 COVERED = " (baseline)"
