@@ -41,6 +41,7 @@ from ._plausible import Trial
 from ._report import ArgumentClaim
 from ._reproduction import numbers
 from ._steps import Change, changed
+from ._traced import array_of, misshapen, of_leaves, why_untraced
 from ._user_rule import UserRule
 
 SHARE = 2.0
@@ -72,6 +73,8 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
     if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
     whole = _decisive(adjoint)
+    if whole is not None and _of_shapes(whole.reason) and (others := _misshapen(rule)):
+        return tuple(ArgumentClaim(n, whole.verdict, whole.reason, cause=others.get(n, "")) for n in rule.moving)
     out: list[ArgumentClaim] = []
     known: list[Change] = []
     for name in rule.moving:
@@ -89,19 +92,19 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
             try:
                 found = audit(one)
             except Exception as error:  # whatever the rule does when it is traced
-                out.append(ArgumentClaim(name, "unproved", reason=str(error), cause=_shape_cause(str(error))))
+                out.append(ArgumentClaim(name, "unproved", reason=str(error)))
                 continue
             cases = [c for claim in found.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
             worst = _decisive(cases)
         if worst is None:
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
             continue
-        cause, missing = Cause(_shape_cause(worst.reason)), NOTHING
-        if worst.verdict == "refuted":
+        cause, missing = Cause(), NOTHING
+        if worst.verdict == "refuted" and not _of_shapes(worst.reason):
             k = cases.index(worst) % len(one.cases)
             if worst.needless:
                 cause = _right_where(one, worst.needless)
-            elif not cause.text:
+            else:
                 at_case = _at_the_case(name, one, rule, k, worst, made)
                 twin = _twin(at_case[0], partial(made, name))
                 cause = likely_cause(*at_case, until, worst.witness, twin, known) or cause
@@ -146,11 +149,15 @@ def _moves(tangent: Any) -> bool:
     return any(map(_moves, tangent)) if isinstance(tangent, list) else tangent != "0"
 
 
-def _shape_cause(reason: str) -> str:
-    """The mistake that JAX itself reports: a cotangent of another shape than its argument."""
-    if "but the float argument has shape" in reason or ("bwd" in reason and "shape" in reason):
-        return "the cotangent has another shape than its argument"
-    return ""
+def _of_shapes(reason: str) -> bool:
+    """JAX itself reports that a cotangent is of another shape than its argument."""
+    return "but the float argument has shape" in reason or ("bwd" in reason and "shape" in reason)
+
+
+def _misshapen(rule: UserRule) -> dict[str, str]:
+    """Of the arguments whose cotangents are of other shapes, which: what JAX reports names their places alone."""
+    _, returned = why_untraced(rule)
+    return {n: f"it has {shapes}" for n, shapes in misshapen(rule, [*map(array_of, of_leaves(rule, returned))]).items()}
 
 
 def _twin(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> UserRule | None:

@@ -235,7 +235,7 @@ FALSE_BEFORE = {
             lambda r, g: (jnp.zeros_like(r[0]).at[r[1]].add(g), None),
         ),
         {"signature": "n, m:int -> m"},
-        "right where i ≥ 0: the function and the rule take negative indices otherwise",
+        "right where i ≥ 0: the function and the rule treat negative values differently",
     ),
     "no number, but linear": (
         custom_vjp(jnp.exp, lambda x: (jnp.exp(x), x), lambda x, g: (g * jnp.exp(x) * jnp.sqrt(x**2 - 9),)),
