@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -106,8 +107,8 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
                 cause = _right_where(one, worst.needless)
             else:
                 at_case = _at_the_case(name, one, rule, k, worst, made)
-                twin = _twin(at_case[0], partial(made, name))
-                cause = likely_cause(*at_case, until, worst.witness, twin, known) or cause
+                twins = [*_twins(at_case[0], partial(made, name))]
+                cause = likely_cause(*at_case, until, worst.witness, twins, known) or cause
                 known += [cause.change] if cause.change is not None else []
                 if cause.text:
                     cause = replace(cause, text=cause.text + _of_case(rule, one, k))
@@ -160,14 +161,23 @@ def _misshapen(rule: UserRule) -> dict[str, str]:
     return {n: f"it has {shapes}" for n, shapes in misshapen(rule, [*map(array_of, of_leaves(rule, returned))]).items()}
 
 
-def _twin(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> UserRule | None:
-    """The same rule at other values of its real numbers: what is said of it has to be true there as well."""
-    statics = one.cases[0].statics
-    others = {n: _other(v) for n, v in statics.items() if type(v) is float}
-    try:
-        return made({**statics, **others}) if others else None
-    except CertgradError:
-        return None
+def _twins(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> Iterator[UserRule]:
+    """The same rule at other values of its real numbers: what is said of it has to be true there as well. Several are
+    in the other order too, and far apart: where a lower bound is the higher one, nothing depends on what is between.
+    """
+    statics = {n: v for n, v in one.cases[0].statics.items() if type(v) is float}
+    least, *rest = sorted(statics.values()) or [0.0]
+    far = [_scaled(least, -3), *rest[:-1], *(_scaled(v, 3) for v in rest[-1:])]
+    exchanged = dict(zip(sorted(statics, key=lambda n: -statics[n]), far, strict=False))
+    for others in [{n: _other(v) for n, v in statics.items()}, *([exchanged] if rest else [])]:
+        with suppress(CertgradError):
+            if others:
+                yield made({**one.cases[0].statics, **others})
+
+
+def _scaled(value: float, power: int) -> float:
+    """The value, further up or down by that power of 2."""
+    return value * 2.0 ** (power if value > 0 else -power)
 
 
 def _other(value: float) -> float:
@@ -216,14 +226,14 @@ def likely_cause(
     rule: UserRule,
     until: float,
     witness: Witness | None = None,
-    twin: UserRule | None = None,
+    twins: Sequence[UserRule] = (),
     known: Sequence[Change] = (),
 ) -> Cause | None:
     """The mistake that explains the cotangent of the only argument that `one` moves: it is proved that the rule is
     right but for it. None if none is found in time. What is `known` to be wrong for other arguments is tried first.
     """
     trial = Trial(one)
-    there = Trial(twin) if twin is not None else None
+    others = [*map(Trial, twins)]
     plain = replace(trial.rules, jvp=None, primal=None, both=None)
     right_there = trial.plausible(plain, {}, ())
     if right_there and proved(mended(one, Mistake("", plain))):
@@ -233,7 +243,7 @@ def likely_cause(
         for mistake in family(trial):
             if time.thread_time() > until - reserved:
                 return None
-            if (tried or trial.agrees(mistake)) and (there is None or _said(mistake, there, family(there))):
+            if (tried or trial.agrees(mistake)) and all(_said(mistake, t, family(t)) for t in others):
                 subject = next(filter(proved, (mended(one, special) for special in _special(one, mistake))), None)
                 if subject is not None:
                     return Cause(mistake.text, mistake.domain, subject, mistake.change)

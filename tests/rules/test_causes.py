@@ -556,6 +556,22 @@ def test_of_several_static_values_the_cause_is_that_of_the_wrong_one():
     assert report.cause.startswith("half the derivative")
 
 
+def test_what_is_so_between_exchanged_bounds_alone_is_no_cause():
+    """The witness has the lower bound above the higher one, where the function does not depend on x."""
+
+    @partial(jax.custom_vjp, nondiff_argnums=(1, 2))
+    def clip(x, lo, hi):
+        return jnp.clip(x, lo, hi)
+
+    clip.defvjp(
+        lambda x, lo, hi: (clip(x, lo, hi), x), lambda lo, hi, x, g: (jnp.where((x < lo) | (x > hi), g, 0.0),)
+    )
+    report = certgrad.check(clip, "n", static={"lo": certgrad.real(), "hi": certgrad.real()}, conformance=False)
+    assert report.verdict == "refuted"
+    assert "straight-through" not in report.cause
+    assert report.cause.startswith("the branches of the choice")
+
+
 def test_what_the_rule_alone_needs_is_its_cause():
     divided = jax.custom_vjp(lambda x, y: x * y)
     divided.defvjp(lambda x, y: (x * y, (x, y)), lambda r, g: (g * (r[0] * r[1]) / r[0], g * r[0]))
