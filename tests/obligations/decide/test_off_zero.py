@@ -112,3 +112,13 @@ def test_gaps_of_eigenvalues(name):
     assert report.verdict == verdict
     if verdict != "refuted":
         assert any("no repeated eigenvalue" in h for h in report.hypotheses)
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_gaps_of_eigenvalues_in_reverse_mode(name):
+    """Sums over both places of a gap, which can be turned about."""
+    factor, verdict = FACTORS[name]
+    function = of_eigenvectors(factor)
+    rule = jax.custom_vjp(lambda a: tuple(jnp.linalg.eigh((a + a.T) / 2, symmetrize_input=False)))
+    rule.defvjp(lambda a: (rule(a), a), lambda a, g: jax.vjp(lambda x: tuple(function(x)), a)[1](g))
+    assert check(rule, "n n", conformance=False).verdict == verdict
