@@ -53,8 +53,10 @@ MOST = 10.0
 """And no more than this, however long it took; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
 """Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
-LIKELY = 4
-"""So many times the first steps are for a change of one step, with which the rule is right at some points."""
+LIKELIEST, LIKELY = 16, 4
+"""So many times the first steps are for a change with which the rule is right at some points: for the first one, whose
+proof is as long as that of a right rule can be, and for each of the others, which often come to the same.
+"""
 RESERVED = 1.5
 """Seconds of these for changes of one step, which are tried last."""
 MAX_CHANGES = 4
@@ -240,11 +242,13 @@ def likely_cause(
         return None  # right at these shapes: it is wrong at others, which the witness shows
 
     def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False, reserved: float = 0.0) -> Cause | None:
-        for mistake in family(trial):
+        for k, mistake in enumerate(family(trial)):
             if time.thread_time() > until - reserved:
                 return None
             if (tried or trial.agrees(mistake)) and all(_said(mistake, t, family(t)) for t in others):
-                subject = next(filter(proved, (mended(one, special) for special in _special(one, mistake))), None)
+                patience = (LIKELY if k else LIKELIEST) if tried else 1
+                made = (mended(one, special, patience) for special in _special(one, mistake))
+                subject = next((s for s in made if proved(s, likely=tried)), None)
                 if subject is not None:
                     return Cause(mistake.text, mistake.domain, subject, mistake.change)
         return None
@@ -293,11 +297,11 @@ def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
     return any(there.agrees(other) for other in found if other.text == mistake.text)
 
 
-def mended(one: UserRule, mistake: Mistake) -> UserRule:
-    """The rule but for a mistake: at all shapes, or those of the mistake."""
+def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
+    """The rule but for a mistake: at all shapes, or those of the mistake. So many times the first steps it is given."""
     found = copy(one)
     found.claimed, found.conformance, found.proofs_alone = ("vjp_is_adjoint",), None, True
-    found.steps, found.seconds = FIRST_STEPS * (1 if mistake.change is None else LIKELY), ONE_PROOF
+    found.steps, found.seconds = FIRST_STEPS * patience, ONE_PROOF
     found.domain = (*one.domain, *mistake.domain)
     found.signature = one.signature.renamed(mistake.fixed)
     found.cases = (Case(found.signature, one.cases[0].statics),)
@@ -305,8 +309,12 @@ def mended(one: UserRule, mistake: Mistake) -> UserRule:
     return found
 
 
-def proved(subject: UserRule) -> bool:
-    """The rule is right at all shapes, under hypotheses perhaps. What fails at the first shapes is asked no more."""
+def proved(subject: UserRule, likely: bool = False) -> bool:
+    """The rule is right at all shapes, under hypotheses perhaps. What fails at the first shapes is asked no more,
+    unless it is `likely` that it does not.
+    """
+    if likely:
+        return _audited(subject)
     instance = family(subject, subject.cases[0]).prove[0]
     shapes = instance.shapes()
     try:
@@ -315,8 +323,15 @@ def proved(subject: UserRule) -> bool:
             problem = build(subject.arg_names, {}, subject.domain, shapes, programs, subject.name)
             if not prove(problem, "vjp_is_adjoint").proved:
                 return False
-        return audit(subject).verdict in PROOFS
     except (BudgetError, Exception):  # what does not even trace is not
+        return False
+    return _audited(subject)
+
+
+def _audited(subject: UserRule) -> bool:
+    try:
+        return audit(subject).verdict in PROOFS
+    except (BudgetError, Exception):  # as above
         return False
 
 
