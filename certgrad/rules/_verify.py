@@ -17,6 +17,7 @@ from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.conformance import NOT_COMPARED
 from certgrad.obligations.generality.looks import digest_of
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
+from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.verify import Verification
 from certgrad.obligations.verify.digest import case_digest
 from certgrad.ops._composed import Composed
@@ -74,16 +75,16 @@ def _verified(
     """The digests and claims of a subject, then what its code asks where each of the parts was audited alone."""
     traces = Traces(subject)
 
-    def digests(k: int) -> list[str]:
-        return [digest for made, digest in traced_case(traces, k) if isinstance(made, Trace)]
+    def traced(k: int) -> dict[str, Any]:
+        return {digest: programs for programs, digest in traced_case(traces, k) if not isinstance(programs, Exception)}
 
-    evaluated = verify.verify(certificate, subject, seed=seed, draws=draws, digests=digests)
+    evaluated = verify.verify(certificate, subject, seed=seed, draws=draws, traced=traced)
     if evaluated.outcome != "verified" or not (problems := unlike_what_was_audited(certificate, parts)):
         return evaluated
     return Verification(op=certificate.op, outcome="failed", problems=tuple(problems))
 
 
-def traced_case(traces: Traces, k: int) -> Iterator[tuple[Trace | CertgradError, str]]:
+def traced_case(traces: Traces, k: int) -> Iterator[tuple[Programs | CertgradError, str]]:
     """What case `k` is traced to in wide and in narrow floats, with its digest: empty where it does not trace."""
     op = traces.op
     for wide in (True, False):
@@ -92,7 +93,7 @@ def traced_case(traces: Traces, k: int) -> Iterator[tuple[Trace | CertgradError,
             yield made, ""
             continue
         alone = traces.apart(made.instance, made.programs)
-        yield made, case_digest(op, op.cases[k], {n: (p.jaxpr, p.consts) for n, p in alone.all().items()})
+        yield alone, case_digest(op, op.cases[k], {n: (p.jaxpr, p.consts) for n, p in alone.all().items()})
 
 
 def unlike_what_was_audited(certificate: Certificate, parts: Sequence[Subject]) -> list[str]:

@@ -110,8 +110,10 @@ class Asked:
 class Case(Asked):
     """One case of the op beside what the certificate claims of it."""
 
-    def __init__(self, op: Subject, case: SubjectCase, certificate: Certificate, index: int) -> None:
-        self.op, self.case = op, case
+    def __init__(
+        self, op: Subject, case: SubjectCase, certificate: Certificate, index: int, symbols: Any = None
+    ) -> None:
+        self.op, self.case, self.symbols = op, case, symbols
         names = [*op.arg_names, *op.params]
         kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
         numbers = tuple(
@@ -162,7 +164,7 @@ class Case(Asked):
         drawn = itertools.count()
         from certgrad import exact  # it reads users' rules, which are verified here
 
-        exactly = exact.Check(self.op, self.case, self.statements, found, self._traced, LARGEST)
+        exactly = exact.Check(self.op, self.case, self.statements, found, self._traced, LARGEST, self.symbols)
         limits = exact.Limits(entries=ENTRIES / len(self.op.cases), at_point=AT_POINT, points=POINTS, special=SPECIAL)
         result = exactly.run(limits)
         counts.exact.append(result)
