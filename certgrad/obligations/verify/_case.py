@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import prod
+from math import inf, prod
+from time import thread_time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from certgrad.language.arithmetic import UnfitError
 from certgrad.language.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
-from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
+from certgrad.obligations.balls._errors import BallError, OutOfTime, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate, needed_equations
 from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.balls._values import Array
@@ -85,6 +86,8 @@ class Asked:
     broadcast = False
     exact = False
     """Whether a gap that rounding in the code could make counts."""
+    until = inf
+    """When no further evaluation is begun, by the thread's processor time."""
 
     def __init__(
         self,
@@ -101,6 +104,11 @@ class Asked:
         self.open = set(hypotheses)
         self.answered: set[str] = set()
         self.boundaries, self.sides = 2, 2
+
+    def in_time(self) -> None:
+        """Raises OutOfTime where nothing more is evaluated."""
+        if thread_time() > self.until:
+            raise OutOfTime
 
     def axes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
         """The axes of the arguments as formulas count them, where these are others than those of the arrays."""
@@ -282,6 +290,7 @@ class AtShape:
 
     def decided(self, point: Point, most: int | None = None) -> list[Any]:
         """The distances that decide something in the programs at the point; all, or at least the first so many."""
+        self.asked.in_time()
         with s.watched() as seen:
             for run in self.runs(point):
                 if run[0] is self._repeated:
@@ -344,6 +353,7 @@ class AtShape:
 
     def disagreement(self, point: Point, at_least: float) -> tuple[str, str] | None:
         """A claim whose hypotheses hold at the point, and which is off by more than that; and what is wrong."""
+        self.asked.in_time()
         tried: dict[int, At] = {}
         for kind in (k for k in CLAIMS if k in self.asked.open and self.holds(self.asked.hypotheses[k], point.inputs)):
             at = tried.setdefault(PRECISION, At(self.programs, point, self.space.moving, PRECISION, {}))
