@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from certgrad.obligations.certificate import Certificate, sealed
-from certgrad.rules._by_name import examined
 from certgrad.report.audited import RuleResult
+from certgrad.rules._by_name import examined
 from certgrad.rules._exactly import with_level
 from certgrad.rules._find import Found, find
 from certgrad.rules._verify import verify_rule
