@@ -62,7 +62,7 @@ class Limits:
 
     def once(self) -> Limits:
         """For programs with weights, where nothing is special."""
-        return Limits(self.seconds, inf, max(self.at_point, 30_000), min(self.points, 4), 0)
+        return Limits(self.seconds, inf, max(self.at_point, 30_000), POINTS, 0)
 
     def reached(self, up_to: int = 0) -> bool:
         """Nothing more is looked at, where all sizes up to this number were."""

@@ -59,10 +59,10 @@ class Widths:
         """An expression of indices alone, where it is one by its definitions."""
         if isinstance(x, t.SortedEntry) and isinstance(made := self.made.get(x.name), Defined) and x.sort == "integer":
             return self.inlined(substitute(made.entry, dict(zip(made.variables, x.index, strict=True))))
-        if isinstance(x, t.Add):
-            parts = [self.inlined(part) for part in x.terms]
-            rest = [part for part in parts if part != t.Integer(0)]
-            return t.Add(tuple(rest)) if len(rest) > 1 else rest[0] if rest else t.Integer(0)
+        if isinstance(x, t.Add | t.Mul):
+            neutral = t.Integer(int(isinstance(x, t.Mul)))
+            rest = [part for part in map(self.inlined, t.children(x)) if part != neutral]
+            return type(x)(tuple(rest)) if len(rest) > 1 else rest[0] if rest else neutral
         return x
 
     def counted(self, x: t.Node) -> t.Node | None:

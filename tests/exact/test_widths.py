@@ -35,6 +35,15 @@ def e4(x: Any) -> Any:
     return p[1] ** 4 - 6 * p[1] ** 2 * p[2] + 3 * p[2] ** 2 + 8 * p[1] * p[3] - 6 * p[4]
 
 
+def chain(x: Any) -> Any:
+    """The sum of all products of four entries in their order."""
+    after = jnp.arange(x.shape[0])[:, None] > jnp.arange(x.shape[0])[None, :]
+    y = x
+    for _ in range(3):
+        y = x * jnp.sum(jnp.where(after, y[None, :], 0.0), 1)
+    return jnp.sum(y)
+
+
 RIGHT: list[tuple[str, Callable, str]] = [
     ("elementwise", lambda x: jnp.where(x > 0, jnp.sin(x) * jnp.exp(x), x**2), "n"),
     ("matrix product", lambda a, b: jnp.tanh(a @ b), "n k, k m"),
@@ -43,6 +52,7 @@ RIGHT: list[tuple[str, Callable, str]] = [
     ("layer norm", lambda x: (x - x.mean()) * jax.lax.rsqrt(x.var() + 0.1), "n"),
     ("attention", lambda q, k, v: jax.nn.softmax(q @ k.T / jnp.sqrt(q.shape[1])) @ v, "n d, m d, m e"),
     ("causal sum", lambda x: jnp.tril(jnp.ones((x.shape[0], x.shape[0]))) @ x, "n"),
+    ("exponentials of causal sums", lambda x: jnp.exp(jnp.tril(jnp.ones((x.shape[0], x.shape[0]))) @ x), "n"),
     ("diagonal", lambda x: (jnp.eye(x.shape[0]) * x[:, None]) @ x, "n"),
 ]
 
@@ -76,6 +86,10 @@ WRONG: list[tuple[str, Callable]] = [
     ("their root", lambda x: jnp.sqrt(1 + e4(x) ** 2) - 1),
     ("over a sum", lambda x: e4(x) / (1 + jnp.sum(x**2))),
     ("the logarithm of a sum", lambda x: jnp.log1p(e4(x) ** 2)),
+    ("of the largest", lambda x: e4(jnp.exp(x - jnp.max(x)))),
+    ("of what is positive", lambda x: e4(jax.nn.relu(x))),
+    ("in their order", chain),
+    ("a function of these", lambda x: jnp.tanh(chain(x))),
     ("entry by entry", lambda x: jnp.sum(x * jnp.cos(e4(x) * x)) - jnp.sum(x)),
 ]
 
