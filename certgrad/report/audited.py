@@ -28,6 +28,7 @@ from certgrad.obligations.certificate import (
     Hypothesis,
     VerdictName,
 )
+from certgrad.obligations.certificate import stated as _stated
 from certgrad.report import findings as _findings
 from certgrad.report.wording import but_for_causes, number, symbols
 from certgrad.signatures.nested import leaves
@@ -107,8 +108,16 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The rule that this is the rule of."""
     covered: list[str] | UnsetType = UNSET
     """Codes of its findings that the project's baseline lists: known, and not to be shown again. Set for a report."""
+    level: str | UnsetType = UNSET
+    """How far exact evaluation agrees, where that was asked for: `exact for all sizes`, or `balls`."""
     coq: str | UnsetType = UNSET
     """The version of Coq that accepted the proof, where that is known. Set for a report."""
+
+    @property
+    def stated(self) -> str:
+        """The verdict, with what it leaves out, and the level: `proved · exact for all sizes`."""
+        verdict = _stated(self.certificate) if self.certificate is not None else ""
+        return f"{verdict} · {self.level}" if self.level else verdict
 
     @property
     def place(self) -> Place:

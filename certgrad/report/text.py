@@ -11,7 +11,6 @@ from certgrad.obligations.certificate import (
     Hypothesis,
     compared_with,
     not_for_all,
-    stated,
 )
 from certgrad.report.audited import (
     SHORT_NAMES,
@@ -88,9 +87,7 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
             (
                 certificate.op,
                 obligations(certificate),
-                stated(certificate)
-                + (COVERED if one.covered else "")
-                + (f"; accepted by Coq {one.coq}" if one.coq else ""),
+                one.stated + (COVERED if one.covered else "") + (f"; accepted by Coq {one.coq}" if one.coq else ""),
                 "" if verbose else _first(conditions(certificate)),
                 "" if verbose else ", ".join(conventions(certificate)),
                 duration(one.seconds),
