@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.jaxpr.lowerings import lowered
-from certgrad.obligations.balls import _jaxpr
+from certgrad.jaxpr.programs import consts_of, is_dropped, is_literal, jaxpr_of
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._beyond import beyond
 from certgrad.obligations.balls._errors import Unsupported
@@ -79,7 +79,7 @@ class Program:
 @lru_cache(maxsize=1024)
 def program(jaxpr: Any, literals: Literals = shortest) -> Program:
     """Compile a ClosedJaxpr (or a Jaxpr without constants), with what its literals stand for."""
-    inner, consts = _jaxpr.parts(jaxpr)
+    inner, consts = jaxpr_of(jaxpr), consts_of(jaxpr)
     slots: dict[Any, int] = {}
     initial: list[Value | None] = []
 
@@ -92,7 +92,7 @@ def program(jaxpr: Any, literals: Literals = shortest) -> Program:
         return slots[var]
 
     def read(atom: Any) -> int:
-        if _jaxpr.is_literal(atom):
+        if is_literal(atom):
             return new(constant(atom.val, atom.aval.dtype, literals))
         return slots[atom]
 
@@ -107,7 +107,7 @@ def program(jaxpr: Any, literals: Literals = shortest) -> Program:
             define(equation.outvars[0], constant(rounded, rounded.dtype, literals))
             continue
         operands = tuple(read(atom) for atom in equation.invars)
-        results = tuple(new() if _jaxpr.is_dropped(var) else define(var) for var in equation.outvars)
+        results = tuple(new() if is_dropped(var) else define(var) for var in equation.outvars)
         name, params = equation.primitive.name, equation.params
         if (runs := lowered(equation)) is not None:
             name, params = "jit", {"jaxpr": runs}
@@ -121,7 +121,7 @@ def _rounded_constant(equation: Any, held: Mapping[Any, Any]) -> Array | None:
     if equation.primitive.name != "convert_element_type":
         return None
     (atom,) = equation.invars
-    value = atom.val if _jaxpr.is_literal(atom) else held.get(atom)
+    value = atom.val if is_literal(atom) else held.get(atom)
     if value is None or not is_float(atom.aval.dtype) or not is_float(equation.params["new_dtype"]):
         return None
     return np.asarray(value).astype(equation.params["new_dtype"])
@@ -129,18 +129,18 @@ def _rounded_constant(equation: Any, held: Mapping[Any, Any]) -> Array | None:
 
 def _live(inner: Any) -> list[Any]:
     """The equations that an output depends on: what is computed and dropped cannot make a point undecided."""
-    needed = {atom for atom in inner.outvars if not _jaxpr.is_literal(atom)}
+    needed = {atom for atom in inner.outvars if not is_literal(atom)}
     kept = []
     for equation in reversed(inner.eqns):
         if any(var in needed for var in equation.outvars):
             kept.append(equation)
-            needed.update(atom for atom in equation.invars if not _jaxpr.is_literal(atom))
+            needed.update(atom for atom in equation.invars if not is_literal(atom))
     return kept[::-1]
 
 
 def needed_equations(jaxpr: Any) -> set[int]:
     """The identities of the equations that are evaluated."""
-    return {id(equation) for equation in _live(_jaxpr.parts(jaxpr)[0])}
+    return {id(equation) for equation in _live(jaxpr_of(jaxpr))}
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from certgrad.jaxpr.programs import scan_counts
+from certgrad.jaxpr.programs import is_dropped, is_literal, scan_counts
 
-from ._programs import Program, inner_program, is_dropped, is_literal, program_of
+from ._programs import Program, inner_program, program_of
 
 
 def branch_programs(eqn: Any) -> list[Program]:

@@ -8,9 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from certgrad.jaxpr.programs import equations_of, is_literal
+
 from ._live import WhileLoop, live_equations, live_inputs, part_of
-from ._primitives import equations_of
-from ._programs import Program, inner_program, is_literal
+from ._programs import Program, inner_program
 from ._values import kind_of
 
 MOST_COUNTED = 1000
