@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -61,13 +61,21 @@ class Program:
             Unsupported: an equation's primitive has no rule.
             Undecided: a comparison cannot be decided at this precision.
         """
+
+        def rule(step: Step, operands: list[Any]) -> Value | list[Value]:
+            if step.rule is None:
+                raise Unsupported(f"primitive {step.name}")
+            return step.rule(ctx, step.params, *operands)
+
+        return self.by(rule, arguments)
+
+    def by(self, rule: Callable[[Step, list[Any]], Any], arguments: Sequence[Any]) -> list[Any]:
+        """The outputs at these arguments, where each step gives what the rule says of it and its operands."""
         memory: list[Any] = list(self.initial)
         for slot, value in zip(self.inputs, arguments, strict=True):
             memory[slot] = value
         for step in self.steps:
-            if step.rule is None:
-                raise Unsupported(f"primitive {step.name}")
-            out = step.rule(ctx, step.params, *[memory[slot] for slot in step.operands])
+            out = rule(step, [memory[slot] for slot in step.operands])
             if isinstance(out, Value):
                 memory[step.results[0]] = out
             else:

@@ -16,6 +16,7 @@ from ._live import (
     branch_programs,
     live_equations,
     live_inputs,
+    live_results,
     part_of,
     scan_loop,
     up_to_mark,
