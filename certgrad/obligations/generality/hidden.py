@@ -26,7 +26,7 @@ import numpy as np
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations import generality
-from certgrad.obligations.generality.reach import code_in, hosts_in, loads, reachable, reachable_from, rules_in
+from certgrad.obligations.generality.reach import code_in, loads, reachable, reachable_from, rules_in
 from certgrad.obligations.generality.syntax import compared_by_identity, name_of, names_in, nodes_of, source_tree
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_dimensions import Answers
@@ -328,7 +328,7 @@ def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequen
 
     The answers are those that its code had in its traces, if they were heard in all of them.
     """
-    rules = [rule for jaxpr in programs for rule in (*rules_in(jaxpr), *hosts_in(jaxpr))]
+    rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
     found = dict.fromkeys(reachable_from([*rules, *subject.code]))
     if subject.rules_of_nodes:
         behind = {*reachable_from(rules)}
