@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CALLS = "thousand calls"
+"""The unit of what is counted: it is the same however busy the machine is."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -13,7 +16,8 @@ class Figure:
     value: float | None
     """None: it was not run, and `note` says why."""
     unit: str = ""
-    """`s` (seconds of processor time), `s by the clock`, `ms a node`, `GB`; nothing for a ratio."""
+    """`s` (seconds of processor time), `s by the clock`, `ms a node`, `GB`, `thousand calls`; nothing for a
+    ratio."""
     peer: float | None = None
     """What the same run took for a peer, in the unit of `value`: other machines differ by as much."""
     beside: str = ""

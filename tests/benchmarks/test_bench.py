@@ -12,7 +12,7 @@ import pytest
 from benchmarks.bench import __main__ as bench
 from benchmarks.bench import _drawn
 from benchmarks.bench._compare import BadData, read, worse, write
-from benchmarks.bench._figure import Figure, not_installed
+from benchmarks.bench._figure import CALLS, Figure, not_installed
 from benchmarks.bench._page import page
 
 COMMITTED = Figure("a chain", 2.0, "s", peer=1.0, beside="jax.make_jaxpr", at_most=1.0)
@@ -37,6 +37,12 @@ ALONE = Figure("a ratio", 0.8)
 )
 def test_what_is_worse(now: list[Figure], lines: int) -> None:
     assert len(worse({"graphs": [COMMITTED, ALONE]}, {"graphs": now})) == lines
+
+
+@pytest.mark.parametrize("calls, lines", [(103.0, 0), (107.0, 1)])
+def test_calls_are_counted_and_may_grow_less(calls: float, lines: int) -> None:
+    before, now = (Figure("calls of an audit", x, CALLS, peer=50.0) for x in (100.0, calls))
+    assert len(worse({"calls": [before]}, {"calls": [now]})) == lines
 
 
 def test_a_line_names_the_figure_with_both_values() -> None:
