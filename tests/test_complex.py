@@ -43,7 +43,7 @@ def compared(f: Callable[..., Any], *args: np.ndarray) -> set[str]:
             return parts(f(*given))
 
         program = jax.make_jaxpr(of_reals)(*split)
-        function = on_pairs(program.jaxpr, program.consts)
+        function = on_pairs(program)
         assert function is not None
         made = jax.make_jaxpr(function)(*split)
         for found, wanted in zip(function(*split), of_reals(*split), strict=True):
@@ -200,7 +200,7 @@ def test_a_program_without_complex_numbers_is_left_alone() -> None:
 
 def test_what_has_no_reading_is_named() -> None:
     program = jax.make_jaxpr(lambda x: jnp.linalg.eigvals(x).real)(np.eye(2))
-    function = on_pairs(program.jaxpr, program.consts)
+    function = on_pairs(program)
     assert function is not None
     with pytest.raises(NoPairsError, match="eig"):
         function(np.eye(2))
@@ -258,7 +258,7 @@ UNREAD: dict[str, Callable[..., Any]] = {
 def test_what_else_is_made_of_the_factors_has_no_reading(name: str) -> None:
     a = complex_numbers(22, (3, 3))
     program = jax.make_jaxpr(lambda re, im: parts(UNREAD[name](re + 1j * im)))(a.real, a.imag)
-    function = on_pairs(program.jaxpr, program.consts)
+    function = on_pairs(program)
     assert function is not None
     with pytest.raises(NoPairsError, match=r"lu|sign of a determinant|custom_linear_solve|triangular_solve"):
         function(a.real, a.imag)

@@ -132,12 +132,6 @@ class Sweep:
             seeds.append(jnp.zeros(value.shape, value.dtype if real else self.numbers.real) if ct is None else ct)
         return seeds
 
-    def node_forward(self, node: Node, values: Values) -> list[Any]:
-        """One node's outputs by its lemma's forward, from its operands' values."""
-        judgement = self.induction.judged[node.id]
-        arguments = [values[r.node][r.output] for r in self.induction.traced.slots(node)]
-        return evaluate(_programs(judgement).forward, arguments, self.dims_of(node), self.numbers)
-
     def dims_of(self, node: Node) -> dict[str, Any]:
         """The lemma's dimensions at this node."""
         judgement = self.induction.judged[node.id]

@@ -14,10 +14,11 @@ from certgrad._subject import Subject
 from certgrad.errors import first_line
 from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.obligations.balls._draw import seeded
-from certgrad.obligations.conformance import Conformance, Difference, State, unlike
+from certgrad.obligations.conformance import Conformance, Difference, unlike
 from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.decisions import answered_otherwise, same
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.state import ReadState
 from certgrad.obligations.points import arguments
 from certgrad.obligations.tracing.jax_internals import (
     computed_by,
@@ -78,7 +79,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
     done: list[str] = []
     refused: list[str] = []
     with ALONE:  # of what a call leaves behind nobody else may add
-        state = State([traced.fn])
+        state = ReadState(traced.fn, calls=True)
         for dtype in dtypes:
             try:
                 how = _apart(subject, traced, sizes, dtype)
@@ -89,7 +90,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
                 at = f" at {_sized(sizes)}" if sizes else ""
                 return Conformance((), Difference((), f"called{at} in {dtype} it returns something else: {how}", sizes))
             done.append(dtype)
-        if changed := state.changed():
+        if changed := state.compare():
             text = f"a call changes {changed}, which outlives it: later calls may do other things"
             return Conformance((), Difference((), text, {}))
     said = [f"one call in {' and '.join(done)}{f' at {_sized(sizes)}' if sizes else ''}"] if done else []

@@ -21,8 +21,8 @@ from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
 from certgrad.graph._wellformed import check, check_equations, line_of
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
-from certgrad.obligations.conformance import State, forget
 from certgrad.obligations.generality.reach import is_own, reached_from, remembered_by_jax, users_files
+from certgrad.obligations.generality.state import ReadState, forget
 from certgrad.obligations.tracing.asked import Heard, hearing
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import (
@@ -161,14 +161,14 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
             code = [*reached_from([fn])]
             if not fixed:
                 forget(code)
-            state = State([fn], modules=False) if any(map(_is_of_object, code)) else None
+            state = ReadState(fn, calls=True) if any(map(_is_of_object, code)) else None
             with (
                 unremembered() if remembered_by_jax(code) else nullcontext(),
                 sizes_as_integers(filter(is_own, code)),
                 hearing(users_files(code)) as heard,
             ):
                 program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
-            changes = "" if state is None else state.changed()
+            changes = "" if state is None else state.compare()
         except CertgradError:
             raise
         except Exception as error:

@@ -13,6 +13,7 @@ import numpy as np
 from certgrad._subject import Subject
 from certgrad.errors import first_line
 from certgrad.jaxpr import complex_numbers
+from certgrad.jaxpr.programs import jaxpr_of
 from certgrad.jaxpr.references import shares_references, without_references
 
 DTYPES = {"float": np.float64, "held": np.float64, "int": np.int64, "bool": np.bool_}
@@ -75,7 +76,7 @@ def traced(
 
 
 def _avals(program: Any) -> list[Any]:
-    return [v.aval for v in getattr(program, "jaxpr", program).outvars]
+    return [v.aval for v in jaxpr_of(program).outvars]
 
 
 def _trace(what: str, fn: Callable[..., Any], *specs: Any, returns: Sequence[Any] | None = None) -> Any:
@@ -109,10 +110,9 @@ def of_reals(program: Any, arguments: Sequence[Any]) -> Any:
         raise NotOfRealsError("a mutable reference from outside")
     values = without_references(program)
     program = program if values is None else values
-    jaxpr, consts = getattr(program, "jaxpr", program), getattr(program, "consts", ())
-    if not complex_numbers.has_complex(jaxpr):
+    if not complex_numbers.has_complex(jaxpr_of(program)):
         return program
     try:
-        return jax.make_jaxpr(complex_numbers.on_pairs(jaxpr, consts))(*arguments)
+        return jax.make_jaxpr(complex_numbers.on_pairs(program))(*arguments)
     except complex_numbers.NoPairsError as error:
         raise NotOfRealsError(f"{error} of complex numbers") from error

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.extend import core as jex
 
-from certgrad.jaxpr.programs import opened
+from certgrad.jaxpr.programs import jaxpr_of
 
 _SAMPLERS = frozenset(
     "_uniform _normal _normal_real _truncated_normal _bernoulli _exponential _gumbel _laplace _logistic _cauchy "
@@ -50,7 +50,7 @@ def sampler(eqn: Any) -> str:
         return ""
     if not eqn.invars or len(eqn.outvars) != 1:  # a part of one, as derivatives take functions apart
         return ""
-    info = str(getattr(getattr(opened(inner), "debug_info", None), "func_src_info", ""))
+    info = str(getattr(getattr(jaxpr_of(inner), "debug_info", None), "func_src_info", ""))
     if not info.startswith(f"{name} at {_RANDOM}") or not is_key(eqn.invars[0].aval.dtype):
         return ""
     if name == "_bernoulli" and not all(isinstance(v, jex.Literal) for v in eqn.invars[1:]):
@@ -66,7 +66,7 @@ def computed_draw(eqn: Any) -> bool:
 
 def at_least(eqn: Any) -> int | None:
     """The operand that what is drawn is never below: the program ends with a maximum that takes it."""
-    jaxpr = opened(eqn.params["jaxpr"])
+    jaxpr = jaxpr_of(eqn.params["jaxpr"])
     made = {v: e for e in jaxpr.eqns for v in e.outvars}
     last = made.get(jaxpr.outvars[0])
     if last is None or last.primitive.name != "max":

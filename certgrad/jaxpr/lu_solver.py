@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax._src.lax import linalg as _linalg
 
-from certgrad.jaxpr.programs import opened, same_program
+from certgrad.jaxpr.programs import jaxpr_of, same_program
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class LuSolver:
 def lu_solver(closed: Any) -> LuSolver | None:
     """How a program of factors, a permutation and a right-hand side solves, if it is JAX's LU solver under any number
     of `vmap`s."""
-    avals = [v.aval for v in opened(closed).invars]
+    avals = [v.aval for v in jaxpr_of(closed).invars]
     if len(avals) != 3 or len(avals[0].shape) < 2 or not avals[2].shape:
         return None
     factors, order, right = avals

@@ -3,7 +3,7 @@ equations, never by their texts; values that are no numbers, and integers that w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,6 +15,42 @@ def no_number(shape: Sequence[int], dtype: Any) -> Any:
     """An array whose entries are undefined: what memory holds that nothing was written to, a choice nobody made."""
     nothing = jnp.full(tuple(shape), jnp.nan, jnp.result_type(float))
     return nothing > 0 if jnp.issubdtype(dtype, jnp.bool_) else nothing.astype(dtype)
+
+
+def jaxpr_of(program: Any) -> Any:
+    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
+    return getattr(program, "jaxpr", program)
+
+
+def consts_of(program: Any) -> tuple[Any, ...]:
+    """The values of a program's constants."""
+    return tuple(getattr(program, "consts", ()) or ())
+
+
+def is_literal(atom: Any) -> bool:
+    """A constant written into the equation."""
+    return isinstance(atom, jex.Literal)
+
+
+def is_dropped(var: Any) -> bool:
+    """An output that nothing reads."""
+    return type(var).__name__ == "DropVar"
+
+
+def programs_in(eqn: Any) -> Iterator[Any]:
+    """The programs that an equation holds."""
+    for value in eqn.params.values():
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            if hasattr(jaxpr_of(one), "eqns"):
+                yield one
+
+
+def equations_of(program: Any) -> Iterator[Any]:
+    """The equations of a program, those of programs inside it too."""
+    for eqn in jaxpr_of(program).eqns:
+        yield eqn
+        for inner in programs_in(eqn):
+            yield from equations_of(inner)
 
 
 def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
@@ -45,8 +81,8 @@ def held(eqn: Any) -> Any:
 
 def same_program(a: Any, b: Any) -> bool:
     """The same primitives with the same parameters, on the same operands, constants and types, one by one."""
-    x, y = opened(a), opened(b)
-    consts = [[*getattr(c, "consts", ())] for c in (a, b)]
+    x, y = jaxpr_of(a), jaxpr_of(b)
+    consts = [consts_of(c) for c in (a, b)]
     ends = [(p.constvars, p.invars, p.eqns, p.outvars) for p in (x, y)]
     if [*map(len, ends[0])] != [*map(len, ends[1])] or not _alike(*consts):
         return False
@@ -57,8 +93,8 @@ def same_program(a: Any, b: Any) -> bool:
         return all(v.aval.shape == w.aval.shape and v.aval.dtype == w.aval.dtype for v, w in zip(vs, ws, strict=True))
 
     def read(v: Any, w: Any) -> bool:
-        if isinstance(v, jex.Literal) or isinstance(w, jex.Literal):
-            return isinstance(v, jex.Literal) and isinstance(w, jex.Literal) and _constant(v, w)
+        if is_literal(v) or is_literal(w):
+            return is_literal(v) and is_literal(w) and _constant(v, w)
         return names.get(v) is w
 
     return (
@@ -86,12 +122,12 @@ def results(
 
     What the program holds itself, arrays and literals, is read as `constant` says, of the value and its type.
     """
-    jaxpr = program.jaxpr
-    values = {v: constant(c, v.aval) for v, c in zip(jaxpr.constvars, program.consts, strict=False)}
+    jaxpr = jaxpr_of(program)
+    values = {v: constant(c, v.aval) for v, c in zip(jaxpr.constvars, consts_of(program), strict=False)}
     values.update(zip(jaxpr.invars, args, strict=True))
 
     def read(v: Any) -> Any:
-        return constant(v.val, v.aval) if isinstance(v, jex.Literal) else values[v]
+        return constant(v.val, v.aval) if is_literal(v) else values[v]
 
     for eqn in jaxpr.eqns:
         values.update(zip(eqn.outvars, rule(eqn, [read(v) for v in eqn.invars]), strict=True))
@@ -105,25 +141,20 @@ def bound(eqn: Any, operands: Sequence[Any], params: Mapping[str, Any] | None = 
     return list(found) if eqn.primitive.multiple_results else [found]
 
 
-def opened(program: Any) -> Any:
-    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
-    return getattr(program, "jaxpr", program)
-
-
 def reaches_as_number(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
     """For each output of a program, whether some of the `inputs` reach it by floats alone: if not, they are only
     compared on the way, or made integers, and every derivative in them is 0 where there is one.
     """
     moved = {v for v, is_one in zip(jaxpr.invars, inputs, strict=True) if is_one}
     for eqn in jaxpr.eqns:
-        own = [not isinstance(v, jex.Literal) and v in moved for v in eqn.invars]
+        own = [not is_literal(v) and v in moved for v in eqn.invars]
         if not any(own):
             continue
-        inner = opened(held(eqn))
+        inner = jaxpr_of(held(eqn))
         within = inner is not None and (len(inner.invars), len(inner.outvars)) == (len(own), len(eqn.outvars))
         reached = reaches_as_number(inner, own) if within else [True] * len(eqn.outvars)
         moved |= {v for v, is_one in zip(eqn.outvars, reached, strict=True) if is_one and _is_number(v.aval)}
-    return [not isinstance(v, jex.Literal) and v in moved for v in jaxpr.outvars]
+    return [not is_literal(v) and v in moved for v in jaxpr.outvars]
 
 
 def _is_number(aval: Any) -> bool:
@@ -140,7 +171,7 @@ def _alike(p: Any, q: Any) -> bool:
     """Two parameters are the same; what cannot be compared is not."""
     if p is q:
         return True
-    if hasattr(opened(p), "eqns") and hasattr(opened(q), "eqns"):
+    if hasattr(jaxpr_of(p), "eqns") and hasattr(jaxpr_of(q), "eqns"):
         return same_program(p, q)
     if type(p) is not type(q):
         return False

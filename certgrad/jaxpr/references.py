@@ -13,6 +13,8 @@ from typing import Any
 from jax._src.core import jaxprs_in_params
 from jax._src.state.discharge import discharge_state
 
+from certgrad.jaxpr.programs import jaxpr_of
+
 _MAKE = frozenset({"empty_ref", "new_ref", "run_state"})
 """What makes a reference, and hands it on or keeps it."""
 _OF_ITS_OWN = frozenset({"pallas_call"})
@@ -26,12 +28,12 @@ def without_references(program: Any) -> Any:
 
 def shares_references(program: Any) -> bool:
     """The program takes, holds or returns a reference."""
-    jaxpr = getattr(program, "jaxpr", program)
+    jaxpr = jaxpr_of(program)
     return any(hasattr(v.aval, "inner_aval") for v in (*jaxpr.invars, *jaxpr.constvars, *jaxpr.outvars))
 
 
 def _makes_one(program: Any) -> bool:
-    for eqn in getattr(program, "jaxpr", program).eqns:
+    for eqn in jaxpr_of(program).eqns:
         if eqn.primitive.name in _MAKE:
             return True
         if not eqn.params or eqn.primitive.name in _OF_ITS_OWN:

@@ -19,6 +19,7 @@ from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from certgrad.errors import UsageError
+from certgrad.jaxpr.programs import jaxpr_of
 
 F = TypeVar("F", bound=Callable)
 NAME = "certgrad_solution"
@@ -109,7 +110,7 @@ def _traced(function: Callable, args: Sequence[Any], keep: int = 0) -> tuple[Any
     if not captured:
         return closed, []
     places = [k for k, c in enumerate(closed.consts) if isinstance(c, jax.core.Tracer)]
-    inner: Any = getattr(closed, "jaxpr", closed)
+    inner: Any = jaxpr_of(closed)
     consts = list(closed.consts)
 
     def over(*values: Any) -> Any:

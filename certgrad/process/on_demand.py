@@ -43,6 +43,16 @@ class Table(Mapping[str, T]):
         assert name not in self._entries, name
         self._entries[name] = entry
 
+    def adds(self, *names: str) -> Callable[[T], T]:
+        """A decorator that adds a function under these names."""
+
+        def added(entry: T) -> T:
+            for name in names:
+                self.add(name, entry)
+            return entry
+
+        return added
+
     def __getitem__(self, name: str) -> T:
         if name not in self._entries:
             with self._lock:

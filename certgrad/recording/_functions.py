@@ -18,15 +18,15 @@ import jax.numpy as jnp
 from certgrad.errors import CertgradError
 from certgrad.graph import certify, trace
 from certgrad.graph._report import excluded, grouped
+from certgrad.obligations.generality.likeness import Likeness
+from certgrad.obligations.generality.state import ReadState
 from certgrad.obligations.tracing.jax_internals import weakly_typed
 from certgrad.process.threads import ALONE
 from certgrad.rules._layers import plain_function, unwrapped
 
 from ._audit import CHANGED, located
-from ._likeness import Likeness
 from ._limit import OverError, limited
 from ._notes import OTHERS
-from ._read_state import ReadState
 
 MAX_FUNCTIONS = 64
 MAX_ENTRIES = 1 << 20

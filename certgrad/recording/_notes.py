@@ -19,11 +19,10 @@ import jax
 import numpy as np
 
 from certgrad.jaxpr.closures import captured, kind_of_rule
+from certgrad.obligations.generality.likeness import Likeness
+from certgrad.obligations.generality.state import ReadState
 from certgrad.process.threads import ALONE
 from certgrad.rules._layers import plain_function
-
-from ._likeness import Likeness
-from ._read_state import ReadState
 
 MAX_RULES = 2000
 MAX_VARIANTS = 8

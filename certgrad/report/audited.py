@@ -30,7 +30,7 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.certificate import stated as _stated
 from certgrad.report import findings as _findings
-from certgrad.report.wording import number, symbols
+from certgrad.report.wording import but_for_causes, number, symbols
 from certgrad.signatures.nested import leaves
 from certgrad.signatures.signature import for_people
 
@@ -324,7 +324,7 @@ def told_once(certificate: Certificate, covered: Collection[str] = ()) -> dict[s
     for claim in certificate.claims:
         cases = [case for case in claim.cases if not is_discharged(case.verdict)]
         plain = bool(cases) and all(case.reason and case.witness is None and not case.residual for case in cases)
-        same = [(case.signature, *sorted(case.statics.items()), case.reason) for case in cases]
+        same = [(case.signature, *sorted(case.statics.items()), *but_for_causes(case.reason)) for case in cases]
         key = (claim.code in covered, tuple(same)) if plain else claim.id
         alike.setdefault(key, []).append(claim)
     gravest = ((max(claims, key=lambda c: ORDER.index(c.verdict)), claims) for claims in alike.values())

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.jaxpr.programs import results
 from certgrad.obligations.tracing.jax_internals import (
     Program,
     branch_programs,
     inner_program,
-    is_literal,
     scan_loop,
     while_loop,
 )
@@ -96,16 +96,7 @@ class _Walk:
         self.met: list[Comparison] = []
 
     def run(self, program: Program, operands: Sequence[_Value]) -> list[_Value]:
-        values: dict[Any, _Value] = dict(zip(program.jaxpr.invars, operands, strict=True))
-        values |= {v: _number(c) for v, c in zip(program.jaxpr.constvars, program.consts, strict=False)}
-
-        def read(atom: Any) -> _Value:
-            return _number(atom.val) if is_literal(atom) else values[atom]
-
-        for eqn in program.jaxpr.eqns:
-            outs = self.equation(eqn, [read(v) for v in eqn.invars])
-            values |= dict(zip(eqn.outvars, outs, strict=False))
-        return [read(v) for v in program.jaxpr.outvars]
+        return results(program, operands, self.equation, lambda value, aval: _number(value))
 
     def equation(self, eqn: Any, operands: list[_Value]) -> list[_Value]:
         name, count = eqn.primitive.name, len(eqn.outvars)

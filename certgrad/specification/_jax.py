@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import core as jex
 
 from certgrad.jaxpr.linear import LINEAR, linear_program
 from certgrad.jaxpr.lowerings import called
@@ -88,24 +87,6 @@ def literal(value: Any, dtype: Any) -> Node:
     )
 
 
-def jaxpr_of(closed: Any) -> Any:
-    """The open jaxpr of a closed one, or of a program that holds one."""
-    return getattr(closed, "jaxpr", closed)
-
-
-def consts_of(closed: Any) -> Any:
-    return getattr(closed, "consts", ())
-
-
 def called_program(eqn: Any) -> Any:
     """The closed jaxpr that a call runs on the equation's operands; of a custom function the primal one."""
     return linear_program(eqn) if eqn.primitive.name == LINEAR else called(eqn)
-
-
-def is_literal(atom: Any) -> bool:
-    return isinstance(atom, jex.Literal)
-
-
-def is_dropped(var: Any) -> bool:
-    """A result that nothing reads."""
-    return type(var).__name__ == "DropVar"

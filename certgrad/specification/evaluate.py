@@ -123,10 +123,6 @@ class Evaluation:
         """How many entries were evaluated, and values of bound variables gone through."""
         return self._entries + self._reader.choices
 
-    def shapes_fit(self) -> bool:
-        """No tensor has a negative size."""
-        return all(n >= 0 for tensor in self._tensors.values() for n in self.shape(tensor))
-
     def output(self, k: int, index: tuple[int, ...]) -> Any:
         """An entry of an output. Raises UndefinedError where it is no real number."""
         with deep():

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.jaxpr.programs import wraps
+from certgrad.jaxpr.programs import jaxpr_of, results, wraps
 from certgrad.language.tree import Index, Node, Sort, SortedEntry
 
-from ._jax import called_program, consts_of, is_dropped, is_literal, jaxpr_of, literal, size, sort_of
+from ._jax import called_program, literal, size, sort_of
 from .program import Defined, Definition, Determined, Loop, Opaque, Program, Table, Tensor, pruned
 from .rule import RULES, STRUCTURED, Call, Entries, Operand, Result, UnreadableError
 
@@ -60,19 +60,7 @@ class Reader:
 
     def read(self, program: Any, inputs: Sequence[Operand]) -> list[Operand]:
         """The outputs of a program, given its inputs."""
-        jaxpr, env = jaxpr_of(program), {}
-        for v, value in zip(jaxpr.constvars, consts_of(program), strict=True):
-            env[v] = self.constant(value)
-        env.update(zip(jaxpr.invars, inputs, strict=True))
-
-        def operand(atom: Any) -> Operand:
-            return self.constant(atom.val, atom.aval.dtype) if is_literal(atom) else env[atom]
-
-        for eqn in jaxpr.eqns:
-            for v, out in zip(eqn.outvars, self.equation(eqn, list(map(operand, eqn.invars))), strict=True):
-                if not is_dropped(v):
-                    env[v] = out
-        return [operand(v) for v in jaxpr.outvars]
+        return results(program, inputs, self.equation, lambda value, aval: self.constant(value, aval.dtype))
 
     def equation(self, eqn: Any, operands: Sequence[Operand]) -> Sequence[Operand]:
         """The results of one equation. Where it cannot be read, that is said where a result is used."""

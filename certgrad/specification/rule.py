@@ -91,30 +91,15 @@ MODULES = (
 RULES: Table[Rule] = Table("certgrad.specification.primitives", MODULES)
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Register what the named primitives mean."""
-
-    def register(f: Rule) -> Rule:
-        for name in names:
-            RULES.add(name, f)
-        return f
-
-    return register
-
+rule = RULES.adds
+"""Registers what the named primitives mean."""
 
 Structured = Callable[..., "Sequence[Operand]"]
 STRUCTURED: Table[Structured] = Table("certgrad.specification.primitives", MODULES)
 
 
-def structured(*names: str) -> Callable[[Structured], Structured]:
-    """Register what primitives mean whose results take several definitions: `(reader, equation, *operands)`."""
-
-    def register(f: Structured) -> Structured:
-        for name in names:
-            STRUCTURED.add(name, f)
-        return f
-
-    return register
+structured = STRUCTURED.adds
+"""Registers what primitives mean whose results take several definitions: `(reader, equation, *operands)`."""
 
 
 class UnreadableError(Exception):

@@ -39,8 +39,3 @@ def definition_lines(definition: p.Definition, indent: str = "") -> Iterator[str
 
 def _at(name: str, variables: tuple[str, ...]) -> str:
     return f"{name}[{', '.join(variables)}]" if variables else name
-
-
-def program_text(program: p.Program) -> str:
-    """A program, a line an equation."""
-    return "\n".join(line for d in program.definitions for line in definition_lines(d))

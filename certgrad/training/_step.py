@@ -21,7 +21,7 @@ from certgrad.graph._certify import Certification, certification
 from certgrad.graph._spec import parameter_names
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import HOLDS
-from certgrad.obligations.conformance import State
+from certgrad.obligations.generality.state import ReadState
 from certgrad.obligations.tracing.jax_internals import kind_of, serialised, trace
 from certgrad.training._arguments import Arguments, arguments_of
 from certgrad.training._certify import step_certificate, unstated_certificate
@@ -64,7 +64,7 @@ class TrainingStep:
         self.certificate, self.update, self.arguments, self.run = certificate, update, arguments, run
         self.trained, self.keep_gradients = list(certificate.trained), keep_gradients
         self.options = options
-        self._state = State([run], modules=False)
+        self._state = ReadState(run, calls=True)
         """What the update reads, as it was when the update was proved."""
         self._compiled = compile_graph(loss, checked=checked, monitor=monitor, options=options)
         self.monitor = self._compiled.monitor
@@ -148,7 +148,7 @@ class TrainingStep:
 
     def _take(self, parameters: Named, state: Named, hyper: Named, data: Mapping[str, Any]) -> Any:
         """The whole step. What is checked here is checked when it is traced: JAX traces again for other names."""
-        if changed := self._state.changed():
+        if changed := self._state.compare():
             raise UsageError(
                 f"{changed}, which {self.update.name} reads, is not what it was when this step was certified, and the "
                 "step would run another update. Make the step after it is set, or give it as a hyperparameter."

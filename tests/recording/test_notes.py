@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from certgrad.obligations.generality.likeness import Likeness
 from certgrad.recording import Notes, noticed
-from certgrad.recording._likeness import Likeness
 from certgrad.recording._notes import MAX_CALLS, MAX_VARIANTS, Bare, Given, Static, _of_tree
 from tests.recording import rules
 

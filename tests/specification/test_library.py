@@ -84,7 +84,8 @@ def _sizes(found: Meaning, instance: Instance, rng: np.random.Generator) -> dict
     for attempt in range(40):
         sizes = {name: int(rng.integers(1, 3 + attempt // 8)) for name in instance.names}
         at = Evaluation(found, sizes, lambda name, index: 0, BALLS)
-        if all(n >= 1 for t in found.inputs for n in at.shape(t)) and at.shapes_fit():
+        fit = all(n >= 0 for tensor in at._tensors.values() for n in at.shape(tensor))
+        if fit and all(n >= 1 for t in found.inputs for n in at.shape(t)):
             return sizes
     raise AssertionError("no sizes")
 

@@ -19,7 +19,7 @@ from certgrad.language.written import text
 from certgrad.specification.program import Defined, Loop, Program
 from certgrad.specification.reading import meaning
 from certgrad.specification.rule import UnreadableError
-from certgrad.specification.text import program_text
+from certgrad.specification.text import definition_lines
 
 
 def read(fn: Callable[..., Any], *shapes: str) -> Program:
@@ -27,6 +27,11 @@ def read(fn: Callable[..., Any], *shapes: str) -> Program:
     sizes = {"n": n, "m": m}
     specs = [jax.ShapeDtypeStruct(tuple(sizes[d] for d in s.split()), jnp.float32) for s in shapes]
     return meaning(jax.make_jaxpr(fn)(*specs))
+
+
+def program_text(program: Program) -> str:
+    """A line an equation."""
+    return "\n".join(line for d in program.definitions for line in definition_lines(d))
 
 
 def test_a_product_of_matrices() -> None:

@@ -46,31 +46,19 @@ def enclose(jaxpr: Any, arguments: Sequence[Value], decided: bool = False) -> li
 
 
 def _run(jaxpr: Any, arguments: list[Value]) -> list[Value]:
-    compiled = program(jaxpr)
-    memory: list[Any] = list(compiled.initial)
-    for slot, value in zip(compiled.inputs, arguments, strict=True):
-        memory[slot] = value
-    for step in compiled.steps:
-        out = _one(step, [memory[slot] for slot in step.operands])
-        for slot, value in zip(step.results, [out] if isinstance(out, Value) else out, strict=False):
-            memory[slot] = value
-    return [memory[slot] for slot in compiled.outputs]
+    return program(jaxpr).by(_one, arguments)
 
 
 def _run_closed(jaxpr: Any, arguments: list[Value]) -> list[Value]:
     """As `_run`; a comparison that is open is an error."""
-    compiled = program(jaxpr)
-    memory: list[Any] = list(compiled.initial)
-    for slot, value in zip(compiled.inputs, arguments, strict=True):
-        memory[slot] = value
-    for step in compiled.steps:
-        out = _one(step, [memory[slot] for slot in step.operands], _CLOSED)
-        found = [out] if isinstance(out, Value) else out
-        if any(isinstance(x, Truths) for x in found):
-            raise Undecided(f"{step.name} is open over the box")
-        for slot, value in zip(step.results, found, strict=False):
-            memory[slot] = value
-    return [memory[slot] for slot in compiled.outputs]
+    return program(jaxpr).by(_closed, arguments)
+
+
+def _closed(step: Step, operands: list[Value]) -> Value | list[Value]:
+    out = _one(step, operands, _CLOSED)
+    if any(isinstance(x, Truths) for x in ([out] if isinstance(out, Value) else out)):
+        raise Undecided(f"{step.name} is open over the box")
+    return out
 
 
 def _run_decided(jaxpr: Any, arguments: list[Value]) -> list[Value]:

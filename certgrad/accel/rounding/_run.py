@@ -52,15 +52,7 @@ class Rounding:
 
     def run(self, jaxpr: Any, arguments: Sequence[Value]) -> list[Any]:
         """The outputs. Raises BallError where something has no rule."""
-        compiled = program(jaxpr)
-        memory: list[Any] = list(compiled.initial)
-        for slot, value in zip(compiled.inputs, arguments, strict=True):
-            memory[slot] = value
-        for step in compiled.steps:
-            operands = [memory[slot] for slot in step.operands]
-            for slot, value in zip(step.results, self._step(step, operands), strict=False):
-                memory[slot] = value
-        return [known(memory[slot], self.format) for slot in compiled.outputs]
+        return [known(x, self.format) for x in program(jaxpr).by(self._step, arguments)]
 
     def _step(self, step: Step, operands: Sequence[Value]) -> list[Any]:
         if step.name in _CALLS:

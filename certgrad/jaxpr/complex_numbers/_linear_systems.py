@@ -19,7 +19,7 @@ from jax._src.lax import linalg
 from jax._src.numpy import linalg as _dense
 
 from certgrad.jaxpr.lu_solver import lu_solver
-from certgrad.jaxpr.programs import opened, same_program
+from certgrad.jaxpr.programs import jaxpr_of, same_program
 from certgrad.process.threads import Kept
 
 from ._pair import Factors, NoPairsError, Pair, Unread, is_complex, lifted
@@ -123,7 +123,7 @@ def _is_slogdet(eqn: Any) -> bool:
         return False
     key = shape, aval.dtype
     if key not in _slogdets.table:
-        equations = opened(_traced(_unwrapped, [aval])).eqns
+        equations = jaxpr_of(_traced(_unwrapped, [aval])).eqns
         _slogdets.table[key] = equations[0].params["call_jaxpr"] if len(equations) == 1 else None
     known = _slogdets.table[key]
     return known is not None and same_program(eqn.params["call_jaxpr"], known)

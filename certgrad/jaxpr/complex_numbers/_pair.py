@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src.core import jaxprs_in_params
 
+from certgrad.jaxpr.programs import jaxpr_of
+
 
 class Pair(NamedTuple):
     """A complex value: real and imaginary part, of one shape and dtype."""
@@ -60,18 +62,13 @@ def is_complex(aval: Any) -> bool:
 def touches(eqn: Any) -> bool:
     """An equation, or a program in it, reads or makes complex numbers."""
     return any(is_complex(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
-        touches(inner) for program in jaxprs_in_params(eqn.params) for inner in opened(program).eqns
+        touches(inner) for program in jaxprs_in_params(eqn.params) for inner in jaxpr_of(program).eqns
     )
-
-
-def opened(closed: Any) -> Any:
-    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
-    return getattr(closed, "jaxpr", closed)
 
 
 def has_complex(jaxpr: Any) -> bool:
     """Whether a program reads or makes complex numbers."""
     types = {id(v.aval): v.aval for eqn in jaxpr.eqns for v in (*eqn.invars, *eqn.outvars)}  # few, of many values
     return any(map(is_complex, types.values())) or any(
-        has_complex(opened(program)) for eqn in jaxpr.eqns if eqn.params for program in jaxprs_in_params(eqn.params)
+        has_complex(jaxpr_of(program)) for eqn in jaxpr.eqns if eqn.params for program in jaxprs_in_params(eqn.params)
     )

@@ -11,15 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax._src import source_info_util
-from jax.extend.core import Literal
 
 from certgrad.jaxpr.lowerings import called
-from certgrad.jaxpr.programs import scan_counts
+from certgrad.jaxpr.programs import jaxpr_of, results, scan_counts
 
 from ._custom import KINDS, ruled
 from ._fourier import transform
 from ._linear_systems import factors, log_modulus, solution
-from ._pair import NoPairsError, Pair, Unread, is_complex, opened, real_dtype, touches
+from ._pair import NoPairsError, Pair, Unread, is_complex, real_dtype, touches
 from ._pair import flat as _flat
 from ._pair import lifted as _lifted
 
@@ -223,10 +222,10 @@ def _avals(variables: Sequence[Any]) -> list[Any]:
 
 def _real_program(closed: Any) -> Any:
     """A closed jaxpr on the parts, with the dtypes and the order that it had."""
-    jaxpr = opened(closed)
+    jaxpr = jaxpr_of(closed)
 
     def run(*parts: Any) -> list[Any]:
-        return _flat(_run_closed(closed, _packed(parts, _avals(jaxpr.invars))))
+        return _flat(_run(closed, _packed(parts, _avals(jaxpr.invars))))
 
     specs = [
         jax.ShapeDtypeStruct(a.shape, real_dtype(a.dtype) if is_complex(a) else a.dtype)
@@ -245,7 +244,7 @@ def _scan(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     body, first = eqn.params["jaxpr"], consts + carries
 
     def step(carry: Any, rows: Any) -> tuple[Any, Any]:
-        outs = _run_closed(body, [*operands[:consts], *carry, *rows])
+        outs = _run(body, [*operands[:consts], *carry, *rows])
         return outs[:carries], outs[carries:]
 
     carry, rows = list(operands[consts:first]), list(operands[first:])
@@ -260,7 +259,7 @@ def _cond(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 def _while(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     p = eqn.params
-    test, body = opened(p["cond_jaxpr"]), opened(p["body_jaxpr"])
+    test, body = jaxpr_of(p["cond_jaxpr"]), jaxpr_of(p["body_jaxpr"])
     return _rebound(
         eqn,
         operands,
@@ -279,7 +278,7 @@ _WITH_PARAMETERS: dict[str, Callable[[Any, Sequence[Any]], list[Any]]] = {
     "complex": lambda eqn, operands: [Pair(*(jnp.broadcast_to(x, eqn.outvars[0].aval.shape) for x in operands))],
     "cond": _cond,
     "convert_element_type": _cast,
-    "custom_linear_solve": lambda eqn, operands: solution(eqn, operands, _run_closed),
+    "custom_linear_solve": lambda eqn, operands: solution(eqn, operands, _run),
     "fft": _fft,
     "integer_pow": lambda eqn, operands: [_integer_pow(operands[0], eqn.params["y"])],
     "iota": _iota,
@@ -305,24 +304,15 @@ def _read(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     raise NoPairsError(name)
 
 
-def _run_closed(closed: Any, args: Sequence[Any]) -> list[Any]:
-    return _run(opened(closed), getattr(closed, "consts", ()), args)
+def _run(program: Any, args: Sequence[Any]) -> list[Any]:
+    return results(program, args, _at_its_line, lambda value, aval: pair_of(value))
 
 
-def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-    known = [*map(pair_of, consts), *args]
-    values: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], known, strict=True))
-
-    def read(v: Any) -> Any:
-        return pair_of(v.val) if isinstance(v, Literal) else values[v]
-
-    for eqn in jaxpr.eqns:
-        operands, source = [read(v) for v in eqn.invars], eqn.source_info
-        # What is made here was made by the code that made the equation: messages name its line.
-        with source_info_util.user_context(source.traceback, name_stack=source.name_stack):
-            outs = _results(eqn, operands)
-        values |= dict(zip(eqn.outvars, outs, strict=True))
-    return [read(v) for v in jaxpr.outvars]
+def _at_its_line(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    source = eqn.source_info
+    # What is made here was made by the code that made the equation: messages name its line.
+    with source_info_util.user_context(source.traceback, name_stack=source.name_stack):
+        return _results(eqn, operands)
 
 
 def _results(eqn: Any, operands: Sequence[Any]) -> list[Any]:
@@ -332,18 +322,18 @@ def _results(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     if (found := log_modulus(eqn, operands)) is not None:
         return found
     if eqn.primitive.name in KINDS and unread is None:
-        run, bind = partial(_run_closed, called(eqn)), partial(_bound, eqn)
+        run, bind = partial(_run, called(eqn)), partial(_bound, eqn)
         return ruled(eqn, operands, run, bind)
-    if (inner := called(eqn)) is not None and len(opened(inner).invars) == len(eqn.invars):
-        return _run_closed(inner, operands)
+    if (inner := called(eqn)) is not None and len(jaxpr_of(inner).invars) == len(eqn.invars):
+        return _run(inner, operands)
     if unread is not None and eqn.primitive.name != "custom_linear_solve":
         return [unread] * len(eqn.outvars)  # of no matter, if nothing is made of it either
     return _read(eqn, operands)
 
 
-def on_pairs(jaxpr: Any, consts: Sequence[Any]) -> Callable[..., list[Any]]:
+def on_pairs(program: Any) -> Callable[..., list[Any]]:
     """What a program computes of its operands, as a function that has pairs of reals for complex values inside.
 
     The function raises NoPairsError for a primitive that has no such reading.
     """
-    return lambda *args: [joined(x) for x in _run(jaxpr, consts, args)]
+    return lambda *args: [joined(x) for x in _run(program, args)]

@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax._src.core import jaxprs_in_params
 
-from certgrad.jaxpr.programs import held, scan_counts
+from certgrad.jaxpr.programs import equations_of, held, programs_in, results, scan_counts
 
 from ._collectives import NAMES, meaning
 from ._shards import DevicesError, Mesh, Shards
@@ -38,23 +37,13 @@ class _Run:
         known = {**self.mesh.sizes, **inside}
         inner = _Run(Mesh({name: known[name] for name in {**sizes, **known} if name in known}))
         cut = [inner.mesh.cut(x, spec) for x, spec in zip(operands, params["in_specs"], strict=True)]
-        found = inner.open(params["jaxpr"], (), cut)
+        found = inner.closed(params["jaxpr"], cut)
         specs = zip(found, params["out_specs"], strict=True)
         return [inner.mesh.joined(x, spec, tuple(inside), params["check_vma"]) for x, spec in specs]
 
-    def closed(self, jaxpr: Any, args: Sequence[Shards]) -> list[Shards]:
-        return self.open(getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ()), args)
-
-    def open(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Shards]) -> list[Shards]:
-        values = dict(zip(jaxpr.constvars, map(Shards, consts), strict=True))
-        values.update(zip(jaxpr.invars, args, strict=True))
-
-        def get(atom: Any) -> Shards:
-            return Shards(np.asarray(atom.val, atom.aval.dtype)) if hasattr(atom, "val") else values[atom]
-
-        for eqn in jaxpr.eqns:
-            values.update(zip(eqn.outvars, self.equation(eqn, [get(atom) for atom in eqn.invars]), strict=True))
-        return [get(atom) for atom in jaxpr.outvars]
+    def closed(self, program: Any, args: Sequence[Shards]) -> list[Shards]:
+        """The outputs of a program, with or without constants."""
+        return results(program, args, self.equation, _constant)
 
     def equation(self, eqn: Any, operands: Sequence[Shards]) -> list[Shards]:
         name = eqn.primitive.name
@@ -64,7 +53,7 @@ class _Run:
             return self.mapped(eqn.params, operands)
         if (inner := held(eqn)) is not None:
             return self.closed(inner, operands)
-        if any(map(_communicates, jaxprs_in_params(eqn.params))):
+        if any(map(_communicates, programs_in(eqn))):
             if name not in _LOOPS:
                 raise DevicesError(f"a collective inside of {name}")
             return _LOOPS[name](self, eqn.params, operands)
@@ -170,8 +159,10 @@ _LOOPS: dict[str, Callable[..., list[Shards]]] = {"scan": _Run.scan, "cond": _Ru
 """What runs programs and may hold collectives."""
 
 
+def _constant(value: Any, aval: Any) -> Shards:
+    return Shards(value if hasattr(value, "dtype") else np.asarray(value, aval.dtype))
+
+
 def _communicates(jaxpr: Any) -> bool:
     """Whether devices see each other in a program, or where they stand."""
-    eqns = getattr(jaxpr, "jaxpr", jaxpr).eqns
-    inner = (one for eqn in eqns for one in jaxprs_in_params(eqn.params))
-    return any(eqn.primitive.name in NAMES for eqn in eqns) or any(map(_communicates, inner))
+    return any(eqn.primitive.name in NAMES for eqn in equations_of(jaxpr))

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from certgrad.jaxpr.programs import no_number, scan_counts
+from certgrad.jaxpr.programs import consts_of, jaxpr_of, no_number, scan_counts
 
 from ._memory import Cell, KernelError, Value, read, written
 
@@ -89,8 +89,8 @@ class Body:
         return [Value(x, None if k is None else np.asarray(k)) for x, k in zip(traced, known, strict=True)]
 
     def closed(self, closed: Any, operands: Sequence[Operand]) -> list[Any]:
-        consts = [Value(c) for c in getattr(closed, "consts", ())]
-        return self.run(getattr(closed, "jaxpr", closed), consts, operands)
+        consts = [Value(c) for c in consts_of(closed)]
+        return self.run(jaxpr_of(closed), consts, operands)
 
     # --- memory
 
@@ -154,7 +154,7 @@ class Body:
             row = [Value(x.traced[k], None if x.known is None else x.known[k]) for x in xs]
             out = self.closed(body, [*consts, *carry, *row])
             carry, rows[k] = out[: len(carry)], out[len(carry) :]
-        avals = [v.aval for v in getattr(body, "jaxpr", body).outvars[len(carry) :]]
+        avals = [v.aval for v in jaxpr_of(body).outvars[len(carry) :]]
         if not length:
             return [*carry, *(Value(jnp.zeros((0, *a.shape), a.dtype)) for a in avals)]
         return [*carry, *(Value(jnp.stack([rows[k][j].traced for k in range(length)])) for j in range(len(avals)))]

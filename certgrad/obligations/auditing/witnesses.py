@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, repeat
@@ -38,6 +37,7 @@ from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.generality.likeness import Itself
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
@@ -265,25 +265,12 @@ class ProgramsAt:
 
 def programs_at(op: Subject, instance: Instance, wide: bool = True, of_reference: bool = False) -> ProgramsAt:
     """The programs at the sizes of a family, kept for the searches that come next."""
-    return _programs_at(_Itself(op), _Itself(instance), wide, of_reference)
-
-
-@dataclass(frozen=True, eq=False)
-class _Itself:
-    """An object as a key that only it has."""
-
-    it: Any
-
-    def __hash__(self) -> int:
-        return id(self.it)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.it is other.it
+    return _programs_at(Itself(op), Itself(instance), wide, of_reference)
 
 
 @lru_cache(maxsize=16)
-def _programs_at(op: _Itself, instance: _Itself, wide: bool, of_reference: bool) -> ProgramsAt:
-    return ProgramsAt(op.it, instance.it, wide, of_reference)
+def _programs_at(op: Itself, instance: Itself, wide: bool, of_reference: bool) -> ProgramsAt:
+    return ProgramsAt(op.value, instance.value, wide, of_reference)
 
 
 def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.jaxpr.linear import LINEAR
-from certgrad.jaxpr.programs import scan_counts
+from certgrad.jaxpr.programs import jaxpr_of, scan_counts
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
@@ -84,7 +84,7 @@ def _scan(ctx: Context, params: Params, *xs: Value) -> list[Value]:
         carry, ys = outs[:carried], outs[carried:]
         emitted.append(ys)
     if not emitted:
-        inner, _ = _jaxpr.parts(params["jaxpr"])
+        inner = jaxpr_of(params["jaxpr"])
         return [*carry, *(_nothing(v.aval) for v in inner.outvars[carried:])]
     if params["reverse"]:
         emitted.reverse()

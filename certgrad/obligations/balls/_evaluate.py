@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.jaxpr.lowerings import lowered
-from certgrad.obligations.balls import _jaxpr
+from certgrad.jaxpr.programs import consts_of, is_dropped, is_literal, jaxpr_of
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._beyond import beyond
 from certgrad.obligations.balls._errors import Unsupported
@@ -61,13 +61,21 @@ class Program:
             Unsupported: an equation's primitive has no rule.
             Undecided: a comparison cannot be decided at this precision.
         """
+
+        def rule(step: Step, operands: list[Any]) -> Value | list[Value]:
+            if step.rule is None:
+                raise Unsupported(f"primitive {step.name}")
+            return step.rule(ctx, step.params, *operands)
+
+        return self.by(rule, arguments)
+
+    def by(self, rule: Callable[[Step, list[Any]], Any], arguments: Sequence[Any]) -> list[Any]:
+        """The outputs at these arguments, where each step gives what the rule says of it and its operands."""
         memory: list[Any] = list(self.initial)
         for slot, value in zip(self.inputs, arguments, strict=True):
             memory[slot] = value
         for step in self.steps:
-            if step.rule is None:
-                raise Unsupported(f"primitive {step.name}")
-            out = step.rule(ctx, step.params, *[memory[slot] for slot in step.operands])
+            out = rule(step, [memory[slot] for slot in step.operands])
             if isinstance(out, Value):
                 memory[step.results[0]] = out
             else:
@@ -79,7 +87,7 @@ class Program:
 @lru_cache(maxsize=1024)
 def program(jaxpr: Any, literals: Literals = shortest) -> Program:
     """Compile a ClosedJaxpr (or a Jaxpr without constants), with what its literals stand for."""
-    inner, consts = _jaxpr.parts(jaxpr)
+    inner, consts = jaxpr_of(jaxpr), consts_of(jaxpr)
     slots: dict[Any, int] = {}
     initial: list[Value | None] = []
 
@@ -92,7 +100,7 @@ def program(jaxpr: Any, literals: Literals = shortest) -> Program:
         return slots[var]
 
     def read(atom: Any) -> int:
-        if _jaxpr.is_literal(atom):
+        if is_literal(atom):
             return new(constant(atom.val, atom.aval.dtype, literals))
         return slots[atom]
 
@@ -107,7 +115,7 @@ def program(jaxpr: Any, literals: Literals = shortest) -> Program:
             define(equation.outvars[0], constant(rounded, rounded.dtype, literals))
             continue
         operands = tuple(read(atom) for atom in equation.invars)
-        results = tuple(new() if _jaxpr.is_dropped(var) else define(var) for var in equation.outvars)
+        results = tuple(new() if is_dropped(var) else define(var) for var in equation.outvars)
         name, params = equation.primitive.name, equation.params
         if (runs := lowered(equation)) is not None:
             name, params = "jit", {"jaxpr": runs}
@@ -121,7 +129,7 @@ def _rounded_constant(equation: Any, held: Mapping[Any, Any]) -> Array | None:
     if equation.primitive.name != "convert_element_type":
         return None
     (atom,) = equation.invars
-    value = atom.val if _jaxpr.is_literal(atom) else held.get(atom)
+    value = atom.val if is_literal(atom) else held.get(atom)
     if value is None or not is_float(atom.aval.dtype) or not is_float(equation.params["new_dtype"]):
         return None
     return np.asarray(value).astype(equation.params["new_dtype"])
@@ -129,18 +137,18 @@ def _rounded_constant(equation: Any, held: Mapping[Any, Any]) -> Array | None:
 
 def _live(inner: Any) -> list[Any]:
     """The equations that an output depends on: what is computed and dropped cannot make a point undecided."""
-    needed = {atom for atom in inner.outvars if not _jaxpr.is_literal(atom)}
+    needed = {atom for atom in inner.outvars if not is_literal(atom)}
     kept = []
     for equation in reversed(inner.eqns):
         if any(var in needed for var in equation.outvars):
             kept.append(equation)
-            needed.update(atom for atom in equation.invars if not _jaxpr.is_literal(atom))
+            needed.update(atom for atom in equation.invars if not is_literal(atom))
     return kept[::-1]
 
 
 def needed_equations(jaxpr: Any) -> set[int]:
     """The identities of the equations that are evaluated."""
-    return {id(equation) for equation in _live(_jaxpr.parts(jaxpr)[0])}
+    return {id(equation) for equation in _live(jaxpr_of(jaxpr))}
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from certgrad.jaxpr.at_shapes import NotOfRealsError
 from certgrad.jaxpr.at_shapes import of_reals as read_in_reals
 from certgrad.jaxpr.keys import is_key, key_dtype
 from certgrad.jaxpr.linear import Linear, program_of
+from certgrad.jaxpr.programs import consts_of, equations_of, is_literal, jaxpr_of, programs_in
 from certgrad.process.threads import Kept
 
 from ._errors import Unsupported
@@ -22,22 +23,6 @@ from ._values import has_long, is_float
 
 Jaxpr = Any
 """A ClosedJaxpr or a Jaxpr (one class from jax 0.11 on)."""
-
-
-def parts(jaxpr: Jaxpr) -> tuple[Any, Sequence[Any]]:
-    """The open program and the values of its constants."""
-    inner = getattr(jaxpr, "jaxpr", jaxpr)
-    return inner, tuple(getattr(jaxpr, "consts", ()) or ())
-
-
-def is_literal(atom: Any) -> bool:
-    """Whether an operand is a literal."""
-    return isinstance(atom, core.Literal)
-
-
-def is_dropped(var: Any) -> bool:
-    """Whether an output is bound to no name."""
-    return type(var).__name__ == "DropVar"
 
 
 def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], wide: bool = True) -> Jaxpr:
@@ -62,23 +47,15 @@ def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:
 def integers(jaxpr: Jaxpr) -> Iterator[int]:
     """The integers that stand in a program and its inner ones, and the ends of narrow types that it casts to."""
     yield from (int(x[()]) for x in _scalars(jaxpr) if x.dtype.kind in "iu")
-    for eqn in equations(jaxpr):
+    for eqn in equations_of(jaxpr):
         dtype = np.dtype(eqn.params["new_dtype"]) if eqn.primitive.name == "convert_element_type" else np.dtype(int)
         if dtype.kind in "iu" and dtype.itemsize < 4:
             yield from (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
 
 
-def equations(jaxpr: Jaxpr) -> Iterator[Any]:
-    """The equations of a program and its inner ones."""
-    for eqn in parts(jaxpr)[0].eqns:
-        yield eqn
-        for program in programs_in(eqn):
-            yield from equations(program)
-
-
 def _held(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
     """The constants and literals of a program and its inner ones, with their dtypes; no random keys."""
-    inner, consts = parts(jaxpr)
+    inner, consts = jaxpr_of(jaxpr), consts_of(jaxpr)
     held = ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=False))  # of references there are none
     yield from ((c, dtype) for c, dtype in held if not is_key(dtype))
     for eqn in inner.eqns:
@@ -106,14 +83,6 @@ def long_constants(program: Any) -> bool:
 def holds_long(jaxpr: Jaxpr) -> bool:
     """`long_constants` of a program that does not change."""
     return long_constants(jaxpr)
-
-
-def programs_in(eqn: Any) -> Iterator[Jaxpr]:
-    """The programs that an equation holds."""
-    for value in eqn.params.values():
-        for one in value if isinstance(value, (tuple, list)) else (value,):
-            if hasattr(parts(one)[0], "eqns"):
-                yield one
 
 
 def placeholder(shape: Sequence[int], kind: str, wide: bool = True, exact: str = "") -> jax.ShapeDtypeStruct:

@@ -13,6 +13,7 @@ import numpy as np
 from flint import fmpq
 
 from certgrad.jaxpr.keys import computed_draw, is_key, sampler
+from certgrad.jaxpr.programs import is_literal, programs_in
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
@@ -29,7 +30,7 @@ def drawing(equation: Any) -> Rule | None:
     def rule(ctx: Context, params: dict[str, Any], *operands: Value) -> list[Value]:
         del ctx
         given = [
-            v.val if _jaxpr.is_literal(v) else _exactly(x, v.aval.dtype)
+            v.val if is_literal(v) else _exactly(x, v.aval.dtype)
             for x, v in zip(operands, equation.invars, strict=True)
         ]
         with jax.enable_x64(True):
@@ -53,7 +54,7 @@ def _numbers_of_bits(ctx: Context, params: Params, x: Value) -> Value:
 def _is_of_keys(equation: Any) -> bool:
     """An operation on keys themselves, as a split or a choice of one, and no program that also does something else."""
     values = (*equation.invars, *equation.outvars)
-    return any(is_key(v.aval.dtype) for v in values) and not any(_jaxpr.programs_in(equation))
+    return any(is_key(v.aval.dtype) for v in values) and not any(programs_in(equation))
 
 
 def _exactly(x: Value, dtype: Any) -> Any:

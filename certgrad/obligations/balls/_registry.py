@@ -19,15 +19,7 @@ RULES: Table[Rule] = Table(
 )
 
 
-def primitive(*names: str) -> Callable[[Rule], Rule]:
-    """Register a rule under the names of lax primitives."""
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            RULES.add(name, rule)
-        return rule
-
-    return register
-
+primitive = RULES.adds
+"""Registers a rule under the names of lax primitives."""
 
 __all__ = ["RULES", "Context", "Params", "Rule", "Value", "primitive"]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from flint import arb, arb_mat
 
+from certgrad.jaxpr.programs import jaxpr_of
 from certgrad.numbers.roots import Vector, enclosed_root
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
@@ -28,7 +29,7 @@ NEAR = arb(1) / 1000
 @primitive("certgrad_solution")
 def _solution(ctx: Context, params: Params, *xs: Value) -> Value:
     first, second = params["counts"]
-    aval = _jaxpr.parts(params["solver"])[0].outvars[0].aval
+    aval = jaxpr_of(params["solver"]).outvars[0].aval
 
     def left(z: Value, moves: bool) -> Value:
         return ctx.run(params["residual"], [z, *(x if moves else Value(x.primal) for x in xs[first:])])[0]

@@ -18,11 +18,11 @@ from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
 from ..generality.reach import loads, reachable, users_files
+from ..generality.state import ReadState
 from ..tracing.asked import Heard, hearing
 from ._at_numbers import Difference, at_numbers, chosen, most_entries, unlike
 from ._calls import called, precisions
 from ._compared import Compared, Sizes, sized
-from ._state import State, forget
 from ._surroundings import turned
 
 WIDTHS = ("float64", "float32")
@@ -53,10 +53,8 @@ __all__ = [
     "Conformance",
     "Difference",
     "Effort",
-    "State",
     "called_with_numbers",
     "conformance",
-    "forget",
     "listening",
     "most_entries",
     "unlike",
@@ -104,7 +102,7 @@ def _conformance(
     compared: list[str] = []
     if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
         return Difference((), WEAK, {}, anywhere=True)
-    state = State(subject.roots)
+    state = ReadState(subject.roots, calls=True)
     forgot = state.forget()
     wide = next((d for d in dtypes if d in WIDTHS), dtypes[0])
     listed = chosen(subject.names, subject.questioned, in_code(subject.functions))
@@ -137,7 +135,7 @@ def _conformance(
             refused.append(f"{precision} ({problem})")
         asked.append((place, heard))
         last = precision is plan[-1]
-        if (last or precision is plan[0]) and (changed := state.changed()):  # after two calls a cycle is where it was
+        if (last or precision is plan[0]) and (changed := state.compare()):  # after two calls a cycle is where it was
             text = f"calls change {changed}, which outlives them: later calls may do other things"
             return Difference((), text, {}, anywhere=True)
     if (found := turned(subject, dtypes, effort.either and not subject.draws, asked, state)) is not None:

@@ -17,11 +17,11 @@ from certgrad.signatures.sizes import whole
 
 from ..generality.decisions import Fixed, rendering
 from ..generality.reach import raised_by_users
+from ..generality.state import ReadState
 from ..tracing.asked import WIDTHS, Heard, hearing, other_values
 from ..tracing.jax_internals import serialised_all, unremembered
 from ._at_numbers import Difference, in_words, values_apart
 from ._compared import Compared, Programs, Sizes, sized
-from ._state import State
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 MOST = 24
@@ -70,7 +70,7 @@ class Way:
 
 
 def turned(
-    subject: Compared, dtypes: Sequence[str], either: bool, asked: Sequence[tuple[Sizes, Heard]], state: State
+    subject: Compared, dtypes: Sequence[str], either: bool, asked: Sequence[tuple[Sizes, Heard]], state: ReadState
 ) -> Difference | None:
     """How the rule differs where what it asked for at some sizes is another; the first difference.
 

@@ -16,14 +16,11 @@ from itertools import chain
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.laws.recurrences import (
     Open,
-    System,
-    Value,
     entry,
     has_loop,
     linear_part,
     open_loop,
     replacing,
-    solve,
     stepped,
 )
 from certgrad.obligations.laws.unfolding import folded, unfolded
@@ -281,40 +278,13 @@ def _largest(times: list[Poly | None]) -> Poly | None:
     return None
 
 
-def with_steps_unfolded(poly: Poly, ranges: Ranges) -> Poly:
-    """The term with what loops carry a step earlier inside of the steps of loops, which may be simpler then.
-
-    A step at s is put in another form for s below the latest time at which the loop is looked at.
-    """
-    values: dict[Loop, list[Value]] = {}
-    for loop, bounds_of in latest(poly, ranges).items():
-        last = _largest(bounds_of)
-        if last is None or any(v[0] == "b" for v in loop.free):
-            continue
-        system = open_loop(loop)
-        inside = {system.step: last}
-        earlier = [unfolded(c.step, {**inside, **dict(zip(c.axes, c.ranges, strict=True))}) for c in system.carries]
-        if any(step != c.step for step, c in zip(earlier, system.carries, strict=True)):
-            carries = [replace(c, step=step) for step, c in zip(earlier, system.carries, strict=True)]
-            solved = solve(System(system.step, carries))
-            values[loop] = [solved[c.name] for c in carries]
-
-    def other(a: Atom) -> Poly | None:
-        if isinstance(a, Rec) and a.loop in values:
-            return values[a.loop][a.position](a.time, a.index)
-        return None if has_loop(poly_of(a)) else poly_of(a)
-
-    return Rewriter(replace=other)(poly) if values else poly
-
-
-def summed(poly: Poly, ranges: Ranges, after: bool = False) -> Poly:
+def summed(poly: Poly, ranges: Ranges) -> Poly:
     """Carries whose steps are linear in themselves as sums of products, at varying times too. (None that reads others.)
 
     Where c[s + 1] = a(s)·c[s] + b(s) for a and b without the loop's carries, and t ≤ N, by induction on t
-    c[t] = c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k). With `after`, of carries a step later.
+    c[t] = c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k). That is said of carries a step later.
     """
-    if after:
-        poly = folded(poly)
+    poly = folded(poly)
 
     def total(a: Atom, ranges: Ranges = ranges) -> Poly | None:
         if not has_loop(poly_of(a)):
@@ -337,7 +307,7 @@ def summed(poly: Poly, ranges: Ranges, after: bool = False) -> Poly:
         at_j, at_k = (c.at(p, a.index, {system.step: of_var(v)}) for p, v in ((added, j), (factor, k)))
         if factor == ONE:
             return c.at(c.init, a.index) + sum_over(before * at_j, [(j, most)])
-        at_j, at_k = summed(at_j, {**ranges, j: most}, after), summed(at_k, {**ranges, k: most}, after)
+        at_j, at_k = summed(at_j, {**ranges, j: most}), summed(at_k, {**ranges, k: most})
         if has_loop(at_j) or has_loop(at_k):
             return poly_of(a)
         later = index_pred(of_var(k).minus(of_var(j)).shifted(-ONE))

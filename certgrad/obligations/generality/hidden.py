@@ -16,11 +16,8 @@ import os
 import random
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from queue import Queue, SimpleQueue
-from threading import Thread
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, TypeGuard
 
@@ -29,7 +26,7 @@ import numpy as np
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations import generality
-from certgrad.obligations.generality.reach import code_in, hosts_in, loads, reachable, reachable_from, rules_in
+from certgrad.obligations.generality.reach import code_in, loads, reachable, reachable_from, rules_in
 from certgrad.obligations.generality.syntax import compared_by_identity, name_of, names_in, nodes_of, source_tree
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_dimensions import Answers
@@ -45,10 +42,6 @@ _OF_SHAPES = frozenset("shape ndim size len".split())
 _CHANGES = frozenset("append add update pop popitem setdefault extend insert clear remove discard reverse sort".split())
 _NEVER_THE_SAME = frozenset({"random", "secrets", "time", "uuid", "datetime", "numpy.random", "gc"})
 """Modules whose functions give other values in other calls."""
-_COUNTS = frozenset("getrefcount getweakrefcount getweakrefs __subclasses__".split())
-"""What tells of objects that are no longer used, and have not been taken away yet."""
-_OF_OTHERS = (Thread, Executor, Queue, SimpleQueue)
-"""Objects by which code has something done in another thread."""
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 
 
@@ -86,18 +79,12 @@ def hidden_from_a_trace(
 def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
     """The same of one function, as far as its code says so by itself; or an empty text."""
     name = plain.__name__
-    if counted := _COUNTS & {n for names in loads(plain.__code__) for n in names}:
-        return f"{name} asks for {min(counted)}, which tells of earlier calls: it may do other things in later ones"
     if named := sorted(q for q in _QUESTIONS if any(q in str(a) for a in plain.__annotations__.values())):
         return f"{name} is annotated with {named[0]}, and what checks types asks for it: arrays have another type"
     if tree is None:
         return ""
     if changed := min(_outliving(tree, plain), default=""):
         return f"{name} changes {changed}, which outlives the call: it may do other things in later calls"
-    if noted := min(_notes_of_hosts(tree, plain), default=""):
-        return f"{name} lets the host change {noted} where it is called: it is not called while a trace is made"
-    if other := _hands_to_others(plain):
-        return f"{name} names {other}, which runs in a thread of its own: what it does there is not watched"
     if source := min(_never_the_same(tree, plain), default=""):
         return f"{name} calls {source}, which gives another value each time: it may do other things in later calls"
     if _asks_for_a_type(tree):
@@ -118,16 +105,6 @@ def _asked_of_nothing_traced(function: FunctionType, answers: Sequence[Answers])
     classes = {id(n) for call in ast.walk(tree) if _is_question(call) for n in _classes(call.args[1])}
     named = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute)) and name_of(n) in _QUESTIONS]
     return all(name_of(n) == "Tracer" and id(n) in classes for n in named)
-
-
-def _hands_to_others(function: FunctionType) -> str:
-    """What the code names that runs beside it, or is handed to what does, or an empty text."""
-    named, attributes = loads(function.__code__)
-    if "start_new_thread" in (*named, *attributes):
-        return "start_new_thread"
-    values = _values(function)
-    held = (n for n in (*named, *function.__code__.co_freevars) if isinstance(values.get(n), _OF_OTHERS))
-    return min(held, default="")
 
 
 def _is_question(node: ast.AST) -> TypeGuard[ast.Call]:
@@ -323,34 +300,6 @@ def _outliving(tree: ast.AST, function: FunctionType) -> Iterator[str]:
                 yield root.id
 
 
-_HOSTS = frozenset({"pure_callback", "io_callback", "callback"})
-"""How JAX calls the host where a program runs."""
-
-
-def _notes_of_hosts(tree: ast.AST, function: FunctionType) -> Iterator[str]:
-    """In code that has JAX call the host: the names of what functions inside it change, and is not their own."""
-    if _HOSTS.isdisjoint({n for names in loads(function.__code__) for n in names}):
-        return
-    modules = {name for name, value in _values(function).items() if isinstance(value, ModuleType)}
-    for inner in ast.walk(tree):
-        if inner is tree or not isinstance(inner, (ast.FunctionDef, ast.Lambda)):
-            continue
-        nodes = list(ast.walk(inner))
-        own = {n.arg for n in nodes if isinstance(n, ast.arg)}
-        own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        own |= modules
-        for node in nodes:
-            if isinstance(node, (ast.Global, ast.Nonlocal)):
-                yield from node.names
-            elif isinstance(node, (ast.Subscript, ast.Attribute)):
-                called = isinstance(node, ast.Attribute) and node.attr in _CHANGES
-                root: ast.expr = node
-                while isinstance(root, (ast.Subscript, ast.Attribute)):
-                    root = root.value
-                if (called or not isinstance(node.ctx, ast.Load)) and isinstance(root, ast.Name) and root.id not in own:
-                    yield root.id
-
-
 def _locals(code: CodeType) -> Iterator[str]:
     yield from (*code.co_varnames, *code.co_cellvars)
     for constant in code.co_consts:
@@ -379,7 +328,7 @@ def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequen
 
     The answers are those that its code had in its traces, if they were heard in all of them.
     """
-    rules = [rule for jaxpr in programs for rule in (*rules_in(jaxpr), *hosts_in(jaxpr))]
+    rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
     found = dict.fromkeys(reachable_from([*rules, *subject.code]))
     if subject.rules_of_nodes:
         behind = {*reachable_from(rules)}

@@ -101,12 +101,6 @@ def rules_in(jaxpr: Any) -> list[Any]:
     return [value for eqn in calls for value in eqn.params.values() if not hasattr(value, "jaxpr")]
 
 
-def hosts_in(jaxpr: Any) -> list[Any]:
-    """The functions of Python that a program calls where it runs."""
-    given = (eqn.params.get("callback") for eqn in equations_of(jaxpr))
-    return [getattr(value, "callback_func", value) for value in given if callable(value)]
-
-
 def named_in(f: FunctionType) -> list[Any]:
     """The callables that a function's code reaches by a name, and tables, which may hold some."""
     return [v for v in values_in(f) if callable(v) or type(v) in _TABLES]

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
         counts,
         directions,
         homogeneous,
-        inverses,
-        log_space,
         logarithms,
         monotone,
         multiple_angles,
@@ -26,6 +24,6 @@ if TYPE_CHECKING:
 
 __getattr__ = door(
     __name__,
-    modules="counts directions homogeneous inverses log_space logarithms monotone multiple_angles places roots "
+    modules="counts directions homogeneous logarithms monotone multiple_angles places roots "
     "roots_of_unity shifts sum_ends thresholds transposition unfolding",
 )

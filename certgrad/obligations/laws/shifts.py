@@ -30,10 +30,6 @@ FURTHEST = 16
 _NAMES = frozenset({"lgamma", "digamma", "polygamma", "zeta"})
 
 
-def is_of_gamma(a: Atom) -> bool:
-    return isinstance(a, Fn) and a.name in _NAMES
-
-
 def over_one_shift(poly: Poly, facts: Facts) -> Poly:
     """The term with arguments whose constant parts are less than 1 apart."""
     wholes = [

@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from flint import fmpq
+
 from certgrad.obligations import decide, laws
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.decide.cases import Region, nonzero_part
@@ -115,19 +117,10 @@ def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
         return
     ranges = closing.region.indices.ranges
     yield decide.induction.oriented(laws.unfolding.unfolded(difference, ranges)), ()
-    loops = decide.correspondence
-    forms = (
-        lambda: loops.with_steps_unfolded(difference, ranges),
-        lambda: loops.summed(difference, ranges),
-        lambda: decide.induction.oriented(loops.summed(difference, ranges, after=True)),
-        lambda: loops.written_out(difference),
-    )
-    tried = {difference}
-    for make in forms:
-        form = make()
-        if form not in tried:
-            tried.add(form)
-            yield form, ()
+    form = decide.induction.oriented(decide.correspondence.summed(difference, ranges))
+    if form != difference:
+        yield form, ()
+    yield decide.correspondence.written_out(difference), ()
 
 
 def _from_common_starts(closing: Closing, difference: Poly) -> Iterator[Form]:
@@ -140,21 +133,9 @@ def _from_common_starts(closing: Closing, difference: Poly) -> Iterator[Form]:
 def _summed(closing: Closing, difference: Poly) -> Iterator[Form]:
     """Every loop as a sum of products, none of them transposed: a recurrence beside its closed form."""
     if closing.transposed is not None and has_loop(difference):
-        form = decide.correspondence.summed(closing.raw, closing.region.indices.ranges, after=True)
+        form = decide.correspondence.summed(closing.raw, closing.region.indices.ranges)
         if not has_loop(form):
             yield decide.induction.oriented(form), ()
-
-
-def _in_exponentials(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """Carries in log space as logarithms of what their exponentials carry."""
-    facts = closing.region.facts
-    form = laws.log_space.in_exponentials(closing.raw, facts) if has_loop(difference) else closing.raw
-    if form != closing.raw:
-        with suppress(laws.transposition.NoInvariantError):
-            form, found = decide.induction.by_induction(form, closing.region, closing.transposed)
-            yield form, found
-            for further, more in _from_common_starts(closing, form):
-                yield further, [*found, *more]
 
 
 def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
@@ -177,13 +158,6 @@ def _by_equations(closing: Closing, difference: Poly) -> Iterator[Form]:
         yield form, ()
 
 
-def _from_above(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """With every condition in a sum as one that bounds its variable from above."""
-    form = bounded_above(difference)
-    if form != difference:
-        yield form, ()
-
-
 def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
     """With the two sides of what is not 0, at each value of a summed index and at each step of a loop."""
     looped = has_loop(difference)
@@ -193,6 +167,8 @@ def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
         return
     if not looped:
         yield form, ()
+        # A sum over pairs of places may be turned about to its opposite, as often as that is asked: half of both is it.
+        yield (form + decide.off_zero.off_zero(form, closing.region.facts)).scale(fmpq(1, 2)), ()
         return
     with suppress(laws.transposition.NoInvariantError):
         yield decide.induction.by_induction(form, closing.region, closing.transposed)
@@ -214,9 +190,7 @@ CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _from_common_starts,
     _summed,
     _transposed_otherwise,
-    _in_exponentials,
     _term_by_term,
     _by_equations,
-    _from_above,
     _off_zero,
 )

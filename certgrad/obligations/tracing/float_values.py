@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .jax_internals import Program, inner_program, is_dropped, is_literal, live_equations
+from .jax_internals import Program, live_results
 
 _OF_NUMPY = (
     "abs acos acosh add asin asinh atan atan2 atanh cbrt ceil cos cosh exp exp2 expm1 floor log log1p pow sign sin "
@@ -49,45 +49,32 @@ class NoValueError(Exception):
 
 def evaluate(program: Program, columns: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The outputs of a program on scalars, for each row of its inputs. Raises NoValueError."""
-    with np.errstate(all="ignore"):
-        out = _run(program, columns, [True] * len(program.jaxpr.outvars))
-    return [np.broadcast_to(v, columns[0].shape) for v in out]
-
-
-def _run(program: Program, inputs: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
     jaxpr = program.jaxpr
     if any(v.aval.shape for v in (*jaxpr.invars, *jaxpr.constvars)):
         raise NoValueError
-    env = dict(zip((*jaxpr.invars, *jaxpr.constvars), (*inputs, *map(np.asarray, program.consts)), strict=True))
-
-    def read(v: Any) -> Any:
-        return np.asarray(v.val) if is_literal(v) else env.get(v)
-
-    for eqn, use in live_equations(jaxpr, needed):
-        operands = [read(v) for v in eqn.invars]
-        inner = inner_program(eqn)
-        out = _run(inner, operands, use) if inner is not None else [_value(eqn, operands)]
-        env.update((v, x) for v, x in zip(eqn.outvars, out, strict=True) if not is_dropped(v))
-    return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
+    needed = [True] * len(jaxpr.outvars)
+    with np.errstate(all="ignore"):
+        out = live_results(program, columns, needed, _values, lambda value, aval: np.asarray(value))
+    return [np.broadcast_to(v, columns[0].shape) for v in out]
 
 
-def _value(eqn: Any, operands: list[Any]) -> Any:
+def _values(eqn: Any, operands: list[Any]) -> list[Any]:
     name, params = eqn.primitive.name, eqn.params
     if len(eqn.outvars) != 1 or eqn.outvars[0].aval.shape:
         raise NoValueError
     if name == "select_n" and len(operands) == 3 and operands[0].dtype == bool:
         which, no, yes = operands
-        return np.where(which, yes, no)
+        return [np.where(which, yes, no)]
     if name == "div" and operands[0].dtype.kind == "f":
-        return np.divide(*operands)
+        return [np.divide(*operands)]
     if name == "integer_pow" and operands[0].dtype.kind == "f":
-        return np.power(operands[0], float(params["y"]))
+        return [np.power(operands[0], float(params["y"]))]
     if name == "convert_element_type":
-        return operands[0].astype(params["new_dtype"])
+        return [operands[0].astype(params["new_dtype"])]
     if name == "broadcast_in_dim":
-        return operands[0]
+        return operands[:1]
     if name == "round" and int(params["rounding_method"]) == 1:  # to the nearest even
-        return np.rint(operands[0])
+        return [np.rint(operands[0])]
     if name not in _SAME:
         raise NoValueError
-    return _SAME[name](*operands)
+    return [_SAME[name](*operands)]

@@ -237,6 +237,15 @@ def _(draw: Draw) -> Sides:
     yield (1 - chosen) * np.exp(chosen * p), 1 - chosen
 
 
+@of(Law.BASE_OF_CHOSEN)
+def _(draw: Draw) -> Sides:
+    x, same = draw.normal(size=5), np.eye(5)
+    apart = np.abs(x[:, None] - x)
+    for e in (0.5, 2.0):
+        yield (1 - same) * apart**e, (1 - same) * (apart + same) ** e
+    yield (1 - same) / np.where(same, 1.0, apart), (1 - same) * (apart + same) ** -1.0
+
+
 @of(Law.SIGN_OF_PRODUCT)
 def _(draw: Draw) -> Sides:
     f, g = draw.integers(-2, 3, size=(2, 25))
@@ -567,24 +576,7 @@ def _(draw: Draw) -> Sides:
         yield (vectors * values**p) @ vectors.T, np.linalg.matrix_power(a, p)
 
 
-@of(Law.FACTORISATION)
-def _(draw: Draw) -> Sides:
-    a = draw.normal(size=(5, 3))
-    left, singular, right = np.linalg.svd(a, full_matrices=False)
-    yield (left * singular) @ right, a
-    yield np.linalg.qr(a)[0] @ np.linalg.qr(a)[1], a
-    values, vectors = np.linalg.eigh(a.T @ a)
-    yield (vectors * values) @ vectors.T, a.T @ a
-
-
 # --- functions beside each other ------------------------------------------------------------------------------------
-
-
-@of(Law.INVERSE_FUNCTIONS)
-def _(draw: Draw) -> Sides:
-    p = draw.uniform(-0.99, 0.99)
-    yield sp.erf(sp.erfinv(p)), p
-    yield sp.erfinv(sp.erf(2 * p)), 2 * p
 
 
 @of(Law.INVERSE_HYPERBOLIC)
@@ -696,16 +688,6 @@ def _(draw: Draw) -> Sides:
         step = draw.normal(size=(3, 3))
         c, d = step @ c, step @ d
         yield from zip(c, factor * d, strict=True)
-
-
-@of(Law.LOG_CARRY)
-def _(draw: Draw) -> Sides:
-    c = draw.normal(size=3)
-    e = np.exp(c)
-    for _ in range(5):
-        step = np.exp(draw.normal(size=(3, 3)))
-        c, e = np.log(step @ np.exp(c)), step @ e
-        yield from zip(c, np.log(e), strict=True)
 
 
 @of(Law.LATER_CARRY)

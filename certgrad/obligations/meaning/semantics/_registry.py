@@ -108,15 +108,8 @@ class Context:
         self.notes.setdefault(text)
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Register the semantics of primitives or functions: `(context, params, output shapes, *inputs) -> outputs`."""
-
-    def register(f: Rule) -> Rule:
-        for name in names:
-            RULES.add(name, f)
-        return f
-
-    return register
+rule = RULES.adds
+"""Registers the semantics of primitives or functions: `(context, params, output shapes, *inputs) -> outputs`."""
 
 
 def control(name: str) -> Callable[[Control], Control]:

@@ -5,7 +5,7 @@ dimensions as polynomials.
 """
 
 from certgrad.jaxpr.keys import at_least, key_dtype, keys_from, sampler
-from certgrad.jaxpr.programs import CALLS
+from certgrad.jaxpr.programs import CALLS, equations_of, is_dropped, is_literal, jaxpr_of
 
 from ._approximations import approximation, inlined, with_ideals
 from ._eager import EndlessError, Questions, computed_by, seen_platform, typed
@@ -16,6 +16,7 @@ from ._live import (
     branch_programs,
     live_equations,
     live_inputs,
+    live_results,
     part_of,
     scan_loop,
     up_to_mark,
@@ -23,7 +24,6 @@ from ._live import (
 )
 from ._primitives import (
     ASIDE,
-    equations_of,
     genuine,
     has_effects,
     is_function,
@@ -37,9 +37,6 @@ from ._programs import (
     Program,
     evaluate,
     inner_program,
-    is_dropped,
-    is_literal,
-    jaxpr_of,
     mark,
     of_equation,
     own_lines,

@@ -24,9 +24,10 @@ from jax._src.scipy import special as _special
 
 from certgrad import special
 from certgrad.jaxpr.complex_numbers import pi
+from certgrad.jaxpr.programs import is_literal
 from certgrad.process.threads import Kept, precision
 
-from ._programs import Program, inner_program, is_literal, program_of
+from ._programs import Program, inner_program, program_of
 from ._text import serialised
 from ._tracing import wide_floats
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from certgrad.jaxpr.programs import scan_counts
+from certgrad.jaxpr.programs import is_dropped, is_literal, scan_counts
 
-from ._programs import Program, inner_program, is_dropped, is_literal, program_of
+from ._programs import Program, inner_program, program_of
 
 
 def branch_programs(eqn: Any) -> list[Program]:
@@ -95,6 +95,28 @@ def up_to_mark(program: Program, inputs: Sequence[int], outputs: Sequence[int]) 
     jaxpr = program.jaxpr
     before, outvars = jaxpr.eqns[: program.marked], [jaxpr.outvars[k] for k in outputs]
     return _of(program, [jaxpr.invars[k] for k in inputs], before, outvars)
+
+
+def live_results(
+    program: Program,
+    args: Sequence[Any],
+    needed: Sequence[bool],
+    rule: Callable[[Any, list[Any]], Sequence[Any]],
+    constant: Callable[[Any, Any], Any],
+) -> list[Any]:
+    """As `results`, called programs inlined; None stands for what the needed outputs do not depend on."""
+    jaxpr = program.jaxpr
+    values = {v: constant(c, v.aval) for v, c in zip(jaxpr.constvars, program.consts, strict=True)}
+    values.update(zip(jaxpr.invars, args, strict=True))
+
+    def read(v: Any) -> Any:
+        return constant(v.val, v.aval) if is_literal(v) else values.get(v)
+
+    for eqn, use in live_equations(jaxpr, needed):
+        operands, inner = [read(v) for v in eqn.invars], inner_program(eqn)
+        outs = rule(eqn, operands) if inner is None else live_results(inner, operands, use, rule, constant)
+        values.update(zip(eqn.outvars, outs, strict=True))
+    return [read(v) if wanted else None for v, wanted in zip(jaxpr.outvars, needed, strict=True)]
 
 
 def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from certgrad.jaxpr.programs import is_literal
+
 from ._primitives import genuine, is_function
-from ._programs import Program, inner_program, is_literal, of_equation
+from ._programs import Program, inner_program, of_equation
 from ._text import identity
 from ._values import data_of
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import jax
 from jax.extend import core as jex
 
+from certgrad.jaxpr.programs import equations_of, jaxpr_of, programs_in
 from certgrad.process.threads import Kept
 
-from ._programs import jaxpr_of, of_equation
+from ._programs import of_equation
 
 
 def primitives_with_rules() -> list[str]:
@@ -55,16 +55,6 @@ def primitives_of(jaxpr: Any) -> set[str]:
     return {eqn.primitive.name for eqn in equations_of(jaxpr)}
 
 
-def equations_of(jaxpr: Any) -> Iterator[Any]:
-    """The equations of a program, those of programs inside it too."""
-    for eqn in jaxpr.eqns:
-        yield eqn
-        for value in eqn.params.values():
-            for part in value if isinstance(value, (tuple, list)) else (value,):
-                if hasattr(jaxpr_of(part), "eqns"):
-                    yield from equations_of(jaxpr_of(part))
-
-
 _DRAWN = frozenset({"rng_uniform"})
 """Primitives that draw from a generator which the machine keeps: JAX counts them as free of effects."""
 
@@ -95,8 +85,7 @@ def _acts(eqn: Any) -> bool:
     """An equation with programs inside has their effects, one by one; any other has those that it says."""
     if not getattr(eqn, "effects", None) or tells(eqn):
         return False
-    parts = [p for v in eqn.params.values() for p in (v if isinstance(v, (tuple, list)) else (v,))]
-    inner = [jaxpr_of(p) for p in parts if hasattr(jaxpr_of(p), "eqns")]
+    inner = [*map(jaxpr_of, programs_in(eqn))]
     found = {e for jaxpr in inner for e in getattr(jaxpr, "effects", None) or ()}
     return not eqn.effects <= found or any(map(has_effects, inner))
 

@@ -12,7 +12,7 @@ from jax._src import source_info_util as _source_info
 from jax.extend import core as jex
 
 from certgrad.jaxpr.lowerings import called
-from certgrad.jaxpr.programs import bound, results
+from certgrad.jaxpr.programs import bound, consts_of, is_literal, jaxpr_of, results
 from certgrad.obligations.terms.polynomials import Poly
 
 
@@ -65,11 +65,6 @@ def without_mark(jaxpr: Any) -> tuple[Any, int | None]:
     return jaxpr.replace(eqns=[*jaxpr.eqns[:place], *jaxpr.eqns[place + 1 :]]), place
 
 
-def jaxpr_of(closed: Any) -> Any:
-    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
-    return getattr(closed, "jaxpr", closed)
-
-
 def inner_program(eqn: Any) -> Program | None:
     """The program that a call-like equation runs."""
     program = called(eqn)
@@ -78,23 +73,13 @@ def inner_program(eqn: Any) -> Program | None:
 
 def program_of(closed: Any) -> Program:
     """A closed jaxpr as a program."""
-    return Program(jaxpr_of(closed), getattr(closed, "consts", ()))
+    return Program(jaxpr_of(closed), consts_of(closed))
 
 
 def of_equation(eqn: Any) -> Program:
     """The program that consists of one equation."""
     seen = dict.fromkeys(v for v in eqn.invars if not is_literal(v))
     return Program(SimpleNamespace(invars=list(seen), constvars=[], eqns=[eqn], outvars=list(eqn.outvars)), [])
-
-
-def is_literal(atom: Any) -> bool:
-    """A constant written into the equation."""
-    return isinstance(atom, jex.Literal)
-
-
-def is_dropped(var: Any) -> bool:
-    """An output that nothing reads."""
-    return type(var).__name__ == "DropVar"
 
 
 def primal_body(closed: Any) -> Program:

@@ -13,10 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src.numpy import linalg as _dense
 
+from certgrad.jaxpr.programs import is_literal, jaxpr_of
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.process.threads import Kept
 
-from ._programs import Program, is_literal, jaxpr_of, program_of
+from ._programs import Program, program_of
 from ._text import serialised
 from ._tracing import wide_floats
 from ._values import shape_polys

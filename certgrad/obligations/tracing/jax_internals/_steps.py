@@ -8,9 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from ._live import WhileLoop, live_equations, live_inputs, part_of
-from ._primitives import equations_of
-from ._programs import Program, inner_program, is_literal
+from certgrad.jaxpr.programs import bound, equations_of
+
+from ._live import WhileLoop, live_inputs, live_results, part_of
+from ._programs import Program
 from ._values import kind_of
 
 MOST_COUNTED = 1000
@@ -51,21 +52,7 @@ def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:
 
 def _run(program: Program, args: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
     """The needed outputs; None stands for what they do not depend on."""
-    jaxpr = program.jaxpr
-    values: dict[Any, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*program.consts, *args), strict=True))
-
-    def read(atom: Any) -> Any:
-        return np.asarray(atom.val, atom.aval.dtype) if is_literal(atom) else values.get(atom)
-
-    for eqn, use in live_equations(jaxpr, needed):
-        operands, inner = [read(v) for v in eqn.invars], inner_program(eqn)
-        if inner is not None:
-            outs = _run(inner, operands, use)
-        else:
-            found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
-            outs = list(found) if eqn.primitive.multiple_results else [found]
-        values.update(zip(eqn.outvars, outs, strict=True))
-    return [read(v) if wanted else None for v, wanted in zip(jaxpr.outvars, needed, strict=True)]
+    return live_results(program, args, needed, bound, lambda value, aval: np.asarray(value, aval.dtype))
 
 
 def _of_integers(program: Program) -> bool:

@@ -14,12 +14,13 @@ from jax.extend import core as jex
 
 from certgrad.errors import TraceError
 from certgrad.jaxpr.lowerings import written
+from certgrad.jaxpr.programs import equations_of, is_literal
 from certgrad.obligations.terms.session import Memo
 
 from ..jax_dimensions import number_of
 from ._functions import as_made
-from ._primitives import equations_of, genuine
-from ._programs import Program, is_literal, program_of
+from ._primitives import genuine
+from ._programs import Program, program_of
 from ._values import DimExpr, data_of, kind_of
 
 

@@ -28,12 +28,13 @@ from jax.sharding import AxisType
 
 from certgrad import signatures
 from certgrad.jaxpr import complex_numbers as _complex
+from certgrad.jaxpr.programs import jaxpr_of
 from certgrad.jaxpr.references import without_references
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.process.threads import one_at_a_time
 
 from ..jax_dimensions import arithmetic_of_dimensions
-from ._programs import Decision, Program, jaxpr_of, without_mark
+from ._programs import Decision, Program, without_mark
 from ._values import DimExpr, dim_poly
 
 _PACKAGES = os.path.dirname(os.path.dirname(jax.__file__))
@@ -413,7 +414,7 @@ def _of_reals(jaxpr: Any, consts: Sequence[Any], specs: Sequence[Any]) -> tuple[
     if not _complex.has_complex(jaxpr):
         return jaxpr, consts
     with suppress(_complex.NoPairsError):
-        jaxpr, consts, _ = _jaxpr(_complex.on_pairs(jaxpr, consts), jax.tree_util.tree_leaves(tuple(specs)))
+        jaxpr, consts, _ = _jaxpr(_complex.on_pairs(Program(jaxpr, consts)), jax.tree_util.tree_leaves(tuple(specs)))
     return jaxpr, consts
 
 

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from certgrad.obligations.generality.state import EVERY, FEW, MANY, ReadState
 from certgrad.recording import Notes, noticed
 from certgrad.recording._functions import Functions, certified
-from certgrad.recording._read_state import EVERY, FEW, MANY, ReadState
 from tests.recording import settings
 
 TABLE = {"k": 2.0}

@@ -1,7 +1,8 @@
 """What the code of a rule reads that outlives a call, and whether it changes from call to call.
 
-An audit is of what the code reads when the program has ended: it covers the calls that read the same. No method of the
-program's own objects is called here, so that to record does nothing that the program does not.
+An audit is of what the code reads when it is traced: it covers the calls that read the same. Of a program that is
+recorded, that is what is there when it has ended. No method of the program's own objects is called here, so that to
+look does nothing that the program does not.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import math
+import random
 import sys
 import threading
 from collections import UserDict, UserList, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import _lru_cache_wrapper, cached_property, partial
 from itertools import islice
 from operator import is_
-from types import BuiltinMethodType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from types import BuiltinMethodType, FunctionType, GeneratorType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import jax
@@ -35,10 +38,11 @@ from certgrad.obligations.generality.reach import (
     loads,
     methods,
     parts,
+    results_of,
     variables,
 )
 
-from ._likeness import Likeness
+from .likeness import Likeness
 
 MAX_OBJECTS = 2000
 """Of what one rule reads."""
@@ -53,7 +57,8 @@ MANY, MANY_VALUES = 256, 4096
 MAX_TEXT = 80
 """Longer values are not shown."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
-_FIXED = (*_PLAIN, range, slice, ModuleType)
+_FIXED = (*_PLAIN, range, slice)
+_RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
 _OF_PYTHON = (SimpleNamespace, argparse.Namespace, UserDict, UserList)
 """Classes of Python whose objects hold a program's settings."""
 _LIBRARIES = frozenset((*LIBRARIES, *SYMBOLIC, *CHECKERS, "jaxlib", "equinox", "flax", "certgrad"))
@@ -91,12 +96,18 @@ class _Part:
 
 
 class ReadState:
-    """The state that code reads, as it was when this was made."""
+    """The state that code reads, as it was when this was made.
 
-    def __init__(self, code: Any) -> None:
+    In `calls` of the code itself that are made to see whether they change it, what they use up counts too: iterators,
+    random generators, and the results that memos hold. There every entry of an array is looked at, and every object.
+    """
+
+    def __init__(self, code: Any, calls: bool = False) -> None:
         self.difference = ""
         """What changed since, in words."""
-        self._code = code
+        self._code, self._in_calls = code, calls
+        self._memos: list[tuple[Any, int]] = []
+        """Those of the code, and how many results they held."""
         self._calls = 0
         self._every: float = 0
         self._taken = 0
@@ -115,17 +126,23 @@ class ReadState:
             self.differs(difference)
         return self.difference
 
+    def forget(self) -> bool:
+        """Empty the memos of the code; whether it has any."""
+        self._memos = [(memo, 0) for memo, _ in self._memos]
+        return forget(memo for memo, _ in self._memos)
+
     def differs(self, difference: str) -> None:
         """Something changed: nothing is compared any more, nor kept."""
         self.difference, self._parts, self._code = difference, [], None
 
     def _take(self) -> None:
         self._taken += 1
-        objects, read = _read_by(self._code)
+        objects, read = _read_by(self._code, self._in_calls)
+        self._memos = [(x, x.cache_info().currsize) for x in objects if isinstance(x, _lru_cache_wrapper)]
         names: dict[int, str] = {}
         self._parts = []
         for value in objects:
-            if (reader := _reader(value, read)) is None:
+            if (reader := _reader(value, read, self._in_calls)) is None:
                 continue
             if not (then := reader()).values and type(value) in (FunctionType, tuple, frozenset):
                 continue  # what cannot be filled, or names nothing
@@ -151,9 +168,19 @@ class ReadState:
             made_anew = made_anew or not all(
                 a is b or type(b) in _PLAIN for a, b in zip(then.values, now.values, strict=True)
             )
-        if made_anew:  # an equal object in place of another: this one is what may change from now on
+        filled = self._in_calls and any(memo.cache_info().currsize > held for memo, held in self._memos)
+        if made_anew or filled:  # an equal object in place of another: this one is what may change from now on
             self._take()
         return ""
+
+
+def forget(values: Iterable[Any]) -> bool:
+    """Empty those that are memos of code, which may hold what was so earlier, and hide what is asked now; whether there
+    are any."""
+    memos = [value for value in values if isinstance(value, _lru_cache_wrapper)]
+    for memo in memos:
+        memo.cache_clear()
+    return bool(memos)
 
 
 def _difference(part: _Part, now: Contents) -> str:
@@ -189,11 +216,12 @@ def _shown(before: Any, after: Any) -> str:
     return text if len(text) < MAX_TEXT else ""
 
 
-def _read_by(code: Any) -> tuple[list[Any], frozenset[str] | None]:
+def _read_by(code: Any, calls: bool) -> tuple[list[Any], frozenset[str] | None]:
     """The objects that code reads, each once, and the names of the attributes that it reads; None for any name."""
     read: frozenset[str] | None = frozenset()
     while True:
-        objects = list(islice(each_once([code], partial(_reached, read=read)), MAX_OBJECTS))
+        found = each_once([code], partial(_reached, read=read, calls=calls))
+        objects = list(found if calls else islice(found, MAX_OBJECTS))
         if read is None:
             return objects, None
         named: set[str] = set()
@@ -205,39 +233,75 @@ def _read_by(code: Any) -> tuple[list[Any], frozenset[str] | None]:
         read = None if named & _ANY_NAME else read | named
 
 
-def _reached(value: Any, read: frozenset[str] | None) -> list[Any]:
+def _reached(value: Any, read: frozenset[str] | None, calls: bool) -> list[Any]:
     """The objects that a value holds or, where it is code, runs."""
-    reader = _reader(value, read)
+    reader = _reader(value, read, calls)
     found = [] if reader is None else [*reader().values]
     kind = type(value)
     if isinstance(value, (MethodType, BuiltinMethodType)):
         found.append(value.__self__)
-    if kind in (FunctionType, MethodType) or not (_is_own(kind) or isinstance(value, type)):
+    if calls and isinstance(value, _lru_cache_wrapper):
+        found += results_of(value)
+    if kind in (FunctionType, MethodType) or not (_of_own(kind) or isinstance(value, type)):
         if kind not in _READERS and not kind_of_rule(value):  # what these hold is read
             found += parts(value)
     else:
         own = value if isinstance(value, type) else kind
-        special = (n for base in own.__mro__ if _is_own(base) for n in _class_vars(base) if n.startswith("__"))
+        special = (n for base in own.__mro__ if _of_own(base) for n in _class_vars(base) if n.startswith("__"))
         found += methods(value, [*(read or ()), *(n for n in special if n not in _MAKING)])
     return [x for x in found if not isinstance(x, (*_FIXED, jax.Array))]
 
 
-def _reader(value: Any, read: frozenset[str] | None) -> Callable[[], Contents] | None:
+def _reader(value: Any, read: frozenset[str] | None, calls: bool) -> Callable[[], Contents] | None:
     """How what a value holds is read, if that may change: of an object, what code reads of it by name."""
     kind = type(value)
     if kind is FunctionType:
         return partial(_of_function, value) if is_users(value) else None
+    if kind is ModuleType:
+        return partial(_of_module, value, read) if _is_own(value.__name__) else None
+    if calls and (used_up := _used_up(value, kind)) is not None:
+        return partial(used_up, value)
     if (base := next((base for base in _READERS if isinstance(value, base)), None)) is not None:
-        derived = kind is not base and _is_own(kind)
+        derived = kind is not base and _of_own(kind)
         return partial(_of_derived, base, value, read) if derived else partial(_READERS[base], value)
     if kind_of_rule(value):
         return partial(_of_rule, value)
     if isinstance(value, type):
-        return partial(_of_class, value, read) if _is_own(value) else None
-    return partial(_of_object, value, read) if _is_own(kind) else None
+        return partial(_of_class, value, read) if _of_own(value) else None
+    return partial(_of_object, value, read) if _of_own(kind) else None
+
+
+def _used_up(value: Any, kind: type) -> Callable[[Any], Contents] | None:
+    """How an object is read that is another after each use, and an array with all its entries."""
+    if kind is GeneratorType:
+        return _of_generator
+    if isinstance(value, np.ndarray):
+        return partial(_of_array, most=math.inf)
+    return _of_iterator if isinstance(value, _RANDOM) or (hasattr(kind, "__next__") and not _of_own(kind)) else None
 
 
 _NOTHING = Contents("", (), ())
+
+
+def _of_generator(generator: GeneratorType) -> Contents:
+    frame = generator.gi_frame
+    return (
+        _NOTHING
+        if frame is None
+        else Contents(_VALUE, ("place", *frame.f_locals), (frame.f_lasti, *frame.f_locals.values()))
+    )
+
+
+def _of_iterator(value: Any) -> Contents:
+    """What pickle would save of an object of a library's class."""
+    with suppress(Exception):  # it may refuse
+        return Contents(_VALUE, ("state",), (value.__reduce_ex__(4),))
+    return _NOTHING
+
+
+def _of_module(module: ModuleType, read: frozenset[str] | None) -> Contents:
+    """One that an object holds: what code reads of it by name."""
+    return _by_name({n: v for n, v in vars(module).items() if not n.startswith("__") and (read is None or n in read)})
 
 
 def _of_function(function: FunctionType) -> Contents:
@@ -274,7 +338,7 @@ def _of_class(kind: type, read: frozenset[str] | None) -> Contents:
 def _class_attributes(kind: type, read: frozenset[str] | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
-        if _is_own(base):
+        if _of_own(base):
             own = _class_vars(base).items()
             found |= {k: v for k, v in own if (read is None and not k.startswith("__")) or (read and k in read)}
     return found
@@ -288,10 +352,15 @@ def _class_vars(kind: type) -> Any:
     return type.__dict__["__dict__"].__get__(kind)
 
 
-def _is_own(kind: type) -> bool:
+def _of_own(kind: type) -> bool:
     """A class of the program's, or one of Python's that holds a program's settings."""
-    top = str(getattr(kind, "__module__", "")).partition(".")[0]
-    return kind in _OF_PYTHON or not (top in _LIBRARIES or top in sys.stdlib_module_names)
+    return kind in _OF_PYTHON or _is_own(str(getattr(kind, "__module__", "")))
+
+
+def _is_own(module: str) -> bool:
+    """The name of a module of the program's."""
+    top = module.partition(".")[0]
+    return not (top in _LIBRARIES or top in sys.stdlib_module_names)
 
 
 def _of_table(table: dict[Any, Any]) -> Contents:
@@ -303,11 +372,11 @@ def _of_row(values: Iterable[Any]) -> Contents:
     return Contents(_ENTRY, range(len(held)), held)
 
 
-def _of_array(array: np.ndarray) -> Contents:
+def _of_array(array: np.ndarray, most: float = MAX_ENTRIES) -> Contents:
     plain = array.view(np.ndarray) if type(array) is np.ndarray else np.ndarray.view(array, np.ndarray)
     if plain.dtype.hasobject:
         return _of_row(plain.ravel().tolist())
-    step = max(1, -(-plain.size // MAX_ENTRIES))
+    step = max(1, math.ceil(plain.size / most))
     entries = plain if step == 1 else plain.reshape(-1)[::step] if plain.flags.c_contiguous else plain.flat[::step]
     kind = f"{plain.dtype.str}{plain.shape}".encode()
     return Contents(_VALUE, ("values",), (hashlib.blake2b(kind + entries.tobytes(), digest_size=16).digest(),))
