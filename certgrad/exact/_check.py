@@ -167,7 +167,7 @@ class Check:
         except FoundError as found:
             self.limited = f"with weights it does not hold: {found.difference.claim}"
         except (TooLongError, RecursionError):
-            self.limited = f"at sizes {sizes} its programs have too many entries"
+            self.limited = "its programs have too many entries"
         else:
             self.limited = (
                 "no point was found" if not seen.points

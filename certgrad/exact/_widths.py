@@ -221,7 +221,10 @@ class Widths:
 
     def _chosen(self, condition: t.Node, parts: Sequence[Dual], scope: Scope) -> Dual:
         chosen = self.holds(condition, scope)
-        return _each(_sum(parts), lambda w: replace(w, chosen=w.chosen or chosen))
+        logs = {key: (None, one) for value, _ in parts for key, (_, one) in value.logs.items()}  # those of either
+        same = all(value.logs == parts[0][0].logs for value, _ in parts)
+        value, slope = _each(_sum(parts), lambda w: replace(w, chosen=w.chosen or chosen))
+        return replace(value, logs=parts[0][0].logs if same else logs), slope
 
     def _product(self, factors: Sequence[t.Node], scope: Scope) -> Dual:
         numbers = [x.rational for x in factors if isinstance(x, t.Number)]

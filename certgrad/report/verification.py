@@ -18,8 +18,8 @@ _LEGEND = (
     "or exactly; those of rules in code, where Python computes with sizes in floats, to 1e-12. points: rational points "
     "inside the hypotheses at several shapes; boundary: those of them at which something that a program compares or "
     "divides by is 0. level: exact for all sizes, by a theorem, or at these sizes, where claims follow from laws of "
-    "fields and functions, or by balls alone. error: a wrong claim passed what is exact with at most this probability. "
-    "None of this rests on the calculus of the proof."
+    "fields and functions in the regions of what programs compare that were met; or by balls alone. error: a wrong "
+    "claim passed what is exact with at most this probability. None of this rests on the calculus of the proof."
 )
 
 

@@ -94,6 +94,16 @@ WRONG: list[tuple[str, Callable]] = [
 ]
 
 
+def test_an_exponential_of_one_logarithm_or_another_has_the_width_of_both() -> None:
+    def function(x: Any) -> Any:
+        z = jnp.log(jnp.sum(jnp.exp(x)))
+        return jnp.exp(jnp.where(x > 0, z, -z) - x)
+
+    result = exact.check(with_jvp(function), "n", one_program=True)
+    assert (result.verdict, result.everywhere) == ("agrees", False)
+    assert "a power of a sum" in result.limited
+
+
 @pytest.mark.parametrize("wrong", [w[1] for w in WRONG], ids=[w[0] for w in WRONG])
 def test_what_is_wrong_from_four_entries_on_is_not_said_to_hold(wrong: Callable) -> None:
     """All that it computes at one, two and three entries is right."""
