@@ -34,9 +34,9 @@ from certgrad.coq._programs import Function
 from certgrad.coq._statements import Case, Section
 from certgrad.errors import CertgradError
 from certgrad.jaxpr.at_shapes import DoesNotTraceError
+from certgrad.jaxpr.at_symbols import at_symbols
 from certgrad.language.tree import Either, Statement
 from certgrad.obligations.certificate import Certificate
-from certgrad.obligations.verify._programs import at_symbols
 from certgrad.ops import registry
 from certgrad.ops._composed import Composed
 from certgrad.ops._declare import Op

@@ -238,7 +238,9 @@ class RuleItem(pytest.Item):
     def _audited(self) -> RuleResult:
         """What comes of the rule, or came of the very same before; or that the time was over."""
         from certgrad.obligations.terms.budget import CLOCK, auditing
+        from certgrad.report.findings import EXACT
         from certgrad.rules import _by_name  # noqa: F401  (what is imported now is not torn apart by the clock)
+        from certgrad.rules._exactly import with_level
         from certgrad.rules._marked import as_marked
         from certgrad.rules._worker import audited, left_out
 
@@ -246,6 +248,8 @@ class RuleItem(pytest.Item):
         try:
             with _limited(CLOCK * self.asked.seconds), auditing(self.asked.seconds):
                 result = audited(self.found, said.declarations, said.conformance, self.asked.memory, said.order)
+                if not isinstance(self.strict, bool) and EXACT in self.strict:
+                    result = with_level(result, lambda _: self.found)
                 return as_marked(result, self.found.rule)
         except _OverError:
             return left_out(self.found.name, f"it was given no more than {self.asked.seconds:g} s", self.found.where)

@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from typer.main import get_command
 
 from certgrad.cli._app import app
-from certgrad.report.audited import conditions, conventions, count
 
 from .tutorial import ROOT, agrees, steps
 
 FOLLOWED = [
+    ROOT / "README.md",
     *sorted((ROOT / "docs/howto").glob("*.md")),
     *(ROOT / f"docs/{name}.md" for name in ("calculus", "claims", "gallery", "index")),
 ]
@@ -48,7 +47,14 @@ def test_no_page_quotes_an_output_that_no_test_runs() -> None:
         for text in _CONSOLE.findall(page.read_text(encoding="utf-8"))
         if any(line and not line.startswith(("$ ", " ")) for line in text.splitlines())
     }
-    assert quoting == {"README.md", "docs/ci.md", "docs/configuration.md", "docs/tutorial.md"}
+    assert quoting == {"docs/ci.md", "docs/configuration.md", "docs/tutorial.md"}
+
+
+def test_the_files_of_tests_that_pages_name_are_there() -> None:
+    paths = re.compile(r"`(tests/[\w/]+\.py)`")
+    named = {(_named(page), path) for page in _PAGES for path in paths.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 30
+    assert [f"{page}: {path}" for page, path in sorted(named) if not (ROOT / path).is_file()] == []
 
 
 def _commands(page: Path) -> Iterator[str]:
@@ -80,38 +86,6 @@ def _parses(command: Any, words: list[str], said: str) -> None:
             return
         if command.name != "watch" and word.startswith("-"):
             assert word.partition("=")[0] in {*flags, "-h", "--help"}, said
-
-
-def test_the_rows_of_the_readme_are_those_of_the_report() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = readme.partition("$ make audit\nop ")[2].partition("```")[0].splitlines()[1:]
-    rows: dict[str, list[str]] = {}
-    name = ""
-    for line in table:
-        if line.startswith("    "):
-            rows[name].append(" ".join(line.split(maxsplit=1)[1].split()))
-        elif "  " in line:
-            name, _, rest = line.partition(" ")
-            rows[name] = [re.split(r" {2,}", rest.strip())[1]]
-    assert len(rows) == 8
-    certificates = [_certificate(file) for file in sorted((ROOT / "reports/certificates").glob("*.json"))]
-    by_name = {one.op: one for one in certificates}
-    for op, said in rows.items():
-        one = by_name[op]
-        more = [", ".join(conditions(one)), ", ".join(conventions(one))]
-        assert said == [one.verdict, *filter(None, more)], op
-    counts = count(certificates)
-    (line,) = (line for line in table if " ops: " in line)
-    assert line.startswith(
-        f"{len(certificates)} ops: {counts['proved']} proved, "
-        f"{counts['proved under hypotheses']} proved under hypotheses, 0 unproved, 0 refuted"
-    )
-
-
-def _certificate(file: Path):
-    from certgrad.obligations.certificate import Certificate
-
-    return msgspec.json.decode(file.read_bytes(), type=Certificate)
 
 
 def test_the_settings_that_are_quoted(tmp_path: Path) -> None:

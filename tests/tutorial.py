@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_NOT_RUN = ("pip install",)
+_NOT_RUN = ("pip install", "make ")
 
 
 @dataclass(frozen=True)

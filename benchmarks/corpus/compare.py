@@ -14,7 +14,7 @@ from certgrad.language.coding import decode
 from certgrad.language.implication import implies
 from certgrad.language.text import text
 from certgrad.language.tree import Statement
-from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS
+from certgrad.obligations.certificate import AT_SIZES, DIFFERS_IN_FLOATS, ORDER, PROOFS
 
 PROVED = (*PROOFS, AT_SIZES)
 LONG = 300
@@ -82,7 +82,8 @@ def wrongly_proved(entry: Entry, record: Record) -> bool:
 
 
 def wrongly_refuted(entry: Entry, record: Record) -> bool:
-    return entry.expected == "right" and record.verdict == "refuted"
+    """A right rule fails an audit: it is refuted, or `unproved` where a numeric check differs."""
+    return entry.expected == "right" and (record.verdict == "refuted" or record.reason.startswith(DIFFERS_IN_FLOATS))
 
 
 def cause_said(entry: Entry, record: Record) -> bool:

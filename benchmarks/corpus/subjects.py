@@ -209,6 +209,7 @@ def of_certificate(certificate: Any) -> dict[str, Any]:
     """What a record holds of a certificate of one rule."""
     cases = [case for claim in certificate.claims for case in claim.cases]
     closed = certificate.verdict in (*PROOFS, "refuted")
+    reasons = (*(claim.contradicted for claim in certificate.claims), *(case.reason for case in cases))
     return {
         "verdict": str(certificate.verdict),
         "hypotheses": _trees(h.tree for claim in certificate.claims for h in claim.hypotheses),
@@ -217,7 +218,7 @@ def of_certificate(certificate: Any) -> dict[str, Any]:
         "laws": sorted(certificate.rules_used),
         "without_gradient": list(certificate.without_gradient or ()),
         "sizes": list(certificate.sizes or ()),
-        "reason": "" if closed else next((case.reason for case in cases if case.reason), ""),
+        "reason": "" if closed else next(filter(None, reasons), ""),
     }
 
 

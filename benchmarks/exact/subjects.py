@@ -20,7 +20,7 @@ from benchmarks.corpus.traps import traps_of
 from certgrad import exact
 from certgrad.errors import CertgradError
 from certgrad.language.coding import decode
-from certgrad.obligations.certificate import PROOFS
+from certgrad.obligations.certificate import HOLDS, PROOFS
 
 REASON = 300
 
@@ -62,11 +62,12 @@ def checked(entry: Entry) -> Record:
 
 
 def _asked(entry: Entry) -> dict[str, Any]:
-    """What a proof of the entry is about: its hypotheses."""
+    """What a proof of the entry is about: its hypotheses, and all sizes of a program that an audit heard."""
     record = recorded().get(entry.id)
     if entry.expected == "wrong" or record is None or record.verdict not in PROOFS:
         return {}
-    return {"hypotheses": [decode(msgspec.json.encode(tree)) for tree in record.hypotheses or ()]}
+    hypotheses = [decode(msgspec.json.encode(tree)) for tree in record.hypotheses or ()]
+    return {"hypotheses": hypotheses, "one_program": record.verdict in HOLDS}
 
 
 def _moving(entry: Entry, rule: Any, options: Mapping[str, Any], signature: Any) -> Sequence[str] | None:

@@ -9,6 +9,7 @@ import typer
 
 import certgrad
 from certgrad.cli._errors import guarded
+from certgrad.cli._exactly import Strictly
 from certgrad.cli.audit import audit
 from certgrad.cli.baseline import baseline
 from certgrad.cli.conform import conform
@@ -51,7 +52,7 @@ app = typer.Typer(
 )
 
 for _name, _function in _COMMANDS.items():
-    app.command(_name)(guarded(_function))
+    app.command(_name, cls=Strictly if _function is audit else None)(guarded(_function))
 app.command("watch", context_settings=PASSED_ON)(guarded(watch))
 app.command("lsp", context_settings=PASSED_ON)(guarded(lsp))
 app.command("run", cls=OfProgram)(guarded(run))

@@ -94,9 +94,21 @@ def _of_call(context: typer.Context, key: str) -> Any:
     value = context.params[key]
     if key == "jobs":
         return None if value == AUTO else value
+    if key == "strict" and isinstance(value, str):
+        return _strict(value)
     if key == "fail_on":
         return tuple(one.value for one in value)
     return tuple(value) if isinstance(value, (list, tuple)) else value
+
+
+def _strict(text: str) -> tuple[str, ...]:
+    """What `--strict=exact,assumed` names. Raises UsageError for what is not known."""
+    from certgrad.report.findings import STRICT
+
+    found = tuple(name.strip() for name in text.split(","))
+    if unknown := [name for name in found if name not in STRICT]:
+        raise UsageError(f"--strict={unknown[0]} is not known; it knows {', '.join(STRICT)}, and --strict means all.")
+    return found
 
 
 def _of_file(configured: "Configuration", key: str) -> Any:

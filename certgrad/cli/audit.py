@@ -76,7 +76,8 @@ def audit(
         typer.Option(
             "--strict/--no-strict",
             envvar="CERTGRAD_STRICT",
-            help="Exit 1 for unproved, for surrogates, and for every remark (CG2) as well.",
+            help="Exit 1 for unproved, for surrogates, and for every remark (CG2) as well. --strict=exact: for what is "
+            "proved and does not agree by exact evaluation, and --strict=assumed for assumed bounds, alone.",
             show_default=False,
         ),
     ] = None,
@@ -155,6 +156,7 @@ def audit(
     """
     from certgrad.cli import _policy, _run
     from certgrad.report.audited import Audit
+    from certgrad.report.findings import EXACT
 
     configured = _code.configured()
     settings = _settings.resolve(context, configured)
@@ -226,6 +228,11 @@ def audit(
             library.append(one)
     except KeyboardInterrupt:
         interrupted = True
+    if not isinstance(settings.strict, bool) and EXACT in settings.strict and not interrupted:
+        from certgrad.cli import _exactly
+
+        code.rules = _exactly.with_levels(code.rules, targeted, settings.jobs, shown=not quiet)
+        library = _exactly.with_levels(library, (), settings.jobs, shown=not quiet)
     unreached = [*code.unreached, *selection.ops[len(library) :]] if interrupted else []
     results = _policy.covered(_policy.selected(code, selection, configured), set(entries))
     if fix:

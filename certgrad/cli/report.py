@@ -62,7 +62,7 @@ def report(
     from certgrad.report import committed_report
     from certgrad.report.audited import certificates_of
 
-    names = _library.names()
+    names = _library.all_proved()
     run = _run.run(names, jobs, cache_dir, exhibits=html is not None, dask=dask, graphs=True)
     results = list(_console.progress(run, len(names), shown=True))
     certificates = certificates_of(results)

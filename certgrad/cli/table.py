@@ -11,6 +11,6 @@ def table() -> None:
     from certgrad.report import markdown
     from certgrad.report.audited import certificates_of
 
-    names = _library.names()
+    names = _library.all_proved()
     results = _console.progress(_run.run(names), len(names), shown=True)
     typer.echo(markdown.table(certificates_of(results)), nl=False)

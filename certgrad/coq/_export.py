@@ -10,8 +10,9 @@ from typing import Any
 
 from certgrad._subject import Subject
 from certgrad.jaxpr.at_shapes import DoesNotTraceError
+from certgrad.jaxpr.at_symbols import at_symbols
 from certgrad.obligations.certificate import Certificate, checksum
-from certgrad.obligations.verify._programs import at_symbols, digest_of
+from certgrad.obligations.verify._programs import digest_of
 from certgrad.specification.rule import UnreadableError
 
 from ._errors import NotPrintedError

@@ -16,10 +16,12 @@ from certgrad.signatures.cases import Case, Shape
 
 from ._bound import bound, rank
 from ._claims import Claims, Difference, DiffersError, RoundedError, SpecialError, UnequalError
+from ._field import ball
 from ._model import Model
 from ._number import NoConstantRootError, NoRootError, NoSlopeError, Number, OpenError
 from ._points import Point, Slot, drawn, seed_of
 from ._programs import Programs
+from ._weights import total, weight
 
 POINTS, SPECIAL = 8, 3
 """How many points are looked at for each shape at most, and how many special ones."""
@@ -58,6 +60,10 @@ class Limits:
     def __post_init__(self) -> None:
         self._began = time.process_time()
 
+    def once(self) -> Limits:
+        """For programs with weights, where nothing is special."""
+        return Limits(self.seconds, inf, max(self.at_point, 30_000), POINTS, 0)
+
     def reached(self, up_to: int = 0) -> bool:
         """Nothing more is looked at, where all sizes up to this number were."""
         seconds = min(SHORT, self.seconds) if up_to >= 2 and self.seconds < inf else self.seconds
@@ -74,6 +80,8 @@ class Seen:
     regions: set[Any] = field(default_factory=set)
     """How comparisons fell out, and which integers there were."""
     bound: float = -1000.0
+    lucky: bool = False
+    """A root may be that of a square, whose sign is right by luck at each point of the field."""
     open: list[str] = field(default_factory=list)
     rounded: list[str] = field(default_factory=list)
 
@@ -102,7 +110,7 @@ class AtShape:
     def __init__(self, asked: Asked, case: Case, shape: Shape, programs: Programs) -> None:
         self.asked, self.case, self.shape, self.programs = asked, case, shape, programs
         self.seen = Seen(shape)
-        self.model = Model()
+        self.model = Model(free=bool(programs.sizes))
         self.claims = Claims(programs, self.model, asked.limits.at_point)
         self.width = 2
         self.rootless: dict[Any, set[int]] = {}
@@ -181,8 +189,17 @@ class AtShape:
         point = drawn(self.model, self.slots, rng, k, special, self.numbers)
         outputs = enumerate(self.programs.outputs)
         seeds = {(o, at): seed_of(self.model, o, at, rng) for o, lengths in outputs for at in np.ndindex(lengths)}
-        self.claims.at(point.entries, seeds)
+        self.claims.at({**point.entries, **self._weights(rng)}, seeds)
         return point
+
+    def _weights(self, rng: Random) -> dict[Any, Number]:
+        """Of the indices of each symbolic size, and their sums."""
+        out: dict[Any, Number] = {}
+        for size, count in self.programs.sizes.items():
+            keys = [(weight(size), (k,)) for k in range(count)]
+            out |= {key: self.model.variable(key, ball(Fraction(rng.randrange(1, 2**20), 2**18))) for key in keys}
+            out[total(size), ()] = self.model.lifted(sum((out[key] for key in keys[1:]), out[keys[0]]))
+        return out
 
     def _roots_are_free(self) -> bool:
         """Of each root a number without one was met, where all before it fell out as here."""
@@ -198,6 +215,7 @@ class AtShape:
         self.seen.regions.add((tuple(self.model.decided), whole))
         exact = bound(self.model, self.claims.degree, self.claims.compared, attempts)
         found = 0.0 if exact is None else float(exact)
+        self.seen.lucky = self.seen.lucky or by_luck is not None
         self.seen.bound = max(self.seen.bound, found if by_luck is None else max(found, by_luck))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -12,12 +14,13 @@ import numpy as np
 from certgrad._subject import Subject
 from certgrad.jaxpr.at_shapes import DoesNotTraceError
 from certgrad.jaxpr.at_shapes import Programs as Traced
+from certgrad.jaxpr.at_symbols import at_symbols
 from certgrad.language.arithmetic import UndefinedError, UnfitError
 from certgrad.language.evaluate import question
 from certgrad.language.parse import parse
 from certgrad.language.tree import Number, OffBoundaries, Statement, walk
 from certgrad.signatures.cases import Case, Shape
-from certgrad.signatures.schedule import grid, shapes, smallest_first, uneven
+from certgrad.signatures.schedule import grid, of_sizes, shapes, smallest_first, uneven
 from certgrad.signatures.sizes import Star
 from certgrad.specification._jax import literal
 from certgrad.specification.evaluate import TooLongError, deep
@@ -29,6 +32,8 @@ from ._literals import closed
 from ._points import Point
 from ._programs import OutsideError, read, traced
 from ._result import Result, Verdict, together, up_to
+from ._weights import enough, with_weights
+from ._width import NoTheoremError
 
 SECONDS = 6.0
 """Of processor time."""
@@ -44,6 +49,7 @@ def check(
     hypotheses: Sequence[Statement] = (),
     name: str = "",
     seconds: float = SECONDS,
+    one_program: bool = False,
 ) -> Result:
     """Check a derivative rule by exact evaluation over a finite field.
 
@@ -52,6 +58,8 @@ def check(
         signature, static, differentiable, domain, name: as `certgrad.check` takes them.
         hypotheses: statements of a certificate; what is false there is no difference.
         seconds: of processor time. What was not looked at by then is not in the result's sizes.
+        one_program: the code runs one program at all sizes. An audit hears whether it does; this check does not, and
+            says `for all sizes` of such code alone.
 
     Raises:
         SignatureError, UsageError: the declaration does not fit the function.
@@ -64,13 +72,21 @@ def check(
         whole = Rule(rule, signature, static or {}, differentiable, domain, name)
         subjects = [whole, *(Rule(rule, signature, static or {}, [one], domain, name) for one in whole.alone)]
     until = time.process_time() + seconds
-    checks = [Check(subject, case, hypotheses) for subject in subjects for case in subject.cases]
+    pairs = [(subject, case) for subject in subjects for case in subject.cases]
+    checks = [Check(*one, hypotheses, symbols=_at_symbols(*one) if one_program else None) for one in pairs]
     results: list[Result] = []
     for k, one in enumerate(checks):
         results.append(one.run(Limits((until - time.process_time()) / (len(checks) - k))))
         if results[-1].verdict == "differs":
             break
     return together(results)
+
+
+def _at_symbols(subject: Subject, case: Case) -> Traced | None:
+    """The programs at symbolic sizes, where the code traces there."""
+    with suppress(DoesNotTraceError):
+        return at_symbols(subject, case)
+    return None
 
 
 NO_TIME = " in the time"
@@ -85,6 +101,7 @@ class Check:
         among: shapes to look at beside all small ones, if not the usual ones.
         largest: of the sizes all of which are small.
         trace: the programs at a shape. Raises DoesNotTraceError.
+        symbols: the programs at symbolic sizes, one axis for each group of axes, where they are those of all sizes.
     """
 
     def __init__(
@@ -95,12 +112,18 @@ class Check:
         among: Iterable[Shape] | None = None,
         trace: Callable[[Shape], Traced] | None = None,
         largest: int = 4,
+        symbols: Traced | None = None,
     ) -> None:
         self.subject, self.case = subject, case
+        self.symbols = symbols
+        self.limited = "its programs at symbolic sizes are not known"
+        self.everywhere: Seen | None = None
+        """What came of the points with weights, where the claims hold at all sizes."""
         self.trace = trace or (lambda shape: traced(subject, case, shape))
         if among is None:
             among = [*shapes(subject, case, Random(subject.name), 0), *uneven(subject, case)]
-        self.shapes = smallest_first(case, among, grid(subject, case, largest))
+        self.among = smallest_first(case, among)
+        self.shapes = smallest_first(case, self.among, grid(subject, case, largest))
         names = (*subject.arg_names, *subject.params)
         texts = [*subject.domain, *(text for text in subject.params.values() if text)]
         self.statements = [*(parse(text, names) for text in texts), *hypotheses]
@@ -116,12 +139,43 @@ class Check:
         began = time.process_time()
         subject = self.subject
         asked = Asked(subject.name, subject.arg_names, [*subject.params], self.numbers, self.holds, limits)
-        found = self._looked(asked)
-        if found is None and any(one.rounded for one in self.seen.values()):
-            self.literals = closed
+        for self.literals in (literal, closed):
             self.seen.clear()
+            if self.symbols is not None and self.open:
+                self._look_everywhere(asked, self.symbols)
             found = self._looked(asked)
+            if found is not None or not any(one.rounded for one in self.seen.values()):
+                break
         return self._result(found, time.process_time() - began, limits)
+
+    @property
+    def open(self) -> bool:
+        """Whether the signature leaves sizes open."""
+        return bool(self.case.names or self.case.signature.stars) or self.subject.broadcast
+
+    def _look_everywhere(self, asked: Asked, symbols: Traced) -> None:
+        """Whether the claims hold at all sizes: at those that the theorem asks for, with weights."""
+        try:
+            programs = read(self.subject, self.case, symbols, self.literals)
+            sizes = enough(programs)
+            shape = of_sizes(self.case, sizes, self.subject.broadcast)
+            asked = replace(asked, limits=asked.limits.once())
+            with deep():
+                seen = AtShape(asked, self.case, shape, with_weights(programs, sizes)).run()
+        except (OutsideError, UnfitError, NoTheoremError) as error:
+            self.limited = str(error)
+        except FoundError as found:
+            self.limited = f"with weights it does not hold: {found.difference.claim}"
+        except (TooLongError, RecursionError):
+            self.limited = f"at sizes {sizes} its programs have too many entries"
+        else:
+            self.limited = (
+                "no point was found" if not seen.points
+                else "with weights it does not follow from the laws" if seen.open or seen.rounded
+                else "a root may be that of a square" if seen.lucky
+                else "" if seen.exact else "the error has no bound that is small enough"
+            )  # fmt: skip
+            self.everywhere = None if self.limited else seen
 
     def exact_at(self, shape: Shape) -> bool:
         """Whether the claims were compared at the shape, with a bound that is small enough."""
@@ -137,11 +191,11 @@ class Check:
         """What differs, or why nothing can be said."""
         failed = ""
         with deep():
-            for shape in self.shapes:
+            for shape in self.shapes if self.everywhere is None else self.among:
                 if asked.limits.reached(up_to(self.case, self.sizes)):
                     break
                 try:
-                    programs = read(self.subject, self.case, shape, self.trace(shape), self.literals)
+                    programs = read(self.subject, self.case, self.trace(shape), self.literals)
                 except (OutsideError, DoesNotTraceError) as error:
                     failed = failed or str(error)
                     continue
@@ -159,7 +213,7 @@ class Check:
         return failed or f"no point was found at which the function is defined{NO_TIME * asked.limits.reached()}"
 
     def _result(self, found: Difference | str | None, seconds: float, limits: Limits) -> Result:
-        all_seen = self.seen.values()
+        all_seen = [*self.seen.values(), *([self.everywhere] if self.everywhere is not None else [])]
         opened = [text for one in all_seen for text in one.open]
         rounded = [text for one in all_seen for text in one.rounded]
         verdict: Verdict = "agrees"
@@ -181,10 +235,14 @@ class Check:
             difference=found if isinstance(found, Difference) and verdict == "differs" else None,
             sizes=tuple(self.sizes),
             up_to=up_to(self.case, self.sizes),
-            open=bool(self.case.names or self.case.signature.stars) or self.subject.broadcast,
+            open=self.open,
+            everywhere=self.everywhere is not None,
+            limited=self.limited,
             points=sum(one.points for one in all_seen),
             special=sum(one.special for one in all_seen),
-            regions=max((len(one.regions) for one in all_seen), default=0),
+            regions=len(self.everywhere.regions)
+            if self.everywhere
+            else max((len(x.regions) for x in all_seen), default=0),
             bound=round(max(small or bounds or [0.0])),
             rounded=self.literals is closed,
             seconds=round(seconds, 3),

@@ -12,14 +12,16 @@ from typing import Any
 from flint import arb
 
 from certgrad.language.arithmetic import UndefinedError
+from certgrad.language.tree import Size
 from certgrad.specification.evaluate import Evaluation
-from certgrad.specification.program import Opaque, Program
+from certgrad.specification.program import Opaque, Program, Tensor
 
 from ._factors import chosen
 from ._model import Model
 from ._number import Number
 from ._primes import P
 from ._programs import OutsideError, Programs
+from ._weights import total, weight
 
 JVP, VJP, VALUE, REFERENCE = "jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference"
 ROUNDING, APPROXIMATION = 1e-6, 1e-9
@@ -140,13 +142,21 @@ class Claims:
         programs, model = self.programs, self.model
         found = self._all(VJP, programs.vjp, [("seed", k) for k in range(len(programs.outputs))])
         left, right = _Total(), _Total()
-        for key, slope in slopes.items():
-            left.add(slope, _side(self.seeds[key], model))
+        for (k, at), slope in slopes.items():
+            left.add(slope, _side(self._weighted(self.seeds[k, at], programs.forward.outputs[k], at), model))
         for m, cotangent in zip(programs.moving, found, strict=True):
             for at, u in cotangent.items():
-                left_of = self.entries[m, at]
-                right.add(_side(u, model), (left_of.d, left_of.dx, 1))
+                moved = self.entries[m, at]
+                weighted = self._weighted(u, programs.forward.inputs[m], at)
+                right.add(_side(weighted, model), (moved.d, moved.dx, 1))
         self._compare(VJP, "⟨cotangents, tangents⟩", right.side, left.side)
+
+    def _weighted(self, u: Any, tensor: Tensor, at: tuple[int, ...]) -> Any:
+        """Times the weights of the indices of an entry, of programs that have weights."""
+        for place, length in zip(at, tensor.shape, strict=True):
+            if isinstance(length, Size):
+                u = self.model.mul(self.entries[weight(length.name), (place,)], u)
+        return u
 
     def _same(self, claim: str, program: Program, values: list[dict[Any, Any]]) -> None:
         found = self._all(claim, program, [])
@@ -169,11 +179,12 @@ class Claims:
         """The program at this point; `extra` are the roles of what it takes beside arguments and parameters."""
         if name not in self._evaluations:
             parameters = (("parameter", k) for k in range(self.programs.parameters))
-            roles: list[Any] = [*range(len(self.programs.dtypes)), *extra, *parameters]
+            weights = (name for size in self.programs.sizes for name in (weight(size), total(size)))
+            roles: list[Any] = [*range(len(self.programs.dtypes)), *extra, *parameters, *weights]
             by_name = {tensor.name: role for tensor, role in zip(program.inputs, roles, strict=True)}
             self._evaluations[name] = Evaluation(
                 program,
-                {},
+                self.programs.sizes,
                 lambda tensor, at: self._input(by_name[tensor], at, dual),
                 self.model,
                 _opaque,

@@ -12,6 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from flint import arb
+
 from certgrad.language.arithmetic import UndefinedError, UnfitError
 
 from ._field import Field, is_multiple, sum_of
@@ -51,7 +53,24 @@ Expansion = tuple[dict[int, Fraction], Any]
 
 
 class Model(Field):
-    """The field with the functions that have laws, and with oracles for the others."""
+    """The field with the functions that have laws, and with oracles for the others.
+
+    Where it is `free`, the greater of two numbers is an oracle as well, and so is how it moves.
+    """
+
+    def __init__(self, free: bool = False) -> None:
+        self.is_free = free
+        super().__init__()
+
+    def maximum(self, u: Any, v: Any) -> Any:
+        if not self.is_free or isinstance(u, Infinite) or isinstance(v, Infinite) or Number not in (type(u), type(v)):
+            return super().maximum(u, v)
+        u, v = self.lifted(u), self.lifted(v)
+        out = self.oracle("maximum", (u, v), arb.max).still()
+        if u.d is not None or v.d is not None:
+            out.d = self.residue("how a maximum moves", u.a, v.a, u.d, v.d)
+            out.dx = (u if u.x.mid() > v.x.mid() else v).dx or arb(0)
+        return out
 
     # --- powers
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -30,7 +30,6 @@ class OutsideError(Exception):
 class Programs:
     """The programs of a rule at one shape. Each takes the arguments, then what its own are, then the parameters."""
 
-    shape: Shape
     dtypes: tuple[str, ...]
     parameters: int
     forward: Program
@@ -38,7 +37,15 @@ class Programs:
     jvp: Program | None
     primal: Program | None
     reference: Program | None
-    outputs: tuple[tuple[int, ...], ...]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Of programs at symbolic sizes, the numbers that these stand for."""
+
+    @property
+    def outputs(self) -> list[tuple[int, ...]]:
+        """The shapes of the outputs."""
+        lengths = {t.Size(name): n for name, n in self.sizes.items()}
+        return [tuple(n.value if isinstance(n, t.Integer) else lengths[n] for n in tensor.shape)  # type: ignore[index]
+                for tensor in self.forward.outputs]  # fmt: skip
 
     @property
     def moving(self) -> list[int]:
@@ -84,12 +91,12 @@ def traced(subject: Subject, case: Case, shape: Shape) -> at_shapes.Programs:
     return at_shapes.traced(subject, case.keywords(shape.ranks, shape.sizes), shape.inputs, kinds)
 
 
-def read(subject: Subject, case: Case, shape: Shape, found: at_shapes.Programs, literals: Literals) -> Programs:
-    """What programs at a shape mean, each literal read as `literals` says. Raises OutsideError."""
+def read(subject: Subject, case: Case, found: at_shapes.Programs, literals: Literals) -> Programs:
+    """What programs at a shape, or at symbols, mean, each literal read as `literals` says. Raises OutsideError."""
     kinds = tuple(s.dtype for s in case.signature.inputs)
     if unknown := [kind for kind in kinds if kind not in at_shapes.DTYPES]:
         raise OutsideError(f"an argument of {unknown[0]}")
-    moves = bool(found.outputs) and "float" in kinds
+    moves = bool(found.forward.jaxpr.outvars) and "float" in kinds
 
     def meant(what: str, program: Any) -> Program:
         try:
@@ -98,7 +105,6 @@ def read(subject: Subject, case: Case, shape: Shape, found: at_shapes.Programs, 
             raise OutsideError(f"the {what} has no meaning here: {error}") from error
 
     return Programs(
-        shape,
         kinds,
         len(subject.params),
         meant("forward", found.forward),
@@ -106,7 +112,6 @@ def read(subject: Subject, case: Case, shape: Shape, found: at_shapes.Programs, 
         meant("jvp", found.jvp) if moves and found.jvp is not None and not _reverse_only(found.jvp.jaxpr) else None,
         meant("fwd", found.primal) if moves and found.primal is not None else None,
         meant("reference", found.reference) if found.reference is not None else None,
-        found.outputs,
     )
 
 

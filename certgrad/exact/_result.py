@@ -35,6 +35,10 @@ class Result:
     """All sizes up to this number are among them, for each case; 0 where they are not."""
     open: bool
     """Whether the signature leaves sizes open."""
+    everywhere: bool
+    """The claims hold at all sizes, by the theorem."""
+    limited: str
+    """Why that is not said."""
     points: int
     special: int
     """Points with zeros and ties, at which a rule has to be defined where the function is smooth."""
@@ -58,6 +62,8 @@ def together(results: Sequence[Result]) -> Result:
         sizes=tuple(size for one in results for size in one.sizes),
         up_to=min(one.up_to for one in results),
         open=any(one.open for one in results),
+        everywhere=all(one.everywhere or not one.open for one in results),
+        limited=next((one.limited for one in results if one.open and one.limited), ""),
         points=sum(one.points for one in results),
         special=sum(one.special for one in results),
         regions=max(one.regions for one in results),
@@ -76,13 +82,18 @@ def up_to(case: Case, sizes: Sequence[Mapping[str, int]]) -> int:
 
 
 def level(result: Result) -> str:
-    """What an agreement is worth, in words; empty where there is none. It never says "for all sizes" of sizes that are
-    open: no theorem is applied (docs/exact.md)."""
+    """What an agreement is worth, in words; empty where there is none."""
     if result.verdict != "agrees":
         return ""
-    if not result.sizes:
+    if not result.sizes and not result.everywhere:
         return f"at points: the error is bounded by 2^{result.bound} alone, and not by 2^-80"
-    at = f"at sizes ≤ {result.up_to}" if result.up_to else f"at {len(result.sizes)} choices of sizes"
+    at = (
+        "for all sizes"
+        if result.everywhere
+        else f"at sizes ≤ {result.up_to}"
+        if result.up_to
+        else f"at {len(result.sizes)} choices of sizes"
+    )
     regions = f", in {result.regions} regions" if result.regions > 1 else ""
     rounded = ", up to the rounding of literals" if result.rounded else ""
     return f"exact {at if result.open else 'at its shapes'}{regions}{rounded}"

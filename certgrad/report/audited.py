@@ -28,8 +28,9 @@ from certgrad.obligations.certificate import (
     Hypothesis,
     VerdictName,
 )
+from certgrad.obligations.certificate import stated as _stated
 from certgrad.report import findings as _findings
-from certgrad.report.wording import number, symbols
+from certgrad.report.wording import but_for_causes, number, symbols
 from certgrad.signatures.nested import leaves
 from certgrad.signatures.signature import for_people
 
@@ -107,8 +108,16 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The rule that this is the rule of."""
     covered: list[str] | UnsetType = UNSET
     """Codes of its findings that the project's baseline lists: known, and not to be shown again. Set for a report."""
+    level: str | UnsetType = UNSET
+    """How far exact evaluation agrees, where that was asked for: `exact for all sizes`, or `balls`."""
     coq: str | UnsetType = UNSET
     """The version of Coq that accepted the proof, where that is known. Set for a report."""
+
+    @property
+    def stated(self) -> str:
+        """The verdict, with what it leaves out, and the level: `proved · exact for all sizes`."""
+        verdict = _stated(self.certificate) if self.certificate is not None else ""
+        return f"{verdict} · {self.level}" if self.level else verdict
 
     @property
     def place(self) -> Place:
@@ -315,7 +324,7 @@ def told_once(certificate: Certificate, covered: Collection[str] = ()) -> dict[s
     for claim in certificate.claims:
         cases = [case for case in claim.cases if not is_discharged(case.verdict)]
         plain = bool(cases) and all(case.reason and case.witness is None and not case.residual for case in cases)
-        same = [(case.signature, *sorted(case.statics.items()), case.reason) for case in cases]
+        same = [(case.signature, *sorted(case.statics.items()), *but_for_causes(case.reason)) for case in cases]
         key = (claim.code in covered, tuple(same)) if plain else claim.id
         alike.setdefault(key, []).append(claim)
     gravest = ((max(claims, key=lambda c: ORDER.index(c.verdict)), claims) for claims in alike.values())

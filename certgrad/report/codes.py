@@ -218,6 +218,19 @@ REMARKS: dict[str, Code] = {
             example='@certgrad.declare("n, -> n", domain="delta > 0")   # without the domain: CG209\n'
             "@jax.custom_vjp\ndef huber(x, delta): ...",
         ),
+        Code(
+            code="CG210",
+            kind="exact_evaluation_agrees",
+            title="exact evaluation does not agree",
+            statement="the rule is proved, and the second prover takes it not, or not alone",
+            meaning=(
+                "What is proved is evaluated over a finite field as well (docs/exact.md), without the calculus, where "
+                '--strict=exact or strict = ["exact"] asks for it. Programs that are not followed there, and '
+                "what is proved up to rounding or at sizes, have the verdict of the proof alone. It is no doubt of "
+                "the proof. Fails where it is asked for."
+            ),
+            example="$ certgrad audit mypkg --strict=exact",
+        ),
     )
 }
 """What is said of rules in code beside their obligations. They have no place in a certificate."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from certgrad.obligations.certificate import stated
 from certgrad.report.audited import Audit, RuleResult, conditions, signatures
 from certgrad.report.problems import Level, Problem, problems
 
@@ -57,7 +56,7 @@ def _hover(one: RuleResult) -> str:
     if certificate is None:
         return "\n\n".join([f"**{one.name}**", *(remark.text for remark in one.remarks)])
     inferred = " (inferred)" if one.inferred else ""
-    lines = [f"**{one.name}**: {stated(certificate)}"]
+    lines = [f"**{one.name}**: {one.stated}"]
     lines += [f"for {' and '.join(f'`{s}`' for s in signatures(certificate, inferred=one.inferred))}{inferred}"]
     if under := conditions(certificate):
         lines.append("\n".join(f"- `{text}`" for text in under))

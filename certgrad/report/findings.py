@@ -10,8 +10,8 @@ import msgspec
 
 from certgrad.obligations.certificate import CODES, HOLDS, CaseClaim, Certificate
 
-NOT_AUDITED, INFERRED, NO_GRADIENT, LEFT_OUT, IGNORED, MISDECLARED, OF_IDEAL, NOT_IMPORTED, BOUNDED = (
-    "CG201 CG202 CG203 CG204 CG205 CG206 CG207 CG208 CG209".split()
+NOT_AUDITED, INFERRED, NO_GRADIENT, LEFT_OUT, IGNORED, MISDECLARED, OF_IDEAL, NOT_IMPORTED, BOUNDED, NOT_EXACT = (
+    "CG201 CG202 CG203 CG204 CG205 CG206 CG207 CG208 CG209 CG210".split()
 )
 REMARKS = {
     NOT_AUDITED: "not audited",
@@ -23,14 +23,16 @@ REMARKS = {
     OF_IDEAL: "derivative of an ideal",
     NOT_IMPORTED: "not imported",
     BOUNDED: "bounds assumed",
+    NOT_EXACT: "not exact",
 }
 """What is said of a rule, or a module, beside its obligations. Only `--strict` fails on it, but for `ERRORS`."""
 ERRORS = frozenset({MISDECLARED, NOT_IMPORTED})
 """What is wrong whatever a proof would say: a declaration that does not fit, and a module that does not import."""
 UNSEEN = frozenset({NOT_AUDITED, MISDECLARED, NOT_IMPORTED})
 """Nothing is known of the obligations then."""
-STRICT = {"assumed": BOUNDED}
-"""What `strict` can name, where it does not mean all: a remark to fail on."""
+EXACT = "exact"
+STRICT = {"assumed": BOUNDED, EXACT: NOT_EXACT}
+"""What `strict` can name, where it does not mean all: a remark to fail on. Only `exact` has it evaluated exactly."""
 ALL_CODES = (*CODES.values(), *REMARKS)
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from certgrad.language import coding
 from certgrad.obligations.certificate import Certificate
@@ -23,6 +24,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Codes of its findings that the baseline lists."""
     limits: list[str]
     """What limits its verdict, as its row says it: remarks that are warnings, or that the certificate does not say."""
+    level: str | UnsetType = UNSET
+    """How far exact evaluation agrees, where that was asked for."""
 
 
 class Remark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +55,13 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def render(audit: Audit, version: str, base: Path) -> bytes:
     """The document of `--format json`: certgrad's version, the certificates, where their rules are, the remarks."""
     rules = [
-        Rule(c.op, *_at(one.place, base), sorted(one.covered or ()), [f"{r.code} {r.brief}" for r in of_row(one)])
+        Rule(
+            c.op,
+            *_at(one.place, base),
+            sorted(one.covered or ()),
+            [f"{r.code} {r.brief}" for r in of_row(one)],
+            one.level,
+        )
         for one, c in audit.certified
     ]
     said = [Remark(one.rule, one.code, one.text, *_at(one.place, base), one.covered) for one in remarks(audit)]

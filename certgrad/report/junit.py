@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from certgrad.obligations.certificate import Certificate, stated
-from certgrad.report.audited import NOWHERE, Audit, Place, conditions, is_discharged
+from certgrad.obligations.certificate import Certificate
+from certgrad.report.audited import NOWHERE, Audit, Place, RuleResult, conditions, is_discharged
 from certgrad.report.problems import Level, Problem, gravest, path, problems
 
 _LIBRARY = "certgrad.ops"
@@ -62,7 +62,7 @@ def render(audit: Audit, base: Path) -> bytes:
 def _tests(audit: Audit) -> list[_Test]:
     found: dict[str, _Test] = {}
     for one, certificate in audit.certified:
-        found[certificate.op] = _Test(*_split(certificate.op), one.place, one.seconds, says=_says(certificate))
+        found[certificate.op] = _Test(*_split(certificate.op), one.place, one.seconds, says=_says(one, certificate))
     for problem in problems(audit):
         test = found.setdefault(problem.rule, _Test(*_split(problem.rule), problem.place))
         test.problems.append(problem)
@@ -75,9 +75,9 @@ def _split(rule: str) -> tuple[str, str]:
     return (module, name or module) if mark or "." in rule else (_LIBRARY, rule)
 
 
-def _says(certificate: Certificate) -> str:
+def _says(one: RuleResult, certificate: Certificate) -> str:
     under = ", ".join(conditions(certificate)) if is_discharged(certificate.verdict) else ""
-    return stated(certificate) + (f": {under}" if under else "")
+    return one.stated + (f": {under}" if under else "")
 
 
 def _counts(tests: Sequence[_Test]) -> dict[str, str]:

@@ -19,7 +19,7 @@ def render(audit: Audit) -> str:
     """An audit: the summary, the table, the findings, the remarks. Also a job summary of GitHub Actions."""
     certificates = audit.certificates
     parts = [summary(certificates, audit.missing) + "."]
-    parts += [table(certificates)] if certificates else []
+    parts += [table(certificates, said=[one.stated for one, _ in audit.certified])] if certificates else []
     limited = [f"`{c.op}`: {why}" for c in certificates if (why := not_for_all(c))]
     if limited:
         parts += ["## At sizes", "\n".join(f"- {' '.join(line.split())}" for line in limited)]
@@ -74,18 +74,19 @@ def fenced(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}"
 
 
-def table(certificates: Sequence[Certificate], link: str = "") -> str:
-    """One row an op. `link` is a format string for the address of an op's certificate: `certificates/{op}.json`."""
+def table(certificates: Sequence[Certificate], link: str = "", said: Sequence[str] = ()) -> str:
+    """One row an op. `link` is a format string for the address of an op's certificate: `certificates/{op}.json`; `said`
+    are the verdicts, where more than they is to be said."""
     rows = [
         (
             _linked(certificate.op, link),
             _cases(certificate),
             obligations(certificate),
-            stated(certificate),
+            verdict,
             ", ".join(map(code, conditions(certificate))),
             ", ".join(map(code, conventions(certificate))),
         )
-        for certificate in certificates
+        for certificate, verdict in zip(certificates, said or map(stated, certificates), strict=True)
     ]
     return tabulated(_HEADER, rows) + "\n"
 

@@ -11,7 +11,6 @@ from certgrad.obligations.certificate import (
     Hypothesis,
     compared_with,
     not_for_all,
-    stated,
 )
 from certgrad.report.audited import (
     SHORT_NAMES,
@@ -37,8 +36,9 @@ from certgrad.report.wording import duration, fill, grounds, in_words, number, o
 
 _LEGEND = (
     "jvp: the JVP is the derivative of the forward. vjp: the VJP is the adjoint of the JVP. fwd: the rule returns the "
-    "forward's value. Proved means for all shapes and all real inputs that the hypotheses allow; floats are another "
-    "matter. A convention is what the rule returns where nothing is claimed. `certgrad explain` says more."
+    "forward's value. Proved means for all sizes of the shapes that are declared or inferred, and all real inputs that "
+    "the hypotheses allow; floats are another matter. A convention is what the rule returns where nothing is claimed. "
+    "`certgrad explain` says more."
 )
 _LONGEST_CELL = 90
 COVERED = " (baseline)"
@@ -87,9 +87,7 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
             (
                 certificate.op,
                 obligations(certificate),
-                stated(certificate)
-                + (COVERED if one.covered else "")
-                + (f"; accepted by Coq {one.coq}" if one.coq else ""),
+                one.stated + (COVERED if one.covered else "") + (f"; accepted by Coq {one.coq}" if one.coq else ""),
                 "" if verbose else _first(conditions(certificate)),
                 "" if verbose else ", ".join(conventions(certificate)),
                 duration(one.seconds),
@@ -108,8 +106,9 @@ def _in_short(one: RuleResult, certificate: Certificate) -> tuple[tuple[str, str
     """What is said of a rule in code is said at these shapes, if nobody declares them, and at these values of its
     options; an op of the library declares all.
     """
-    shapes = dict.fromkeys(case.signature for claim in certificate.claims for case in claim.cases if one.inferred)
-    found = [("shapes", "; ".join(f"{as_written(signature, one.inferred)} (inferred)" for signature in shapes))]
+    cases = [case for claim in certificate.claims for case in claim.cases if one.inferred]
+    shapes = dict.fromkeys(as_written(case.signature, one.inferred) for case in cases)
+    found = [("shapes", "; ".join(f"{signature} (inferred)" for signature in shapes))]
     found += [("with", options_of(certificate) if one.place.shown else "")]
     return tuple((label, text) for label, text in found if text)
 

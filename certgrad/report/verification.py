@@ -17,9 +17,9 @@ _LEGEND = (
     "verified: the code traces to the program that was proved, and at all points the claims hold to a relative 2^-400 "
     "or exactly; those of rules in code, where Python computes with sizes in floats, to 1e-12. points: rational points "
     "inside the hypotheses at several shapes; boundary: those of them at which something that a program compares or "
-    "divides by is 0. level: exact at these sizes, where claims follow from laws of fields and functions, or by balls "
-    "alone. error: a wrong claim passed what is exact with at most this probability. This is no proof for all sizes: "
-    "it is evidence that does not rest on the calculus of the proof."
+    "divides by is 0. level: exact for all sizes, by a theorem, or at these sizes, where claims follow from laws of "
+    "fields and functions, or by balls alone. error: a wrong claim passed what is exact with at most this probability. "
+    "None of this rests on the calculus of the proof."
 )
 
 

@@ -59,6 +59,11 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
+def but_for_causes(reason: str) -> list[str]:
+    """The lines of a reason that say what was found, and not why it may be so."""
+    return [line for line in reason.splitlines() if not line.startswith((CAUSE, SEE))]
+
+
 def open_too(codes: Sequence[str]) -> str:
     """That other claims are open for the same reason."""
     return f"and so {' and '.join(codes)}"

@@ -47,6 +47,40 @@ def with_known(j: int, value: Known) -> Act:
     return act
 
 
+def of_operand(j: int, function: str) -> Act:
+    """The same step of a function of one of its operands."""
+
+    def act(r: Run, s: Step) -> Any:
+        operands = r.operands(s)
+        operands[j] = getattr(r.xp, function)(operands[j])
+        return r.apply(s.eqn, operands)[0]
+
+    return act
+
+
+def accumulated(value: Known | None, axis: int, backwards: bool) -> Act:
+    """The running sum of a value, or of the step's own, from the start of an axis or from its end."""
+
+    def act(r: Run, s: Step) -> Any:
+        x = r.own(s) if value is None else value.value(r)
+        if not backwards:
+            return r.xp.cumsum(x, axis)
+        return r.xp.flip(r.xp.cumsum(r.xp.flip(x, axis), axis), axis)
+
+    return act
+
+
+def added_at(rows: Known, places: Known) -> Act:
+    """What is 0 but for the rows of an array, each added at a place."""
+
+    def act(r: Run, s: Step) -> Any:
+        x, at = rows.value(r), places.value(r)
+        here = r.xp.arange(r.own(s).shape[0])[:, None] == at[None, :]
+        return r.xp.tensordot(here.astype(x.dtype), x, 1)
+
+    return act
+
+
 def masked(condition: Known, holds: bool) -> Act:
     def act(r: Run, s: Step) -> Any:
         value, zero = r.own(s), r.xp.zeros((), r.own(s).dtype)

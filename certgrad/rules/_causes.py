@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,6 +42,7 @@ from ._plausible import Trial
 from ._report import ArgumentClaim
 from ._reproduction import numbers
 from ._steps import Change, changed
+from ._traced import array_of, misshapen, of_leaves, why_untraced
 from ._user_rule import UserRule
 
 SHARE = 2.0
@@ -51,8 +53,10 @@ MOST = 10.0
 """And no more than this, however long it took; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
 """Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
-LIKELY = 4
-"""So many times the first steps are for a change of one step, with which the rule is right at some points."""
+LIKELIEST, LIKELY = 16, 4
+"""So many times the first steps are for a change with which the rule is right at some points: for the first one, whose
+proof is as long as that of a right rule can be, and for each of the others, which often come to the same.
+"""
 RESERVED = 1.5
 """Seconds of these for changes of one step, which are tried last."""
 MAX_CHANGES = 4
@@ -72,6 +76,8 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
     if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
     whole = _decisive(adjoint)
+    if whole is not None and _of_shapes(whole.reason) and (others := _misshapen(rule)):
+        return tuple(ArgumentClaim(n, whole.verdict, whole.reason, cause=others.get(n, "")) for n in rule.moving)
     out: list[ArgumentClaim] = []
     known: list[Change] = []
     for name in rule.moving:
@@ -89,22 +95,22 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
             try:
                 found = audit(one)
             except Exception as error:  # whatever the rule does when it is traced
-                out.append(ArgumentClaim(name, "unproved", reason=str(error), cause=_shape_cause(str(error))))
+                out.append(ArgumentClaim(name, "unproved", reason=str(error)))
                 continue
             cases = [c for claim in found.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
             worst = _decisive(cases)
         if worst is None:
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
             continue
-        cause, missing = Cause(_shape_cause(worst.reason)), NOTHING
-        if worst.verdict == "refuted":
+        cause, missing = Cause(), NOTHING
+        if worst.verdict == "refuted" and not _of_shapes(worst.reason):
             k = cases.index(worst) % len(one.cases)
             if worst.needless:
                 cause = _right_where(one, worst.needless)
-            elif not cause.text:
+            else:
                 at_case = _at_the_case(name, one, rule, k, worst, made)
-                twin = _twin(at_case[0], partial(made, name))
-                cause = likely_cause(*at_case, until, worst.witness, twin, known) or cause
+                twins = [*_twins(at_case[0], partial(made, name))]
+                cause = likely_cause(*at_case, until, worst.witness, twins, known) or cause
                 known += [cause.change] if cause.change is not None else []
                 if cause.text:
                     cause = replace(cause, text=cause.text + _of_case(rule, one, k))
@@ -146,21 +152,34 @@ def _moves(tangent: Any) -> bool:
     return any(map(_moves, tangent)) if isinstance(tangent, list) else tangent != "0"
 
 
-def _shape_cause(reason: str) -> str:
-    """The mistake that JAX itself reports: a cotangent of another shape than its argument."""
-    if "but the float argument has shape" in reason or ("bwd" in reason and "shape" in reason):
-        return "the cotangent has another shape than its argument"
-    return ""
+def _of_shapes(reason: str) -> bool:
+    """JAX itself reports that a cotangent is of another shape than its argument."""
+    return "but the float argument has shape" in reason or ("bwd" in reason and "shape" in reason)
 
 
-def _twin(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> UserRule | None:
-    """The same rule at other values of its real numbers: what is said of it has to be true there as well."""
-    statics = one.cases[0].statics
-    others = {n: _other(v) for n, v in statics.items() if type(v) is float}
-    try:
-        return made({**statics, **others}) if others else None
-    except CertgradError:
-        return None
+def _misshapen(rule: UserRule) -> dict[str, str]:
+    """Of the arguments whose cotangents are of other shapes, which: what JAX reports names their places alone."""
+    _, returned = why_untraced(rule)
+    return {n: f"it has {shapes}" for n, shapes in misshapen(rule, [*map(array_of, of_leaves(rule, returned))]).items()}
+
+
+def _twins(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> Iterator[UserRule]:
+    """The same rule at other values of its real numbers: what is said of it has to be true there as well. Several are
+    in the other order too, and far apart: where a lower bound is the higher one, nothing depends on what is between.
+    """
+    statics = {n: v for n, v in one.cases[0].statics.items() if type(v) is float}
+    least, *rest = sorted(statics.values()) or [0.0]
+    far = [_scaled(least, -3), *rest[:-1], *(_scaled(v, 3) for v in rest[-1:])]
+    exchanged = dict(zip(sorted(statics, key=lambda n: -statics[n]), far, strict=False))
+    for others in [{n: _other(v) for n, v in statics.items()}, *([exchanged] if rest else [])]:
+        with suppress(CertgradError):
+            if others:
+                yield made({**one.cases[0].statics, **others})
+
+
+def _scaled(value: float, power: int) -> float:
+    """The value, further up or down by that power of 2."""
+    return value * 2.0 ** (power if value > 0 else -power)
 
 
 def _other(value: float) -> float:
@@ -209,25 +228,27 @@ def likely_cause(
     rule: UserRule,
     until: float,
     witness: Witness | None = None,
-    twin: UserRule | None = None,
+    twins: Sequence[UserRule] = (),
     known: Sequence[Change] = (),
 ) -> Cause | None:
     """The mistake that explains the cotangent of the only argument that `one` moves: it is proved that the rule is
     right but for it. None if none is found in time. What is `known` to be wrong for other arguments is tried first.
     """
     trial = Trial(one)
-    there = Trial(twin) if twin is not None else None
+    others = [*map(Trial, twins)]
     plain = replace(trial.rules, jvp=None, primal=None, both=None)
     right_there = trial.plausible(plain, {}, ())
     if right_there and proved(mended(one, Mistake("", plain))):
         return None  # right at these shapes: it is wrong at others, which the witness shows
 
     def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False, reserved: float = 0.0) -> Cause | None:
-        for mistake in family(trial):
+        for k, mistake in enumerate(family(trial)):
             if time.thread_time() > until - reserved:
                 return None
-            if (tried or trial.agrees(mistake)) and (there is None or _said(mistake, there, family(there))):
-                subject = next(filter(proved, (mended(one, special) for special in _special(one, mistake))), None)
+            if (tried or trial.agrees(mistake)) and all(_said(mistake, t, family(t)) for t in others):
+                patience = (LIKELY if k else LIKELIEST) if tried else 1
+                made = (mended(one, special, patience) for special in _special(one, mistake))
+                subject = next((s for s in made if proved(s, likely=tried)), None)
                 if subject is not None:
                     return Cause(mistake.text, mistake.domain, subject, mistake.change)
         return None
@@ -276,11 +297,11 @@ def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
     return any(there.agrees(other) for other in found if other.text == mistake.text)
 
 
-def mended(one: UserRule, mistake: Mistake) -> UserRule:
-    """The rule but for a mistake: at all shapes, or those of the mistake."""
+def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
+    """The rule but for a mistake: at all shapes, or those of the mistake. So many times the first steps it is given."""
     found = copy(one)
     found.claimed, found.conformance, found.proofs_alone = ("vjp_is_adjoint",), None, True
-    found.steps, found.seconds = FIRST_STEPS * (1 if mistake.change is None else LIKELY), ONE_PROOF
+    found.steps, found.seconds = FIRST_STEPS * patience, ONE_PROOF
     found.domain = (*one.domain, *mistake.domain)
     found.signature = one.signature.renamed(mistake.fixed)
     found.cases = (Case(found.signature, one.cases[0].statics),)
@@ -288,8 +309,12 @@ def mended(one: UserRule, mistake: Mistake) -> UserRule:
     return found
 
 
-def proved(subject: UserRule) -> bool:
-    """The rule is right at all shapes, under hypotheses perhaps. What fails at the first shapes is asked no more."""
+def proved(subject: UserRule, likely: bool = False) -> bool:
+    """The rule is right at all shapes, under hypotheses perhaps. What fails at the first shapes is asked no more,
+    unless it is `likely` that it does not.
+    """
+    if likely:
+        return _audited(subject)
     instance = family(subject, subject.cases[0]).prove[0]
     shapes = instance.shapes()
     try:
@@ -298,8 +323,15 @@ def proved(subject: UserRule) -> bool:
             problem = build(subject.arg_names, {}, subject.domain, shapes, programs, subject.name)
             if not prove(problem, "vjp_is_adjoint").proved:
                 return False
-        return audit(subject).verdict in PROOFS
     except (BudgetError, Exception):  # what does not even trace is not
+        return False
+    return _audited(subject)
+
+
+def _audited(subject: UserRule) -> bool:
+    try:
+        return audit(subject).verdict in PROOFS
+    except (BudgetError, Exception):  # as above
         return False
 
 

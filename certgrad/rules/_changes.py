@@ -21,7 +21,7 @@ from certgrad.obligations.terms.budget import budget
 
 from . import _acts
 from ._otherwise import Point, Search
-from ._steps import Act, Change, Known, Operand, Run, Step
+from ._steps import Act, Change, Key, Known, Operand, Run, Step
 from ._user_rule import UserRule
 
 SECONDS = 1.0
@@ -76,16 +76,27 @@ def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Ch
     except Exception:  # whatever the rule does when it is traced, or where numpy has no value
         return
     until = budget.until(SECONDS)
+    found = False
+    for change in _of_one_step(search, until):
+        found = True
+        yield change
+    yield from search.together()
+    for first, rest in search.after() if not found else ():
+        for second in _of_one_step(rest, until):
+            acts = {**second.acts, **first.acts}
+            if len(acts) > 1 and search.is_right_with(acts):
+                yield Change(f"{first.text}; {second.text}", acts)
+
+
+def _of_one_step(search: Search, until: float) -> Iterator[Change]:
     for own in (True, False):
         for of_step in KINDS:
             for step in search.live(own):
                 if time.thread_time() > until:
-                    yield from search.together()
                     return
                 with np.errstate(all="ignore"):
                     found = list(of_step(search, step))
                 yield from found
-    yield from search.together()
 
 
 def _factor(search: Search, step: Step) -> Iterator[Change]:
@@ -213,6 +224,9 @@ def _other_operand(search: Search, step: Step) -> Iterator[Change]:
             if what != here and (known.axes is None or name in _ENTRY_BY_ENTRY):
                 text = f"{search.the(step)} takes {here}, and {what} is due there"
                 yield from search.tried(step, text, _acts.with_known(j, known))
+        for function, what in (("abs", "magnitude"), ("sign", "sign")) if _is_real(search, operand.key) else ():
+            text = f"{search.the(step)} takes {here}, and the {what} of that is due there"
+            yield from search.tried(step, text, _acts.of_operand(j, function))
 
 
 def _literal(search: Search, step: Step, j: int) -> Iterator[Change]:
@@ -228,6 +242,37 @@ def _literal(search: Search, step: Step, j: int) -> Iterator[Change]:
         if number != here and (isinstance(number, str) or not (whole and number % 1)):
             text = _other_number(search, step, here, number)
             yield from search.tried(step, text, _acts.with_number(j, number))
+
+
+def _accumulated(search: Search, step: Step) -> Iterator[Change]:
+    """The running sum of the step's value, or of what it takes."""
+    shape = np.shape(search.points[0].run.values[step.outs[0]])
+    if not _is_float(step):
+        return
+    for key in (None, *(o.key for o in step.operands if o.key is not None)):
+        if key is not None and np.shape(search.points[0].run.values[key]) != shape:
+            continue
+        for axis in range(len(shape)):
+            along = f" along axis {axis}" if len(shape) > 1 else ""
+            for backwards, end in ((True, "from its end"), (False, "from its start")):
+                of = "" if key is None else f" the running sum of {search.named(key)}{along}, {end}"
+                text = f"{search.the(step)} is to be{of or f' summed up{along}, {end}'}"
+                yield from search.tried(step, text, _acts.accumulated(Known(key) if key else None, axis, backwards))
+
+
+def _added_at(search: Search, step: Step) -> Iterator[Change]:
+    """What a gather takes entries from is to be added at the places that it takes them from."""
+    run, shape = search.points[0].run, np.shape(search.points[0].run.values[step.outs[0]])
+    if step.eqn.primitive.name != "gather" or not _is_float(step) or not shape:
+        return
+    known = [(key, np.asarray(value)) for key, value in run.before(step)]
+    for place, at in known:
+        for key, rows in known if at.ndim == 1 and at.dtype.kind == "i" else ():
+            if rows.dtype.kind == "f" and rows.shape == (*at.shape, *shape[1:]):
+                text = (
+                    f"{search.named(key)} is to be added at {search.named(place)}, in the place of {search.the(step)}"
+                )
+                yield from search.tried(step, text, _acts.added_at(Known(key), Known(place)))
 
 
 def _masked(search: Search, step: Step) -> Iterator[Change]:
@@ -333,6 +378,8 @@ KINDS: tuple[Callable[[Search, Step], Iterator[Change]], ...] = (
     _part_of_a_matrix,
     _needless,
     _other_operand,
+    _accumulated,
+    _added_at,
     _masked,
     _merged_early,
     _brackets,
@@ -365,6 +412,10 @@ def _is_number(operand: Operand) -> bool:
 def _other_number(search: Search, step: Step, here: float, number: float | str) -> str:
     due = number if isinstance(number, str) else f"{number:.12g}"
     return f"{search.the(step)} takes the number {here:.12g}, and {due} is due there"
+
+
+def _is_real(search: Search, key: Key) -> bool:
+    return np.asarray(search.points[0].run.values[key]).dtype.kind == "f"
 
 
 def _is_float(step: Step) -> bool:

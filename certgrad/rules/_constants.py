@@ -4,7 +4,7 @@ factor the derivative.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -84,6 +84,31 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
         if _of_one(eqn):
             text = f"a factor is missing: the derivative of {what} is taken to be 1"
             yield text, _changed(rules, {key: _identity})
+    yield from _calls_as_identity(rules, steps)
+
+
+def _calls_as_identity(rules: Rules, steps: Mapping[_Key, Any]) -> Iterator[tuple[str, Callable[[list], list]]]:
+    """The forward where the derivative of all that one expression computes is taken for that of the identity."""
+    expressions: dict[Any, list[_Key]] = defaultdict(list)
+    for key in steps:
+        expressions[key[1]].append(key)
+    for place, keys in expressions.items():
+        first, last = steps[keys[0]], steps[keys[-1]]
+        given = [v.aval.shape for v in first.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
+        if place[0] and len(keys) > 1 and given[:1] == [last.outvars[0].aval.shape] and len(last.outvars) == 1:
+            what = f"what is computed{place_of_step(last)} is differentiated as if it were its operand"
+            yield f"a factor is missing: {what}", _changed(rules, _as_identity(keys[0], keys[-1]))
+
+
+def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
+    """The last of some steps gives what it does, with the derivative of what the first one takes."""
+    taken: list[Any] = []
+
+    def note(eqn: Any, operands: list, outs: list) -> list:
+        taken[:] = [x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating)][:1]
+        return outs
+
+    return {first: note, last: lambda eqn, operands, outs: _identity(eqn, taken, outs)}
 
 
 _Act = Callable[[Any, list, list], list]

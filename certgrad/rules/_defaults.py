@@ -167,13 +167,15 @@ def _of_annotation(annotation: Any) -> Iterator[Any]:
 
 def _objects(plain: Callable, annotation: Any) -> list[Any]:
     """Objects of the annotated class, where it is one of a user's: those of the function's module, or the one that a
-    dataclass has by default.
+    dataclass or a NamedTuple is by default.
     """
     if not isinstance(annotation, type) or annotation.__module__ == "builtins" or annotation in (np.ndarray, jax.Array):
         return []
     scope = getattr(inspect.unwrap(plain), "__globals__", {})
     found = [value for value in scope.values() if type(value) is annotation]
-    if not found and is_dataclass(annotation) and all(map(_has_default, fields(annotation))):
+    whole = is_dataclass(annotation) and all(map(_has_default, fields(annotation)))
+    names, defaults = (getattr(annotation, of, ()) for of in ("_fields", "_field_defaults"))  # of a NamedTuple
+    if not found and (whole or (names and len(names) == len(defaults))):
         found = [annotation()]
     return found
 

@@ -217,9 +217,10 @@ def explained(
     certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim], right_where: str = ""
 ) -> Certificate:
     """With reasons that say which argument's cotangent is wrong, where, and what the likely cause is."""
-    from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE
+    from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, symbols
 
-    wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause]
+    said = f"right where {symbols(right_where)}"  # in the line before
+    wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause and a.cause != said]
     wrong += [a.missing for a in arguments if a.missing]
     places = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
 

@@ -77,7 +77,7 @@ def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
     plain = replace(rules, jvp=None, primal=None)
     for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
         if spec.dtype == "int":
-            text = f"right where {name} ≥ 0: the function and the rule take negative indices otherwise"
+            text = f"right where {name} ≥ 0: the function and the rule treat negative values differently"
             yield Mistake(text, plain, domain=(f"{name} >= 0",))
     for text, forward in held_constant(one, rules):
         yield Mistake(text, replace(plain, jvp=_derivative_of(forward, one)))

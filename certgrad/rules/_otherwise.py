@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, cycle, islice
 from typing import Any
@@ -36,6 +37,8 @@ MAX_VALUES = 30
 """So many of the values known at a step are tried in the place of another."""
 MAX_TOGETHER = 4
 """So many steps that are each a part of a mistake are taken together,"""
+MAX_FIRST = 2
+"""With so many of them a second step is looked for that is wrong whatever the first one is,"""
 MAX_PARTS = 3
 """and so many ways of doing each."""
 TOLERANCE = 1e-9
@@ -57,6 +60,11 @@ class Point:
     run: Run
     returned: np.ndarray
     right: np.ndarray
+
+    def with_acts(self, acts: Mapping[Key, Act]) -> Point:
+        """Where some steps are done otherwise."""
+        run = Run(self.run.program, self.run.inputs, self.run.apply, self.run.literal, np, self.run.statics, acts)
+        return replace(self, run=run, returned=run.all()[0])
 
 
 @dataclass(frozen=True)
@@ -171,8 +179,7 @@ class Search:
             except Exception:  # the step that is made of it does not run
                 return
             if not _same(out, at.right):
-                if k == 0:
-                    self._note(step, change, _entries(out, at.right))
+                self._note(step, change, np.ones_like(self._first) if k else _entries(out, at.right))
                 return
         yield change
 
@@ -204,14 +211,28 @@ class Search:
 
     def is_right_with(self, acts: Mapping[Key, Act]) -> bool:
         """The cotangent is right at all points with several steps done otherwise."""
-        for at in self.points:
-            run = Run(self.program, at.run.inputs, at.run.apply, at.run.literal, np, self.statics)
+        try:
+            return all(_same(at.with_acts(acts).returned, at.right) for at in self.points)
+        except Exception:  # a step does not run on what it is given
+            return False
+
+    def after(self) -> Iterator[tuple[Change, Search]]:
+        """The changes with which most entries are right, each with the search for what is wrong beside it."""
+        before = [_entries(at.returned, at.right) for at in self.points]
+        found: list[tuple[int, Change, list[Point]]] = []
+        for change in (p.change for parts in self._parts.values() for p in parts):
             try:
-                if not _same(run.all(acts)[0], at.right):
-                    return False
-            except Exception:  # a step does not run on what it is given
-                return False
-        return True
+                with np.errstate(all="ignore"):
+                    points = [at.with_acts(change.acts) for at in self.points]
+            except Exception:  # as above
+                continue
+            right = [_entries(at.returned, at.right) for at in points]
+            if all(np.all(now >= then) for now, then in zip(right, before, strict=True)):
+                found.append((sum(map(np.sum, right)), change, points))
+        for _, change, points in sorted(found, key=lambda part: -part[0])[:MAX_FIRST]:
+            rest = copy(self)
+            rest.points, rest._parts, rest._first = points, {}, _entries(points[0].returned, points[0].right)
+            yield change, rest
 
     def alike(self, step: Step, than: Key, *others: Key, kind: str = "") -> list[Known]:
         """The values known at a step that have the shape of another value, or of others, or that go along some of the

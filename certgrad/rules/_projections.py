@@ -71,9 +71,8 @@ class Property:
 def _transposed(sign: int) -> Says:
     def says(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
         i, j = (t.Index(r.variable) for r in over)
-        return t.ForAll(
-            tuple(over), t.Compare("=", t.added([entry(i, j), t.scaled(Fraction(-sign), [entry(j, i)])]), t.ZERO)
-        )
+        both = tuple(t.Range(r.variable, over[0].size) for r in over)  # they are equally long
+        return t.ForAll(both, t.Compare("=", t.added([entry(i, j), t.scaled(Fraction(-sign), [entry(j, i)])]), t.ZERO))
 
     return says
 
@@ -151,7 +150,7 @@ PROPERTIES: Mapping[str, Property] = {
 def properties_in(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """The conditions of a domain that are comparisons, and by array the property that it is said to have.
 
-    Raises DomainError for a property that is not known, and for two of one array.
+    Raises DomainError for a property that is not known, for two of one array, and for one that `or` may be about.
     """
     compared: list[str] = []
     found: dict[str, str] = {}
@@ -167,9 +166,17 @@ def properties_in(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], d
                 raise DomainError(f"{where}: '{part.strip()}': the properties are {', '.join(PROPERTIES)}.")
             if found.setdefault(name, words) != words:
                 raise DomainError(f"{where}: '{name}' is said to be {found[name]} and {words}: say one.")
+            if " or " in _outside_brackets(text):
+                raise DomainError(f"{where}: '{text}': put what 'or' joins in brackets, or state '{part.strip()}' apart.")
             compared += [bound.format(name) for bound in PROPERTIES[words].bounds]
         compared += [" and ".join(rest)] if rest else []
     return tuple(compared), found
+
+
+def _outside_brackets(text: str) -> str:
+    while (found := re.sub(r"\([^()]*\)", "", text)) != text:
+        text = found
+    return text
 
 
 def check_properties(properties: Mapping[str, str], specs: Mapping[str, ArraySpec], where: str) -> None:
@@ -224,8 +231,8 @@ def granted(rule: UserRule) -> dict[str, Hypothesis]:
 def _hypothesis(rule: UserRule, name: str, words: str) -> Hypothesis:
     known, position = PROPERTIES[words], rule.arg_names.index(name)
     rank = len(rule.signature.inputs[position].dims)
-    first = rank - known.axes  # the others of these are as long
-    over = [t.Range(f"i{k}", t.Axis(name, min(k, first))) for k in range(rank)]
+    first = rank - known.axes
+    over = [t.Range(f"i{k}", t.Axis(name, k)) for k in range(rank)]
     outer, inner = over[:first], over[first:]
 
     def entry(*last: t.Term) -> t.Term:

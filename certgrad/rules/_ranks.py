@@ -28,7 +28,7 @@ from ._containers import NO_ARRAY, Forms, OtherFormsError
 from ._declaration import Declaration
 from ._fails import fails_at_numbers
 from ._layers import backward_of, unwrapped
-from ._traced import array_of, names_no_axis, of_leaves, other_shape, why_untraced
+from ._traced import array_of, misshapen, names_no_axis, of_leaves, why_untraced
 from ._tried import ORIGIN, Tried, shortened
 from ._unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier, lengths_in_code, rank_asked
 from ._user_rule import UserRule
@@ -82,8 +82,8 @@ class _Seen:
     """The most general one; empty where the function does not run."""
     why: str = ""
     """Why the function, or its rule, does not run."""
-    refusal: str = ""
-    """Which cotangent is of another shape than its argument, where that is why."""
+    misshapen: Sequence[str] = ()
+    """Which cotangents are of other shapes than their arguments, where that is why."""
     suggested: _Choice | None = None
     """The choice that the cotangents of the backward are of, where that is another one."""
     resting: Sequence[int] = ()
@@ -191,14 +191,17 @@ class Search:
                 yield choice, sizes, seen
 
     def _at_numbers(self) -> list[Declaration]:
-        """The first signature at which the rule runs with numbers for sizes; else one at which it fails."""
+        """The first signature at which the rule runs with numbers for sizes; else one at which it fails: that at which
+        the fewest cotangents are of other shapes.
+        """
         choices = {seen.signature: c for c, seen in self.seen.items() if seen.signature}
         refused = self._declared(choices)[:MOST_REFUSED]
         tied = (d for *_, seen in self._whole_rules() for d in self._declared({seen.signature} - choices.keys()))
         running = (one for one in chain(refused, tied) if not fails_at_numbers(self.function, one))
         first = next(running, None)
         if first is None:
-            return refused[:1]
+            few = (d for d in refused if self.seen[choices[str(d.signature)]].misshapen)
+            return [min(few, key=lambda d: len(self.seen[choices[str(d.signature)]].misshapen), default=refused[0])]
         self.out.refused.clear()  # it is not known where the rule fails
         if str(first.signature) in choices and names_no_axis(self._rule(str(first.signature))):
             highest = max(choices[str(first.signature)].ranks)
@@ -391,7 +394,7 @@ class Search:
             if seen.why:
                 self.out.failures.setdefault(shortened(seen.why), text)
             if seen.signature and not seen.consistent:
-                self.out.refused[text] = seen.refusal or shortened(seen.why)
+                self.out.refused[text] = next(iter(seen.misshapen), shortened(seen.why))
         return self.seen[choice]
 
     def _take(self, forms: Callable[[], Forms | None]) -> None:
@@ -424,8 +427,8 @@ class Search:
             seen = self._looked_at(choice, more, whole_rule)
             if seen.consistent:
                 return seen
-        shapes = [[d.spaced if isinstance(d, Size) else "" for d in spec.dims] for spec in rule.signature.inputs]
-        return _Seen(signature, why, other_shape(rule.arg_names, shapes, arrays), self._suggested(choice, arrays))
+        others = [f"the cotangent of {name} has {shapes}" for name, shapes in misshapen(rule, arrays).items()]
+        return _Seen(signature, why, others, self._suggested(choice, arrays))
 
     def _of_numbers(self, choice: _Choice, specs: Sequence[str], arrays: Sequence[Any]) -> Sizes:
         """Axes that have a number of entries in the cotangents: a rule for x, y and z stacks three."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,19 +124,17 @@ class Run:
     xp: Any
     statics: Mapping[str, float] = field(default_factory=dict)
     """Real numbers that the program is given, by name."""
+    acts: Mapping[Key, Act] = field(default_factory=dict)
+    """What some steps give instead."""
     values: dict[Key, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.values |= {("in", k): x for k, x in enumerate(self.inputs)}
         self.values |= self.program.consts
 
-    def read(self, operand: Operand, over: Mapping[Key, Value] | None = None) -> Value:
-        """The value of an operand; some may have others than they had."""
-        if operand.key is None:
-            return self.literal(operand.literal)
-        if over is not None and operand.key in over:
-            return over[operand.key]
-        return self.values[operand.key]
+    def read(self, operand: Operand) -> Value:
+        """The value of an operand."""
+        return self.literal(operand.literal) if operand.key is None else self.values[operand.key]
 
     def operands(self, step: Step) -> list[Value]:
         """What a step takes."""
@@ -145,16 +144,15 @@ class Run:
         """What a step gives, from what it takes: it may not have been done yet."""
         return self.apply(step.eqn, self.operands(step))[0]
 
-    def all(self, acts: Mapping[Key, Act] | None = None) -> list[Value]:
-        """What the program returns, with some steps done otherwise."""
+    def all(self) -> list[Value]:
+        """What the program returns."""
         for step in self.program.steps:
-            act = (acts or {}).get(step.key)
-            if act is not None:
-                outs = [act(self, step)]
-            else:
-                outs = self.apply(step.eqn, self.operands(step))
-            self.values.update(zip(step.outs, outs, strict=True))
+            self.values.update(zip(step.outs, self._outs(step, self), strict=True))
         return [self.read(o) for o in self.program.results]
+
+    def _outs(self, step: Step, at: Run) -> list[Value]:
+        act = self.acts.get(step.key)
+        return [act(at, step)] if act is not None else self.apply(step.eqn, at.operands(step))
 
     def with_value(self, step: Step, value: Value) -> list[Value]:
         """What the program returns where a step gives this instead."""
@@ -162,12 +160,13 @@ class Run:
 
     def recomputed(self, over: Mapping[Key, Value], wanted: Sequence[Operand]) -> list[Value]:
         """Operands where some values are others. Only what depends on these is computed again."""
-        over = dict(over)
+        there, moved = copy(self), set(over)
+        there.values = {**self.values, **over}
         for step in self.program.steps:
-            if step.outs[0] in self.values and any(o.key in over for o in step.operands):
-                outs = self.apply(step.eqn, [self.read(o, over) for o in step.operands])
-                over.update(zip(step.outs, outs, strict=True))
-        return [self.read(o, over) for o in wanted]
+            if step.outs[0] in self.values and any(o.key in moved for o in step.operands):
+                there.values.update(zip(step.outs, self._outs(step, there), strict=True))
+                moved.update(step.outs)
+        return [there.read(o) for o in wanted]
 
     def before(self, step: Step) -> Iterator[tuple[Key, Value]]:
         """The values that are known at a step."""
@@ -215,8 +214,8 @@ def changed(
     def run(*arrays: Value) -> list[Value]:
         closed = jax.make_jaxpr(function)(*arrays)
         program = Steps.of(jaxpr_of(closed), closed.consts)
-        run = Run(program, arrays, _bound, lambda v: v.val, jnp, statics)
-        return run.all({key: typed(act) for key, act in acts.items()})
+        made = {key: typed(act) for key, act in acts.items()}
+        return Run(program, arrays, _bound, lambda v: v.val, jnp, statics, made).all()
 
     return run
 

@@ -13,6 +13,7 @@ from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.prove.problem import trace_forward
 from certgrad.obligations.tracing.jax_internals import Program, equations_of
+from certgrad.signatures.sizes import Size
 
 from ._layers import backward_of
 from ._returned import recorded
@@ -90,13 +91,15 @@ def array_of(cotangent: Any) -> Any:
     return cotangent if hasattr(cotangent, "shape") and hasattr(cotangent, "dtype") else None
 
 
-def other_shape(names: Sequence[str], shapes: Sequence[Sequence[str]], cotangents: Sequence[Any]) -> str:
-    """Which cotangent has another shape than its argument, in words."""
-    for name, shape, cotangent in zip(names, shapes, cotangents, strict=False):
-        if cotangent is not None and [*map(str, cotangent.shape)] != list(shape):
-            found, wanted = (" ".join(map(str, one)) or "()" for one in (cotangent.shape, shape))
-            return f"the cotangent of {name} has the shape {found}, and not {wanted}"
-    return ""
+def misshapen(rule: UserRule, cotangents: Sequence[Any]) -> dict[str, str]:
+    """The arrays whose cotangents have other shapes than they have, and which, in words."""
+    found = {}
+    for name, spec, cotangent in zip(rule.arg_names, rule.signature.inputs, cotangents, strict=False):
+        shape = [d.spaced if isinstance(d, Size) else "" for d in spec.dims]
+        if cotangent is not None and [*map(str, cotangent.shape)] != shape:
+            other, own = (" ".join(map(str, one)) or "()" for one in (cotangent.shape, shape))
+            found[name] = f"the shape {other}, and not {own}"
+    return found
 
 
 def names_no_axis(rule: UserRule) -> bool:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from certgrad._subject import Subject, is_op
 from certgrad.errors import CertgradError
 from certgrad.obligations import verify
-from certgrad.obligations.auditing.heard import heard
+from certgrad.obligations.auditing.heard import Heard, heard
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.conformance import NOT_COMPARED
 from certgrad.obligations.generality.looks import digest_of
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
+from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.verify import Verification
 from certgrad.obligations.verify.digest import case_digest
 from certgrad.ops._composed import Composed
@@ -74,16 +76,23 @@ def _verified(
     """The digests and claims of a subject, then what its code asks where each of the parts was audited alone."""
     traces = Traces(subject)
 
-    def digests(k: int) -> list[str]:
-        return [digest for made, digest in traced_case(traces, k) if isinstance(made, Trace)]
+    def traced(k: int) -> dict[str, Any]:
+        return {digest: programs for programs, digest in traced_case(traces, k) if not isinstance(programs, Exception)}
 
-    evaluated = verify.verify(certificate, subject, seed=seed, draws=draws, digests=digests)
-    if evaluated.outcome != "verified" or not (problems := unlike_what_was_audited(certificate, parts)):
+    @cache
+    def hearing() -> list[Heard]:
+        return heard_of(certificate, parts)
+
+    def one_program() -> bool:
+        return not any(isinstance(part, Composed) for part in parts) and not any(one.apart for one in hearing())
+
+    evaluated = verify.verify(certificate, subject, seed=seed, draws=draws, traced=traced, one_program=one_program)
+    if evaluated.outcome != "verified" or not (problems := unlike_what_was_audited(certificate, parts, hearing)):
         return evaluated
     return Verification(op=certificate.op, outcome="failed", problems=tuple(problems))
 
 
-def traced_case(traces: Traces, k: int) -> Iterator[tuple[Trace | CertgradError, str]]:
+def traced_case(traces: Traces, k: int) -> Iterator[tuple[Programs | CertgradError, str]]:
     """What case `k` is traced to in wide and in narrow floats, with its digest: empty where it does not trace."""
     op = traces.op
     for wide in (True, False):
@@ -92,23 +101,33 @@ def traced_case(traces: Traces, k: int) -> Iterator[tuple[Trace | CertgradError,
             yield made, ""
             continue
         alone = traces.apart(made.instance, made.programs)
-        yield made, case_digest(op, op.cases[k], {n: (p.jaxpr, p.consts) for n, p in alone.all().items()})
+        yield alone, case_digest(op, op.cases[k], {n: (p.jaxpr, p.consts) for n, p in alone.all().items()})
 
 
-def unlike_what_was_audited(certificate: Certificate, parts: Sequence[Subject]) -> list[str]:
-    """What an audit of the code would hear otherwise than when it was proved; empty where nothing.
-
-    The certificate is about each of the parts, one after the other, and about what they are traced to at all sizes,
-    ranks and dtypes that their code asks for.
-    """
+def heard_of(certificate: Certificate, parts: Sequence[Subject]) -> list[Heard]:
+    """What the code of each part asks; of ops that are composed nothing is heard."""
     compared = not any(NOT_COMPARED in claim.measured for claim in certificate.claims)
     found = []
     for part in parts:
+        if not isinstance(part, Composed):
+            subject = copy(part)
+            subject.conformance = compared
+            found.append(heard(Traces(subject), certificate.claims))
+    return found
+
+
+def unlike_what_was_audited(
+    certificate: Certificate, parts: Sequence[Subject], hearing: Callable[[], list[Heard]] | None = None
+) -> list[str]:
+    """What an audit of the code would hear otherwise than when it was proved; empty where nothing.
+
+    The certificate is about each of the parts, one after the other, and about what they are traced to at all sizes,
+    ranks and dtypes that their code asks for. `hearing` gives what is heard of them, where that is known.
+    """
+    for part in parts:
         if isinstance(part, Composed):
             return list(dict.fromkeys(_unsaid(certificate, part)))
-        subject = copy(part)
-        subject.conformance = compared
-        found.append(heard(Traces(subject), certificate.claims))
+    found = heard_of(certificate, parts) if hearing is None else hearing()
     if problems := list(dict.fromkeys(text for one in found for text in one.problems)):
         return problems
     digests = [one.digest for one in found]

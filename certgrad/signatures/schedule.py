@@ -5,7 +5,7 @@ Evaluation by balls goes through these; exact evaluation through all that are sm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, permutations, product, takewhile
 from math import prod
 from random import Random
@@ -68,6 +68,14 @@ def _of_lengths(case: Case, lengths: Sequence[int]) -> Shape:
     names, stars = case.names, case.signature.stars
     groups: dict[str, tuple[int, ...]] = dict(zip(stars, zip(lengths[len(names) :], strict=True), strict=True))
     return _shape(case, dict(zip(names, lengths, strict=False)), groups)
+
+
+def of_sizes(case: Case, sizes: Mapping[str, int], broadcast: bool) -> Shape:
+    """The sizes by name, one axis of each group; of arguments that broadcast, all have one axis."""
+    if broadcast:
+        return Shape({}, {}, tuple(tuple(sizes.values()) for _ in case.signature.inputs))
+    groups: dict[str, tuple[int, ...]] = {star: (sizes.get(star, 1),) for star in case.signature.stars}
+    return _shape(case, {name: sizes.get(name, 1) for name in case.names}, groups)
 
 
 def _fitting(case: Case, drawn: Iterable[Shape], seen: set[object]) -> Iterator[Shape]:

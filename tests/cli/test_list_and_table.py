@@ -35,6 +35,7 @@ def test_a_row_that_is_wider_than_the_page_takes_two_lines(
 def test_table(library: Library, certgrad: Callable[..., Result]) -> None:
     result = certgrad("table")
     assert (result.code, result.out) == (0, markdown.table(fabricated.PROVED))
+    assert result.err.startswith("note: proving the 3 ops of certgrad's own library; `certgrad audit PATH` audits ")
 
 
 def test_names_of_ops_are_known_from_their_text() -> None:

@@ -34,7 +34,7 @@ def test_unwritable_directory(library: Library, certgrad: Run, tmp_path: Path) -
     (tmp_path / "reports").write_text("a file")
     result = certgrad("report", "--directory", str(tmp_path / "reports"))
     assert result.code == 2
-    assert result.err.startswith(f"error: The report cannot be written to {tmp_path / 'reports'}: ")
+    assert f"\nerror: The report cannot be written to {tmp_path / 'reports'}: " in result.err
 
 
 def test_also_as_one_page(library: Library, certgrad: Run, tmp_path: Path) -> None:

@@ -30,4 +30,5 @@ def test_every_remark_is_explained() -> None:
         "CG207": "derivative_is_of_the_function",
         "CG208": "module_imports",
         "CG209": "bounds_are_declared",
+        "CG210": "exact_evaluation_agrees",
     }

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Ball, Claim
+from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Ball, Claim, with_cases
 from certgrad.report import concise, markdown, text
 from certgrad.report.audited import Audit
 from certgrad.report.findings import Remark
@@ -117,9 +117,11 @@ def test_one_failure_of_several_obligations_is_printed_once() -> None:
         ("rule_runs_forward", "unproved"),
     )
     claims = [fabricated.claim("pkg:f", kind, verdict, reason="it fails: TypeError") for kind, verdict in kinds]
+    where = [msgspec.structs.replace(case, reason=f"{case.reason}\nsee other.py:7") for case in claims[1].cases]
+    claims[1] = with_cases(claims[1], where)
     one = result(fabricated.certificate("pkg:f", *claims), **at(3))
     assert concise.render(Audit([one]), BASE).splitlines()[:-1] == [
-        "pkg/losses.py:3: CG102 pkg:f: it fails: TypeError (and so CG101 and CG103)"
+        "pkg/losses.py:3: CG102 pkg:f: it fails: TypeError (and so CG101 and CG103; other.py:7)"
     ]
     told = text.render(Audit([one]))
     assert told.count("it fails: TypeError") == 1

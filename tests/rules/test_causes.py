@@ -235,7 +235,7 @@ FALSE_BEFORE = {
             lambda r, g: (jnp.zeros_like(r[0]).at[r[1]].add(g), None),
         ),
         {"signature": "n, m:int -> m"},
-        "right where i ≥ 0: the function and the rule take negative indices otherwise",
+        "right where i ≥ 0: the function and the rule treat negative values differently",
     ),
     "no number, but linear": (
         custom_vjp(jnp.exp, lambda x: (jnp.exp(x), x), lambda x, g: (g * jnp.exp(x) * jnp.sqrt(x**2 - 9),)),
@@ -554,6 +554,22 @@ def test_of_several_static_values_the_cause_is_that_of_the_wrong_one():
     report = certgrad.check(power, "n -> n", static={"k": certgrad.each(1, 2, 3)})
     assert [c.verdict for c in report.claims[0].cases] == ["proved", "refuted", "proved"]
     assert report.cause.startswith("half the derivative")
+
+
+def test_what_is_so_between_exchanged_bounds_alone_is_no_cause():
+    """The witness has the lower bound above the higher one, where the function does not depend on x."""
+
+    @partial(jax.custom_vjp, nondiff_argnums=(1, 2))
+    def clip(x, lo, hi):
+        return jnp.clip(x, lo, hi)
+
+    clip.defvjp(
+        lambda x, lo, hi: (clip(x, lo, hi), x), lambda lo, hi, x, g: (jnp.where((x < lo) | (x > hi), g, 0.0),)
+    )
+    report = certgrad.check(clip, "n", static={"lo": certgrad.real(), "hi": certgrad.real()}, conformance=False)
+    assert report.verdict == "refuted"
+    assert "straight-through" not in report.cause
+    assert report.cause.startswith("the branches of the choice")
 
 
 def test_what_the_rule_alone_needs_is_its_cause():

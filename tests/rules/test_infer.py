@@ -112,7 +112,7 @@ UNTIED = {
     "a window": (lambda x: x[2:] - x[:-2], "n+1 d"),
     "the three largest": (lambda x: jax.lax.top_k(x, 3)[0], "n d+2"),
     "one": (lambda x: jnp.squeeze(x, 1), "n 1"),
-    "three": (of_three, "3 n"),
+    "three": (of_three, "(n d, n d, n d)"),
 }
 
 
@@ -254,7 +254,7 @@ AT_RANKS = {
         lambda r, g: (g @ r[1].T, r[0].T @ g, g),
         "n d, d m, n m",
         "proved",
-        'with "n d, d m, m" its rule fails and the function runs: the cotangent of b has the shape n m, and not m; its',
+        'with "n d, d m, m" its rule fails and the function runs: the cotangent of b has the shape n m, and not m; ',
     ),
     "an axis that the rule forgets to add": (
         lambda x: jax.nn.logsumexp(x, axis=-1),
@@ -346,6 +346,20 @@ def refused(backward):
     made = jax.custom_vjp(lambda x, y: jnp.sin(x) * y)
     made.defvjp(lambda x, y: (jnp.sin(x) * y, (x, y)), backward)
     return made
+
+
+def summed_over_the_rows(residuals, g):
+    x, gain = residuals
+    return g * gain, jnp.sum(g * x, 0), jnp.sum(g, 1)
+
+
+def test_where_a_rule_fails_everywhere_it_is_refuted_where_the_fewest_cotangents_are_misshapen():
+    made = jax.custom_vjp(lambda x, gain, shift: x * gain[None] + shift[None])
+    made.defvjp(lambda *args: (made.fun(*args), args[:2]), summed_over_the_rows)
+    result, report = examined(Found("m:f", made), {})
+    assert result.certificate.signature == ["2 3, 3, 3 -> "]
+    assert report.verdict == "refuted"
+    assert "at output[2] the bwd rule produced" in report.claims[0].cases[0].reason
 
 
 def raises_two_lines(residuals, g):

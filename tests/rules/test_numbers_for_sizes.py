@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -170,6 +170,14 @@ class Needed:
     k: float
 
 
+class Heads(NamedTuple):
+    count: int = 2
+
+
+class Named(NamedTuple):
+    k: float
+
+
 SOFT = Spring(0.5)
 
 
@@ -187,10 +195,11 @@ def test_an_object_of_the_annotated_class_stands_in_the_module(factor: float, ve
     assert inferred(energy).found[0].static == {"model": SOFT}
 
 
-def test_without_an_object_in_the_module_a_dataclass_has_its_defaults() -> None:
-    def plain(spring: Spring, needed: Needed) -> None: ...
+def test_without_an_object_in_the_module_a_dataclass_or_a_named_tuple_has_its_defaults() -> None:
+    def plain(spring: Spring, needed: Needed, heads: Heads, named: Named) -> None: ...
 
     alone = type(plain)(plain.__code__, {"__builtins__": {}, "__name__": "elsewhere"})
-    alone.__annotations__ = {"spring": Spring, "needed": Needed}
-    assert values_by_kind(alone, ["spring"]) == {"spring": [Spring()]}
-    assert Needed not in map(type, values_by_kind(alone, ["needed"])["needed"])  # its field has no value
+    alone.__annotations__ = {"spring": Spring, "needed": Needed, "heads": Heads, "named": Named}
+    assert values_by_kind(alone, ["spring", "heads"]) == {"spring": [Spring()], "heads": [Heads()]}
+    for name in ("needed", "named"):  # their fields have no values
+        assert not {Needed, Named} & {*map(type, values_by_kind(alone, [name])[name])}

@@ -143,6 +143,21 @@ def test_the_certificate_says_what_is_so_of_the_argument() -> None:
         assert listed.prose == "each entry of a, and of its tangents, is the one across the diagonal"
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("antisymmetric", "a[i,j,k] + a[i,k,j] = 0"),
+        ("lower triangular", "a[i,j,k]·[k > j] = 0"),
+        ("upper triangular", "a[i,j,k]·[j > k] = 0"),
+        ("unit norm", "(Σk a[i,j,k]^2) = 1"),
+    ],
+)
+def test_a_property_is_said_of_whole_axes(words: str, text: str) -> None:
+    square = rule(lambda a: jnp.sum(a**2), lambda r, g: (2 * g * r[0],))
+    report = certgrad.check(square, "b n n", domain=f"a is {words}", conformance=False)
+    assert (report.verdict, report.hypotheses) == ("proved under hypotheses", [text])
+
+
 @pytest.mark.parametrize("words", PROPERTIES)
 def test_projections_leave_what_has_the_property(words: str) -> None:
     """The text in a script is the function, P∘P is P, and dP∘dP is dP where the property holds."""
@@ -164,6 +179,7 @@ BAD = {
     "two properties": ("a is symmetric and a is antisymmetric", "say one"),
     "not square": ("m is symmetric", "not equally long"),
     "integers": ("k is unit norm", "dtype int"),
+    "one of two": ("x > 0 or x < -1 and a is symmetric", "put what 'or' joins in brackets, or state 'a is symmetric' "),
 }
 
 

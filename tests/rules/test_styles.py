@@ -415,7 +415,7 @@ def test_a_cotangent_of_the_wrong_shape_is_a_verdict():
     rule = custom_vjp(lambda x, b: x + b, lambda x, b: (x + b, None), lambda _, g: (g, g))
     report = certgrad.check(rule, "n d, d -> n d")
     assert report.verdict == "refuted"
-    assert "the cotangent has another shape than its argument" in report.cause
+    assert [a.cause for a in report.arguments] == ["", "it has the shape n d, and not d"]
 
 
 @pytest.mark.parametrize(

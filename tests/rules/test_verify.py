@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from certgrad.obligations.certificate import Certificate, sealed
+from certgrad.report.audited import RuleResult
 from certgrad.rules._by_name import examined
+from certgrad.rules._exactly import with_level
 from certgrad.rules._find import Found, find
 from certgrad.rules._verify import verify_rule
 from tests.cli.test_process import run
@@ -131,6 +133,36 @@ def test_a_hypothesis_that_was_taken_out_is_missed(rules: dict[str, Found], name
     ]
     forged = sealed(change(certificate, verdict="proved", claims=claims))
     assert verify_rule(forged, rules[name]).outcome == "failed"
+
+
+SIZED = """
+import jax, jax.numpy as jnp, certgrad
+
+def rule(backward):
+    one = jax.custom_vjp(jnp.sin)
+    one.defvjp(lambda x: (jnp.sin(x), x), backward)
+    return certgrad.declare("n -> n")(one)
+
+plain = rule(lambda x, g: (g * jnp.cos(x),))
+asking = rule(lambda x, g: (jnp.cos(x) * g if x.shape[0] == 77 else g * jnp.cos(x),))
+shifted = rule(lambda x, g: (g * jnp.cos(jnp.roll(jnp.roll(x, 1), -1)),))
+"""
+
+
+def test_for_all_sizes_is_said_of_code_that_runs_one_program(tmp_path: Path) -> None:
+    """Of code that runs another one at a size, which is as right, it is not: exact evaluation did not look there."""
+    (file := tmp_path / "sized_rules.py").write_text(SIZED)
+    found = {f.name.partition(":")[2]: f for f in find(str(file)).rules}
+    levels = {}
+    for name, one in found.items():
+        certificate = certificate_of(one)
+        assert certificate.verdict == "proved"
+        levels[name] = with_level(RuleResult(name=one.name, certificate=certificate), lambda _, one=one: one).level
+        checked = verify_rule(certificate, one)
+        assert (checked.outcome, checked.level, checked.exact) == ("verified", levels[name], True)
+    assert levels["plain"] == "exact for all sizes"
+    assert levels["asking"].startswith("exact at sizes ≤")
+    assert levels["shifted"].startswith("exact at sizes ≤")
 
 
 EDITED = """

@@ -322,7 +322,7 @@ def judged(
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
-        asked = integers, outcome.tests, outcome.ranges
+        asked = integers, outcome.tests, outcome.ranges, dict(zip(op.arg_names, shapes.inputs, strict=True))
         try:
             if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *asked):
                 return at_shapes("unproved", reason=NO_POINT)

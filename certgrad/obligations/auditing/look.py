@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
+from time import thread_time
 from typing import Any
 
 import msgspec
@@ -23,9 +24,12 @@ from certgrad.obligations.certificate import (
     worst,
 )
 from certgrad.obligations.generality.traces import Trace, Traces
+from certgrad.obligations.terms.budget import budget
 from certgrad.signatures.cases import Shape
 from certgrad.signatures.schedule import MAX_ENTRIES
 
+LEAST = 2.0
+"""Seconds of the last look at a rule whose audit has no time left."""
 PLACES = 2
 """At how many shapes that were traced for the proof a case is looked at: a small one and a larger one."""
 
@@ -34,8 +38,9 @@ def looked_at(traces: Traces, certificate: Certificate) -> Certificate:
     """The certificate, unless a claim of it fails where its hypotheses hold: then that one is `unproved: defect`."""
     if certificate.verdict not in HOLDS:
         return certificate
+    until = thread_time() + max(LEAST, budget.seconds_left())
     for index in range(len(traces.op.cases)):
-        found = verify.last_look(traces.op, certificate, index, places(traces, index))
+        found = verify.last_look(traces.op, certificate, index, places(traces, index), until)
         if found is not None:
             return _with_defect(certificate, index, *found)
     return certificate

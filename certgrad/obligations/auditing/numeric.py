@@ -1,15 +1,18 @@
 """A numeric check of an obligation that is not proved: differences of the forward in floats, at drawn points.
 
 That both sides agree proves nothing, and is told as that. A point where they differ is looked at in ball arithmetic:
-confirmed there, it is a witness.
+confirmed there, it is a witness. Degenerate points, at which a column or a row is 0, are looked at as well: where the
+forward is smooth there, a rule has to be its derivative, and nan is none.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,7 @@ from jax.extend.core import jaxpr_as_fun
 
 from certgrad._subject import Subject
 from certgrad.obligations.balls import BallError, Dims, Point, Programs, witness_at
-from certgrad.obligations.balls._draw import draw_dims, draw_point, seeded
+from certgrad.obligations.balls._draw import draw_dims, draw_point, nested, seeded
 from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Witness
 from certgrad.obligations.floats import NoValueError, Setting, compute
 from certgrad.obligations.floats import run as evaluated
@@ -69,14 +72,17 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
     for dims in islice(draw_dims(made.inputs, rng, lambda dims: True, instance.names), shapes):
         try:
             programs = made(dims)
-            for k in range(points):
+            found = (draw_point(programs, kind, k, rng, partial(inside_domain, op)) for k in range(points))
+            drawn = [point for point in found if point is not None]
+            for k, point in enumerate([*drawn, *_degenerate(op, drawn)]):
                 if time.thread_time() > until:
                     return Numeric(agreed)
-                point = draw_point(programs, kind, k, rng, lambda values: inside_domain(op, values))
-                sides = _sides(programs, kind, point) if point is not None else None
-                if point is None or sides is None:
+                sides = _sides(programs, kind, point, degenerate=k >= len(drawn))
+                if sides is None:
                     continue
                 left, right, error = sides
+                if not np.isfinite([left, right]).all():
+                    return Numeric(agreed, f"{left:.6g} and {right:.6g} at {_shown(op, point)}")
                 scale = max(abs(left), abs(right), 1e-6)
                 if abs(left - right) <= CLOSE * scale + 10 * error:
                     agreed += 1
@@ -96,8 +102,24 @@ def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, 
     return as_data(found, instance.keywords(found.dims.sizes)) if found is not None and not found.undefined else None
 
 
-def _sides(programs: Programs, kind: str, point: Point) -> tuple[float, float, float] | None:
-    """Both sides of an obligation as numbers, and the error of the difference quotient; None where one is none."""
+def _degenerate(op: Subject, drawn: Sequence[Point]) -> Iterator[Point]:
+    """Drawn points of the domain with 0 at the first place along one axis of an array: one for each axis."""
+    axes = [(k, axis) for point in drawn[:1] for k, x in enumerate(point.inputs) for axis in range(np.ndim(x))]
+    for (k, axis), point in zip(axes, cycle(drawn), strict=False):
+        x = np.array(point.inputs[k], dtype=object)
+        if x.shape[axis] < 2 or not isinstance(x.flat[0], Fraction):
+            continue
+        x[(slice(None),) * axis + (0,)] = Fraction(0)
+        inputs = [x if j == k else other for j, other in enumerate(point.inputs)]
+        names = (*op.arg_names, *op.params)
+        if inside_domain(op, {name: nested(y) for name, y in zip(names, inputs, strict=True)}):
+            yield replace(point, inputs=inputs)
+
+
+def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tuple[float, float, float] | None:
+    """Both sides of an obligation as numbers, and the error of the difference quotient; None where one is none, but at
+    a `degenerate` point a side that is of the rule alone may be.
+    """
     rule, moving = programs.rule, programs.moving
     # A loop without end is an error there; what is infinite, as a maximum over nothing, differs from itself by nan.
     with wide_floats(True), computed_by(compute), np.errstate(all="ignore"):
@@ -140,6 +162,9 @@ def _sides(programs: Programs, kind: str, point: Point) -> tuple[float, float, f
                 kept = [dx for i, dx in zip(moving, tangents, strict=True) if i not in programs.missing]
                 left, right = moved, _dot(cotangents, kept)
                 error = error if rule.jvp is None else 0.0
+            of_function = left if kind == "vjp_is_adjoint" else right
+    if degenerate:
+        return (left, right, error) if np.isfinite([of_function, error]).all() else None
     return (left, right, error) if np.isfinite([left, right, error]).all() else None
 
 

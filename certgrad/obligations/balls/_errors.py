@@ -17,5 +17,9 @@ class NotDifferentiable(BallError):
     """The point is a kink, a jump or outside the domain: no derivative to compare with."""
 
 
+class OutOfTime(BallError):
+    """The time that was given to evaluations is used up."""
+
+
 class MalformedRule(BallError):
     """A rule that does not trace, or returns the wrong number or shape of outputs."""

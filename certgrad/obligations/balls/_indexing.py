@@ -100,6 +100,20 @@ class _Windows:
         return np.zeros((), np.int64)
 
 
+def _keep_promises(params: Params, index: Array, room: Sequence[int], batching: Sequence[int]) -> None:
+    """Raises Undecided where indices come twice or out of order, and are promised not to; `room` is where they end."""
+    if not (params["unique_indices"] or params["indices_are_sorted"]):
+        return
+    moved = index if _drops(params) else np.clip(index, 0, np.asarray(room))
+    batch = [np.broadcast_to(_along(axis, index.ndim - 1, index.shape[axis]), index.shape[:-1]) for axis in batching]
+    columns = np.stack([*batch, *np.moveaxis(moved, -1, 0)], -1).reshape(-1, len(batch) + index.shape[-1])
+    rows = [*map(tuple, columns.tolist())]
+    if params["unique_indices"] and len({*rows}) < len(rows):
+        raise Undecided("an index comes twice that was promised to be unique")
+    if params["indices_are_sorted"] and rows != sorted(rows):
+        raise Undecided("indices are out of order that were promised to be sorted")
+
+
 def _along(axis: int, rank: int, n: int) -> Array:
     """0, 1, … n − 1 along one axis of an array."""
     return np.arange(n).reshape([n if k == axis else 1 for k in range(rank)])
@@ -114,6 +128,7 @@ def read_at(params: Params, shape: tuple[int, ...], index: Array) -> Array:
     over, batch = dict(offsets), iter(index.shape[:-1])
     out = [sizes[over[axis]] if axis in over else next(batch) for axis in range(rank)]
     batching = list(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
+    _keep_promises(params, index, [shape[a] - sizes[a] for a in d.start_index_map], d.start_indices_batching_dims)
     windows = _Windows(shape, sizes, d.start_index_map, batching, offsets, _drops(params))
     return windows.positions(index, out)
 
@@ -127,7 +142,9 @@ def written_at(params: Params, shape: tuple[int, ...], index: Array, updates: tu
     for axis, dim in offsets:
         sizes[dim] = updates[axis]
     batching = list(zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True))
-    windows = _Windows(shape, sizes, d.scatter_dims_to_operand_dims, batching, offsets, _drops(params))
+    axes = d.scatter_dims_to_operand_dims
+    _keep_promises(params, index, [shape[a] - sizes[a] for a in axes], d.scatter_indices_batching_dims)
+    windows = _Windows(shape, sizes, axes, batching, offsets, _drops(params))
     return windows.positions(index, updates)
 
 

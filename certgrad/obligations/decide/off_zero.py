@@ -13,24 +13,26 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
 from certgrad.obligations.terms.atoms import Base, Sum
 from certgrad.obligations.terms.determined import Rec
-from certgrad.obligations.terms.index import Ix
+from certgrad.obligations.terms.index import Ix, solved
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, poly_of
-from certgrad.obligations.terms.power import pred
-from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.power import power, pred
+from certgrad.obligations.terms.predicates import IxEq, Pred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.spectra import same_place
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.terms.walk import deep_atoms
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 
 def off_zero(poly: Poly, facts: Facts) -> Poly:
     """The term with [−p > 0] as 1 − [p > 0] where p is not 0, and 1/sign(p) as sign(p).
 
+    And of 1/p and 1/(−p) the one that comes first, where they are 1 at equal places.
+
     Where p is the difference of two values that are all different, it is 0 at equal places alone.
     """
     inside = [b for a in deep_atoms(poly) if isinstance(a, (Sum, Rec)) and a.piecewise for b in deep_atoms(poly_of(a))]
-    if not any(isinstance(b, Pred) and _opposite(b, facts) is not None for b in inside):
+    if not any(type(b) is IxEq or (isinstance(b, Pred) and _opposite(b, facts) is not None) for b in inside):
         return poly
     return _OffZero(facts)(poly)
 
@@ -49,6 +51,24 @@ def _opposite(a: Pred, facts: Facts) -> Poly | None:
     return None if same is None or facts.signs(p + same) & SIGN_ZERO else ONE - same - pred(-p)
 
 
+def _off_equal_places(base: Poly, e: int) -> Poly | None:
+    """A power of what is ±p, and a number c at i = j, where p is 0: (±1)^e·((p + [i = j])^e − [i = j]) + c^e·[i = j].
+
+    Whichever p comes first stands, so that 1/(λᵢ − λⱼ) has one form.
+    """
+    for equal in atoms_of(base):
+        if type(equal) is not IxEq or (at := solved(equal.ix)) is None:
+            continue
+        there, same = Rewriter(dict([at])), poly_of(equal)
+        p = Poly({m: c for m, c in base.items() if equal not in dict(m)})
+        c = there(base).constant()
+        if c and there(p).is_zero:
+            first = min(p, -p, key=lambda q: q.key)
+            sign = -1 if e % 2 and first != p else 1
+            return (power(first + same, e) - same).scale(sign) + same.scale(c**e)
+    return None
+
+
 class _OffZero(Rewriter):
     def __init__(self, facts: Facts, names: Mapping[Var, Ix] | None = None) -> None:
         super().__init__(names, replace=self._value)
@@ -60,9 +80,12 @@ class _OffZero(Rewriter):
     def mono(self, mono: Mono) -> Poly:
         factor, rest = ONE, []
         for a, e in mono:
-            sign = self(a.poly) if type(a) is Base and isinstance(e, int) and e < 0 else None
-            if sign is not None and _is_sign(sign):
-                factor = factor * sign if e % 2 else factor
+            base = self(a.poly) if type(a) is Base and isinstance(e, int) and e < 0 else None
+            if base is not None and _is_sign(base):
+                factor = factor * base if e % 2 else factor
+            elif base is not None and isinstance(e, int) and (found := _off_equal_places(base, e)) is not None:
+                applied(Law.OFF_ZERO)
+                factor = factor * found
             else:
                 rest.append((a, e))
         return factor * super().mono(tuple(rest))

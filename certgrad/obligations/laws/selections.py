@@ -1,20 +1,27 @@
 """What selections take, and what they take on both sides alike.
 
-A choice is read where its condition holds: masked scores are given −10⁹, and their exponentials 0. What stands on both
-sides of a seam, ([p > 0] + [−p > 0])·p, is p, also where p is 0. Outside loops the regions of the predicates tell that.
-A step of a loop has none, and what it does is differentiated as it is written: ([r > 0] + [−r > 0])·r + … has there the
-derivative of r, and not one that is 0 where r is 0.
+A choice is read where its condition holds: masked scores are given −10⁹, and their exponentials 0; and off a diagonal
+1/(x[i] − x[j]) is a number. What stands on both sides of a seam, ([p > 0] + [−p > 0])·p, is p, also where p is 0.
+Outside loops the regions of the predicates tell that. A step of a loop has none, and what it does is differentiated as
+it is written: ([r > 0] + [−r > 0])·r + … has there the derivative of r, and not one that is 0 where r is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
+from functools import reduce
+from operator import mul
 
-from certgrad.obligations.terms.atoms import Exp
+from flint import fmpq
+
+from certgrad.obligations.terms.atoms import Base, Exp
+from certgrad.obligations.terms.index import solved
 from certgrad.obligations.terms.law import Law, applied
-from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, poly_of
-from certgrad.obligations.terms.power import exp_of, pred
-from certgrad.obligations.terms.predicates import PREDICATES, Pred
+from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Mono, Poly, monomial, poly_of
+from certgrad.obligations.terms.power import exp_of, power, pred
+from certgrad.obligations.terms.predicates import PREDICATES, IxEq, Pred
+from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
@@ -24,6 +31,7 @@ def taken(which: Poly, yes: Poly, no: Poly) -> tuple[Poly, Poly]:
 
     The condition is a predicate or the contrary of one; the choices stay as they are elsewhere.
     """
+    yes, no = _where_not_equal(which, yes), _where_not_equal(ONE - which, no)
     condition, holds = which.atom(), True
     if condition is None:
         condition, holds = (ONE - which).atom(), False
@@ -44,6 +52,43 @@ def _where(condition: Atom, holds: bool, term: Poly) -> Poly:
 
     applied(Law.EXP_OF_CHOSEN)
     return Rewriter(replace=replace)(term)
+
+
+def _where_not_equal(which: Poly, term: Poly) -> Poly:
+    """A choice that is not taken at equal indices, with bases of powers that are 0 there as 1: of 1/(x[i] − x[j])
+    nothing can be said at i = j, as it has to be where the choice is multiplied out.
+    """
+    for a in atoms_of(which):
+        if type(a) is not IxEq or (at := solved(a.ix)) is None or not (which * poly_of(a)).is_zero:
+            continue
+        there, same = Rewriter(dict([at])), poly_of(a)
+        bases = {b: b.poly + same for b in deep_atoms(term) if isinstance(b, Base) and there(b.poly).is_zero}
+        if bases:
+            applied(Law.BASE_OF_CHOSEN)
+            term = Rewriter(replace=lambda b, bases=bases: bases.get(b))(_raised(term, bases, there, same))  # type: ignore[misc]
+    return term
+
+
+def _raised(term: Poly, bases: Collection[Atom], there: Rewriter, same: Poly) -> Poly:
+    """The term, with 1 for what is 0 at equal indices of factors of these bases, and of what is divided by them."""
+    shares: dict[Mono, Accumulator] = defaultdict(Accumulator)
+    for mono, c in term.items():
+        divisors: Mono = tuple((b, e) for b, e in mono if b in bases and isinstance(e, int))
+        shares[divisors].add(tuple(factor for factor in mono if factor not in divisors), c)
+    total = Accumulator()
+    for divisors, share in shares.items():
+        if not divisors:
+            total.add_poly(share.poly())
+            continue
+        scale, powers = fmpq(1), Counter[Poly]()
+        for p, e in [(share.poly(), 1), *((b.poly, int(e)) for b, e in divisors if isinstance(b, Base))]:
+            c, factors = factored(p) or (fmpq(1), [(p, 1)])
+            scale *= c**e
+            for f, k in factors:
+                powers[f] += k * e
+        made = (power(f + same if there(f).is_zero else f, k) for f, k in powers.items())
+        total.add_poly(reduce(mul, made).scale(scale))
+    return total.poly()
 
 
 def on_both_sides(term: Poly) -> Poly:

@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from flint import fmpq
+
 from certgrad.obligations import decide, laws
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.decide.cases import Region, nonzero_part
@@ -165,6 +167,8 @@ def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
         return
     if not looped:
         yield form, ()
+        # A sum over pairs of places may be turned about to its opposite, as often as that is asked: half of both is it.
+        yield (form + decide.off_zero.off_zero(form, closing.region.facts)).scale(fmpq(1, 2)), ()
         return
     with suppress(laws.transposition.NoInvariantError):
         yield decide.induction.by_induction(form, closing.region, closing.transposed)

@@ -45,11 +45,13 @@ def satisfiable(
     integers: Collection[str] = (),
     tests: Mapping[Var, Poly] | None = None,
     ranges: Mapping[Var, Poly] | None = None,
+    shapes: Mapping[str, Sequence[object]] | None = None,
 ) -> bool:
     """A point satisfies all clauses at all their indices (checked with balls). `integers` are tensors of integers.
 
     `tests` are those of loops that end by their values, with the variables that number their steps; `ranges` say how
-    far variables run of which that is known. The others run as far as the sizes of the point.
+    far variables run of which that is known. The others run as far as the sizes of the point; along an axis of an array
+    of `shapes` that is a number, as far as that. Where one is 1, the sizes of the point may be 1 as well.
 
     Raises BudgetError where the audit's time ends before one is found.
     """
@@ -65,8 +67,10 @@ def satisfiable(
     clauses = sorted(clauses, key=_speaks_of_a_solution)  # a root is looked for last: few points satisfy all else
     rng = random.Random(20)
     without_root = 0
+    axes = {(t, k): n for t, dims in (shapes or {}).items() for k, n in enumerate(dims) if isinstance(n, int)}
+    alone = 1 in axes.values()
     for attempt in range(TRIES):
-        size = 2 + attempt % 2
+        size = 1 if alone and attempt >= TRIES // 2 else 2 + attempt % 2
         # One size for all, so that every index runs over whole axes; not 1, where next to nothing would be claimed.
         sizes = dict.fromkeys(dims, size)
         table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
@@ -98,7 +102,7 @@ def satisfiable(
             with precision(PRECISION):
                 values = with_solutions(value, sizes, rng)
                 at = Evaluation(sizes, values)
-                if all(_holds(c, at, size, tests or {}, ranges or {}) for c in clauses):
+                if all(_holds(c, at, size, tests or {}, ranges or {}, axes) for c in clauses):
                     return True
         except NoRootError:
             without_root += 1
@@ -139,14 +143,31 @@ def _places(size: int) -> Sequence[int]:
     return range(size) if size <= 2 * ENDS else [*range(ENDS), *range(size - ENDS, size)]
 
 
-def _holds(clause: Clause, at: Evaluation, size: int, tests: Mapping[Var, Poly], known: Mapping[Var, Poly]) -> bool:
+def _lengths(clause: Clause, axes: Mapping[tuple[str, int], int]) -> dict[Var, int]:
+    """How far indices run that are places along axes whose lengths are numbers."""
+    polys = [*(a.poly for a in clause.alternatives), *(g for g, _ in clause.guards)]
+    accesses = (a for p in polys for a in deep_atoms(p) if isinstance(a, Access))
+    found = ((ix.variable(), axes.get((a.tensor, k))) for a in accesses for k, ix in enumerate(a.index))
+    return {v: n for v, n in found if v is not None and n is not None}
+
+
+def _holds(
+    clause: Clause,
+    at: Evaluation,
+    size: int,
+    tests: Mapping[Var, Poly],
+    known: Mapping[Var, Poly],
+    axes: Mapping[tuple[str, int], int],
+) -> bool:
+    lengths = _lengths(clause, axes) if axes else {}
     variables: list[Var] = sorted(clause.free)
     ranges: list[Sequence[int]] = []
     for v in variables:
         if v[0] == STEP:
             ranges.append(range(_steps(tests[v], v, at)))
         else:
-            ranges.append(_places(int(at.poly(known[v], {}).unique_fmpz()) if v in known else size))
+            own = int(at.poly(known[v], {}).unique_fmpz()) if v in known else size
+            ranges.append(_places(lengths.get(v, own)))
     relations, different = [(a, maximum_once(a)) for a in clause.alternatives], different_entries(clause)
     for place in product(*ranges):
         if not budget.seconds_left():

@@ -55,6 +55,7 @@ class Law(Enum):
         "[φ]·exp([φ]·p) = [φ]·exp(p), and (1 − [φ])·exp([φ]·p) = 1 − [φ]",
         "",
     )
+    BASE_OF_CHOSEN = "bases in a selection", "(1 − [i = j])·p^e = (1 − [i = j])·(p + [i = j])^e", "p = 0 where i = j"
     SIGN_OF_PRODUCT = "sign of a product", "[f·g > 0] = [f > 0]·[g > 0] + [−f > 0]·[−g > 0]", ""
     INDEX_CONDITIONS = (
         "conditions on an index",

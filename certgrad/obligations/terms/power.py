@@ -382,6 +382,10 @@ def _pred(poly: Poly) -> Poly:
         return ONE
     if (-rest).positive:
         return Poly({})
+    for a, _ in rest.sorted_items()[0][0]:
+        if type(a) is Pred and rest == a.poly * ((there := pred(a.poly)) - (opposite := pred(-a.poly))):
+            applied(Law.SIGN_OF_PRODUCT)
+            return there + opposite  # |p| > 0
     ix = _as_index(rest)
     return poly_of(intern(Pred(rest))) if ix is None else index_pred(ix.shifted(-ONE))
 

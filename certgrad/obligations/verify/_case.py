@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import prod
+from math import inf, prod
+from time import thread_time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from certgrad.language.arithmetic import UnfitError
 from certgrad.language.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
-from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
+from certgrad.obligations.balls._errors import BallError, OutOfTime, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate, needed_equations
 from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.balls._values import Array
@@ -85,6 +86,8 @@ class Asked:
     broadcast = False
     exact = False
     """Whether a gap that rounding in the code could make counts."""
+    until = inf
+    """When no further evaluation is begun, by the thread's processor time."""
 
     def __init__(
         self,
@@ -102,6 +105,11 @@ class Asked:
         self.answered: set[str] = set()
         self.boundaries, self.sides = 2, 2
 
+    def in_time(self) -> None:
+        """Raises OutOfTime where nothing more is evaluated."""
+        if thread_time() > self.until:
+            raise OutOfTime
+
     def axes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
         """The axes of the arguments as formulas count them, where these are others than those of the arrays."""
         return {}
@@ -110,8 +118,10 @@ class Asked:
 class Case(Asked):
     """One case of the op beside what the certificate claims of it."""
 
-    def __init__(self, op: Subject, case: SubjectCase, certificate: Certificate, index: int) -> None:
-        self.op, self.case = op, case
+    def __init__(
+        self, op: Subject, case: SubjectCase, certificate: Certificate, index: int, symbols: Any = None
+    ) -> None:
+        self.op, self.case, self.symbols = op, case, symbols
         names = [*op.arg_names, *op.params]
         kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
         numbers = tuple(
@@ -162,7 +172,7 @@ class Case(Asked):
         drawn = itertools.count()
         from certgrad import exact  # it reads users' rules, which are verified here
 
-        exactly = exact.Check(self.op, self.case, self.statements, found, self._traced, LARGEST)
+        exactly = exact.Check(self.op, self.case, self.statements, found, self._traced, LARGEST, self.symbols)
         limits = exact.Limits(entries=ENTRIES / len(self.op.cases), at_point=AT_POINT, points=POINTS, special=SPECIAL)
         result = exactly.run(limits)
         counts.exact.append(result)
@@ -280,6 +290,7 @@ class AtShape:
 
     def decided(self, point: Point, most: int | None = None) -> list[Any]:
         """The distances that decide something in the programs at the point; all, or at least the first so many."""
+        self.asked.in_time()
         with s.watched() as seen:
             for run in self.runs(point):
                 if run[0] is self._repeated:
@@ -342,6 +353,7 @@ class AtShape:
 
     def disagreement(self, point: Point, at_least: float) -> tuple[str, str] | None:
         """A claim whose hypotheses hold at the point, and which is off by more than that; and what is wrong."""
+        self.asked.in_time()
         tried: dict[int, At] = {}
         for kind in (k for k in CLAIMS if k in self.asked.open and self.holds(self.asked.hypotheses[k], point.inputs)):
             at = tried.setdefault(PRECISION, At(self.programs, point, self.space.moving, PRECISION, {}))

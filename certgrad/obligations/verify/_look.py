@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from math import inf
 from random import Random
 
 import msgspec
@@ -32,7 +33,11 @@ DRAWS = 2
 
 
 def last_look(
-    subject: Subject, certificate: Certificate, index: int, places: Iterable[tuple[Shape, Programs]]
+    subject: Subject,
+    certificate: Certificate,
+    index: int,
+    places: Iterable[tuple[Shape, Programs]],
+    until: float = inf,
 ) -> tuple[str, str] | None:
     """An obligation that fails inside its own hypotheses, with the point; None where none is found.
 
@@ -43,12 +48,14 @@ def last_look(
         certificate: claims that hold.
         index: the case.
         places: concrete shapes of the case with its programs there.
+        until: when no further evaluation is begun, by the thread's processor time.
     """
     with s.precision(PRECISION):
         try:
             case = Case(subject, subject.cases[index], certificate, index)
         except (NotCheckedError, UnfitError, BallError):
             return None
+    case.until = until
     if subject.is_op:
         case.sides = 0  # `certgrad verify` looks there
     rng = seeded(case.digest, "a last look")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal
 
 import msgspec
 
 from certgrad._subject import Subject
 from certgrad.errors import UnknownOpError
 from certgrad.jaxpr.at_shapes import DoesNotTraceError
+from certgrad.jaxpr.at_symbols import at_symbols
 from certgrad.obligations.certificate import HOLDS, Certificate
 from certgrad.obligations.verify._case import Case, Counts, NotCheckedError
 from certgrad.obligations.verify._declared import contradictions, other_versions
-from certgrad.obligations.verify._programs import digest
+from certgrad.obligations.verify._programs import digest_of
 from certgrad.process.threads import without_collection
+from certgrad.signatures.cases import Case as SubjectCase
 
 Outcome = Literal["verified", "failed", "not checked", "not a proof"]
 BALLS = "balls"
@@ -41,6 +44,12 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     level: str = ""
     """How far it is verified: exactly, as `certgrad.exact.level` says, or by balls alone. Points at which something is
     compared with what it equals are looked at by balls."""
+
+    @property
+    def exact(self) -> bool:
+        """It is verified, and exactly where nothing is compared with what it equals."""
+        return self.outcome == "verified" and self.level != BALLS
+
     error: str = ""
     """Of what is exact: a bound on the probability that a wrong claim passed."""
 
@@ -51,12 +60,14 @@ def verify(
     *,
     seed: str = "",
     draws: int = DRAWS,
-    digests: Callable[[int], Collection[str]] | None = None,
+    traced: Callable[[int], Mapping[str, Any]] | None = None,
+    one_program: Callable[[], bool] = lambda: True,
 ) -> Verification:
     """Check a certificate against the code of the op that it names (or of `op`), without the calculus.
 
-    The draws depend on the certificate's digests and `seed` alone. `digests` gives those that a case's programs have
-    now, where these are traced in another way than an op's.
+    The draws depend on the certificate's digests and `seed` alone. `traced` gives a case's programs at symbolic sizes
+    by their digests, where these are traced in another way than an op's. `one_program` says whether the code runs these
+    at all sizes: of ops their audit has heard it.
     """
     if op is None:
         from certgrad.ops import registry
@@ -76,31 +87,43 @@ def verify(
         open_claims = [f"{c.id} is {c.verdict}" for c in certificate.claims if c.verdict not in HOLDS]
         return _ended(certificate, "not a proof", *open_claims)
     with without_collection():
-        return _checked(certificate, op, seed, draws, digests or (lambda k: (digest(op, op.cases[k]),)))
+        return _checked(certificate, op, seed, draws, traced or (lambda k: _traced(op, op.cases[k])), one_program)
+
+
+def _traced(op: Subject, case: SubjectCase) -> dict[str, Any]:
+    programs = at_symbols(op, case)
+    return {digest_of(op, case, programs): programs}
 
 
 def _checked(
-    certificate: Certificate, op: Subject, seed: str, draws: int, digests: Callable[[int], Collection[str]]
+    certificate: Certificate,
+    op: Subject,
+    seed: str,
+    draws: int,
+    traced: Callable[[int], Mapping[str, Any]],
+    one_program: Callable[[], bool],
 ) -> Verification:
     total = Counts()
     failures: list[str] = []
     for k, case in enumerate(op.cases):
         where = f"case {case}"
         try:
-            if certificate.traced[k].digest not in digests(k):
+            if (symbols := traced(k).get(certificate.traced[k].digest)) is None:
                 failures.append(f"{where}: the code traces to another program than the one that was proved")
                 continue
-            failures += Case(op, case, certificate, k).check(total, seed, draws)
+            failures += Case(op, case, certificate, k, symbols).check(total, seed, draws)
         except DoesNotTraceError as error:
             failures.append(f"{where}: {error}")
         except NotCheckedError as error:
             return _ended(certificate, "not checked", f"{where}: {error}")
     counts = {"cases": len(op.cases), "shapes": total.shapes, "points": total.points, "boundary": total.boundary}
     counts["undecided"] = total.undecided
-    whole = not failures and all(one.sizes for one in total.exact)
+    whole = not failures and all(one.sizes or one.everywhere for one in total.exact)
     from certgrad import exact  # it reads users' rules, which are verified here
 
     found = exact.together(total.exact) if whole and total.exact else None
+    if found is not None and found.everywhere and not one_program():
+        found = replace(found, everywhere=False)
     level = exact.level(found) if found is not None else ""
     return Verification(
         op=certificate.op,

@@ -16,7 +16,6 @@ from certgrad.obligations.certificate import (
     Witness,
     compared_with,
     not_for_all,
-    stated,
 )
 from certgrad.report.audited import (
     SHORT_NAMES,
@@ -210,7 +209,7 @@ def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequen
         where,
         shown.doc,
         certificate.verdict,
-        "; ".join(p for p in stated(certificate).split("; ") if not p.startswith("at ranks ")),
+        "; ".join(p for p in one.stated.split("; ") if not p.startswith("at ranks ")),
         " ".join([certificate.op, *shown.doc.splitlines()[:1], *signatures(certificate), *(h.text for h in found)]),
         mark(certificate.verdict),
         ORDER.index(certificate.verdict),

@@ -7,6 +7,7 @@ import pytest
 
 import certgrad
 from certgrad.obligations.auditing import audit as auditing
+from certgrad.obligations.auditing import look
 from certgrad.obligations.auditing.look import looked_at
 from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.obligations.generality.traces import Traces
@@ -86,3 +87,19 @@ def test_traces_at_numbers_are_those_of_the_audit(monkeypatch: pytest.MonkeyPatc
     assert shapes
     assert all(isinstance(n, int) for inputs in shapes for shape in inputs for n in shape)
     assert len(traces._made) == made
+
+
+def test_no_evaluation_is_begun_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One at a boundary can take seconds, and there are many: what is wrong is found in the time that is there."""
+
+    class Time:
+        def __init__(self, left: float) -> None:
+            self.left = left
+
+        def seconds_left(self) -> float:
+            return self.left
+
+    monkeypatch.setattr(look, "LEAST", -1.0)
+    for left, verdict in ((-1.0, "proved"), (60.0, "unproved")):
+        monkeypatch.setattr(look, "budget", Time(left))
+        assert looked(registry.get("log"), monkeypatch, hypotheses=[]).verdict == verdict

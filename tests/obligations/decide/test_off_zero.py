@@ -79,12 +79,25 @@ def guarded(gap, otherwise=0.0):
     return jnp.where(gap == 0, otherwise, 1 / jnp.where(gap == 0, 1.0, gap))
 
 
+def off_diagonal(gap, inverse):
+    return jnp.where(jnp.eye(gap.shape[0], dtype=bool), 0.0, inverse)
+
+
 FACTORS = {
     "no gap at equal places alone": (guarded, "proved under hypotheses"),
     "by both sides": (
         lambda gap: jnp.where((gap > 0) | (gap < 0), 1 / jnp.where(gap == 0, 1.0, gap), 0.0),
         "proved under hypotheses",
     ),
+    "by an absolute value": (
+        lambda gap: jnp.where(jnp.abs(gap) > 0, 1 / jnp.where(gap == 0, 1.0, gap), 0.0),
+        "proved under hypotheses",
+    ),
+    "turned twice": (lambda gap: -guarded(-gap), "proved under hypotheses"),
+    "off the diagonal": (lambda gap: off_diagonal(gap, 1 / gap), "proved under hypotheses"),
+    "off the diagonal, turned": (lambda gap: off_diagonal(gap, 1 / gap.T), "refuted"),
+    "off the diagonal, turned twice": (lambda gap: off_diagonal(gap, -1 / gap.T), "proved under hypotheses"),
+    "a perfect square": (lambda gap: off_diagonal(gap, gap / (gap * gap)), "proved under hypotheses"),
     "the diagonal too": (lambda gap: guarded(gap, 1.0), "refuted"),
     "above the diagonal": (lambda gap: jnp.where(gap > 0, guarded(gap), 0.0), "refuted"),
     "broadened": (lambda gap: gap / (gap * gap + 1e-6), "refuted"),
@@ -99,3 +112,13 @@ def test_gaps_of_eigenvalues(name):
     assert report.verdict == verdict
     if verdict != "refuted":
         assert any("no repeated eigenvalue" in h for h in report.hypotheses)
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_gaps_of_eigenvalues_in_reverse_mode(name):
+    """Sums over both places of a gap, which can be turned about."""
+    factor, verdict = FACTORS[name]
+    function = of_eigenvectors(factor)
+    rule = jax.custom_vjp(lambda a: tuple(jnp.linalg.eigh((a + a.T) / 2, symmetrize_input=False)))
+    rule.defvjp(lambda a: (rule(a), a), lambda a, g: jax.vjp(lambda x: tuple(function(x)), a)[1](g))
+    assert check(rule, "n n", conformance=False).verdict == verdict

@@ -68,3 +68,60 @@ def test_each_choice_is_read_where_it_is_taken(one, other, equal):
 
 def test_a_condition_that_is_no_predicate_says_nothing():
     assert taken(ONE, ONE, ONE) == (ONE, ONE)
+
+
+def off_diagonal(x):
+    return ~jnp.eye(x.shape[0], dtype=bool)
+
+
+def differences(x):
+    return x[:, None] - x[None, :]
+
+
+def safe(d, x):
+    return if_(off_diagonal(x), d, 1.0)
+
+
+OFF = {
+    "quotient": (lambda d, x: 1 / d, lambda d, x: 1 / safe(d, x), True),
+    "perfect_square": (lambda d, x: d / (d * d), lambda d, x: 1 / safe(d, x), True),
+    "cube": (lambda d, x: d / d**3, lambda d, x: 1 / safe(d, x) ** 2, True),
+    "inside": (lambda d, x: exp(1 / d), lambda d, x: exp(1 / safe(d, x)), True),
+    "opposite": (lambda d, x: 1 / d, lambda d, x: -1 / safe(-d, x), True),
+    "sign": (lambda d, x: 1 / d, lambda d, x: 1 / safe(-d, x), False),
+    "power": (lambda d, x: d / (d * d), lambda d, x: 1 / safe(d, x) ** 2, False),
+    "other_lane": (lambda d, x: 1 / d, lambda d, x: 1 / if_(jnp.eye(x.shape[0], dtype=bool), d, 1.0), False),
+}
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_quotients_off_the_diagonal(name):
+    """On it they are not defined, and are not looked at."""
+    one, other, equal = OFF[name]
+
+    def of(inside):
+        return lambda x: jnp.sum(if_(off_diagonal(x), inside(differences(x), x), 0.0), axis=1)
+
+    found = certgrad.equal(of(one), of(other), "n").verdict
+    assert found == "proved under hypotheses" if equal else found in ("refuted", "unproved")
+
+
+def potential(factor):
+    """Of points that repel each other: an entry of itself has none."""
+
+    def squares(x):
+        return jnp.sum((x[:, None] - x[None, :]) ** 2, axis=-1)
+
+    f = jax.custom_vjp(lambda x: jnp.sum(if_(off_diagonal(x), 1 / jnp.sqrt(squares(x)), 0.0)))
+
+    def backward(x, g):
+        weights = if_(off_diagonal(x), squares(x) ** -1.5, 0.0)
+        return (-factor * g * jnp.sum(weights[..., None] * (x[:, None] - x[None, :]), axis=1),)
+
+    f.defvjp(lambda x: (f(x), x), backward)
+    return f
+
+
+def test_a_potential():
+    assert certgrad.check(potential(2), "n d").verdict == "proved under hypotheses"
+    assert certgrad.check(potential(1), "n d").verdict == "refuted"

@@ -237,6 +237,15 @@ def _(draw: Draw) -> Sides:
     yield (1 - chosen) * np.exp(chosen * p), 1 - chosen
 
 
+@of(Law.BASE_OF_CHOSEN)
+def _(draw: Draw) -> Sides:
+    x, same = draw.normal(size=5), np.eye(5)
+    apart = np.abs(x[:, None] - x)
+    for e in (0.5, 2.0):
+        yield (1 - same) * apart**e, (1 - same) * (apart + same) ** e
+    yield (1 - same) / np.where(same, 1.0, apart), (1 - same) * (apart + same) ** -1.0
+
+
 @of(Law.SIGN_OF_PRODUCT)
 def _(draw: Draw) -> Sides:
     f, g = draw.integers(-2, 3, size=(2, 25))

@@ -261,9 +261,9 @@ def test_the_same_call_draws_the_same_points() -> None:
 
 @pytest.mark.slow
 def test_the_level_says_how_far_it_is_exact() -> None:
-    for name in ("matmul", "relu", "sin"):
+    for name, level in (("matmul", "for all sizes"), ("relu", "for all sizes"), ("flip", "at sizes ≤ ")):
         found = verify(certificate_of(name))
-        assert found.level.startswith("exact at sizes ≤ ")
+        assert found.level.startswith(f"exact {level}")
         assert int(found.error.removeprefix("2^")) <= -80
 
 

@@ -31,7 +31,7 @@ from . import _folds as folds
 from ._index_numbers import Case, in_range, index_cases, moved_into
 from ._infinite import finite
 from ._places import clamped, rounded
-from ._registry import UnprovedError
+from ._registry import Params, UnprovedError
 
 if TYPE_CHECKING:
     from ._specified import Binder, Dummies, Entry
@@ -238,7 +238,9 @@ class Hits:
     """In each case of their places, its conditions, and what is 0 where an update meets the entry."""
 
     def may_meet(self, r: Entry) -> bool:
-        """Two updates may meet the same entry."""
+        """Two updates may meet the same entry, and it is not promised that none do: that is asked as a condition."""
+        if _told_apart(r.ctx.equation.params):
+            return False
         other = {v: of_var(fresh()) for v, _ in self.over}
         ranges = r.ctx.ranges | r.ranges | {w: n for v, n in self.over for w in other[v].free}
         return any(
@@ -255,6 +257,14 @@ class Hits:
     def conditions(self) -> tuple[Clauses, Clauses]:
         """Those of all updates."""
         return self.value.conditions_for_all(self.over)
+
+
+def _told_apart(params: Params) -> bool:
+    """It is promised that places are unique, of windows with one entry along the axes at which they begin."""
+    if not params.get("unique_indices"):
+        return False
+    spec = params["dimension_numbers"]
+    return {*spec.scatter_dims_to_operand_dims} <= {*spec.inserted_window_dims}
 
 
 def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> Iterator[list[Condition]]:

@@ -1,0 +1,53 @@
+"""`certgrad audit --strict=exact`: what is proved is evaluated exactly as well, in processes of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+from certgrad.cli import _code, _console, _library, _options, _pool
+
+if TYPE_CHECKING:
+    from certgrad.report.audited import RuleResult
+
+STRICT = "--strict="
+
+
+class Strictly(TyperCommand):
+    """A command whose flag `--strict` may name what it is strict about, as `--strict=exact,assumed`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Takes the names out; whether they are known is asked of the settings."""
+        ends = args.index("--") if "--" in args else len(args)
+        named = [one for one in args[:ends] if one.startswith(STRICT)]
+        rest = super().parse_args(ctx, [one for k, one in enumerate(args) if k >= ends or one not in named])
+        if named:
+            ctx.params["strict"] = ",".join(one.removeprefix(STRICT) for one in named)
+            ctx.set_parameter_source("strict", type(ctx.get_parameter_source("strict")).COMMANDLINE)
+        return rest
+
+
+@dataclass(frozen=True)
+class _Task:
+    result: "RuleResult"
+    targets: Sequence[str]
+
+
+def with_levels(
+    results: Sequence["RuleResult"], targets: Sequence[str], jobs: int | None, *, shown: bool
+) -> list["RuleResult"]:
+    """The results, those that are proved with how far exact evaluation agrees. The targets have the code of rules."""
+    tasks = [_Task(one, targets) for one in results]
+    run = _pool.results(_with_level, tasks, _options.processes(jobs, len(tasks)))
+    return list(_console.progress(run, len(tasks), shown=shown and bool(tasks), verb="evaluating exactly"))
+
+
+def _with_level(task: _Task) -> "RuleResult":
+    _library.prepare()
+    from certgrad.rules._exactly import with_level
+
+    def found(name: str) -> Any:
+        return next((rules[name] for target in task.targets if name in (rules := _code.found_in(target))), None)
+
+    return with_level(task.result, found)

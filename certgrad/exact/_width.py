@@ -1,0 +1,132 @@
+"""The degrees of a number in the weights of one size: of its numerator, and of the factors of its denominator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from certgrad.language import tree as t
+from certgrad.language.substitute import substitute
+
+Key = tuple[Any, tuple[t.Node, ...]]
+"""What a fraction is divided by: a name, and the indices at which it is."""
+
+
+class NoTheoremError(Exception):
+    """The theorem is not about such programs. The message says why."""
+
+
+class FirstError(Exception):
+    """The number of indices is bounded where another size is fixed alone."""
+
+
+@dataclass(frozen=True)
+class Width:
+    """Of a number: the degree of its numerator in the weights, and the factors of its denominator, with how often each
+    is one and the degree of one."""
+
+    top: Fraction = Fraction(0)
+    low: Mapping[Key, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    chosen: bool = False
+    """It rests on how numbers compare, at its own indices."""
+    picked: bool = False
+    """It rests on how numbers compare, at indices that are summed over."""
+    logs: Mapping[Key, tuple[Fraction | None, Width]] = field(default_factory=dict)
+    """The logarithms of sums that are summands of it, and how often, if known: its exponential is their product."""
+    kind: int = 0
+    """0: it is made of numbers alone; 1: of sizes as well; 2: of data."""
+    endless: bool = False
+    """It rests on ±∞."""
+
+    @property
+    def below(self) -> Fraction:
+        return sum((count * degree for count, degree in self.low.values()), Fraction(0))
+
+    @property
+    def plain(self) -> bool:
+        """It speaks of no indices but its own."""
+        return not (self.top or self.low or self.logs)
+
+    def _with(self, others: Iterable[Width], **fields: Any) -> Width:
+        every = (self, *others)
+        flags: dict[str, Any] = {name: any(getattr(w, name) for w in every) for name in ("chosen", "picked", "endless")}
+        return Width(kind=max(w.kind for w in every), **flags, **fields)
+
+    def __add__(self, other: Width) -> Width:
+        low, logs = dict(self.low), dict(self.logs)
+        for key, (count, degree) in other.low.items():
+            low[key] = max(count, low.get(key, (Fraction(0), degree))[0]), degree
+        for key, (times, one) in other.logs.items():
+            before = logs.get(key, (Fraction(0), one))[0]
+            logs[key] = None if before is None or times is None else before + times, one
+        common = self._with([other], low=low, logs=logs)
+        return replace(common, top=common.below + max(self.top - self.below, other.top - other.below))
+
+    def __mul__(self, other: Width) -> Width:
+        low = dict(self.low)
+        for key, (count, degree) in other.low.items():
+            low[key] = count + low.get(key, (Fraction(0), degree))[0], degree
+        logs = {key: (None, one) for key, (_, one) in (*self.logs.items(), *other.logs.items())}
+        return self._with([other], top=self.top + other.top, low=low, logs=logs)
+
+    def power(self, e: Fraction, key: Key) -> Width:
+        """`key` is what it is called where it is divided by."""
+        n = abs(e)
+        if e >= 0:
+            low = {k: (n * count, degree) for k, (count, degree) in self.low.items()}
+            return self._with([], top=n * self.top, low=low)
+        return self._with([], top=n * self.below, low={key: (n, self.top)} if self.top else {})
+
+    def scaled(self, c: Fraction) -> Width:
+        """Times a number."""
+        return replace(self, logs={key: (n and c * n, one) for key, (n, one) in self.logs.items()} if c else {})
+
+    def at(self, values: Mapping[str, t.Node]) -> Width:
+        """With other indices in place of its own."""
+
+        def moved(key: Key) -> Key:
+            return key[0], tuple(substitute(x, values) for x in key[1])
+
+        logs = {moved(key): (count, one.at(values)) for key, (count, one) in self.logs.items()}
+        return replace(self, low={moved(key): value for key, value in self.low.items()}, logs=logs)
+
+
+NOTHING = Width()
+Dual = tuple[Width, Width | None]
+"""A number's and its tangent's; None where that is 0."""
+
+
+@dataclass
+class Asked:
+    """What is asked of one size, by all programs of a rule."""
+
+    size: str
+    sizes: frozenset[str]
+    """All sizes."""
+    fixed: Mapping[str, int]
+    """Numbers to which other sizes are held."""
+    top: Fraction = Fraction(0)
+    low: Fraction = Fraction(0)
+    """Of the arguments of functions, which are told apart, the largest degrees."""
+    exponents: Width = NOTHING
+    """All exponents, added."""
+    ordered: bool = False
+    """Indices of the size are compared by their order."""
+
+    def argument(self, value: Width, times: int = 1, labels: int = 0) -> None:
+        """Two such arguments are compared, or products of so many."""
+        if value.picked and (value.top or value.low):
+            raise NoTheoremError("an argument of a function is a sum of what is chosen by comparison")
+        self.top, self.low = max(self.top, times * value.top + labels), max(self.low, times * value.below)
+
+    @property
+    def apart(self) -> int:
+        """How many indices tell arguments apart."""
+        return ceil(max(self.top + self.low, self.exponents.top))
+
+
+def added(parts: Sequence[Width]) -> Width | None:
+    return sum(parts[1:], parts[0]) if parts else None

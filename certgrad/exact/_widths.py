@@ -1,0 +1,398 @@
+"""The widths of what a program computes, by its expressions, with those of tangents beside them (docs/exact.md).
+
+A sum over an axis is read with a weight for each of its indices. Where programs do arithmetic on indices, or recur,
+nothing is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from certgrad.language import tree as t
+from certgrad.language.sorts import sort
+from certgrad.language.substitute import substitute, unbound, variables
+from certgrad.specification.program import Defined, Program, Table
+
+from ._model import MOST_ROOTS
+from ._width import NOTHING, Asked, Dual, FirstError, Key, NoTheoremError, Width, added
+
+OF_EXP = frozenset({"exp", "sin", "cos", "sinh", "cosh", "tanh"})
+"""Functions whose exponents are added where values are multiplied."""
+SMOOTH = OF_EXP | {"log", "sqrt", "erf", "erf_inv", "square"}
+"""Functions that compare nothing."""
+POWERS = frozenset({"whole power", "integer power"})
+Scope = Mapping[str, t.Node]
+"""The sizes to which index variables run."""
+
+
+class Widths:
+    """The widths of a program's entries in one size."""
+
+    def __init__(self, program: Program, name: str, asked: Asked, moving: Sequence[str] = ()) -> None:
+        self.program, self.name, self.asked, self.moving = program, name, asked, moving
+        self.size = asked.size
+        self.inputs = {tensor.name: tensor for tensor in program.inputs}
+        self.made: dict[str, Any] = {}
+        for d in program.definitions:
+            if not isinstance(d, (Defined, Table)):
+                raise NoTheoremError(f"it has a {type(d).__name__.lower()}")
+            self.made[d.tensor.name] = d
+        self.made_of: dict[str, Dual] = {}
+
+    # --- indices
+
+    def _is_number(self, x: t.Node, scope: Scope) -> bool:
+        """An index of axes of given lengths."""
+        return all(not isinstance(n, (t.Entry, t.Size)) and not (isinstance(n, t.Index) and _is_size(scope[n.name]))
+                   for n in t.walk(x))  # fmt: skip
+
+    def _place(self, x: t.Node, length: t.Node, scope: Scope) -> None:
+        if isinstance(x, t.Index) and scope[x.name] == length:
+            return
+        if not isinstance(length, t.Integer) or not self._is_number(x, scope):
+            raise NoTheoremError("there is arithmetic on indices")
+
+    def inlined(self, x: t.Node) -> t.Node:
+        """An expression of indices alone, where it is one by its definitions."""
+        if isinstance(x, t.SortedEntry) and isinstance(made := self.made.get(x.name), Defined) and x.sort == "integer":
+            return self.inlined(substitute(made.entry, dict(zip(made.variables, x.index, strict=True))))
+        if isinstance(x, t.Add | t.Mul):
+            neutral = t.Integer(int(isinstance(x, t.Mul)))
+            rest = [part for part in map(self.inlined, t.children(x)) if part != neutral]
+            return type(x)(tuple(rest)) if len(rest) > 1 else rest[0] if rest else neutral
+        return x
+
+    def counted(self, x: t.Node) -> t.Node | None:
+        """The polynomial in sizes that it is; None for what is none."""
+        match x:
+            case t.Size() | t.Integer():
+                return x
+            case t.Entry(name=name, index=()) if isinstance(made := self.made.get(name), Defined):
+                return self.counted(made.entry)
+            case t.Add() | t.Mul():
+                found = [self.counted(part) for part in t.children(x)]
+                parts = tuple(part for part in found if part is not None)
+                return type(x)(parts) if len(parts) == len(found) else None
+        return None
+
+    # --- statements
+
+    def holds(self, x: t.Node, scope: Scope) -> bool:
+        """Whether it rests on how numbers compare that are no indices."""
+        if self._decided(x, scope) is not None:
+            return False
+        match x:
+            case t.Compare(left=left, right=right):
+                return self._compared(x, left, right, scope)
+            case t.Both(parts=parts) | t.Either(parts=parts):
+                return self._any(parts, scope)
+            case t.Not(part=part):
+                return self.holds(part, scope)
+            case t.If():
+                return self._any((x.condition, x.then, x.otherwise), scope)
+            case t.SortedEntry():
+                return self.entry(x, scope)[0].chosen
+        raise NoTheoremError(f"it says {type(x).__name__.lower()} of indices")
+
+    def _any(self, parts: Sequence[t.Node], scope: Scope) -> bool:
+        found = [self.holds(part, scope) for part in parts]  # all of them are read
+        return any(found)
+
+    def _compared(self, x: t.Compare, left: t.Node, right: t.Node, scope: Scope) -> bool:
+        left, right = self.inlined(left), self.inlined(right)
+        if sort(left) == "integer" and not any(isinstance(n, t.Entry) for side in (left, right) for n in t.walk(side)):
+            lengths = [scope[side.name] if isinstance(side, t.Index) else None for side in (left, right)]
+            if lengths[0] == lengths[1] and lengths[0] is not None:
+                self.asked.ordered |= x.relation not in ("=", "!=") and lengths[0] == t.Size(self.size)
+            elif not all(self._is_number(side, scope) for side in (left, right)):
+                raise NoTheoremError("there is arithmetic on indices")
+            return False
+        if max(self.term(side, scope)[0].kind for side in (left, right)) == 1:
+            raise NoTheoremError("it compares sizes")
+        return True
+
+    def _decided(self, x: t.Node, scope: Scope) -> bool | None:
+        """Its truth, where that is so of all numbers and sizes; None where it is not known."""
+        match x:
+            case t.SortedEntry(sort="boolean") if isinstance(made := self.made.get(x.name), Defined):
+                return self._decided(made.entry, dict(zip(made.variables, made.tensor.shape, strict=True)))
+            case t.Apply(function="is finite", arguments=(u,)):
+                return None if self.term(u, scope)[0].endless else True
+            case t.Compare(relation="<" | ">", left=left, right=right):
+                small, large = (left, right) if x.relation == "<" else (right, left)
+                for side, other, holds in ((small, large, False), (large, small, True)):
+                    if (
+                        isinstance(side, t.Infinity)
+                        and sort(other) == "real"
+                        and not self.term(other, scope)[0].endless
+                    ):
+                        return side.positive is holds
+                if isinstance(small, t.Number) and small.rational <= 0 and self._is_count(large):
+                    return True
+        return None
+
+    def _defined(self, x: t.Node) -> t.Node:
+        """A scalar by its definition."""
+        while isinstance(x, t.Entry) and not x.index and isinstance(made := self.made.get(x.name), Defined):
+            x = made.entry
+        return x
+
+    def _is_count(self, x: t.Node) -> bool:
+        """A product or sum of sizes, which is never 0."""
+        x = self._defined(x)
+        if isinstance(x, t.Subtract) and isinstance(zero := self._defined(x.right), t.ToReal):
+            return zero.operand == t.Integer(0) and self._is_count(x.left)
+        counted = self.counted(x.operand) if isinstance(x, t.ToReal) else None
+        return counted is not None and all(n.value >= 0 for n in t.walk(counted) if isinstance(n, t.Integer))
+
+    # --- terms
+
+    def entry(self, x: t.SortedEntry, scope: Scope) -> Dual:
+        tensor = self.inputs.get(x.name) or self.made[x.name].tensor
+        for place, length in zip(x.index, tensor.shape, strict=True):
+            self._place(place, length, scope)
+        if x.name in self.inputs:
+            value = Width(chosen=tensor.sort == "boolean", kind=2)
+            return value, Width(kind=2) if x.name in self.moving else None
+        definition = self.made[x.name]
+        if isinstance(definition, Table):
+            return NOTHING, None
+        if x.name not in self.made_of:
+            inner = dict(zip(definition.variables, tensor.shape, strict=True))
+            if tensor.sort == "boolean":
+                self.made_of[x.name] = Width(chosen=self.holds(definition.entry, inner), kind=2), None
+            else:
+                self.made_of[x.name] = self.term(definition.entry, inner)
+        value, slope = self.made_of[x.name]
+        values = dict(zip(definition.variables, x.index, strict=True))
+        return value.at(values), None if slope is None else slope.at(values)
+
+    def term(self, x: t.Node, scope: Scope) -> Dual:
+        """The width of a number."""
+        match x:
+            case t.Number() | t.Integer() | t.Constant():
+                return NOTHING, None
+            case t.Infinity():
+                return Width(endless=True), None
+            case t.Index() if self._is_number(x, scope):
+                return NOTHING, None
+            case t.SortedEntry():
+                return self.entry(x, scope)
+            case t.ToReal(operand=operand):
+                counted = self.counted(operand)
+                if counted is None:
+                    return self.term(operand, scope)
+                names = [self._known(n) for n in t.walk(counted) if isinstance(n, t.Size)]
+                return Width(Fraction(_degree(counted, self.size)), kind=int(bool(names))), None
+            case t.Add(terms=parts):
+                return _sum([self.term(part, scope) for part in parts])
+            case t.Subtract():
+                return _sum([self.term(x.left, scope), self.term(t.Negate(x.right), scope)])
+            case t.Negate(operand=operand):
+                return _each(self.term(operand, scope), lambda w: w.scaled(Fraction(-1)))
+            case t.Mul(factors=factors):
+                return self._product(factors, scope)
+            case t.Divide(left=left, right=t.Number() as c) if c.rational:
+                return self._product((left, t.number(1 / c.rational)), scope)
+            case t.Divide():
+                return self._times(self.term(x.left, scope), self._power(x.right, Fraction(-1), scope))
+            case t.Power():
+                return self._power(x.base, Fraction(x.exponent), scope)
+            case t.Apply(function=function, arguments=(u, t.Integer(value=n))) if function in POWERS:
+                return self._power(u, Fraction(n), scope)
+            case t.Apply():
+                return self._applied(x, scope)
+            case t.Truth(statement=statement):
+                return Width(chosen=self.holds(statement, scope)), None
+            case t.If() if (holds := self._decided(x.condition, scope)) is not None:
+                return self.term(x.then if holds else x.otherwise, scope)
+            case t.If():
+                return self._chosen(x.condition, [self.term(part, scope) for part in (x.then, x.otherwise)], scope)
+            case t.Given():
+                return self._chosen(x.condition, [self.term(x.value, scope)], scope)
+            case t.Fold(kind="sum") if sort(x.body) == "real":
+                return self._fold(x, scope)
+            case t.Fold(kind="maximum") | t.Minimum():
+                return self._extremum(x, scope)
+        raise NoTheoremError(f"{x.kind if isinstance(x, t.Fold) else type(x).__name__.lower()} is not followed")
+
+    def _chosen(self, condition: t.Node, parts: Sequence[Dual], scope: Scope) -> Dual:
+        chosen = self.holds(condition, scope)
+        return _each(_sum(parts), lambda w: replace(w, chosen=w.chosen or chosen))
+
+    def _product(self, factors: Sequence[t.Node], scope: Scope) -> Dual:
+        numbers = [x.rational for x in factors if isinstance(x, t.Number)]
+        others = [self.term(x, scope) for x in factors if not isinstance(x, t.Number)]
+        total = others[0] if others else (NOTHING, None)
+        for one in others[1:]:
+            total = self._times(total, one)
+        c = Fraction(1)
+        for n in numbers:
+            c *= n
+        return _each(total, lambda w: w.scaled(c))
+
+    def _times(self, one: Dual, other: Dual) -> Dual:
+        parts = [a * b for a, b in ((one[1], other[0]), (other[1], one[0])) if a is not None]
+        return one[0] * other[0], added(parts)
+
+    def _key(self, x: t.Node, scope: Scope) -> Key:
+        while isinstance(x, t.Entry):
+            made = self.made.get(x.name)
+            if not isinstance(made, Defined) or not isinstance(made.entry, t.Entry):
+                return (self.name, x.name), x.index
+            x = substitute(made.entry, dict(zip(made.variables, x.index, strict=True)))
+        names = sorted(unbound(x))
+        return (self.name, x, *names), tuple(map(t.Index, names))
+
+    def _power(self, base: t.Node, e: Fraction, scope: Scope) -> Dual:
+        value, slope = self.term(base, scope)
+        if value.plain or e == 0:
+            return value, None if slope is None else value * slope
+        if e.denominator > 2:
+            raise NoTheoremError("a root of a sum that is no square root")
+        if e.denominator == 2:
+            self.asked.argument(value, 1 + MOST_ROOTS)
+        key = self._key(base, scope)
+        return value.power(e, key), None if slope is None else value.power(e - 1, key) * slope
+
+    def _applied(self, x: t.Apply, scope: Scope) -> Dual:
+        found = [self.term(u, scope) for u in x.arguments]
+        if x.function == "stop":
+            return found[0]
+        plain = all(value.plain for value, _ in found)
+        slopes = [slope for _, slope in found if slope is not None]
+        atom = NOTHING._with(value for value, _ in found)
+        if x.function not in SMOOTH:
+            atom = replace(atom, chosen=True)
+        if plain:
+            return atom, added([atom * slope for slope in slopes])
+        if x.function not in SMOOTH:
+            raise NoTheoremError(f"{x.function} of a sum")
+        ((value, slope),) = found
+        if x.function == "square":
+            return self._times(found[0], found[0])
+        if x.function == "sqrt":
+            return self._power(x.arguments[0], Fraction(1, 2), scope)
+        self.asked.argument(value)
+        key = self._key(x.arguments[0], scope)
+        if x.function == "log":
+            logs = {key: (Fraction(1), replace(value, logs={}))} if value.top or value.low else {}
+            return replace(atom, logs=logs), None if slope is None else value.power(Fraction(-1), key) * slope
+        if any(key[1] for key in value.low):
+            raise NoTheoremError("an exponent is divided by a sum, at each index by another one")
+        self.asked.exponents += value
+        if x.function == "exp":
+            for name, (count, one) in value.logs.items():
+                if count is None or count.denominator > 2:
+                    raise NoTheoremError("a power of a sum that is not whole")
+                if count.denominator == 2:
+                    self.asked.argument(one, 1 + MOST_ROOTS)
+                atom = atom * one.power(count, name)
+        elif value.logs and x.function in OF_EXP:
+            raise NoTheoremError("a function of a logarithm of a sum")
+        if x.function in ("erf", "erf_inv"):  # the derivative has the square as exponent
+            self.asked.exponents += value * value
+        return atom, None if slope is None else atom * slope
+
+    # --- bound indices
+
+    def _fold(self, x: t.Fold, scope: Scope) -> Dual:
+        inner = {**scope, **{r.variable: r.size for r in x.over}}
+        found = self.term(x.body, inner)
+        for condition in x.where:
+            found = self._chosen(condition, [found], inner)
+        for r in x.over:
+            found = _each(found, lambda w, r=r: self.summed(w, r.variable, r.size))  # type: ignore[misc]
+        return found
+
+    def summed(self, w: Width, variable: str, size: t.Node) -> Width:
+        """The width of a sum along an axis. Of a denominator that moves with its index there is one for each."""
+        if isinstance(size, t.Size):
+            self._known(size)
+        elif not isinstance(size, t.Integer):
+            raise NoTheoremError("a sum over a part of an axis")
+        logs: Mapping[Key, Any] = {}  # a weight times a logarithm is none
+        if isinstance(size, t.Integer):
+            logs = {key: (None, one) for key, (_, one) in w.logs.items()}
+        top, low = w.top + (size == t.Size(self.size)), dict(w.low)
+        picked = w.picked or (w.chosen and isinstance(size, t.Size))
+        for key, (count, degree) in w.low.items():
+            if variable in _indices(key):
+                times = self._at_most(size)
+                top += (times - 1) * count * degree
+                del low[key]
+                low[("all", key, size), _but(key, variable)] = times * count, degree
+        return replace(w, top=top, low=low, logs=logs, picked=picked)
+
+    def _at_most(self, size: t.Node) -> int:
+        if isinstance(size, t.Integer):
+            return size.value
+        if not isinstance(size, t.Size) or size.name == self.size:
+            raise NoTheoremError("a sum of fractions with denominators that are sums, each another one")
+        if size.name not in self.asked.fixed:
+            raise FirstError(size.name)
+        return self.asked.fixed[size.name]
+
+    def _known(self, size: t.Size) -> str:
+        if size.name not in self.asked.sizes:
+            raise NoTheoremError(f"the size {size.name} is that of no array")
+        return size.name
+
+    def _extremum(self, x: t.Fold | t.Minimum, scope: Scope) -> Dual:
+        """A free number, the same of equal arrays."""
+        if x.where:
+            raise NoTheoremError("an extremum of a part of an axis")
+        inner = {**scope, **{r.variable: r.size for r in x.over}}
+        value, slope = self.term(x.body, inner)
+        if value.chosen:
+            raise NoTheoremError("an extremum of what is chosen by comparison")
+        own = sum(r.size == t.Size(self.size) for r in x.over)
+        for w in (value, *([] if slope is None else [slope])):
+            self.asked.argument(w, labels=own)
+        return NOTHING._with([value]), None if slope is None else Width(kind=2)
+
+    def output(self, k: int) -> tuple[Dual, Scope]:
+        """The width of an output's entries, and the sizes of its axes."""
+        tensor = self.program.outputs[k]
+        scope = {f"a{axis}": length for axis, length in enumerate(tensor.shape)}
+        return self.entry(t.SortedEntry(tensor.name, tuple(map(t.Index, scope)), tensor.sort), scope), scope
+
+    def whole(self, w: Width, scope: Scope) -> Width:
+        """Summed over all of its entries."""
+        for variable, size in scope.items():
+            w = self.summed(w, variable, size)
+        return w
+
+
+def _is_size(x: t.Node) -> bool:
+    return not isinstance(x, t.Integer)
+
+
+def _degree(x: t.Node, size: str) -> int:
+    """Of a polynomial in sizes, in one of them."""
+    found = [_degree(part, size) for part in t.children(x)]
+    return int(x == t.Size(size)) if not found else max(found) if isinstance(x, t.Add) else sum(found)
+
+
+def _indices(key: Key) -> set[str]:
+    return {name for x in key[1] for name in variables(x)}
+
+
+def _but(key: Key, variable: str) -> tuple[t.Node, ...]:
+    if any(variable in variables(x) and not isinstance(x, t.Index) for x in key[1]):
+        raise NoTheoremError("there is arithmetic on indices")
+    return tuple(x for x in key[1] if x != t.Index(variable))
+
+
+def _sum(parts: Sequence[Dual]) -> Dual:
+    total = added([value for value, _ in parts])
+    assert total is not None
+    return total, added([slope for _, slope in parts if slope is not None])
+
+
+def _each(one: Dual, change: Callable[[Width], Width]) -> Dual:
+    value, slope = one
+    return change(value), None if slope is None else change(slope)

@@ -1,0 +1,122 @@
+"""The level `for all sizes`: where it is said, and that it is never said of a rule that is wrong at larger sizes."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from certgrad import exact
+
+
+def everywhere(rule: Any, signature: str) -> bool:
+    result = exact.check(rule, signature, one_program=True, seconds=20)
+    assert result.everywhere is not bool(result.limited)
+    return result.everywhere
+
+
+def with_jvp(function: Callable, wrong: Callable = lambda *xs: 0.0) -> Any:
+    """The function with JAX's own backward, and what is added to its first cotangent."""
+
+    def backward(xs: Any, g: Any) -> Any:
+        first, *rest = jax.vjp(function, *xs)[1](g)
+        return (first + wrong(*xs), *rest)
+
+    rule = jax.custom_vjp(function)
+    rule.defvjp(lambda *xs: (function(*xs), xs), backward)
+    return rule
+
+
+def e4(x: Any) -> Any:
+    """24 times the sum of all products of four entries: 0 where there are three."""
+    p = [jnp.sum(x**k) for k in range(5)]
+    return p[1] ** 4 - 6 * p[1] ** 2 * p[2] + 3 * p[2] ** 2 + 8 * p[1] * p[3] - 6 * p[4]
+
+
+def chain(x: Any) -> Any:
+    """The sum of all products of four entries in their order."""
+    after = jnp.arange(x.shape[0])[:, None] > jnp.arange(x.shape[0])[None, :]
+    y = x
+    for _ in range(3):
+        y = x * jnp.sum(jnp.where(after, y[None, :], 0.0), 1)
+    return jnp.sum(y)
+
+
+RIGHT: list[tuple[str, Callable, str]] = [
+    ("elementwise", lambda x: jnp.where(x > 0, jnp.sin(x) * jnp.exp(x), x**2), "n"),
+    ("matrix product", lambda a, b: jnp.tanh(a @ b), "n k, k m"),
+    ("softmax", lambda x: jax.nn.softmax(x), "b n"),
+    ("log-sum-exp", lambda x: jax.nn.logsumexp(x), "n"),
+    ("layer norm", lambda x: (x - x.mean()) * jax.lax.rsqrt(x.var() + 0.1), "n"),
+    ("attention", lambda q, k, v: jax.nn.softmax(q @ k.T / jnp.sqrt(q.shape[1])) @ v, "n d, m d, m e"),
+    ("causal sum", lambda x: jnp.tril(jnp.ones((x.shape[0], x.shape[0]))) @ x, "n"),
+    ("exponentials of causal sums", lambda x: jnp.exp(jnp.tril(jnp.ones((x.shape[0], x.shape[0]))) @ x), "n"),
+    ("diagonal", lambda x: (jnp.eye(x.shape[0]) * x[:, None]) @ x, "n"),
+]
+
+
+@pytest.mark.parametrize("function, signature", [r[1:] for r in RIGHT], ids=[r[0] for r in RIGHT])
+def test_right_rules_hold_at_all_sizes(function: Callable, signature: str) -> None:
+    assert everywhere(with_jvp(function), signature)
+
+
+NO_THEOREM: list[tuple[str, Callable, str, str]] = [
+    ("shift", lambda x: x[1:] - x[:-1], "n", "arithmetic on sizes"),
+    ("position", lambda x: x * jnp.arange(x.shape[0]), "n", "index"),
+    ("solve", lambda a, b: jnp.linalg.solve(a, b), "n n, n", "determined"),
+    ("Sinkhorn", lambda a: (lambda b: b / b.sum(1, keepdims=True))(a / a.sum(0, keepdims=True)), "n m", "other"),
+    ("norm of what is chosen", lambda x: jnp.sqrt(1 + jnp.sum(jax.nn.relu(x))), "n", "chosen by comparison"),
+    ("loop", lambda x: jax.lax.scan(lambda c, y: (c / 2 + y, c), 0.0, x)[1], "n", "loop"),
+]
+
+
+@pytest.mark.parametrize("function, signature, why", [r[1:] for r in NO_THEOREM], ids=[r[0] for r in NO_THEOREM])
+def test_where_the_theorem_does_not_apply_the_reason_is_said(function: Callable, signature: str, why: str) -> None:
+    result = exact.check(with_jvp(function), signature, one_program=True)
+    assert (result.verdict, result.everywhere) == ("agrees", False)
+    assert why in result.limited
+
+
+WRONG: list[tuple[str, Callable]] = [
+    ("products of four entries", e4),
+    ("a function of them", lambda x: jnp.tanh(e4(x))),
+    ("their exponential", lambda x: jnp.exp(e4(x)) - 1),
+    ("their root", lambda x: jnp.sqrt(1 + e4(x) ** 2) - 1),
+    ("over a sum", lambda x: e4(x) / (1 + jnp.sum(x**2))),
+    ("the logarithm of a sum", lambda x: jnp.log1p(e4(x) ** 2)),
+    ("of the largest", lambda x: e4(jnp.exp(x - jnp.max(x)))),
+    ("of what is positive", lambda x: e4(jax.nn.relu(x))),
+    ("in their order", chain),
+    ("a function of these", lambda x: jnp.tanh(chain(x))),
+    ("entry by entry", lambda x: jnp.sum(x * jnp.cos(e4(x) * x)) - jnp.sum(x)),
+]
+
+
+@pytest.mark.parametrize("wrong", [w[1] for w in WRONG], ids=[w[0] for w in WRONG])
+def test_what_is_wrong_from_four_entries_on_is_not_said_to_hold(wrong: Callable) -> None:
+    """All that it computes at one, two and three entries is right."""
+    rule = with_jvp(lambda x: jnp.sin(x), wrong)
+    assert exact.check(rule, "3").verdict == "agrees"
+    assert not everywhere(rule, "n")
+
+
+def test_a_factor_that_vanishes_at_small_sizes_is_seen() -> None:
+    def wrong(x: Any) -> Any:
+        n = jnp.asarray(x.shape[0], x.dtype)
+        return math.prod([n - k for k in range(1, 9)])
+
+    assert exact.check(with_jvp(jnp.sin, wrong), "n", one_program=True).everywhere is False
+
+
+@pytest.mark.parametrize("wrong", [lambda x: jnp.where(jnp.arange(x.shape[0]) > 9, x, 0.0),
+                                   lambda x: x * (x.shape[0] > 9)])  # fmt: skip
+def test_what_looks_at_positions_or_sizes_has_no_theorem(wrong: Callable) -> None:
+    assert not everywhere(with_jvp(jnp.sin, wrong), "n")
+
+
+def test_without_the_promise_that_there_is_one_program_sizes_are_named() -> None:
+    result = exact.check(with_jvp(jnp.sin), "n")
+    assert (result.everywhere, exact.level(result)) == (False, "exact at sizes ≤ 4")
+    assert exact.level(exact.check(with_jvp(jnp.sin), "n", one_program=True)) == "exact for all sizes"
