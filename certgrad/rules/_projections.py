@@ -1,4 +1,4 @@
-"""Arguments with a property that no comparison says: symmetric matrices, unit vectors, probabilities.
+"""Arguments with a property that no comparison says: symmetric matrices, unit vectors, probabilities, permutations.
 
 A rule for symmetric matrices takes symmetric tangents, and is about no others. Let P be a projection onto the arrays
 with the property: differentiable, with P∘P = P. An audit looks at f∘P at arbitrary arrays. At an array a with the
@@ -66,6 +66,7 @@ class Property:
     prose: str
     bounds: tuple[str, ...] = ()
     """What is assumed beside, of an array `{0}`."""
+    dtypes: tuple[str, ...] = ("float", "held")
 
 
 def _transposed(sign: int) -> Says:
@@ -98,6 +99,22 @@ def _total(power: int) -> Says:
         return t.Compare("=", t.added([t.Fold("sum", tuple(over), body), t.Number("-1")]), t.ZERO)
 
     return says
+
+
+def _in_order(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
+    """No entry is less than one before it."""
+    later = t.Range(f"{over[0].variable}_", over[0].size)
+    i, j = (t.Index(r.variable) for r in (*over, later))
+    before = t.Truth(t.Compare(">", t.added([j, t.scaled(Fraction(-1), [i])]), t.ZERO))
+    more = t.added([entry(j), t.scaled(Fraction(-1), [entry(i)])])
+    return t.ForAll((*over, later), t.Compare(">=", t.Mul((more, before)), t.ZERO))
+
+
+def _each_place_once(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
+    axis, at = over[0], t.Index(over[0].variable)
+    below = t.added([axis.size, t.scaled(Fraction(-1), [entry(at)])])
+    within = [t.Compare(">=", entry(at), t.ZERO), t.Compare(">", below, t.ZERO)]
+    return t.Both((*(t.ForAll((axis,), w) for w in within), t.Distinct((axis,), entry(at))))
 
 
 PROPERTIES: Mapping[str, Property] = {
@@ -144,6 +161,21 @@ PROPERTIES: Mapping[str, Property] = {
         "{0} sums to 1 along its last axis, and no entry moves so that it does not",
         ("{0} >= 0",),
     ),
+    "sorted": Property(
+        1,
+        lambda x: jnp.sort(x, -1),
+        "jnp.sort({0}, -1)",
+        _in_order,
+        "no entry of {0} is less than one before it along its last axis",
+    ),
+    "permutation": Property(
+        1,
+        lambda x: jnp.argsort(jnp.argsort(x, -1), -1),
+        "jnp.argsort(jnp.argsort({0}, -1), -1)",
+        _each_place_once,
+        "along its last axis {0} has each place once",
+        dtypes=("int",),
+    ),
 }
 
 
@@ -188,7 +220,7 @@ def check_properties(properties: Mapping[str, str], specs: Mapping[str, ArraySpe
             raise DomainError(f"{where}: '{name} is {words}' names no array of it: they are {', '.join(specs)}.")
         spec, axes = specs[name], PROPERTIES[words].axes
         last = spec.dims[-axes:]
-        if spec.dtype not in ("float", "held"):
+        if spec.dtype not in PROPERTIES[words].dtypes:
             raise DomainError(f"{where}: '{name} is {words}', and {name} is an array of dtype {spec.dtype}.")
         if len(last) < axes or any(isinstance(d, Star) for d in last):
             raise DomainError(f"{where}: '{name} is {words}' is about its last axes: name {axes} of them.")

@@ -94,6 +94,17 @@ RIGHT = {
         "n, n n -> ",
         "x is unit_norm and a is symmetric",
     ),
+    "sorted": (rule(lambda x: jnp.sort(x) ** 2, lambda r, g: (2 * g * r[0],)), "n -> n", "x is sorted"),
+    "permutation": (
+        rule(lambda x, p: x[p], lambda r, g: (jnp.zeros_like(r[0]).at[r[1]].set(g), None)),
+        "n d, n:int -> n d",
+        "p is permutation",
+    ),
+    "its inverse": (
+        rule(lambda x, p: x[p], lambda r, g: (g[jnp.argsort(r[1])], None)),
+        "n, n:int -> n",
+        "p is permutation",
+    ),
 }
 WRONG = {
     "without the factor": (quadratic(1, lambda m: m), "n n, n -> ", "a is symmetric"),
@@ -106,6 +117,8 @@ WRONG = {
         ["p is probabilities", "p > 0"],
     ),
     "twice along the sphere": (cosine(2.0), "n, n -> ", "x is unit norm"),
+    "from the end": (rule(lambda x: jnp.sort(x) ** 2, lambda r, g: (2 * g[::-1] * r[0],)), "n -> n", "x is sorted"),
+    "not the inverse": (rule(lambda x, p: x[p], lambda r, g: (g[r[1]], None)), "n, n:int -> n", "p is permutation"),
     "another property": (quadratic(2, upper), "n n, n -> ", "x is unit norm"),
 }
 
@@ -116,8 +129,8 @@ def test_right_where_the_property_holds(name: str) -> None:
     report = certgrad.check(function, signature, domain=domain)
     assert report.verdict == "proved under hypotheses"
     assert report.claims[0].cases[0].scope == "all shapes"
-    needed = ["a[i,i] ≠ 0"] if name == "lower triangular" else []  # which the property does not say
-    assert [h.text for h in beyond_domain(report.certificate)] == needed
+    needed = {"lower triangular": ["a[i,i] ≠ 0"], "sorted": ["x[i] differ over i"]}  # which the property does not say
+    assert [h.text for h in beyond_domain(report.certificate)] == needed.get(name, [])
 
 
 @pytest.mark.parametrize("name", [n for n in RIGHT if n != "of a batch"])
@@ -167,9 +180,11 @@ def test_projections_leave_what_has_the_property(words: str) -> None:
     y = known.project(x)
     np.testing.assert_allclose(eval(known.code.format("x"), {"x": x, "jnp": jnp}), y, rtol=1e-6)
     np.testing.assert_allclose(known.project(y), y, atol=1e-6)
+    if "int" in known.dtypes:
+        return
     along = jax.jvp(known.project, (y,), (dx,))[1]
     np.testing.assert_allclose(jax.jvp(known.project, (y,), (along,))[1], along, atol=1e-6)
-    assert not np.allclose(along, dx)
+    assert np.allclose(along, dx) == (words == "sorted")  # entries that differ stay sorted along any tangent
 
 
 BAD = {
@@ -219,6 +234,21 @@ def test_a_condition_is_a_text(domain: Any) -> None:
     f = rule(lambda a: jnp.sum(a), lambda r, g: (g * jnp.ones_like(r[0]),))
     with pytest.raises(DomainError, match="a condition of a domain is a text, and not"):
         certgrad.check(f, "n n -> ", domain=domain)
+
+
+@pytest.mark.parametrize("name", ["sorted", "permutation"])
+def test_a_property_is_looked_at_again(name: str, tmp_path: Any) -> None:
+    back = {"sorted": "(2 * g * r[0],)", "permutation": "(jnp.zeros_like(r[0]).at[r[1]].set(g), None)"}[name]
+    body = {"sorted": "x: jnp.sort(x) ** 2", "permutation": "x, p: x[p]"}[name]
+    (tmp_path / "so.py").write_text(
+        f"import jax, jax.numpy as jnp, certgrad\nf = jax.custom_vjp(lambda {body})\n"
+        f"f.defvjp(lambda *a: (f(*a), a), lambda r, g: {back})\n"
+        f"f = certgrad.declare({RIGHT[name][1]!r}, domain={RIGHT[name][2]!r})(f)\n"
+    )
+    (found,) = find(str(tmp_path / "so.py")).rules
+    certificate = examined(found, {})[0].certificate
+    assert certificate is not None
+    assert verify_rule(certificate, found).outcome == "verified"
 
 
 SOURCE = """

@@ -115,10 +115,13 @@ def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
     """The index, among v < n, of the entry that comes to a place when entries are put in order by the keys, stably.
 
     Where the key is a permutation of the axis, the entry that comes to place t is the one whose key is t; where it is
-    the negative of one, the one whose key is n − 1 − t.
+    the negative of one, the one whose key is n − 1 − t. Entries that are in order already stay where they are.
     """
     if (found := _inverted(keys, v, n, place)) is not None:
         return found
+    if any(_puts_in_order(t, keys, v, n) for k in keys for ix in indices_of(k) for t in ix.atoms):
+        applied(Law.IN_ORDER)
+        return place
     level = 1 + max(k.level for k in keys)
     bound: Var = ("b", level, 0)
     rename = Rewriter({v: of_var(bound)})
@@ -138,6 +141,17 @@ def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
     if not isinstance(term, Chosen) or not term.comparison.permutes or term.room != n:
         return None
     return undone(term, place) if term.arguments[0].variable() == v and _free_of(v, term.arguments[1:]) else None
+
+
+def _puts_in_order(order: IntegerAtom, keys: Sequence[Poly], v: Var, n: Poly) -> bool:
+    """The keys are others, put in this order, which is theirs."""
+    if not (isinstance(order, Chosen) and order.comparison.kind == ORDER and order.room == n):
+        return False
+    if order.arguments[0].variable() != v or not _free_of(v, order.arguments[1:]):
+        return False
+    w = fresh()
+    before = [substitute(k, {v: undone(order, of_var(w))}) for k in keys]
+    return place_in_order(before, w, n, of_var(v)) == of_atom(order)
 
 
 def _free_of(v: Var, parts: Sequence[Ix]) -> bool:

@@ -74,6 +74,7 @@ class Law(Enum):
     ROW_MAJOR = "row-major places", "⌊(i·m + j)/m⌋ = i, and (i·m + j) mod m = j", "0 ≤ j < m"
     PERMUTATION_UNDONE = "a permutation and its inverse", "σ(σ⁻¹(i)) = i", "0 ≤ i < n"
     EQUAL_PLACES = "equal places of a permutation", "[σ(s) = σ(t)] = [s = t]", "0 ≤ s < n, 0 ≤ t < n"
+    IN_ORDER = "an order of what is in order", "σ(t) = t", "σ is the order of x[τ(t)], where τ is that of x"
     BY_PLACES = (
         "entries by their places in an order",
         "Σ_{i<n} f(i) = f(σ(0)) + … + f(σ(n − 1)), and x[σ(t)] ≤ x[σ(t + 1)]",

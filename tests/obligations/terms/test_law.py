@@ -291,6 +291,12 @@ def _(draw: Draw) -> Sides:
     yield order[np.argsort(order)], np.arange(7)
 
 
+@of(Law.IN_ORDER)
+def _(draw: Draw) -> Sides:
+    for x in (draw.normal(size=7), draw.integers(0, 3, size=7)):
+        yield np.argsort(x[np.argsort(x, kind="stable")], kind="stable"), np.arange(7)
+
+
 @of(Law.EQUAL_PLACES)
 def _(draw: Draw) -> Sides:
     order = np.argsort(draw.normal(size=5))
