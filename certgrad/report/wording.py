@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
+from certgrad.language import tree as t
 from certgrad.obligations.certificate import ASSUMED, Hypothesis
 
 _SYMBOLS = {"!=": "≠", ">=": "≥", "<=": "≤", "==": "=", "**": "^", " * ": "·"}
 _LONG_RATIONAL = re.compile(r"-?\d+/\d{7,}")
 _REASONS = {
     "kink": "the function has a kink elsewhere",
-    "division": "the rule divides by it",
+    "division": "a division by it",
     "domain": "declared as the op's domain",
     ASSUMED: "assumed, as nothing declares it: the rule is wrong elsewhere",
 }
@@ -100,9 +101,17 @@ def grounds(hypothesis: Hypothesis) -> str:
         reason = "the proof needs it: at points outside that were looked at, the function is smooth and the rule right"
     elif source == "kink" and hypothesis.outside != "no derivative":
         reason = "the formula of the function has a kink elsewhere"
+    elif source == "division" and hypothesis.outside == "no derivative":
+        reason = "a division by it: the function has no derivative elsewhere"
     else:
-        reason = _REASONS.get(source, f"{source} is differentiable only there" if source.isidentifier() else source)
+        only = "defined" if _holds_on_its_boundary(hypothesis.tree) else "differentiable"
+        reason = _REASONS.get(source, f"{source} is {only} only there" if source.isidentifier() else source)
     return "; ".join(note for note in (reason, size) if note)
+
+
+def _holds_on_its_boundary(statement: t.Statement) -> bool:
+    inner = statement.holds if isinstance(statement, t.ForAll) else statement
+    return isinstance(inner, t.Compare) and inner.relation in (">=", "<=")
 
 
 def notation(texts: Iterable[str]) -> str:

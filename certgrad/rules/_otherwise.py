@@ -289,7 +289,7 @@ class Search:
         step = self.maker(known)
         assert step is not None
         passed = self._passed_on(step)
-        return self.the(step) if passed is None else self.named(passed)
+        return self._worded(step) if passed is None else self.named(passed)
 
     def _passed_on(self, step: Step) -> Key | None:
         """The value that a step hands on; of an index that may count from the end, that index."""
@@ -300,12 +300,19 @@ class Search:
         return step.operands[0].key if step.eqn.primitive.name in _PASSED_ON else None
 
     def the(self, step: Step) -> str:
-        """A step in words, with its place."""
-        name, place = step.eqn.primitive.name, place_of_step(step.placed)
+        """A step in words, with its place; of a line that the function has as well, whose use it is."""
         passed = self._passed_on(step)
         if passed is not None and passed[0] == "in":
-            return self.named(passed) + place
-        return f"the {word_of(name)}{place}"
+            return self.named(passed) + place_of_step(step.placed)
+        text = self._worded(step)
+        if step.key[1] not in self._shared or " in line " not in text:
+            return text
+        return (
+            f"{text.removesuffix(')')}, as the rule uses it)" if text.endswith(")") else f"{text} (as the rule uses it)"
+        )
+
+    def _worded(self, step: Step) -> str:
+        return f"the {word_of(step.eqn.primitive.name)}{place_of_step(step.placed)}"
 
 
 def _is_index(step: Step) -> bool:

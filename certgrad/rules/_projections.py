@@ -199,9 +199,7 @@ def properties_in(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], d
             if found.setdefault(name, words) != words:
                 raise DomainError(f"{where}: '{name}' is said to be {found[name]} and {words}: say one.")
             if " or " in _outside_brackets(text):
-                raise DomainError(
-                    f"{where}: '{text}': put what 'or' joins in brackets, or state '{part.strip()}' apart."
-                )
+                raise DomainError(f"{where}: '{text}': put what 'or' joins in brackets, or say '{part.strip()}' apart.")
             compared += [bound.format(name) for bound in PROPERTIES[words].bounds]
         compared += [" and ".join(rest)] if rest else []
     return tuple(compared), found

@@ -1,8 +1,15 @@
 """`explain`: golden text for an op with a kink, one with a domain, a refuted one, and a code."""
 
-from certgrad.obligations.certificate import Certificate
+from typing import Any
+
+import msgspec
+import pytest
+
+from certgrad.language.parse import parse
+from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.report.codes import CODES
 from certgrad.report.explanation import Declaration, explain_code, explain_op
+from certgrad.report.wording import grounds
 from tests.report import fabricated
 from tests.report.golden import check
 
@@ -28,6 +35,30 @@ def test_log() -> None:
 def test_refuted_and_unproved() -> None:
     check("explain_mul.txt", explained(fabricated.SWAPPED, "Product.", broadcast=True))
     check("explain_sort.txt", explained(fabricated.UNKNOWN, ""))
+
+
+@pytest.mark.parametrize(
+    ("condition", "source", "outside", "why"),
+    [
+        ("x != 0", "division", "no derivative", "a division by it: the function has no derivative elsewhere"),
+        ("x != 0", "division", "right", "the proof needs it: at points outside that were looked at, the function is "),
+        ("x != 0", "division", msgspec.UNSET, "a division by it; excludes a set of measure zero"),
+        ("x != 0", "kink", "no derivative", "the function has a kink elsewhere"),
+        ("x > 0", "sqrt", "no derivative", "sqrt is differentiable only there"),
+        ("x >= 0", "sqrt", msgspec.UNSET, "sqrt is defined only there"),
+    ],
+)
+def test_why_points_are_excluded(condition: str, source: str, outside: Any, why: str) -> None:
+    excluded = Hypothesis(
+        text=condition,
+        latex="",
+        prose="",
+        source=source,
+        negligible=True,
+        tree=parse(condition, ("x",)),
+        outside=outside,
+    )
+    assert grounds(excluded).startswith(why)
 
 
 def test_code() -> None:

@@ -556,6 +556,17 @@ def test_of_several_static_values_the_cause_is_that_of_the_wrong_one():
     assert report.cause.startswith("half the derivative")
 
 
+def test_of_a_line_that_the_function_has_too_it_is_said_whose_use_is_wrong():
+    def third(x):
+        return x / 3
+
+    rule = jax.custom_vjp(lambda x: jnp.sin(third(x)))
+    rule.defvjp(lambda x: (rule(x), x), lambda x, g: (g * jnp.cos(third(third(x))) / 3,))
+    cause = certgrad.check(rule, "n", conformance=False).cause
+    assert cause.startswith("the quotient in line ")
+    assert cause.endswith("of test_causes.py (`x / 3`, as the rule uses it) is one too many")
+
+
 def test_what_is_so_between_exchanged_bounds_alone_is_no_cause():
     """The witness has the lower bound above the higher one, where the function does not depend on x."""
 
@@ -563,9 +574,7 @@ def test_what_is_so_between_exchanged_bounds_alone_is_no_cause():
     def clip(x, lo, hi):
         return jnp.clip(x, lo, hi)
 
-    clip.defvjp(
-        lambda x, lo, hi: (clip(x, lo, hi), x), lambda lo, hi, x, g: (jnp.where((x < lo) | (x > hi), g, 0.0),)
-    )
+    clip.defvjp(lambda x, lo, hi: (clip(x, lo, hi), x), lambda lo, hi, x, g: (jnp.where((x < lo) | (x > hi), g, 0.0),))
     report = certgrad.check(clip, "n", static={"lo": certgrad.real(), "hi": certgrad.real()}, conformance=False)
     assert report.verdict == "refuted"
     assert "straight-through" not in report.cause

@@ -194,7 +194,7 @@ BAD = {
     "two properties": ("a is symmetric and a is antisymmetric", "say one"),
     "not square": ("m is symmetric", "not equally long"),
     "integers": ("k is unit norm", "dtype int"),
-    "one of two": ("x > 0 or x < -1 and a is symmetric", "put what 'or' joins in brackets, or state 'a is symmetric' "),
+    "one of two": ("x > 0 or x < -1 and a is symmetric", "put what 'or' joins in brackets, or say 'a is symmetric' "),
 }
 
 

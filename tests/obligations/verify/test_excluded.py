@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from fractions import Fraction
 
 import jax
@@ -11,6 +13,7 @@ import pytest
 import certgrad
 from certgrad.language.parse import parse
 from certgrad.obligations.verify._excluded import bounds_no_gradient
+from certgrad.rules._find import find
 
 
 def rule(forward, backward):
@@ -95,6 +98,27 @@ def test_the_rule_is_refuted_where_it_alone_has_no_value(signature, forward, wro
     assert case.witness is not None
     assert case.witness.rhs.midpoint in ("nan", "inf", "-inf")
     assert certgrad.check(rule(forward, right), signature).verdict in ("proved", "proved under hypotheses")
+
+
+MODULE = """
+import jax, jax.numpy as jnp
+
+@jax.custom_vjp
+def total(x):
+    return jnp.prod(x)
+
+total.defvjp(lambda x: (total(x), x), lambda x, g: (g * total(x) / x,))
+"""
+
+
+def test_the_script_shows_what_the_rule_returns_there(tmp_path, monkeypatch):
+    (tmp_path / "divided.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    (found,) = find("divided").rules
+    script = certgrad.check(found.rule, "n -> ").reproduction
+    assert "x = np.array([0.0" in script
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("returned nan\n"), done.stderr
 
 
 def test_another_value_than_the_derivative_is_wrong_as_well():
