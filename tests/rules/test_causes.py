@@ -563,9 +563,7 @@ def test_what_is_so_between_exchanged_bounds_alone_is_no_cause():
     def clip(x, lo, hi):
         return jnp.clip(x, lo, hi)
 
-    clip.defvjp(
-        lambda x, lo, hi: (clip(x, lo, hi), x), lambda lo, hi, x, g: (jnp.where((x < lo) | (x > hi), g, 0.0),)
-    )
+    clip.defvjp(lambda x, lo, hi: (clip(x, lo, hi), x), lambda lo, hi, x, g: (jnp.where((x < lo) | (x > hi), g, 0.0),))
     report = certgrad.check(clip, "n", static={"lo": certgrad.real(), "hi": certgrad.real()}, conformance=False)
     assert report.verdict == "refuted"
     assert "straight-through" not in report.cause
