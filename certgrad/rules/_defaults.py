@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from enum import Enum
 from functools import wraps
@@ -195,13 +195,14 @@ def _of_default(name: str, default: Any) -> Sequence[Any]:
     return list(type(default)) if isinstance(default, Enum) else ()
 
 
-def at_choices(report: Report, rule: UserRule, checked: Callable[[Mapping[str, Any]], Report | str | None]) -> Report:
+def at_choices(report: Report, rule: UserRule, checked: Callable[..., Report | str | None]) -> Report:
     """The report with what comes of the other values of its static arguments, one argument at a time.
 
     Args:
         report: what came of the rule at the defaults; proved.
         rule: that rule.
-        checked: the report at a value, or why there is none; None where the function does not run.
+        checked: the report at a value, or why there is none; None where the function does not run. With a second
+            argument that is false what runs is not compared with the proof.
     """
     certificates: list[Certificate] = [report.certificate]
     left: list[str] = []
@@ -220,7 +221,7 @@ def at_choices(report: Report, rule: UserRule, checked: Callable[[Mapping[str, A
             left.append(f"{at}: {found.verdict}: {found.reason}")
     for name, default in rule.unsaid.items():
         if type(default) is float and default in IDLE:
-            found = checked({name: IDLE[default]})
+            found = checked({name: IDLE[default]}, False)
             if isinstance(found, Report) and found.verdict == "refuted":
                 return found  # where nothing comes of it, the claim is about the default as ever
     same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
