@@ -30,7 +30,8 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
         left += [name for wanted, name in wanted_of if wanted.line not in done]
         if done:
             marked = f"{counted(len(done), 'declaration')} marked as inferred"
-            notes.append(f"{from_here(file)}: {marked}: read what is marked, and remove the marks")
+            read = "read what is marked, and remove the marks (findings name the lines before that)"
+            notes.append(f"{from_here(file)}: {marked}: {read}")
     if left:
         notes.append(f"nothing can be written beside {', '.join(left)}: [tool.certgrad.signatures] takes a declaration")
     return notes

@@ -30,6 +30,7 @@ from ._declaration import Declaration
 from ._find import Found
 from ._more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis_more
 from ._report import Report
+from ._statics import Default, text_of
 from ._tried import SHOWN, Tried
 from ._user_rule import UserRule
 
@@ -108,7 +109,7 @@ def best_choice(
                 report, declared = lower, choice
     if further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
-    if not in_calls and wrong is None and report.verdict == "refuted":
+    if not in_calls and wrong is None and report.verdict == "refuted" and _at_defaults(report, declared):
         if fewer := right_with_an_axis_less(found, declared):
             report = _of_either_rank(report, declared.signature, fewer)
             refuted = True
@@ -136,6 +137,13 @@ def best_choice(
     if failing:
         others.append(f'the function also runs with "{more}", where its rule fails: {failing}')
     return Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
+
+
+def _at_defaults(report: Report, declared: Declaration) -> bool:
+    """What is refuted is so at the defaults, and not at other values of an option alone."""
+    stands = {name: text_of(value.value) for name, value in declared.static.items() if isinstance(value, Default)}
+    cases = [case for claim in report.certificate.claims for case in claim.cases if case.verdict == "refuted"]
+    return all(case.statics.get(name, text) == text for case in cases for name, text in stands.items())
 
 
 def _of_either_rank(report: Report, wrong: object, right: str) -> Report:

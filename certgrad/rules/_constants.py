@@ -56,8 +56,14 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
     state that a loop hands on held constant; and with the derivative of a step taken for 1.
     """
     steps: dict[_Key, Any] = {}
+    placed: dict[_Key, Any] = {}
+    waiting: list[_Key] = []
 
     def note(key: _Key, eqn: Any) -> None:
+        waiting.append(key)
+        if key[1][0]:  # what is inside of a function of JAX stands where that is called, which comes after it
+            placed.update(dict.fromkeys(waiting, eqn))
+            waiting.clear()
         if any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars):
             steps[key] = eqn
 
@@ -75,7 +81,7 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
     order = [*reductions, *(key for key in steps if key[0] not in _FIRST)][:MAX_STEPS]
     for key in order:
         eqn, called = steps[key], _called(steps[key])
-        what = f"{called or f'the {word_of(key[0])}'}{place_of_step(eqn)}"
+        what = f"{called or f'the {word_of(key[0])}'}{place_of_step(placed.get(key, eqn))}"
         if not called:
             yield f"a term is missing: {what} is treated as a constant", _changed(rules, {key: _constant})
         if key[0] == "scan":

@@ -7,13 +7,14 @@ defaults as they stand: that one is looked at, and what is left out is said.
 
 A rule that is right at the defaults can be wrong, or fail, at `keepdims=True`. Booleans, `Literal`s and enums are tried
 at each of their values: what is proved there is part of the claim, and where nothing comes of it the report says so.
+At a number such as 1.0, of which a factor is idle, a rule that forgets it is right: at another one it is refuted.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from enum import Enum
 from functools import wraps
@@ -109,6 +110,8 @@ COUNTS = (3,)
 """Of what integers among the arguments are below: one value, as their bounds are other ones at each."""
 DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)
 """Of a dtype, and of the `dimension_numbers` of a `dot_general`: those of a product of matrices."""
+IDLE = {0.0: 0.5, 1.0: 0.5, -1.0: -0.5}
+"""Numbers at which a factor or a term does nothing, and others beside them."""
 AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
 _CHOICE = re.compile(r"(is|has|use|with|keep|include|apply)_\w+|causal|reverse\w*|exclusive|keepdims|training|inverse")
 _SHARE = re.compile(r"(\w+_)?(rate|prob|probability|smoothing)|p")
@@ -192,13 +195,14 @@ def _of_default(name: str, default: Any) -> Sequence[Any]:
     return list(type(default)) if isinstance(default, Enum) else ()
 
 
-def at_choices(report: Report, rule: UserRule, checked: Callable[[Mapping[str, Any]], Report | str | None]) -> Report:
+def at_choices(report: Report, rule: UserRule, checked: Callable[..., Report | str | None]) -> Report:
     """The report with what comes of the other values of its static arguments, one argument at a time.
 
     Args:
         report: what came of the rule at the defaults; proved.
         rule: that rule.
-        checked: the report at a value, or why there is none; None where the function does not run.
+        checked: the report at a value, or why there is none; None where the function does not run. With a second
+            argument that is false what runs is not compared with the proof.
     """
     certificates: list[Certificate] = [report.certificate]
     left: list[str] = []
@@ -215,6 +219,11 @@ def at_choices(report: Report, rule: UserRule, checked: Callable[[Mapping[str, A
             certificates.append(found.certificate)
         else:
             left.append(f"{at}: {found.verdict}: {found.reason}")
+    for name, default in rule.unsaid.items():
+        if type(default) is float and default in IDLE:
+            found = checked({name: IDLE[default]}, False)
+            if isinstance(found, Report) and found.verdict == "refuted":
+                return found  # where nothing comes of it, the claim is about the default as ever
     same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
     if len(same) > 1:
         report = replace(report, certificate=rules.merged(same))

@@ -40,6 +40,7 @@ _WORDS = {
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), "comparison"),
     **dict.fromkeys(("and", "or", "not"), "condition"),
     "iota": "range of indices",
+    "dim_as_value": "size",
     "dynamic_slice": "slice",
     "rem": "remainder",
     "convert_element_type": "conversion",

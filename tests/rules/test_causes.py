@@ -567,6 +567,26 @@ def test_of_a_line_that_the_function_has_too_it_is_said_whose_use_is_wrong():
     assert cause.endswith("of test_causes.py (`x / 3`, as the rule uses it) is one too many")
 
 
+def test_what_stands_inside_of_a_function_of_jax_is_told_where_that_is_called():
+    rule = jax.custom_jvp(lambda x: (x - jnp.mean(x)) / jnp.std(x))
+    rule.defjvp(lambda p, t: (rule(*p), (t[0] - jnp.mean(t[0])) / jnp.std(p[0])))
+    cause = certgrad.check(rule, "n", conformance=False).cause
+    assert "of test_causes.py (`jnp.std(x)`) is treated as a constant" in cause
+
+
+def test_a_size_is_called_that():
+    rule = jax.custom_vjp(lambda x, c: jnp.sum(x) / (c * c + 1))
+    rule.defvjp(
+        lambda x, c: (rule(x, c), (x, c)),
+        lambda r, g: (
+            jnp.broadcast_to(g / r[0].size, r[0].shape),
+            -2 * r[1] * g * jnp.sum(r[0]) / (r[1] ** 2 + 1) ** 2,
+        ),
+    )
+    (cause, _) = (a.cause for a in certgrad.check(rule, "n, ", conformance=False).arguments)
+    assert "takes the size in line " in cause
+
+
 def test_what_is_so_between_exchanged_bounds_alone_is_no_cause():
     """The witness has the lower bound above the higher one, where the function does not depend on x."""
 

@@ -515,6 +515,20 @@ def test_a_rule_is_tried_along_other_axes_than_its_default(summed, verdict):
     assert result.certificate.verdict == verdict
 
 
+@pytest.mark.parametrize(("forgets", "verdict"), [(False, "proved"), (True, "refuted")])
+def test_a_rule_that_forgets_a_factor_of_1_is_tried_at_another_default(forgets, verdict):
+    softplus = jax.custom_jvp(lambda x, beta=1.0: jnp.log1p(jnp.exp(beta * x)) / beta)
+
+    def tangent(primals, tangents):
+        x, beta = primals
+        return softplus(x, beta), jax.nn.sigmoid(x if forgets else beta * x) * tangents[0]
+
+    softplus.defjvp(tangent)
+    result, _ = examined(Found("m:softplus", softplus), {}, conformance=False)
+    assert result.certificate.verdict == verdict
+    assert {c.statics["beta"] for c in result.certificate.claims[0].cases} == {"0.5" if forgets else "1.0"}
+
+
 def taps(store):
     """A sum of entries that lie two apart; its backward stores what each tap is given, or adds it."""
     value = jax.custom_vjp(lambda x: x[: x.shape[0] - 4] + x[2 : x.shape[0] - 2] + x[4:])

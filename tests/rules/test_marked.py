@@ -81,7 +81,8 @@ def test_files_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ]
     assert file.read_text() == before
     notes = fixed([one, elsewhere])
-    assert notes[0] == "m.py: 1 declaration marked as inferred: read what is marked, and remove the marks"
+    read = "read what is marked, and remove the marks (findings name the lines before that)"
+    assert notes[0] == f"m.py: 1 declaration marked as inferred: {read}"
     assert notes[1].startswith("nothing can be written beside m:h (m.py:3)")
     after = file.read_text()
     assert after == (

@@ -339,7 +339,7 @@ def converts(x, c):
         (hidden_in_a_table, "looks_at_types uses"),
         (hidden_in_an_object, "Holder cannot be searched"),
         (by_alias, "isinstance cannot be searched"),
-        (by_default, "uses isinstance"),
+        (by_default, "isinstance cannot be searched"),
         (by_attribute, "SimpleNamespace cannot be searched"),
         (by_partial, "looks_at_types uses"),
         (by_vectorize, "cannot be searched"),
