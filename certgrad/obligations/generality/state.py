@@ -248,7 +248,8 @@ def _reached(value: Any, read: frozenset[str] | None, calls: bool) -> list[Any]:
     else:
         own = value if isinstance(value, type) else kind
         special = (n for base in own.__mro__ if _of_own(base) for n in _class_vars(base) if n.startswith("__"))
-        found += methods(value, [*(read or ()), *(n for n in special if n not in _MAKING)])
+        unnamed = ["__call__"] if calls else [n for n in special if n not in _MAKING]
+        found += methods(value, [*(read or ()), *unnamed])
     return [x for x in found if not isinstance(x, (*_FIXED, jax.Array))]
 
 
