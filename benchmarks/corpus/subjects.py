@@ -182,10 +182,13 @@ def excludes(signature: str, trees: Iterable[Any], names: Mapping[str, int], exa
 
 
 def _declared(entry: Entry) -> Mapping[str, Any]:
+    """What the survey has of the rule, and of those of its package: they say which approximations it calls."""
     if entry.source != "survey":
         return {}
-    declared = importlib.import_module("benchmarks.wild.declared").DECLARED.get(entry.where)
-    return {entry.where: [declared() if callable(declared) else declared]} if declared is not None else {}
+    table = importlib.import_module("benchmarks.wild.declared").DECLARED
+    package = entry.where.partition(":")[0].partition(".")[0]
+    of_package = {name: said for name, said in table.items() if name.startswith(f"{package}.")}
+    return {name: [said() if callable(said) else said] for name, said in of_package.items()}
 
 
 def _rule(entry: Entry) -> dict[str, Any]:

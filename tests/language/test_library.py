@@ -109,7 +109,7 @@ def clause_holds(clause: Any, dims: Any, point: Any, tests: Any) -> bool:
             raise UndecidedError
         return fmpq(int(array[at])) if isinstance(array[at], int) else array[at]
 
-    return bool(satisfiable._holds(clause, Evaluation(dims, value), next(iter(dims.values()), 2), tests, {}))
+    return bool(satisfiable._holds(clause, Evaluation(dims, value), next(iter(dims.values()), 2), tests, {}, {}))
 
 
 def names_of(shapes: Iterable[Any]) -> list[str]:
