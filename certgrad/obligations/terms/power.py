@@ -122,9 +122,7 @@ def power(poly: Poly, e: Exponent) -> Poly:
         raise UndefinedTermError("0 to a negative or fractional power")
     if poly.structured and len(poly) < 9 and (forms := _by_index_cases(poly, e)) is not None:
         return forms
-    if isinstance(e, int):
-        return _integer_power(poly, e)
-    return _fractional_power(poly, e)
+    return _integer_power(poly, e) if isinstance(e, int) else _fractional_power(poly, e)
 
 
 def _by_index_cases(poly: Poly, e: Exponent) -> Poly | None:
@@ -378,10 +376,8 @@ def _pred(poly: Poly) -> Poly:
             return ONE if c > 0 else Poly({})
         if len(mono) == 1 and type(mono[0][0]) in PREDICATES:
             return rest if c > 0 else Poly({})
-    if rest.positive:
-        return ONE
-    if (-rest).positive:
-        return Poly({})
+    if rest.positive or (-rest).positive:
+        return ONE if rest.positive else Poly({})
     for a, _ in rest.sorted_items()[0][0]:
         if type(a) is Pred and rest == a.poly * ((there := pred(a.poly)) - (opposite := pred(-a.poly))):
             applied(Law.SIGN_OF_PRODUCT)

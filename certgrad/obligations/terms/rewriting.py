@@ -93,7 +93,7 @@ class Rewriter:
             mono = renewed(mono)
         plain: dict[Atom, Exponent] = {}
         result = ONE
-        for a, e in _predicates_first(mono):
+        for a, e in _predicates_first(mono) if self.replace is not None else mono:
             new = self.atom(a)
             if new is not None and new.is_zero and e > 0:
                 return ZERO  # an unselected lane: its other factors need not make sense
