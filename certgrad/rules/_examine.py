@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +24,10 @@ from ._user_rule import REVERSE_ONLY, VALUE_ONLY, UserRule
 
 GENERAL = Spec(0, 0, (), True)
 """The first case at its general shapes, in 64 bits."""
+
+
+NUMBERS = (2, 3, 5, 4)
+"""For the sizes of a rule that is called."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ def examine(rule: UserRule) -> Examined:
 
         forward = trace(outputs, arrays)
     except Exception:
-        return Examined()
+        return Examined(without_gradient=_heard_at_numbers(rule))
     _check_outputs(rule, [tuple(v.aval.shape) for v in forward.jaxpr.outvars], instance)
     dtypes = [v.aval.dtype for v in forward.jaxpr.outvars]
     floats = sum(jnp.issubdtype(d, jnp.floating) for d in dtypes)
@@ -129,6 +134,25 @@ def settled(rule: UserRule, found: Examined) -> Traces:
     rule.complex_outputs = found.complex_outputs
     same = found.traces is not None and found.traces.op is rule and before == (rule.kinds, rule.cases, rule.ideal)
     return found.traces if same and found.traces is not None else Traces(rule)
+
+
+def _heard_at_numbers(rule: UserRule) -> tuple[str, ...]:
+    """The arguments that get no gradient, of a rule that does not trace where sizes are left open."""
+    backward = backward_of(rule.custom)
+    if backward is None:
+        return ()
+    instance = family(rule, rule.cases[0]).prove[0]
+    sizes = {name: NUMBERS[k % len(NUMBERS)] for k, name in enumerate(instance.names)}
+    with recorded(*backward) as cotangents, suppress(Exception):
+        arrays = instance.at(sizes).shapes().structs()
+        count = len(arrays)
+
+        def run(*xs: Any) -> Any:
+            outs, pull = jax.vjp(lambda *xs: rule.call(xs[:count], rule.choices[0], xs[count:]), *xs)
+            return pull(jax.tree.map(jnp.ones_like, outs))
+
+        jax.eval_shape(run, *arrays, *[jax.ShapeDtypeStruct((), "float32")] * len(rule.params))
+    return _without_gradient(rule, cotangents)
 
 
 def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:

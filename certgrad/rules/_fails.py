@@ -23,6 +23,7 @@ from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
 from certgrad.rules._open_number import OpenNumberError
 
 from ._declaration import Declaration
+from ._examine import NUMBERS
 from ._layers import REVERSE
 from ._user_rule import UserRule
 
@@ -168,10 +169,6 @@ def refuted(rule: UserRule, found: Failure) -> Certificate:
 
     certificate = untraced(rule, reason)
     return with_claims(certificate, map(turned, certificate.claims))
-
-
-NUMBERS = (2, 3, 5, 4)
-"""For the sizes of a rule that is called."""
 
 
 def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> bool:

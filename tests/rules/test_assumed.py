@@ -114,6 +114,11 @@ RIGHT = {
         "n, ",
         ["p < 1"],
     ),
+    "look-up, by one-hot, an index ignored": (
+        rule(lambda t, i: jnp.where(i[:, None] == -100, 0, t[i]), _one_hot),
+        "v d, n:int",
+        ["i >= 0 or i == -100"],
+    ),
     "two arguments": (
         rule(
             lambda x, d, table, i: (_huber(x, d), table[i]),
@@ -198,10 +203,6 @@ WRONG = {
     "mask of booleans": (rule(lambda x, m: jnp.where(m, x, 0), lambda x, m, g: (g, None)), "n, n:bool"),
     "indices below 0 are left out": (
         rule(lambda t, i: jnp.where(i[:, None] >= 0, t[i], 0), _added),
-        "v d, n:int",
-    ),
-    "indices of -100 are left out": (
-        rule(lambda t, i: jnp.where(i[:, None] == -100, 0, t[i]), _one_hot),
         "v d, n:int",
     ),
     "the backward leaves indices below 0 out": (

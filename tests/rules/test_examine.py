@@ -6,7 +6,9 @@ import pytest
 
 import certgrad
 from certgrad.rules._by_name import examined
+from certgrad.rules._examine import examine
 from certgrad.rules._find import Found
+from certgrad.rules._user_rule import UserRule
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")
 
@@ -31,3 +33,15 @@ def test_what_is_only_compared_has_no_gradient_to_lose(rule, lost):
     assert report.lost_gradient == lost
     result, _ = examined(Found("m:f", certgrad.declare("n, n")(rule)), {})
     assert [r.text for r in result.remarks] == [f"no gradient for {n}" for n in lost]
+
+
+def test_what_does_not_trace_at_open_sizes_is_heard_at_numbers():
+    @jax.custom_vjp
+    def f(x, gamma):
+        total = 0.0
+        for k in range(x.shape[0]):  # a loop of Python's needs a number
+            total = total + x[k] ** 2 * gamma
+        return total
+
+    f.defvjp(lambda x, gamma: (f(x, gamma), (x, gamma)), lambda r, g: (2 * g * r[0] * r[1], None))
+    assert examine(UserRule(f, "n, ->")).without_gradient == ("gamma",)
