@@ -9,7 +9,7 @@ from certgrad._subject import Subject, is_op
 from certgrad.coq import File, NotPrintedError, export, not_printed
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import Certificate
-from certgrad.obligations.generality.traces import Trace, Traces
+from certgrad.obligations.generality.traces import Traces
 
 from ._by_name import declarations_of
 from ._configuration import nearest
@@ -62,11 +62,11 @@ class _Printed:
     def programs(self, k: int) -> Any:
         """Those of case `k`, in the floats that the certificate has. Raises NotPrintedError."""
         for made, digest in traced_case(self.traces, k):
-            if not isinstance(made, Trace):
+            if isinstance(made, CertgradError):
                 self.other = str(made)
             elif digest == self.certificate.traced[k].digest:
                 self.other = ""
-                return made.programs
+                return made
             else:
                 self.other = "the code is another than the certificate is about"
         raise NotPrintedError(self.other)

@@ -44,7 +44,7 @@ def test_unknown_name(library: Library, certgrad: Run) -> None:
 def test_unknown_code(library: Library, certgrad: Run) -> None:
     result = certgrad("explain", "CG105")
     assert result.code == 2
-    assert "Did you mean CG205 or CG104?" in result.err
+    assert "Did you mean CG210 or CG205?" in result.err
 
 
 def test_missing_name(library: Library, certgrad: Run) -> None:

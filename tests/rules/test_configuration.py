@@ -21,7 +21,7 @@ def configured(folder: Path, text: str):
         ("[tool.certgrad]\ntargets = 'x'", "'targets' of .* is no list of texts"),
         ("[tool]\ncertgrad = 3", "is no table"),
         ("[tool.certgrad]\nstrict = 1", "'strict' .* neither true nor false"),
-        ("[tool.certgrad]\nstrict = ['all']", "'strict' .* has 'all'; a list knows assumed, and true means all"),
+        ("[tool.certgrad]\nstrict = ['all']", "'strict' .* has 'all'; a list knows assumed, exact, and true means all"),
         ("[tool.certgrad]\nbaseline = ''", "'baseline' .* no name of a file"),
         ("[tool.certgrad]\nignore = ['CG9']", "'ignore' of .* has 'CG9', which begins no code; those are CG101"),
         ("[tool.certgrad]\nselect = ['relu']", "'select' of .* has 'RELU'"),

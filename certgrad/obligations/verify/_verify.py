@@ -61,7 +61,7 @@ def verify(
     seed: str = "",
     draws: int = DRAWS,
     traced: Callable[[int], Mapping[str, Any]] | None = None,
-    one_program: Callable[[], bool] = lambda: True,
+    one_program: Callable[[], bool] | None = None,
 ) -> Verification:
     """Check a certificate against the code of the op that it names (or of `op`), without the calculus.
 
@@ -87,7 +87,7 @@ def verify(
         open_claims = [f"{c.id} is {c.verdict}" for c in certificate.claims if c.verdict not in HOLDS]
         return _ended(certificate, "not a proof", *open_claims)
     with without_collection():
-        return _checked(certificate, op, seed, draws, traced or (lambda k: _traced(op, op.cases[k])), one_program)
+        return _checked(certificate, op, seed, draws, traced or (lambda k: _traced(op, op.cases[k])), one_program or (lambda: True))
 
 
 def _traced(op: Subject, case: SubjectCase) -> dict[str, Any]:
