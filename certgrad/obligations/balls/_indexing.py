@@ -106,8 +106,8 @@ def _keep_promises(params: Params, index: Array, room: Sequence[int], batching: 
         return
     moved = index if _drops(params) else np.clip(index, 0, np.asarray(room))
     batch = [np.broadcast_to(_along(axis, index.ndim - 1, index.shape[axis]), index.shape[:-1]) for axis in batching]
-    columns = np.stack([*batch, *np.moveaxis(moved, -1, 0)], -1).reshape(-1, len(batch) + index.shape[-1])
-    rows = [*map(tuple, columns.tolist())]
+    columns = [*batch, *np.moveaxis(moved, -1, 0)]  # none where a window has one place alone
+    rows = [*zip(*(column.reshape(-1).tolist() for column in columns), strict=True)]
     if params["unique_indices"] and len({*rows}) < len(rows):
         raise Undecided("an index comes twice that was promised to be unique")
     if params["indices_are_sorted"] and rows != sorted(rows):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from certgrad.obligations.assume.decided import decided
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.laws.directions import angles_cancel
+from certgrad.obligations.laws.inverses import without_inverses
 from certgrad.obligations.laws.logarithms import in_logarithms, logarithms_cancel
 from certgrad.obligations.laws.multiple_angles import over_single_angles
 from certgrad.obligations.laws.roots import split_roots
@@ -65,6 +66,7 @@ def _vanishes(poly: Poly, facts: Facts) -> bool:
 
 
 _REWRITES: tuple[tuple[Law, Callable[[Poly, Facts], Poly]], ...] = (
+    (Law.INVERSE_FUNCTIONS, lambda p, facts: without_inverses(p)),
     (Law.INVERSE_HYPERBOLIC, lambda p, facts: in_logarithms(p)),
     (Law.ADDITION_THEOREM, over_single_angles),
     (Law.GAMMA_RECURRENCE, over_one_shift),

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
         counts,
         directions,
         homogeneous,
+        inverses,
+        log_space,
         logarithms,
         monotone,
         multiple_angles,
@@ -24,6 +26,6 @@ if TYPE_CHECKING:
 
 __getattr__ = door(
     __name__,
-    modules="counts directions homogeneous logarithms monotone multiple_angles places roots "
+    modules="counts directions homogeneous inverses log_space logarithms monotone multiple_angles places roots "
     "roots_of_unity shifts sum_ends thresholds transposition unfolding",
 )

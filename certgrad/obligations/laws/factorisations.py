@@ -163,12 +163,13 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
         if not all(isinstance(a, Matrix) and a.name in WHOLE and e in (1, 2) for a, e in beside):
             continue
         atoms = [a for a, e in beside for _ in range(e) if isinstance(a, Matrix)]  # type: ignore[arg-type]
-        one = atoms[0] if len(atoms) == 2 else None
+        one = atoms[0] if 1 < len(atoms) < 4 else None
         if one is None or any((a.body, a.ranges) != (one.body, one.ranges) for a in atoms) or k in one.body.free:
             continue
         if any(k in ix.free and ix.variable() != k for a in atoms for ix in a.index):
             continue
-        if (found := _orthogonality(atoms, k, size, rest, left)) is not None:
+        found = _orthogonality(atoms, k, size, rest, left) or _whole(atoms, k, size, rest, left)
+        if found is not None:
             return found
     return None
 
@@ -202,9 +203,9 @@ def _power(a: Matrix, e: int, i: Ix, j: Ix) -> Poly:
 
 def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
     """Σ_k X_ki·X_kj = [i = j] for a factor X with orthonormal columns; Σ_k X_ik·X_jk = [i = j] where it is square."""
-    x, y = atoms
-    if x.name != y.name or x.name not in ORTHONORMAL:
+    if len(atoms) != 2 or atoms[0].name != atoms[1].name or atoms[0].name not in ORTHONORMAL:
         return None
+    x, y = atoms
     rows, columns = x.ranges[0 if x.name != RIGHT else 1], _least(x)
     for place, count, other in ((0, rows, columns), (1, columns, rows)):
         if place == 1 and rows != columns:
@@ -215,10 +216,30 @@ def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ra
     return None
 
 
+def _whole(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
+    """V·Λ·Vᵀ, U·Σ·Vᵀ and Q·R are the matrix."""
+    if size != _least(atoms[0]):
+        return None
+    atoms = sorted(atoms, key=lambda a: WHOLE.index(a.name))
+    names = tuple(a.name for a in atoms)
+    if names not in PRODUCTS:
+        return None
+    outer = atoms[-2:]
+    places = (1, 0) if names == (ORTHOGONAL, UPPER) else (1, 1)
+    if any(a.index[0].variable() != k for a in atoms[:-2]):
+        return None
+    if any(a.index[p].variable() != k or k in a.index[1 - p].free for a, p in zip(outer, places, strict=True)):
+        return None
+    i, j = (a.index[1 - p] for a, p in zip(outer, places, strict=True))
+    applied(Law.FACTORISATION)
+    return sum_over(at(atoms[0], i, j) * rest, list(left.items()))
+
+
 MOST = 8
 """The largest power of a matrix that is written out."""
 WHOLE = (VALUE, VECTOR, SINGULAR, LEFT, RIGHT, ORTHOGONAL, UPPER)
-"""The factors."""
+"""The factors, in the order in which they stand in a product."""
+PRODUCTS = {(VALUE, VECTOR, VECTOR), (SINGULAR, LEFT, RIGHT), (ORTHOGONAL, UPPER)}
 ORTHONORMAL = {VECTOR, LEFT, RIGHT, ORTHOGONAL}
 
 

@@ -138,6 +138,18 @@ def _summed(closing: Closing, difference: Poly) -> Iterator[Form]:
             yield decide.induction.oriented(form), ()
 
 
+def _in_exponentials(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """Carries in log space as logarithms of what their exponentials carry."""
+    facts = closing.region.facts
+    form = laws.log_space.in_exponentials(closing.raw, facts) if has_loop(difference) else closing.raw
+    if form != closing.raw:
+        with suppress(laws.transposition.NoInvariantError):
+            form, found = decide.induction.by_induction(form, closing.region, closing.transposed)
+            yield form, found
+            for further, more in _from_common_starts(closing, form):
+                yield further, [*found, *more]
+
+
 def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
     """With loops transposed in the forms for other times at which they are looked at."""
     if closing.transposed is None or not has_loop(difference):
@@ -190,6 +202,7 @@ CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _from_common_starts,
     _summed,
     _transposed_otherwise,
+    _in_exponentials,
     _term_by_term,
     _by_equations,
     _off_zero,

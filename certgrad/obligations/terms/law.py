@@ -157,6 +157,7 @@ class Law(Enum):
     EQUAL_INVERSES = "inverses of equal matrices", "A⁻¹ = B⁻¹/c", "A = c·B, which is proved entry by entry, and c ≠ 0"
     ORTHONORMAL = "orthonormal columns", "XᵀX = I, and XXᵀ = I for a square X", "X is a factor of eigh, svd or qr"
     SPECTRAL_POWER = "powers by eigenvalues", "V·Λ^p·Vᵀ = A^p", "p is a whole number, and p > 1"
+    FACTORISATION = "factors of a matrix", "V·Λ·Vᵀ = A (eigh), U·Σ·Vᵀ = A (svd), Q·R = A (qr)", ""
 
     # limits
     LIMITS = (
@@ -166,6 +167,11 @@ class Law(Enum):
     )
 
     # functions beside each other
+    INVERSE_FUNCTIONS = (
+        "functions of their inverses",
+        "erf(erf_inv(p)) = p, erf_inv(erf(p)) = p",
+        "for the first, −1 < p < 1",
+    )
     INVERSE_HYPERBOLIC = (
         "inverse hyperbolic functions",
         "asinh(p) = log(p + √(1 + p²)), acosh(p) = log(p + √(p² − 1)), atanh(p) = ½·log(1 + p) − ½·log(1 − p)",
@@ -223,6 +229,11 @@ class Law(Enum):
         "starts of linear recurrences",
         "c[t] = λ·d[t] for all t",
         "c[0] = λ·d[0], c[s + 1] = A(s)·c[s], d[s + 1] = A(s)·d[s]",
+    )
+    LOG_CARRY = (
+        "recurrences in log space",
+        "c[t] = log(e[t]) for all t",
+        "c[s + 1] = log(P(exp(c[s]))), e[0] = exp(c[0]), e[s + 1] = P(e[s])",
     )
     LATER_CARRY = (
         "carries a step later",

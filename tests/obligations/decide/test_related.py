@@ -182,6 +182,8 @@ IDENTITIES = {
     ),
     "zeta(y, x + 1)": (lambda x, y: fn("zeta", y, x + ONE) - fn("zeta", y, x) + exp_of(-y * log_of(x)), [""]),
     "Γ(x + 1) = x Γ(x)": (lambda x, y: exp_of(lgamma(x + ONE)) - x * exp_of(lgamma(x)), ["x>0"]),
+    # erf and its inverse
+    "erf(erf_inv)": (lambda x, y: fn("erf", fn("erf_inv", x)) + fn("erf_inv", fn("erf", -y)) + y - x, [""]),
     # roots
     "√(x²/(1 + y²))": (lambda x, y: sqrt(over(x * x, ONE + y * y)) - x * power(ONE + y * y, -HALF), ["x>0"]),
     "√(1 − y²/(x² + y²))": (

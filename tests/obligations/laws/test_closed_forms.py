@@ -76,6 +76,32 @@ def test_a_recurrence_with_a_number_for_its_decay(name, domain):
     assert certgrad.equal(retained, right, "t, ", domain=domain).verdict == verdict
 
 
+def forward_algorithm(p, a, first):
+    return jnp.log(jnp.sum(lax.scan(lambda c, row: (row * (c @ a), None), first, p)[0]))
+
+
+def in_log_space(p, a, first):
+    def step(c, row):
+        return row + jax.nn.logsumexp(c[:, None] + jnp.log(a), axis=0), None
+
+    return jax.nn.logsumexp(lax.scan(step, jnp.log(first), jnp.log(p))[0])
+
+
+LOGARITHMS = {
+    "of the same": (lambda p, a, first: forward_algorithm(p, a, first), "proved under hypotheses"),
+    "of the transpose": (lambda p, a, first: forward_algorithm(p, a.T, first), "refuted"),
+    "of another start": (lambda p, a, first: forward_algorithm(p, a, first**2), "refuted"),
+    "without the rows": (lambda p, a, first: forward_algorithm(jnp.ones_like(p), a, first), "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", LOGARITHMS)
+def test_a_recurrence_in_log_space(name):
+    right, verdict = LOGARITHMS[name]
+    positive = ["p > 0", "a > 0", "first > 0"]
+    assert certgrad.equal(in_log_space, right, "t s, s s, s", domain=positive).verdict == verdict
+
+
 def gated(mistake=""):
     """The recurrence with a backward in parallel form."""
 

@@ -582,7 +582,24 @@ def _(draw: Draw) -> Sides:
         yield (vectors * values**p) @ vectors.T, np.linalg.matrix_power(a, p)
 
 
+@of(Law.FACTORISATION)
+def _(draw: Draw) -> Sides:
+    a = draw.normal(size=(5, 3))
+    left, singular, right = np.linalg.svd(a, full_matrices=False)
+    yield (left * singular) @ right, a
+    yield np.linalg.qr(a)[0] @ np.linalg.qr(a)[1], a
+    values, vectors = np.linalg.eigh(a.T @ a)
+    yield (vectors * values) @ vectors.T, a.T @ a
+
+
 # --- functions beside each other ------------------------------------------------------------------------------------
+
+
+@of(Law.INVERSE_FUNCTIONS)
+def _(draw: Draw) -> Sides:
+    p = draw.uniform(-0.99, 0.99)
+    yield sp.erf(sp.erfinv(p)), p
+    yield sp.erfinv(sp.erf(2 * p)), 2 * p
 
 
 @of(Law.INVERSE_HYPERBOLIC)
@@ -694,6 +711,16 @@ def _(draw: Draw) -> Sides:
         step = draw.normal(size=(3, 3))
         c, d = step @ c, step @ d
         yield from zip(c, factor * d, strict=True)
+
+
+@of(Law.LOG_CARRY)
+def _(draw: Draw) -> Sides:
+    c = draw.normal(size=3)
+    e = np.exp(c)
+    for _ in range(5):
+        step = np.exp(draw.normal(size=(3, 3)))
+        c, e = np.log(step @ np.exp(c)), step @ e
+        yield from zip(c, np.log(e), strict=True)
 
 
 @of(Law.LATER_CARRY)
