@@ -87,7 +87,9 @@ def verify(
         open_claims = [f"{c.id} is {c.verdict}" for c in certificate.claims if c.verdict not in HOLDS]
         return _ended(certificate, "not a proof", *open_claims)
     with without_collection():
-        return _checked(certificate, op, seed, draws, traced or (lambda k: _traced(op, op.cases[k])), one_program or (lambda: True))
+        return _checked(
+            certificate, op, seed, draws, traced or (lambda k: _traced(op, op.cases[k])), one_program or (lambda: True)
+        )
 
 
 def _traced(op: Subject, case: SubjectCase) -> dict[str, Any]:
