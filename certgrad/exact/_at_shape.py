@@ -86,6 +86,11 @@ class Seen:
     rounded: list[str] = field(default_factory=list)
 
     @property
+    def compared(self) -> int:
+        """How many regions were met; 0 where nothing is compared, and there are no integers."""
+        return 0 if self.regions <= {((), ())} else len(self.regions)
+
+    @property
     def exact(self) -> bool:
         """Claims were compared, with a bound that is small enough."""
         return bool(self.points) and self.bound <= ENOUGH

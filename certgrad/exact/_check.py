@@ -240,9 +240,7 @@ class Check:
             limited=self.limited,
             points=sum(one.points for one in all_seen),
             special=sum(one.special for one in all_seen),
-            regions=len(self.everywhere.regions)
-            if self.everywhere
-            else max((len(x.regions) for x in all_seen), default=0),
+            regions=max((x.compared for x in ([self.everywhere] if self.everywhere else all_seen)), default=0),
             bound=round(max(small or bounds or [0.0])),
             rounded=self.literals is closed,
             seconds=round(seconds, 3),

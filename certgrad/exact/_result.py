@@ -92,8 +92,9 @@ def level(result: Result) -> str:
         if result.everywhere
         else f"at sizes ≤ {result.up_to}"
         if result.up_to
-        else f"at {len(result.sizes)} choices of sizes"
+        else f"at {len(result.sizes)} choice{'s' if len(result.sizes) > 1 else ''} of sizes"
     )
-    regions = f", in {result.regions} regions" if result.regions > 1 else ""
+    count = result.regions
+    regions = f", in {count} region{'s' if count > 1 else ''}" if count else ""
     rounded = ", up to the rounding of literals" if result.rounded else ""
     return f"exact {at if result.open else 'at its shapes'}{regions}{rounded}"

@@ -115,12 +115,20 @@ class Asked:
     """All exponents, added."""
     ordered: bool = False
     """Indices of the size are compared by their order."""
+    logarithms: set[Any] = field(default_factory=set)
+    """Of sums, each with its program."""
 
     def argument(self, value: Width, times: int = 1, labels: int = 0) -> None:
         """Two such arguments are compared, or products of so many."""
         if value.picked and (value.top or value.low):
             raise NoTheoremError("an argument of a function is a sum of what is chosen by comparison")
         self.top, self.low = max(self.top, times * value.top + labels), max(self.low, times * value.below)
+
+    def logarithm(self, name: Any) -> None:
+        """A logarithm of a sum, of a program: sums of such are compared by the products of their arguments."""
+        self.logarithms.add(name)
+        if len({program for program, _ in self.logarithms}) < len(self.logarithms):
+            raise NoTheoremError("a program takes several logarithms of sums")
 
     @property
     def apart(self) -> int:

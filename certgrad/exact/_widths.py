@@ -110,8 +110,11 @@ class Widths:
             elif not all(self._is_number(side, scope) for side in (left, right)):
                 raise NoTheoremError("there is arithmetic on indices")
             return False
-        if max(self.term(side, scope)[0].kind for side in (left, right)) == 1:
+        sides = [self.term(side, scope)[0] for side in (left, right)]
+        if max(side.kind for side in sides) == 1:
             raise NoTheoremError("it compares sizes")
+        if not all(side.plain for side in sides):  # at another size it may fall out otherwise
+            raise NoTheoremError("it compares a sum")
         return True
 
     def _decided(self, x: t.Node, scope: Scope) -> bool | None:
@@ -252,14 +255,52 @@ class Widths:
 
     def _power(self, base: t.Node, e: Fraction, scope: Scope) -> Dual:
         value, slope = self.term(base, scope)
+        if e < 0 and value.kind < 2 and not self._is_constant(base):
+            raise NoTheoremError("it divides by what may be 0 at some size")
         if value.plain or e == 0:
             return value, None if slope is None else value * slope
         if e.denominator > 2:
             raise NoTheoremError("a root of a sum that is no square root")
         if e.denominator == 2:
+            self._no_square(base, scope)
             self.asked.argument(value, 1 + MOST_ROOTS)
         key = self._key(base, scope)
         return value.power(e, key), None if slope is None else value.power(e - 1, key) * slope
+
+    def _is_constant(self, x: t.Node) -> bool:
+        """A number other than 0 at every size."""
+        match x := self._defined(x):
+            case t.Power(base=base) | t.Apply(function="sqrt", arguments=(base,)):
+                return self._is_constant(base)
+            case t.Mul() | t.Divide():
+                return all(map(self._is_constant, t.children(x)))
+        return self._is_count(x) or not any(isinstance(n, t.Size | t.Fold | t.Entry) for n in t.walk(x))
+
+    def _no_square(self, x: t.Node, scope: Scope) -> None:
+        """Raises NoTheoremError where it may be a square of a sum, the sign of which may be another one at another
+        size: √(a²) = |a|, log(a²) = 2·log|a|.
+        """
+        x = self._meant(x)
+        match x:
+            case t.Mul(factors=factors):
+                sums = [part for part in factors if not self.term(part, scope)[0].plain]
+                if len(sums) > 1:  # which may be equal
+                    raise NoTheoremError("it takes a root or a logarithm of a product of sums")
+                for part in sums:
+                    self._no_square(part, scope)
+            case t.Divide(left=left, right=right):
+                self._no_square(t.Mul((left, right)), scope)
+            case t.Negate(operand=operand):
+                self._no_square(operand, scope)
+            case t.Power(base=base) | t.Apply(arguments=(base, *_)) if not self.term(base, scope)[0].plain:
+                if not (isinstance(x, t.Apply) and x.function in ("exp", "sqrt")):
+                    raise NoTheoremError("it takes a root or a logarithm of a power")
+
+    def _meant(self, x: t.Node) -> t.Node:
+        """An entry by its definition."""
+        while isinstance(x, t.Entry) and isinstance(made := self.made.get(x.name), Defined):
+            x = substitute(made.entry, dict(zip(made.variables, x.index, strict=True)))
+        return x
 
     def _applied(self, x: t.Apply, scope: Scope) -> Dual:
         found = [self.term(u, scope) for u in x.arguments]
@@ -279,8 +320,11 @@ class Widths:
             return self._times(found[0], found[0])
         if x.function == "sqrt":
             return self._power(x.arguments[0], Fraction(1, 2), scope)
-        self.asked.argument(value)
         key = self._key(x.arguments[0], scope)
+        if x.function == "log":
+            self._no_square(x.arguments[0], scope)
+            self.asked.logarithm((self.name, key[0]))
+        self.asked.argument(value, 1 + MOST_ROOTS if x.function == "log" else 1)
         if x.function == "log":
             logs = {key: (Fraction(1), replace(value, logs={}))} if value.top or value.low else {}
             return replace(atom, logs=logs), None if slope is None else value.power(Fraction(-1), key) * slope

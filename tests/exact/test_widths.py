@@ -48,7 +48,7 @@ RIGHT: list[tuple[str, Callable, str]] = [
     ("elementwise", lambda x: jnp.where(x > 0, jnp.sin(x) * jnp.exp(x), x**2), "n"),
     ("matrix product", lambda a, b: jnp.tanh(a @ b), "n k, k m"),
     ("softmax", lambda x: jax.nn.softmax(x), "b n"),
-    ("log-sum-exp", lambda x: jax.nn.logsumexp(x), "n"),
+    ("log-sum-exp", lambda x: jnp.log(jnp.sum(jnp.exp(x))), "n"),
     ("layer norm", lambda x: (x - x.mean()) * jax.lax.rsqrt(x.var() + 0.1), "n"),
     ("attention", lambda q, k, v: jax.nn.softmax(q @ k.T / jnp.sqrt(q.shape[1])) @ v, "n d, m d, m e"),
     ("causal sum", lambda x: jnp.tril(jnp.ones((x.shape[0], x.shape[0]))) @ x, "n"),
@@ -102,6 +102,49 @@ def test_an_exponential_of_one_logarithm_or_another_has_the_width_of_both() -> N
     result = exact.check(with_jvp(function), "n", one_program=True)
     assert (result.verdict, result.everywhere) == ("agrees", False)
     assert "a power of a sum" in result.limited
+
+
+def left(x: Any) -> Any:
+    """Above 0 where there are few entries."""
+    return 9.5 - jnp.sum(jnp.tanh(x))
+
+
+def above(x: Any) -> Any:
+    """How many entries stand before each."""
+    n = x.shape[0]
+    return jnp.sum(jnp.where(jnp.arange(n)[:, None] > jnp.arange(n)[None, :], 1.0, 0.0), 1)
+
+
+OTHERWISE: list[tuple[str, Callable, Callable, str]] = [
+    ("a count", lambda x: jnp.where(jnp.sum(jnp.ones_like(x)) > 9.5, 2.0, 1.0) * jnp.sum(x), jnp.sum, "compares a sum"),
+    ("a size beside data", lambda x: jnp.where(x.shape[0] + 0 * x[0] > 9.5, 2.0, 1.0) * x, lambda x: x, "indices"),
+    ("places as counts", lambda x: jnp.where(above(x) > 8.5, 2.0, 1.0) * x, lambda x: x, "compares a sum"),
+    (
+        "a clipped sum",
+        lambda x: jnp.minimum(jnp.sum(jnp.tanh(x)), 9.5),
+        lambda x: jnp.sum(jnp.tanh(x)),
+        "compares a sum",
+    ),
+    ("a clipped norm", lambda x: x / jnp.maximum(1.0, jnp.sqrt(jnp.sum(x * x)) / 1e3), lambda x: x, "compares a sum"),
+    ("a root of a square", lambda x: jnp.sqrt(left(x) ** 2), left, "of a power"),
+    ("a root of a product", lambda x: jnp.sqrt(left(x) * left(x)), left, "a product of sums"),
+    ("a logarithm of a square", lambda x: jnp.log(left(x) ** 2), lambda x: 2 * jnp.log(left(x)), "of a power"),
+    (
+        "a pole at a size",
+        lambda x: x,
+        lambda x: x * (jnp.sum(jnp.ones_like(x)) - 9) / (jnp.sum(jnp.ones_like(x)) - 9),
+        "0 at some size",
+    ),
+]
+
+
+@pytest.mark.parametrize("function, other, why", [o[1:] for o in OTHERWISE], ids=[o[0] for o in OTHERWISE])
+def test_what_falls_out_otherwise_at_larger_sizes_has_no_theorem(function: Callable, other: Callable, why: str) -> None:
+    rule = jax.custom_vjp(function)
+    rule.defvjp(lambda x: (other(x), x), lambda x, g: jax.vjp(other, x)[1](g))
+    result = exact.check(rule, "n", one_program=True)
+    assert not result.everywhere
+    assert why in result.limited
 
 
 @pytest.mark.parametrize("wrong", [w[1] for w in WRONG], ids=[w[0] for w in WRONG])
