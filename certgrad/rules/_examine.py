@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 
 import jax
@@ -28,6 +29,11 @@ GENERAL = Spec(0, 0, (), True)
 
 NUMBERS = (2, 3, 5, 4)
 """For the sizes of a rule that is called."""
+
+
+def numbered(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str, int]:
+    """A number for each size, by turns."""
+    return dict(zip(names, cycle(numbers), strict=False))
 
 
 @dataclass(frozen=True)
@@ -142,9 +148,8 @@ def _heard_at_numbers(rule: UserRule) -> tuple[str, ...]:
     if backward is None:
         return ()
     instance = family(rule, rule.cases[0]).prove[0]
-    sizes = {name: NUMBERS[k % len(NUMBERS)] for k, name in enumerate(instance.names)}
     with recorded(*backward) as cotangents, suppress(Exception):
-        arrays = instance.at(sizes).shapes().structs()
+        arrays = instance.at(numbered(instance.names)).shapes().structs()
         count = len(arrays)
 
         def run(*xs: Any) -> Any:

@@ -23,7 +23,7 @@ from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
 from certgrad.rules._open_number import OpenNumberError
 
 from ._declaration import Declaration
-from ._examine import NUMBERS
+from ._examine import NUMBERS, numbered
 from ._layers import REVERSE
 from ._user_rule import UserRule
 
@@ -185,5 +185,4 @@ def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
 
 def _at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> UserRule:
     names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
-    sizes = {name: numbers[k % len(numbers)] for k, name in enumerate(names)}
-    return UserRule(function, declared.signature, static=declared.static, at=sizes)
+    return UserRule(function, declared.signature, static=declared.static, at=numbered(names, numbers))
