@@ -74,7 +74,8 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
             programs = made(dims)
             found = (draw_point(programs, kind, k, rng, partial(inside_domain, op)) for k in range(points))
             drawn = [point for point in found if point is not None]
-            for k, point in enumerate([*drawn, *_degenerate(op, drawn)]):
+            degenerate = _degenerate(op, drawn) if kind != "rule_runs_forward" else ()
+            for k, point in enumerate([*drawn, *degenerate]):
                 if time.thread_time() > until:
                     return Numeric(agreed)
                 sides = _sides(programs, kind, point, degenerate=k >= len(drawn))
@@ -162,8 +163,8 @@ def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tup
                 kept = [dx for i, dx in zip(moving, tangents, strict=True) if i not in programs.missing]
                 left, right = moved, _dot(cotangents, kept)
                 error = error if rule.jvp is None else 0.0
-            of_function = left if kind == "vjp_is_adjoint" else right
     if degenerate:
+        of_function = left if kind == "vjp_is_adjoint" else right
         return (left, right, error) if np.isfinite([of_function, error]).all() else None
     return (left, right, error) if np.isfinite([left, right, error]).all() else None
 
