@@ -79,7 +79,8 @@ class Seen:
     special: int = 0
     regions: set[Any] = field(default_factory=set)
     """How comparisons fell out, and which integers there were."""
-    bound: float = -1000.0
+    bound: float = -inf
+    """The binary logarithm of that on the error, at the worst point; ∞ where none is known."""
     lucky: bool = False
     """A root may be that of a square, whose sign is right by luck at each point of the field."""
     open: list[str] = field(default_factory=list)
@@ -219,7 +220,7 @@ class AtShape:
         whole = tuple(u for u in point.entries.values() if isinstance(u, int))
         self.seen.regions.add((tuple(self.model.decided), whole))
         exact = bound(self.model, self.claims.degree, self.claims.compared, attempts)
-        found = 0.0 if exact is None else float(exact)
+        found = inf if exact is None else float(exact)
         self.seen.lucky = self.seen.lucky or by_luck is not None
         self.seen.bound = max(self.seen.bound, found if by_luck is None else max(found, by_luck))
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import inf
 from random import Random
 from typing import Any
 
@@ -227,7 +228,7 @@ class Check:
         elif opened or rounded:
             verdict, reason = "undecided", (opened or [f"a float of the code is rounded: {rounded[0]}"])[0]
         bounds = [one.bound for one in all_seen if one.points]
-        small = [b for b in bounds if b <= ENOUGH]
+        bound = max([b for b in bounds if b <= ENOUGH] or bounds, default=inf)
         return Result(
             name=self.subject.name,
             verdict=verdict,
@@ -241,7 +242,7 @@ class Check:
             points=sum(one.points for one in all_seen),
             special=sum(one.special for one in all_seen),
             regions=max((x.compared for x in ([self.everywhere] if self.everywhere else all_seen)), default=0),
-            bound=round(max(small or bounds or [0.0])),
+            bound=None if bound == inf else round(bound),
             rounded=self.literals is closed,
             seconds=round(seconds, 3),
         )

@@ -230,6 +230,19 @@ def test_regions_are_counted() -> None:
     assert exact.check(lambda x: x * x, "n -> n").regions == 0
 
 
+def test_what_is_exact_in_one_case_alone_is_exact_in_none() -> None:
+    """Of exponents one of which is so fine a fraction of the other no bound is known."""
+
+    def found(c: Any) -> exact.Result:
+        return exact.check(lambda x, c: jnp.exp(x) + jnp.exp(c * x), "3 -> 3", static={"c": c})
+
+    one, other, both = found(2.0), found(0.1234567), found(certgrad.each(2.0, 0.1234567))
+    assert (exact.level(one), one.bound is None) == ("exact at its shapes", False)
+    for result in (other, both):
+        assert exact.level(result) == "at points: no bound on the error is known"
+        assert (result.verdict, result.bound, result.sizes) == ("agrees", None, ())
+
+
 def test_no_size_is_left_open() -> None:
     assert exact.level(exact.check(lambda x: x * x, "3 -> 3")) == "exact at its shapes"
 
