@@ -20,7 +20,7 @@ sides are equal to hundreds of digits over the reals, and not by the laws of the
 meaning in the specification, or no point was found in the time."""
 
 
-BOUNDARY = "wrong on a boundary alone: where the function compares equal numbers"
+SERIES = "right of what is meant: the function runs a series of a library that is off by more than 10⁻⁹"
 
 
 def good(entry: Entry, record: Record) -> bool:
@@ -78,14 +78,11 @@ def _row(source: str, of: str, group: Sequence[Entry], found: Mapping[str, Recor
 
 
 KNOWN = {
-    "cases/r16_quat_exp:wrong": BOUNDARY,
     "cases/r17_unpool_duplicates:wrong": "wrong where the function itself is undefined: updates of one entry twice",
-    "pairs/corners:huber_at_its_seam/wrong": BOUNDARY,
-    "pairs/corners:logaddexp_at_equal_arguments/wrong": BOUNDARY,
-    "pairs/linear_algebra:det_of_product/right": BOUNDARY,
-    "pairs/subtle:huber_slope_at_its_seam/wrong": BOUNDARY,
+    "pairs/functions:beta_entropy_term/right": SERIES,
+    "pairs/functions:inverse_mills/right": SERIES,
 }
-"""Wrong rules that agree, looked at one by one."""
+"""Looked at one by one. JAX's betaln is off by 1.2e-6 at b = 8, log_ndtr by 4e-9 at −20."""
 
 
 def _class(found: Mapping[str, Record]) -> Callable[[Entry], str]:

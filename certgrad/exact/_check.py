@@ -139,7 +139,8 @@ class Check:
         """What comes of it. A wrong rule is a result, never an exception."""
         began = time.process_time()
         subject = self.subject
-        asked = Asked(subject.name, subject.arg_names, [*subject.params], self.numbers, self.holds, limits)
+        boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
+        asked = Asked(subject.name, subject.arg_names, [*subject.params], self.numbers, boundaries, self.holds, limits)
         for self.literals in (literal, closed):
             self.seen.clear()
             if self.symbols is not None and self.open:
@@ -249,11 +250,15 @@ class Check:
 
     def holds(self, point: Point, case: Case, shape: Shape) -> bool:
         """Whether the point is inside the domain and the hypotheses."""
+        try:
+            arrays = self.subject.with_properties(self._arrays(point, case, shape))
+        except UndefinedError:
+            return False
         for statement in self.statements:
             if isinstance(statement, OffBoundaries):
                 continue
             try:
-                if not question(statement, point.model).holds(self._arrays(point, case, shape), shape.collapsed):
+                if not question(statement, point.model).holds(arrays, shape.collapsed):
                     return False
             except UnfitError as error:
                 if str(error) not in self.unasked:
@@ -262,7 +267,7 @@ class Check:
                 return False
         return True
 
-    def _arrays(self, point: Point, case: Case, shape: Shape) -> dict[str, Any]:
+    def _arrays(self, point: Point, case: Case, shape: Shape) -> Mapping[str, Any]:
         """The arguments, each star group as one axis, as statements count."""
         if self.subject.broadcast:
             return dict(point.arrays)
