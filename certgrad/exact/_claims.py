@@ -21,7 +21,7 @@ from ._model import Model
 from ._number import Number
 from ._primes import P
 from ._programs import OutsideError, Programs
-from ._sides import explore
+from ._sides import Beside
 from ._weights import total, weight
 
 JVP, VJP, VALUE, REFERENCE = "jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference"
@@ -91,13 +91,13 @@ def _slope(u: Any) -> Side:
     return u.d, u.dx, u.top + 3 * u.low + 1
 
 
-def _moved(u: Any, model: Model, key: Any, direction: Mapping[Any, float]) -> Any:
+def _moved(u: Any, model: Model, key: Any) -> Any:
     """An entry near to it, if it moves at all."""
     if not isinstance(u, Number):
         return u
     if u.d is None:
         return Number(model, u.a, u.b, u.x)
-    found = model.drawn(key, u.x + direction[key] * STEP)
+    found = model.drawn(key, u.x + (model.residue("beside", key) / P - 0.5) * STEP)
     found.d, found.dx = model.residue("d", key), u.dx
     return found
 
@@ -176,26 +176,23 @@ class Claims:
     def _smooth(self, values: list[dict[Any, Any]]) -> dict[Any, Side]:
         """How the outputs move where the forward compares equal numbers, over the reals alone.
 
-        On all sides of the point the outputs are near to those here, and move alike. Raises SpecialError elsewhere.
+        In all regions around the point the outputs are near to those here, and move alike. Raises SpecialError where
+        that is not seen.
         """
-        near = Claims(self.programs, Model(real=True), self.most)
+        model = Beside()
+        near = Claims(self.programs, model, self.most)
         here = {(o, at): self.model.lifted(u).x for o, found in enumerate(values) for at, u in found.items()}
         slopes: dict[Any, arb] = {}
-
-        def fell_out(direction: Mapping[Any, float]) -> list[int]:
-            """How comparisons fall out on this side."""
-            near.model.begin(self.model.seed, self.model.width)
-            near.at({key: _moved(u, near.model, key, direction) for key, u in self.entries.items()}, {})
+        for _ in model.regions():
+            model.begin(self.model.seed, self.model.width)
+            near.at({key: _moved(u, model, key) for key, u in self.entries.items()}, {})
             found = near._forward()
             self._nearby += near.entries_known
             for key, before in here.items():
                 u = found[key[0]][key[1]]
                 slope = _slope(u)[1]
-                if not (_close(before, near.model.lifted(u).x) and _close(slopes.setdefault(key, slope), slope)):
+                if not (_close(before, model.lifted(u).x) and _close(slopes.setdefault(key, slope), slope)):
                     raise SpecialError("equal numbers are compared, and it is not smooth there")
-            return list(near.model.decided)
-
-        explore([key for key, u in self.entries.items() if isinstance(u, Number)], self.model, fell_out)
         return {key: (0, slope, 0) for key, slope in slopes.items()}
 
     def _adjoint(self, slopes: Mapping[Any, Side]) -> None:
