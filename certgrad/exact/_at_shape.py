@@ -121,7 +121,7 @@ class AtShape:
     def __init__(self, asked: Asked, case: Case, shape: Shape, programs: Programs) -> None:
         self.asked, self.case, self.shape, self.programs = asked, case, shape, programs
         self.seen = Seen(shape)
-        self.model = Model(free=bool(programs.sizes))
+        self.model = Model(free=bool(programs.sizes), signs=programs.free)
         self.claims = Claims(programs, self.model, asked.limits.at_point)
         self.width = 2
         self.rootless: dict[Any, set[int]] = {}

@@ -144,7 +144,9 @@ class Check:
         for self.literals in (literal, closed):
             self.seen.clear()
             if self.symbols is not None and self.open:
-                self._look_everywhere(asked, self.symbols)
+                for free in (False, True):
+                    if self.everywhere is None:
+                        self._look_everywhere(asked, self.symbols, free)
             found = self._looked(asked)
             if found is not None or not any(one.rounded for one in self.seen.values()):
                 break
@@ -155,15 +157,16 @@ class Check:
         """Whether the signature leaves sizes open."""
         return bool(self.case.names or self.case.signature.stars) or self.subject.broadcast
 
-    def _look_everywhere(self, asked: Asked, symbols: Traced) -> None:
+    def _look_everywhere(self, asked: Asked, symbols: Traced, free: bool) -> None:
         """Whether the claims hold at all sizes: at those that the theorem asks for, with weights."""
+        limited, self.limited = self.limited, ""
         try:
             programs = read(self.subject, self.case, symbols, self.literals)
-            sizes = enough(programs)
+            sizes = enough(programs, free)
             shape = of_sizes(self.case, sizes, self.subject.broadcast)
             asked = replace(asked, limits=asked.limits.once())
             with deep():
-                seen = AtShape(asked, self.case, shape, with_weights(programs, sizes)).run()
+                seen = AtShape(asked, self.case, shape, with_weights(programs, sizes, free)).run()
         except (OutsideError, UnfitError, NoTheoremError) as error:
             self.limited = str(error)
         except FoundError as found:
@@ -178,6 +181,8 @@ class Check:
                 else "" if seen.exact else "the error has no bound that is small enough"
             )  # fmt: skip
             self.everywhere = None if self.limited else seen
+        if free and self.limited:
+            self.limited = limited
 
     def exact_at(self, shape: Shape) -> bool:
         """Whether the claims were compared at the shape, with a bound that is small enough."""

@@ -219,7 +219,7 @@ APPLIED: dict[str, Callable[..., Any]] = {
     "cosh": _cosh,
     "tanh": _tanh,
     "abs": _absolute,
-    "sign": lambda m, u: m.order(u, 0),
+    "sign": lambda m, u: m.sign(u),
     "square": lambda m, u: m.mul(u, u),
     "floor": lambda m, u: m.floor(u),
     "is finite": lambda m, u: not isinstance(u, Infinite),

@@ -55,15 +55,23 @@ Expansion = tuple[dict[int, Fraction], Any]
 class Model(Field):
     """The field with the functions that have laws, and with oracles for the others.
 
-    Where it is `free`, the greater of two numbers is an oracle as well, and so is how it moves.
+    Where it is `free`, the greater of two numbers is an oracle as well, and so is how it moves; and where `signs` are
+    free, the sign of a number.
     """
 
     real_alone = False
     """What a number is in the field does not count: one that is no square is taken for one."""
 
-    def __init__(self, free: bool = False) -> None:
-        self.is_free = free
+    def __init__(self, free: bool = False, signs: bool = False) -> None:
+        self.is_free, self.has_free_signs = free, signs
         super().__init__()
+
+    def sign(self, u: Any) -> Any:
+        if self.has_free_signs:
+            if self.is_zero(u):
+                raise OpenError("equal numbers are compared")
+            return self.oracle("sign", (u,), arb.tanh, "odd") if isinstance(u, Number) else self.order(u, 0)
+        return self.order(u, 0)
 
     def maximum(self, u: Any, v: Any) -> Any:
         if not self.is_free or isinstance(u, Infinite) or isinstance(v, Infinite) or Number not in (type(u), type(v)):

@@ -39,6 +39,8 @@ class Programs:
     reference: Program | None
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Of programs at symbolic sizes, the numbers that these stand for."""
+    free: bool = False
+    """How their numbers compare is a free number."""
 
     @property
     def outputs(self) -> list[tuple[int, ...]]:

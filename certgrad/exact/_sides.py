@@ -11,7 +11,7 @@ from ._model import Model
 from ._number import Infinite, Number, OpenError
 
 NEAR = arb(2) ** -20
-"""Numbers that differ by less, relative to 1 and to them, where all entries are 2⁻⁶⁰ from those of a point, are taken as equal at it."""
+"""Numbers that differ by less, relative to 1 and to them, are taken as equal at a point that is 2⁻⁶⁰ away."""
 REGIONS = 32
 """More are not looked at."""
 
@@ -36,7 +36,7 @@ class Beside(Model):
         """The differences that are no multiples of others before them, and how they move."""
 
     def order(self, u: Any, v: Any) -> int:
-        if {Number} - {type(u), type(v)} or Infinite in (type(u), type(v)):
+        if Number not in (type(u), type(v)) or Infinite in (type(u), type(v)):
             return super().order(u, v)
         p, q = self.lifted(u), self.lifted(v)
         gap = p.x - q.x

@@ -12,6 +12,7 @@ from typing import Any
 from certgrad.language import tree as t
 from certgrad.specification.program import Defined, Program, Tensor
 
+from ._free import Free
 from ._programs import Programs
 from ._width import NOTHING, Asked, FirstError, NoTheoremError, added
 from ._widths import Scope, Widths
@@ -20,8 +21,11 @@ LARGEST = 160
 """Arrays of more entries are not looked at."""
 
 
-def enough(programs: Programs) -> dict[str, int]:
-    """Sizes such that claims hold at all sizes if they hold at these, with weights. Raises NoTheoremError."""
+def enough(programs: Programs, free: bool = False) -> dict[str, int]:
+    """Sizes such that claims hold at all sizes if they hold at these, with weights. Raises NoTheoremError.
+
+    With `free`, how numbers compare is a free number.
+    """
     tensors = (*programs.forward.inputs, *programs.forward.outputs)
     lengths = [n for tensor in tensors for n in tensor.shape]
     if not all(isinstance(n, t.Size | t.Integer) for n in lengths):
@@ -32,7 +36,7 @@ def enough(programs: Programs) -> dict[str, int]:
         before = len(found)
         for size in left:
             with suppress(FirstError):
-                found[size] = _enough(programs, Asked(size, frozenset(sizes), dict(found)))
+                found[size] = _enough(programs, Asked(size, frozenset(sizes), dict(found), free))
                 break
         if len(found) == before:
             raise NoTheoremError("sums along two axes are divided by sums along the other")
@@ -84,7 +88,7 @@ def total(size: str) -> str:
     return f"total {size}"
 
 
-def weighted(program: Program, sizes: Iterable[str]) -> Program:
+def weighted(program: Program, sizes: Iterable[str], free: bool = False) -> Program:
     """The program with a weight for each index of these sizes, and their sum for the size. It takes both at its end."""
     read = Widths(program, "", Asked("", frozenset(), {}))
 
@@ -97,6 +101,8 @@ def weighted(program: Program, sizes: Iterable[str]) -> Program:
         if isinstance(x, t.ToReal) and (counted := read.counted(x.operand)) is not None:
             return number(counted)
         new = t.mapped(x, changed)
+        if free:
+            new = Free(read.made, changed).number(new)
         if not isinstance(new, t.Fold) or new.kind != "sum":
             return new
         each = [t.SortedEntry(weight(r.size.name), (t.Index(r.variable),), "real")
@@ -110,10 +116,10 @@ def weighted(program: Program, sizes: Iterable[str]) -> Program:
     return replace(program, inputs=(*program.inputs, *more), definitions=definitions)
 
 
-def with_weights(programs: Programs, sizes: Mapping[str, int]) -> Programs:
+def with_weights(programs: Programs, sizes: Mapping[str, int], free: bool = False) -> Programs:
     """The programs with weights, at these sizes."""
     found: dict[str, Any] = {}
     for name in ("forward", "vjp", "jvp", "primal", "reference"):
         program = getattr(programs, name)
-        found[name] = None if program is None else weighted(program, sizes)
-    return replace(programs, sizes=sizes, **found)
+        found[name] = None if program is None else weighted(program, sizes, free)
+    return replace(programs, sizes=sizes, free=free, **found)

@@ -15,6 +15,9 @@ Key = tuple[Any, tuple[t.Node, ...]]
 """What a fraction is divided by: a name, and the indices at which it is."""
 
 
+FLAGS = ("chosen", "picked", "endless", "signed")
+
+
 class NoTheoremError(Exception):
     """The theorem is not about such programs. The message says why."""
 
@@ -40,6 +43,8 @@ class Width:
     """0: it is made of numbers alone; 1: of sizes as well; 2: of data."""
     endless: bool = False
     """It rests on ±∞."""
+    signed: bool = False
+    """It rests on a free sign, and may be 0 where that falls out in a way that no small size knows."""
 
     @property
     def below(self) -> Fraction:
@@ -52,7 +57,7 @@ class Width:
 
     def _with(self, others: Iterable[Width], **fields: Any) -> Width:
         every = (self, *others)
-        flags: dict[str, Any] = {name: any(getattr(w, name) for w in every) for name in ("chosen", "picked", "endless")}
+        flags: dict[str, Any] = {name: any(getattr(w, name) for w in every) for name in FLAGS}
         return Width(kind=max(w.kind for w in every), **flags, **fields)
 
     def __add__(self, other: Width) -> Width:
@@ -108,6 +113,8 @@ class Asked:
     """All sizes."""
     fixed: Mapping[str, int]
     """Numbers to which other sizes are held."""
+    free: bool = False
+    """How numbers compare is a free number."""
     top: Fraction = Fraction(0)
     low: Fraction = Fraction(0)
     """Of the arguments of functions, which are told apart, the largest degrees."""

@@ -16,7 +16,9 @@ from certgrad.language.sorts import sort
 from certgrad.language.substitute import substitute, unbound, variables
 from certgrad.specification.program import Defined, Program, Table
 
+from ._free import Free
 from ._model import MOST_ROOTS
+from ._nonzero import Nonzero
 from ._width import NOTHING, Asked, Dual, FirstError, Key, NoTheoremError, Width, added
 
 OF_EXP = frozenset({"exp", "sin", "cos", "sinh", "cosh", "tanh"})
@@ -41,6 +43,7 @@ class Widths:
                 raise NoTheoremError(f"it has a {type(d).__name__.lower()}")
             self.made[d.tensor.name] = d
         self.made_of: dict[str, Dual] = {}
+        self.summing: dict[str, bool] = {}
 
     # --- indices
 
@@ -111,6 +114,11 @@ class Widths:
                 raise NoTheoremError("there is arithmetic on indices")
             return False
         sides = [self.term(side, scope)[0] for side in (left, right)]
+        if self.asked.free and sort(left) == "real" and max(side.kind for side in sides) != 1:
+            if any(side.endless for side in sides):
+                raise NoTheoremError("it compares what may be infinite")
+            self.asked.argument(sides[0] + sides[1])
+            return False
         if max(side.kind for side in sides) == 1:
             raise NoTheoremError("it compares sizes")
         if not all(side.plain for side in sides):  # at another size it may fall out otherwise
@@ -133,9 +141,12 @@ class Widths:
                         and not self.term(other, scope)[0].endless
                     ):
                         return side.positive is holds
-                if isinstance(small, t.Number) and small.rational <= 0 and self._is_count(large):
-                    return True
+                return True if self._is_below(small, large) else None
         return None
+
+    def _is_below(self, small: t.Node, large: t.Node) -> bool:
+        """No size is below such a number."""
+        return isinstance(small, t.Number) and small.rational <= 0 and self._is_count(large)
 
     def _defined(self, x: t.Node) -> t.Node:
         """A scalar by its definition."""
@@ -209,11 +220,15 @@ class Widths:
             case t.Apply():
                 return self._applied(x, scope)
             case t.Truth(statement=statement):
-                return Width(chosen=self.holds(statement, scope)), None
+                return Width(
+                    chosen=self.holds(statement, scope), signed=self.asked.free and self._is_signed(statement)
+                ), None
             case t.If() if (holds := self._decided(x.condition, scope)) is not None:
                 return self.term(x.then if holds else x.otherwise, scope)
             case t.If():
                 return self._chosen(x.condition, [self.term(part, scope) for part in (x.then, x.otherwise)], scope)
+            case t.Given() if self.asked.free and self._is_signed(x.condition):
+                raise NoTheoremError("it is defined where numbers compare in one way")
             case t.Given():
                 return self._chosen(x.condition, [self.term(x.value, scope)], scope)
             case t.Fold(kind="sum") if sort(x.body) == "real":
@@ -226,8 +241,13 @@ class Widths:
         chosen = self.holds(condition, scope)
         logs = {key: (None, one) for value, _ in parts for key, (_, one) in value.logs.items()}  # those of either
         same = all(value.logs == parts[0][0].logs for value, _ in parts)
-        value, slope = _each(_sum(parts), lambda w: replace(w, chosen=w.chosen or chosen))
-        return replace(value, logs=parts[0][0].logs if same else logs), slope
+        signed = self.asked.free and self._is_signed(condition)
+        value, slope = _each(_sum(parts), lambda w: replace(w, chosen=w.chosen or chosen, signed=w.signed or signed))
+        return replace(value, logs=parts[0][0].logs if same and not self.asked.free else logs), slope
+
+    def _is_signed(self, x: t.Node) -> bool:
+        """Whether a statement speaks of more than indices and arrays of booleans."""
+        return Free(self.made, lambda part: part).compares(x)
 
     def _product(self, factors: Sequence[t.Node], scope: Scope) -> Dual:
         numbers = [x.rational for x in factors if isinstance(x, t.Number)]
@@ -255,7 +275,7 @@ class Widths:
 
     def _power(self, base: t.Node, e: Fraction, scope: Scope) -> Dual:
         value, slope = self.term(base, scope)
-        if e < 0 and value.kind < 2 and not self._is_constant(base):
+        if e < 0 and not self._is_nonzero(base, scope):
             raise NoTheoremError("it divides by what may be 0 at some size")
         if value.plain or e == 0:
             return value, None if slope is None else value * slope
@@ -267,14 +287,29 @@ class Widths:
         key = self._key(base, scope)
         return value.power(e, key), None if slope is None else value.power(e - 1, key) * slope
 
-    def _is_constant(self, x: t.Node) -> bool:
-        """A number other than 0 at every size."""
-        match x := self._defined(x):
-            case t.Power(base=base) | t.Apply(function="sqrt", arguments=(base,)):
-                return self._is_constant(base)
-            case t.Mul() | t.Divide():
-                return all(map(self._is_constant, t.children(x)))
-        return self._is_count(x) or not any(isinstance(n, t.Size | t.Fold | t.Entry) for n in t.walk(x))
+    def _is_nonzero(self, x: t.Node, scope: Scope) -> bool:
+        def is_plain(part: t.Node) -> bool:
+            """It speaks of no index but its own, and of no size: what is not 0 at one is not at another."""
+            return not self.term(part, scope)[0].signed and not self._sums(part)
+
+        return Nonzero(self._chosen_at_every_size, is_plain, self._is_count, self.asked.free).holds(x)
+
+    def _chosen_at_every_size(self, x: t.Node) -> t.Node:
+        """An entry by its definition, and what is chosen at every size."""
+        match x := self._meant(x):
+            case t.If(condition=condition, then=then):
+                condition = self._meant(condition)
+                if isinstance(condition, t.Compare) and condition.relation == "<":
+                    return self._chosen_at_every_size(then) if self._is_below(condition.left, condition.right) else x
+        return x
+
+    def _sums(self, x: t.Node) -> bool:
+        """Whether there are sums, maxima or sizes in it, or in what it is made of."""
+        if isinstance(x, t.SortedEntry) and isinstance(made := self.made.get(x.name), Defined):
+            if x.name not in self.summing:
+                self.summing[x.name] = self._sums(made.entry)
+            return self.summing[x.name] or any(map(self._sums, x.index))
+        return isinstance(x, t.Fold | t.Minimum | t.Size) or any(map(self._sums, t.children(x)))
 
     def _no_square(self, x: t.Node, scope: Scope) -> None:
         """Raises NoTheoremError where it may be a square of a sum, the sign of which may be another one at another
@@ -309,6 +344,11 @@ class Widths:
         plain = all(value.plain for value, _ in found)
         slopes = [slope for _, slope in found if slope is not None]
         atom = NOTHING._with(value for value, _ in found)
+        if self.asked.free and x.function in ("sign", "abs"):
+            ((value, slope),) = found
+            self.asked.argument(value)
+            atom = replace(atom, signed=True)
+            return (atom, None) if x.function == "sign" else (value * atom, slope)
         if x.function not in SMOOTH:
             atom = replace(atom, chosen=True)
         if plain:
@@ -349,6 +389,8 @@ class Widths:
     def _fold(self, x: t.Fold, scope: Scope) -> Dual:
         inner = {**scope, **{r.variable: r.size for r in x.over}}
         found = self.term(x.body, inner)
+        if self.asked.free and any(map(self._is_signed, x.where)):
+            raise NoTheoremError("a sum of what numbers that compare choose")
         for condition in x.where:
             found = self._chosen(condition, [found], inner)
         for r in x.over:

@@ -349,7 +349,9 @@ class _Reader(Reader):
         return value
 
     def applied(self, x: t.Apply) -> Read:
-        arguments, inside = [self.read(a) for a in x.arguments], FUNCTIONS[x.function].domain(*x.arguments)
+        arguments = [self.read(a) for a in x.arguments]
+        known = FUNCTIONS.get(x.function)  # a function of the arithmetic alone is defined everywhere
+        inside = t.TRUE if known is None else known.domain(*x.arguments)
         domain = None if inside == t.TRUE else self.read(inside)
 
         def value(scope: Scope) -> Any:

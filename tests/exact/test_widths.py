@@ -53,6 +53,10 @@ RIGHT: list[tuple[str, Callable, str]] = [
     ("attention", lambda q, k, v: jax.nn.softmax(q @ k.T / jnp.sqrt(q.shape[1])) @ v, "n d, m d, m e"),
     ("causal sum", lambda x: jnp.tril(jnp.ones((x.shape[0], x.shape[0]))) @ x, "n"),
     ("exponentials of causal sums", lambda x: jnp.exp(jnp.tril(jnp.ones((x.shape[0], x.shape[0]))) @ x), "n"),
+    ("layers with relu", lambda x, w, v: jax.nn.relu(jax.nn.relu(x @ w) @ v), "n d, d h, h e"),
+    ("leaky relu of a product", lambda x, w: jnp.where((y := x @ w) > 0, y, 0.1 * y), "n d, d h"),
+    ("a norm that is clipped", lambda x, c: x / jnp.maximum(jnp.sqrt(jnp.sum(x * x)), c), "n, "),
+    ("huber of a sum", lambda x: jnp.where((s := jnp.sum(x)) > 1, 2 * s - 1, s * s), "n"),
     ("diagonal", lambda x: (jnp.eye(x.shape[0]) * x[:, None]) @ x, "n"),
 ]
 
@@ -66,7 +70,12 @@ NO_THEOREM: list[tuple[str, Callable, str, str]] = [
     ("shift", lambda x: x[1:] - x[:-1], "n", "arithmetic on sizes"),
     ("position", lambda x: x * jnp.arange(x.shape[0]), "n", "index"),
     ("solve", lambda a, b: jnp.linalg.solve(a, b), "n n, n", "determined"),
-    ("Sinkhorn", lambda a: (lambda b: b / b.sum(1, keepdims=True))(a / a.sum(0, keepdims=True)), "n m", "other"),
+    (
+        "Sinkhorn",
+        lambda a: (lambda b: b / b.sum(1, keepdims=True))(a / a.sum(0, keepdims=True)),
+        "n m",
+        "0 at some size",
+    ),
     ("norm of what is chosen", lambda x: jnp.sqrt(1 + jnp.sum(jax.nn.relu(x))), "n", "chosen by comparison"),
     ("loop", lambda x: jax.lax.scan(lambda c, y: (c / 2 + y, c), 0.0, x)[1], "n", "loop"),
 ]
@@ -145,6 +154,71 @@ def test_what_falls_out_otherwise_at_larger_sizes_has_no_theorem(function: Calla
     result = exact.check(rule, "n", one_program=True)
     assert not result.everywhere
     assert why in result.limited
+
+
+def count(x: Any) -> Any:
+    """Below 0 where there are few entries, and above where there are many."""
+    return jnp.sum(jax.nn.sigmoid(x)) - 9.5
+
+
+WITH_SIGNS: dict[str, Callable] = {
+    "above a number": lambda x: jnp.where(count(x) > 0, 1.0, 0.0),
+    "what is above it": lambda x: jax.nn.relu(count(x)),
+    "a function of that": lambda x: jnp.tanh(jax.nn.relu(count(x))),
+    "an absolute value": lambda x: jnp.abs(count(x)) + count(x),
+    "a sign": lambda x: jnp.sign(count(x)) + 1,
+    "twice": lambda x: jnp.where(count(x) > 0, jnp.where(count(x) >= 0, 1.0, 0.0), 0.0),
+    "not": lambda x: 1 - jnp.where(~(count(x) > 0), 1.0, 0.0),
+    "or": lambda x: jnp.where((count(x) > 0) | (count(x) > 1), 1.0, 0.0),
+    "products of five entries": lambda x: jnp.where(e4(x) > 0, 1.0, 0.0) - jnp.where(0 * e4(x) > -1, 0.0, 1.0),
+    "for each entry": lambda x: jnp.where(x * x < 1e4 + count(x) - 1e4, x, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", WITH_SIGNS)
+@pytest.mark.parametrize("function", [jnp.sin, lambda x: jax.nn.relu(jnp.sum(x)) * x], ids=["plain", "relu"])
+def test_what_is_wrong_where_a_sum_is_larger_is_not_said_to_hold(name: str, function: Callable) -> None:
+    rule = with_jvp(function, WITH_SIGNS[name])
+    assert exact.check(rule, "2").verdict == "agrees"
+    assert not everywhere(rule, "n")
+
+
+POLES: dict[str, Callable] = {
+    "a size": lambda x: jnp.sum(jnp.ones_like(x)) - 9,
+    "entries that cancel": lambda x: jnp.sum(x - x + 1) - 9,
+    "0 times entries": lambda x: jnp.sum(0 * x + 1) - 9,
+    "times a sum": lambda x: (jnp.sum(jnp.ones_like(x)) - 9) * jnp.sum(x),
+    "times an entry": lambda x: (jnp.sum(jnp.ones_like(x)) - 9) * x,
+    "its square, and that of 0": lambda x: (0 * x) ** 2 + (jnp.sum(jnp.ones_like(x)) - 9) ** 2,
+    "its exponential": lambda x: jnp.exp(jnp.sum(jnp.ones_like(x))) - jnp.exp(9.0),
+    "where a sum is large": lambda x: jnp.where(count(x) > 0, 0.0, 1.0),
+    "0 times an entry there": lambda x: jnp.where(count(x) > 0, 0 * x, x),
+    "relu of a sum": lambda x: jax.nn.relu(-count(x)),
+}
+
+
+@pytest.mark.parametrize("name", POLES)
+def test_a_rule_that_is_undefined_at_a_size_is_not_said_to_hold(name: str) -> None:
+    pole = POLES[name]
+    rule = jax.custom_vjp(jnp.sin)
+    rule.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x) * pole(x) / pole(x),))
+    assert not everywhere(rule, "n")
+
+
+NO_POLES: dict[str, Callable] = {
+    "a sum": jnp.sum,
+    "of squares": lambda x: jnp.sum(x * x),
+    "of exponentials": lambda x: jnp.sum(jnp.exp(x)),
+    "a variance, and more": lambda x: jnp.sqrt(x.var() + 1e-5),
+    "a product": lambda x: x * jnp.sum(x**2),
+    "chosen": lambda x: jnp.where(count(x) > 0, jnp.sum(x * x), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", NO_POLES)
+def test_what_is_0_at_no_size_is_divided_by(name: str) -> None:
+    pole = NO_POLES[name]
+    assert everywhere(with_jvp(lambda x: jnp.sin(x) / pole(x)), "n")
 
 
 @pytest.mark.parametrize("wrong", [w[1] for w in WRONG], ids=[w[0] for w in WRONG])

@@ -1,0 +1,182 @@
+"""What is 0 at no size, by its form: a program that divides by it is defined at every size (docs/exact.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from certgrad.language import tree as t
+from certgrad.language.substitute import unbound
+
+EVEN = frozenset({"whole power", "integer power"})
+
+
+class Nonzero:
+    """Reads expressions: `meant` gives an entry by its definition, `is_plain` says that a number speaks of no index but
+    its own and of no size, and that nothing in it is free, and `is_count` that it is a product or sum of sizes."""
+
+    def __init__(
+        self,
+        meant: Callable[[t.Node], t.Node],
+        is_plain: Callable[[t.Node], bool],
+        is_count: Callable[[t.Node], bool],
+        free: bool,
+    ) -> None:
+        self.meant, self.is_plain, self.is_count, self.free = meant, is_plain, is_count, free
+
+    def holds(self, x: t.Node) -> bool:
+        """It is not identically 0 at any size if it is not at the one at which it is evaluated."""
+        x = self.meant(x)
+        if self.is_plain(x) or self.sure(x):
+            return True
+        match x:
+            case t.Mul() | t.Divide() | t.Negate():
+                return all(map(self.holds, t.children(x)))
+            case t.If(then=then, otherwise=otherwise) if not self.free:
+                return self.holds(then) and self.holds(otherwise)
+            case t.Power(base=base) | t.Apply(function="sqrt" | "square", arguments=(base,)):
+                return self.holds(base)
+        return False
+
+    def sure(self, x: t.Node) -> bool:
+        """It is not identically 0 at any size."""
+        x = self.meant(x)
+        if self.positive(x):
+            return True
+        match x:
+            case t.Number():
+                return bool(x.rational)
+            case t.SortedEntry(sort="real"):
+                return True
+            case t.Mul() | t.Divide() | t.Negate():
+                return all(map(self.sure, t.children(x)))
+            case t.If(then=then, otherwise=otherwise):
+                return self.sure(then) and self.sure(otherwise)
+            case t.Power(base=base) | t.Apply(function="sqrt" | "square", arguments=(base,)):
+                return self.sure(base)
+        return self._is_linear(x)
+
+    def positive(self, x: t.Node) -> bool:
+        """Nowhere less than 0, and not identically 0."""
+        x = self.meant(x)
+        match x:
+            case t.Number():
+                return x.rational > 0
+            case t.Integer(value=n) | t.ToReal(operand=t.Integer(value=n)):
+                return n > 0
+            case t.Constant():
+                return True
+            case t.Apply(function="exp"):
+                return True
+            case t.Mul() | t.Divide():
+                rest, squares = self._squares(x)
+                return all(map(self.positive, rest)) and all(map(self.sure, squares))
+            case t.Add(terms=terms):
+                return all(map(self.nonnegative, terms)) and any(map(self.positive, terms))
+            case t.Subtract(left=left, right=right) if self._is_0(right):
+                return self.positive(left)
+            case t.Fold(kind="sum" | "maximum", body=body, where=()):
+                return self.positive(body)
+            case t.If(then=then, otherwise=otherwise):
+                return self.positive(then) and self.positive(otherwise)
+            case t.Apply(function="sqrt", arguments=(base,)):
+                return self.positive(base)
+        square = self._square(x)
+        if square is not None:
+            return self.sure(square)
+        if isinstance(x, t.Power):
+            return self.positive(x.base)
+        return self.is_count(x)
+
+    def nonnegative(self, x: t.Node) -> bool:
+        """Nowhere less than 0."""
+        x = self.meant(x)
+        if self.positive(x) or self._is_0(x) or self._square(x) is not None:
+            return True
+        match x:
+            case t.Mul() | t.Divide():
+                return all(map(self.nonnegative, self._squares(x)[0]))
+            case t.Add(terms=terms):
+                return all(map(self.nonnegative, terms))
+            case t.Subtract(left=left, right=right) if self._is_0(right):
+                return self.nonnegative(left)
+            case t.Fold(kind="sum", body=body):
+                return self.nonnegative(body)
+            case t.If(then=then, otherwise=otherwise):
+                return self.nonnegative(then) and self.nonnegative(otherwise)
+            case t.Apply(function="sqrt") | t.Truth():
+                return True
+        return False
+
+    def _square(self, x: t.Node) -> t.Node | None:
+        """Of what it is an even power."""
+        match x:
+            case t.Power(base=base, exponent=e) if Fraction(e).denominator == 1 and Fraction(e) % 2 == 0:
+                return base
+            case t.Apply(function="square", arguments=(base,)):
+                return base
+            case t.Apply(function=function, arguments=(base, t.Integer(value=n))) if function in EVEN and n % 2 == 0:
+                return base
+        return None
+
+    def _squares(self, x: t.Node) -> tuple[list[t.Node], list[t.Node]]:
+        """The factors of a product or quotient, and those of which there are two."""
+        rest: list[t.Node] = []
+        twice: list[t.Node] = []
+        for part in t.children(x):
+            if part in rest and isinstance(x, t.Mul):
+                rest.remove(part)
+                twice.append(part)
+            else:
+                rest.append(part)
+        return rest, twice
+
+    def _is_0(self, x: t.Node) -> bool:
+        x = self.meant(x)
+        return x in (t.Number("0"), t.Integer(0)) or (isinstance(x, t.ToReal) and self._is_0(x.operand))
+
+    def _is_linear(self, x: t.Node) -> bool:
+        """A summand is an input's entry, or a sum of its entries, each times what is not 0; the rest is without it."""
+        match x:
+            case t.Add() | t.Subtract():
+                parts = [*t.children(x)]
+            case _:
+                parts = [x]
+        for k, part in enumerate(parts):
+            name, others = self._of_input(part)
+            rest = [*parts[:k], *parts[k + 1 :], *others]
+            if name and not any(name in self._reached(one) for one in rest) and all(map(self.sure, others)):
+                return True
+        return False
+
+    def _of_input(self, x: t.Node) -> tuple[str, Sequence[t.Node]]:
+        """An input of which it is an entry times other numbers, or a sum of such."""
+        x = self.meant(x)
+        match x:
+            case t.SortedEntry(name=name, sort="real"):
+                return name, ()
+            case t.Negate(operand=operand):
+                return self._of_input(operand)
+            case t.Divide(left=left, right=right):
+                name, others = self._of_input(left)
+                return name, (*others, right)
+            case t.Fold(kind="sum", over=over, body=body, where=()):
+                name, others = self._of_input(body)
+                bound = {r.variable for r in over}
+                inside = self.meant(body)
+                once = isinstance(inside, t.SortedEntry) and bound <= {*unbound(inside)}
+                return (name, others) if once else ("", ())
+            case t.Mul(factors=factors):
+                for k, part in enumerate(factors):
+                    if isinstance(entry := self.meant(part), t.SortedEntry) and entry.sort == "real":
+                        return entry.name, (*factors[:k], *factors[k + 1 :])
+        return "", ()
+
+    def _reached(self, x: t.Node) -> set[str]:
+        """The names of all arrays in it, through definitions."""
+        out: set[str] = set()
+        for n in t.walk(x):
+            if isinstance(n, t.Entry):
+                inside = self.meant(n)
+                out |= {n.name} if inside == n else self._reached(inside)
+        return out
