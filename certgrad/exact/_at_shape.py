@@ -25,7 +25,7 @@ from ._weights import total, weight
 
 POINTS, SPECIAL = 8, 3
 """How many points are looked at for each shape at most, and how many special ones."""
-AT_SEAMS = 20_000
+AT_SEAMS = 5_000
 """Where the function compares, special points are looked at until so many entries were evaluated there, of a case."""
 SHORT = 2.0
 TRIES = 40

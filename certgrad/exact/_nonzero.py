@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 
 from certgrad.language import tree as t
+from certgrad.language.sorts import sort
 from certgrad.language.substitute import unbound
 
 EVEN = frozenset({"whole power", "integer power"})
@@ -20,9 +21,11 @@ class Nonzero:
         meant: Callable[[t.Node], t.Node],
         is_plain: Callable[[t.Node], bool],
         is_count: Callable[[t.Node], bool],
+        inputs: Collection[str],
         free: bool,
     ) -> None:
-        self.meant, self.is_plain, self.is_count, self.free = meant, is_plain, is_count, free
+        self.meant, self.is_plain, self.is_count, self.inputs, self.free = meant, is_plain, is_count, inputs, free
+        self._endless: dict[t.Node, bool] = {}
 
     def holds(self, x: t.Node) -> bool:
         """It is not identically 0 at any size if it is not at the one at which it is evaluated."""
@@ -46,8 +49,8 @@ class Nonzero:
         match x:
             case t.Number():
                 return bool(x.rational)
-            case t.SortedEntry(sort="real"):
-                return True
+            case t.SortedEntry(name=name, sort="real"):
+                return name in self.inputs
             case t.Mul() | t.Divide() | t.Negate():
                 return all(map(self.sure, t.children(x)))
             case t.If(then=then, otherwise=otherwise):
@@ -66,8 +69,8 @@ class Nonzero:
                 return n > 0
             case t.Constant():
                 return True
-            case t.Apply(function="exp"):
-                return True
+            case t.Apply(function="exp", arguments=(u,)):
+                return not self._is_endless(u)
             case t.Mul() | t.Divide():
                 rest, squares = self._squares(x)
                 return all(map(self.positive, rest)) and all(map(self.sure, squares))
@@ -135,6 +138,14 @@ class Nonzero:
         x = self.meant(x)
         return x in (t.Number("0"), t.Integer(0)) or (isinstance(x, t.ToReal) and self._is_0(x.operand))
 
+    def _is_endless(self, x: t.Node) -> bool:
+        """It may be ±∞, of which the exponential may be 0."""
+        if x not in self._endless:
+            inside = self.meant(x)
+            parts = (part for part in t.children(inside) if sort(part) != "boolean")
+            self._endless[x] = isinstance(inside, t.Infinity) or any(map(self._is_endless, parts))
+        return self._endless[x]
+
     def _is_linear(self, x: t.Node) -> bool:
         """A summand is an input's entry, or a sum of its entries, each times what is not 0; the rest is without it."""
         match x:
@@ -153,7 +164,7 @@ class Nonzero:
         """An input of which it is an entry times other numbers, or a sum of such."""
         x = self.meant(x)
         match x:
-            case t.SortedEntry(name=name, sort="real"):
+            case t.SortedEntry(name=name, sort="real") if name in self.inputs:
                 return name, ()
             case t.Negate(operand=operand):
                 return self._of_input(operand)
@@ -168,7 +179,8 @@ class Nonzero:
                 return (name, others) if once else ("", ())
             case t.Mul(factors=factors):
                 for k, part in enumerate(factors):
-                    if isinstance(entry := self.meant(part), t.SortedEntry) and entry.sort == "real":
+                    entry = self.meant(part)
+                    if isinstance(entry, t.SortedEntry) and entry.sort == "real" and entry.name in self.inputs:
                         return entry.name, (*factors[:k], *factors[k + 1 :])
         return "", ()
 

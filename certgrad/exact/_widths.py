@@ -292,7 +292,7 @@ class Widths:
             """It speaks of no index but its own, and of no size: what is not 0 at one is not at another."""
             return not self.term(part, scope)[0].signed and not self._sums(part)
 
-        return Nonzero(self._chosen_at_every_size, is_plain, self._is_count, self.asked.free).holds(x)
+        return Nonzero(self._chosen_at_every_size, is_plain, self._is_count, self.inputs, self.asked.free).holds(x)
 
     def _chosen_at_every_size(self, x: t.Node) -> t.Node:
         """An entry by its definition, and what is chosen at every size."""
