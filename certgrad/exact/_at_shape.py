@@ -18,7 +18,7 @@ from ._bound import bound, rank
 from ._claims import Claims, Difference, DiffersError, RoundedError, SpecialError, UnequalError
 from ._field import ball
 from ._model import Model
-from ._number import NoConstantRootError, NoRootError, NoSlopeError, Number, OpenError
+from ._number import NoConstantRootError, NoRootError, NoSlopeError, Number, OpenError, as_float
 from ._points import Point, Slot, drawn, seed_of
 from ._programs import Programs
 from ._weights import total, weight
@@ -233,9 +233,5 @@ class AtShape:
 
 
 def _difference(error: DiffersError, shape: Shape, point: Point) -> Difference:
-    shown = {name: np.vectorize(_shown, otypes=[object])(x).tolist() for name, x in point.arrays.items()}
-    return Difference(error.claim, error.where, error.left, error.right, shape.named, shown, error.reason)
-
-
-def _shown(u: Any) -> Any:
-    return float(u.x.mid()) if isinstance(u, Number) else u
+    floats = {name: np.vectorize(as_float, otypes=[object])(x).tolist() for name, x in point.arrays.items()}
+    return Difference(error.claim, error.where, error.left, error.right, shape.named, floats, error.reason)

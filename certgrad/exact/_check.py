@@ -147,7 +147,7 @@ class Check:
                 for free in (False, True):
                     if self.everywhere is None:
                         self._look_everywhere(asked, self.symbols, free)
-            found = self._looked(asked)
+            found = self._difference(asked)
             if found is not None or not any(one.rounded for one in self.seen.values()):
                 break
         return self._result(found, time.process_time() - began, limits)
@@ -194,7 +194,7 @@ class Check:
         """Those at which the claims were compared."""
         return [one.shape.named for one in self.seen.values() if one.exact]
 
-    def _looked(self, asked: Asked) -> Difference | str | None:
+    def _difference(self, asked: Asked) -> Difference | str | None:
         """What differs, or why nothing can be said."""
         failed = ""
         with deep():

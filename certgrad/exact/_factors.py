@@ -64,7 +64,7 @@ def _tangent(u: Any) -> Any:
 def _moving(values: Matrix, slopes: Matrix) -> Matrix:
     """The numbers with these as their tangents."""
 
-    def one(value: Any, slope: Any) -> Any:
+    def moving(value: Any, slope: Any) -> Any:
         if not isinstance(slope, Number):
             return value
         out = value.still()
@@ -72,7 +72,7 @@ def _moving(values: Matrix, slopes: Matrix) -> Matrix:
         out.top, out.low = max(value.top + slope.low, slope.top + value.low), value.low + slope.low
         return out
 
-    return np.vectorize(one, otypes=[object])(values, slopes) if values.size else values
+    return np.vectorize(moving, otypes=[object])(values, slopes) if values.size else values
 
 
 def _sign(model: Model, key: Any, k: int) -> int:

@@ -91,6 +91,11 @@ class Number:
         return self.m.apply(function, [self, *more])
 
 
+def as_float(u: Any) -> Any:
+    """The real number of one as a float; what else an array holds as it is."""
+    return float(u.x.mid()) if isinstance(u, Number) else u
+
+
 PI: tuple[str, ...] = ("π",)
 """How π was made."""
 

@@ -57,15 +57,15 @@ class Programs:
     @property
     def long(self) -> bool:
         """They hold floats with as many digits as floats have: such a one may stand for another number."""
-        return self._held[0]
+        return self._literals[0]
 
     @property
     def numbers(self) -> tuple[Fraction, ...]:
         """Numbers of ordinary size with which the programs compare."""
-        return self._held[1]
+        return self._literals[1]
 
     @cached_property
-    def _held(self) -> tuple[bool, tuple[Fraction, ...]]:
+    def _literals(self) -> tuple[bool, tuple[Fraction, ...]]:
         programs = (self.forward, self.vjp, self.jvp, self.primal, self.reference)
         long, compared = False, set()
         expressions = (x for p in programs if p is not None for x in _expressions(p.definitions))

@@ -24,11 +24,7 @@ from certgrad.rules._statics import combinations, plain, reals
 from certgrad.rules._structure import flat_signature, named, read, real_parts
 from certgrad.signatures.cases import Case
 
-from ._number import Number
-
-
-def _float(u: Any) -> float:
-    return float(u.x.mid()) if isinstance(u, Number) else float(u)
+from ._number import as_float
 
 
 class Rule(Subject):
@@ -51,11 +47,12 @@ class Rule(Subject):
         self.arguments = named(self._names(len(declared.inputs), static), declared.inputs)
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
         flat = flat_signature(self.arguments, declared.outputs)
-        held = self._held(differentiable)
+        left_out = self._left_out(differentiable)
         flat = replace(
             flat,
             inputs=tuple(
-                replace(s, dtype="held") if n in held else s for n, s in zip(self.arg_names, flat.inputs, strict=True)
+                replace(s, dtype="held") if n in left_out else s
+                for n, s in zip(self.arg_names, flat.inputs, strict=True)
             ),
         )
         self.params = reals(static)
@@ -68,7 +65,7 @@ class Rule(Subject):
 
     def with_properties(self, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
         names = [*self.properties]
-        floats = [np.vectorize(_float, otypes=[float])(arrays[n]) for n in names]
+        floats = [np.vectorize(as_float, otypes=[float])(arrays[n]) for n in names]
         with jax.enable_x64(True):
             made = [np.asarray(x) for x in projected(self.properties, names, floats)]
         if not all(np.isfinite(x).all() for x in made):
@@ -111,7 +108,7 @@ class Rule(Subject):
         names = list(inspect.signature(custom).parameters)
         return {n for k, n in enumerate(names) if k not in {x % len(names) for x in custom.nondiff_argnums}}
 
-    def _held(self, differentiable: Sequence[str] | None) -> set[str]:
+    def _left_out(self, differentiable: Sequence[str] | None) -> set[str]:
         """The float arrays that the claim leaves out."""
         if differentiable is None:
             return set()

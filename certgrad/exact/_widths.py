@@ -199,7 +199,7 @@ class Widths:
                 counted = self.counted(operand)
                 if counted is None:
                     return self.term(operand, scope)
-                names = [self._known(n) for n in t.walk(counted) if isinstance(n, t.Size)]
+                names = [self._name_of(n) for n in t.walk(counted) if isinstance(n, t.Size)]
                 return Width(Fraction(_degree(counted, self.size)), kind=int(bool(names))), None
             case t.Add(terms=parts):
                 return _sum([self.term(part, scope) for part in parts])
@@ -400,7 +400,7 @@ class Widths:
     def summed(self, w: Width, variable: str, size: t.Node) -> Width:
         """The width of a sum along an axis. Of a denominator that moves with its index there is one for each."""
         if isinstance(size, t.Size):
-            self._known(size)
+            self._name_of(size)
         elif not isinstance(size, t.Integer):
             raise NoTheoremError("a sum over a part of an axis")
         logs: Mapping[Key, Any] = {}  # a weight times a logarithm is none
@@ -425,7 +425,7 @@ class Widths:
             raise FirstError(size.name)
         return self.asked.fixed[size.name]
 
-    def _known(self, size: t.Size) -> str:
+    def _name_of(self, size: t.Size) -> str:
         if size.name not in self.asked.sizes:
             raise NoTheoremError(f"the size {size.name} is that of no array")
         return size.name
