@@ -24,7 +24,9 @@ from certgrad.obligations.cache import (
     Folder,
     Identity,
     UnknownError,
+    digest_of_texts,
     entry_name,
+    lines_of,
     package_is_as_it_was,
     package_surroundings,
     sources_of,
@@ -47,6 +49,7 @@ from ._find import Found
 from ._ignores import ignores_of
 from ._infer import inferred, keep
 from ._layers import plain_function, unwrapped
+from ._lines import ChangedError, Lines, moved
 from ._tried import ORIGIN, Tried
 from ._user_rule import UserRule
 
@@ -62,8 +65,10 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
     key: str
     traces: list[str]
-    layout: str
-    """Where the code stood, if the result says something of that; else empty."""
+    text: str
+    """A digest of the code's text, if the result says something of that, or of lines; else empty,"""
+    lines: dict[str, Lines]
+    """and where in its files it stood."""
     result: RuleResult
 
 
@@ -86,7 +91,8 @@ class Key:
     name: str
     digest: str
     traces: list[str]
-    layout: str
+    text: str
+    lines: dict[str, Lines]
     codes: frozenset[CodeType]
     subjects: Sequence[Subject]
 
@@ -134,7 +140,7 @@ class Memory:
             roots = [found.rule, said, others, options, rules, *(s.code for s in subjects)]
             identity, sources = self._identity(found, roots)
         except NotDeclaredError:  # code and data were read by then
-            return Key(found.name, "", [], "", frozenset(), [])
+            return Key(found.name, "", [], "", {}, frozenset(), [])
         except (UnknownError, CertgradError):
             return None
         except Exception:  # an object may answer any question with an error
@@ -145,7 +151,8 @@ class Memory:
         calls = calls_of(found) if any(d.origin == ORIGIN for d in said) else ()
         asked = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}\n{calls!r}"
         digest = _digest(asked, identity, sources)
-        return Key(found.name, digest, traces, identity.layout, frozenset(identity.codes), subjects)
+        codes = frozenset(identity.codes)
+        return Key(found.name, digest, traces, digest_of_texts(codes), lines_of(codes), codes, subjects)
 
     def _identity(self, found: Found, roots: Iterable[Any]) -> tuple[Identity, str]:
         """What code and data are, and the files that they come from. Raises UnknownError."""
@@ -199,11 +206,16 @@ class Memory:
             return None
         if entry.key != key.digest or entry.traces != key.traces or entry.result.name != key.name:
             return None
-        if entry.layout not in ("", key.layout):
+        if entry.text not in ("", key.text):
+            return None
+        edited = {file: (was, key.lines[file]) for file, was in entry.lines.items() if was != key.lines[file]}
+        try:
+            result = moved(entry.result, entry.lines, edited) if edited else entry.result
+        except ChangedError:
             return None
         self.folder.used(name)
         self.certain.add(found.name)
-        return msgspec.structs.replace(entry.result, where=found.where, file=found.file)
+        return msgspec.structs.replace(result, where=found.where, file=found.file)
 
     def keep(self, found: Found, key: Key | None, result: RuleResult) -> None:
         """Keep what was found, if another run would find it and all the code that ran is in the key."""
@@ -224,7 +236,8 @@ class Memory:
         placed = any(one.verdict not in HOLDS for one in certificates) or _NAMES_A_LINE.search(
             msgspec.json.encode(kept).decode()
         )
-        entry = Entry(key.digest, key.traces, key.layout if placed else "", kept)
+        text, lines = (key.text, key.lines) if placed else ("", {})
+        entry = Entry(key.digest, key.traces, text, lines, kept)
         self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(entry))
         self.certain.add(found.name)
 
