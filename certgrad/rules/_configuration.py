@@ -160,7 +160,7 @@ def _read(file: Path) -> Configuration:
         return Configuration(folder=file.parent, recorded=_recorded(file.parent / RECORDED))
     if not isinstance(table, dict):
         raise UsageError(f"[tool.certgrad] in '{file}' is no table.")
-    _known(table, _KEYS, f"[tool.certgrad] in '{file}'")
+    _check_keys(table, _KEYS, f"[tool.certgrad] in '{file}'")
     signatures = _table(table, "signatures", file)
     baseline = table.get("baseline", "")
     if not isinstance(baseline, str) or ("baseline" in table and not baseline.strip()):
@@ -264,7 +264,7 @@ def _key(key: str, file: Path) -> str:
     return f"'{key}' of [tool.certgrad] in '{file}'"
 
 
-def _known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+def _check_keys(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
     unknown = next((key for key in table if key not in keys), None)
     if unknown is not None:
         close = get_close_matches(unknown.replace("_", "-"), keys, n=1)
@@ -306,7 +306,7 @@ def declaration_from(name: str, value: Any, file: Path) -> Declaration:
     options = {"signature": value} if isinstance(value, str) else value
     if not isinstance(options, dict) or not isinstance(options.get("signature"), str):
         raise UsageError(f"{where} is no text, and no table with one.")
-    _known(options, _OPTIONS, where)
+    _check_keys(options, _OPTIONS, where)
     if not isinstance(options.get("static", {}), dict):
         raise UsageError(f"'static' of {where[0].lower()}{where[1:]} is no table of values.")
     if not isinstance(options.get("surrogate", ""), str):
