@@ -142,8 +142,8 @@ def audit(
     Ctrl-C ends it: what is finished by then is returned, and `unreached` says what is not.
     """
     from certgrad.report.audited import RuleResult
+    from certgrad.rules._configuration import Budget
     from certgrad.rules._crew import audit_targets
-    from certgrad.rules._isolated import Budget
     from certgrad.rules._worker import Begun, Failure, Seen
 
     budget = Budget(importing=limits.importing, auditing=limits.rule)

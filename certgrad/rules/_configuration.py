@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any
 
 from certgrad.errors import UsageError
+from certgrad.obligations.terms.budget import AUDIT, CLOCK
 from certgrad.report.findings import ALL_CODES, REMARKS, STRICT, Strictness
 
 from ._baseline import DEFAULT
 from ._declaration import Declaration
-from ._isolated import Budget
 from ._statics import from_table
 
 _KEYS = (
@@ -43,6 +43,21 @@ _OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "app
 FAILING = ("refuted", "unproved", "surrogate")
 RECORDED = "certgrad-recorded.toml"
 """The file that `certgrad run --save` is expected to write, beside pyproject.toml."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Seconds that one step may take."""
+
+    starting: float = 180
+    importing: float = 60
+    auditing: float = AUDIT
+    """Of the process: the audit itself ends then."""
+
+    @property
+    def waiting(self) -> float:
+        """By the clock, for an audit that does not come back."""
+        return CLOCK * self.auditing
 
 
 @dataclass(frozen=True)

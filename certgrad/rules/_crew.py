@@ -20,7 +20,8 @@ from certgrad.obligations.cache import Folder
 from certgrad.process.processors import available
 from certgrad.report.audited import RuleResult
 
-from ._isolated import Budget, Ended, Worker
+from ._configuration import Budget
+from ._isolated import Ended, Worker
 from ._stamp import Grounds, Stamps
 from ._worker import Begun, Event, ExhibitUpdate, Failure, NotRemembered, Request, Seen, Task, left_out
 
