@@ -13,7 +13,7 @@ from certgrad._subject import Subject
 
 from .balls import Input
 from .balls._draw import GENERIC, Domain, bounds_of, draw_direction, draw_input, nested, rounds, tops_of
-from .balls.statements import inside, told
+from .balls.statements import compared_with, inside
 from .generality.instances import Instance
 from .prove.problem import Shapes
 from .tracing.jax_internals import keys_from
@@ -32,7 +32,7 @@ def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Rando
             name,
             dims,
             {"held": "float", "key": "int"}.get(dtype, dtype),  # type: ignore[arg-type]
-            told=told(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
+            told=compared_with(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
         )
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p) for p in op.params]

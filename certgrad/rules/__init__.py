@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._check import check
     from ._declaration import declare, named_function
     from ._equal import Equality, equal
-    from ._fails import failure, refuted, runs
+    from ._failures import failure, refuted, runs
     from ._known_functions import is_long, known_as, known_beside, measured
     from ._merged import as_surrogate, merged, read_as_ideal, with_integers, with_value
     from ._multiples import listed, multiples, no_multiples
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from ._report import Report
     from ._reproduction import of_failure, reproduction
-    from ._second import gradients_of
+    from ._second_order import gradients_of
     from ._statics import each, real
     from ._traced import forward_of, traces
 
@@ -62,10 +62,10 @@ _FOR_SOME_RULES = {
     "checked_numerically": "_numeric",
     "diagnosed": "_causes",
     "differs_at_a_point": "_numeric",
-    "failure": "_fails",
+    "failure": "_failures",
     "first_sizes": "_at_sizes",
     "forward_of": "_traced",
-    "gradients_of": "_second",
+    "gradients_of": "_second_order",
     "ideals_of": "_approximation",
     "is_long": "_known_functions",
     "known_as": "_known_functions",
@@ -82,9 +82,9 @@ _FOR_SOME_RULES = {
     "read_as_ideal": "_merged",
     "read_sizes": "_at_sizes",
     "refuted_at": "_at_sizes",
-    "refuted": "_fails",
+    "refuted": "_failures",
     "reproduction": "_reproduction",
-    "runs": "_fails",
+    "runs": "_failures",
     "traces": "_traced",
     "with_integers": "_merged",
     "with_value": "_merged",

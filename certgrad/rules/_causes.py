@@ -37,10 +37,10 @@ from certgrad.signatures.cases import Case
 from ._changes import changes
 from ._missing import ALONE, LONGEST, NOTHING, missing_term
 from ._mistakes import Mistake, forgotten, mistakes, passed_through, right_in_a_domain, where_right
-from ._otherwise import backward, in_own_lines, numbers_of
 from ._plausible import Trial
 from ._report import ArgumentClaim
 from ._reproduction import numbers
+from ._step_search import backward, in_own_lines, numbers_of
 from ._steps import Change, changed
 from ._traced import array_of, misshapen, of_leaves, why_untraced
 from ._user_rule import UserRule
@@ -62,11 +62,11 @@ RESERVED = 1.5
 MAX_CHANGES = 4
 """So many changes of one step that are right at some points are tried to be proved."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
-Made = Callable[[str, "dict[str, Any] | None"], UserRule]
+MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
 """The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""
 
 
-def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: float) -> tuple[ArgumentClaim, ...]:
+def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds: float) -> tuple[ArgumentClaim, ...]:
     """What is claimed of each argument on its own, with the likely cause where that is wrong.
 
     The verdict took so many `seconds`; causes are looked for as long as that is in proportion.
@@ -122,7 +122,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
 
 
 def _at_the_case(
-    name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: Made
+    name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: MakeRule
 ) -> tuple[UserRule, UserRule]:
     """The rule for one argument and the whole rule, at the static values where it is wrong."""
     if (len(one.choices) == 1 and not one.params) or case.witness is None:
@@ -171,7 +171,7 @@ def _twins(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> Iterato
     least, *rest = sorted(statics.values()) or [0.0]
     far = [_scaled(least, -3), *rest[:-1], *(_scaled(v, 3) for v in rest[-1:])]
     exchanged = dict(zip(sorted(statics, key=lambda n: -statics[n]), far, strict=False))
-    for others in [{n: _other(v) for n, v in statics.items()}, *([exchanged] if rest else [])]:
+    for others in [{n: _another_value(v) for n, v in statics.items()}, *([exchanged] if rest else [])]:
         with suppress(CertgradError):
             if others:
                 yield made({**one.cases[0].statics, **others})
@@ -182,7 +182,7 @@ def _scaled(value: float, power: int) -> float:
     return value * 2.0 ** (power if value > 0 else -power)
 
 
-def _other(value: float) -> float:
+def _another_value(value: float) -> float:
     """Another value, and none at which a factor or a power is idle: 0, 1, −1."""
     found = 1.5 * value + 0.25
     return found + 0.125 if found in (0.0, 1.0, -1.0) else found
@@ -245,7 +245,7 @@ def likely_cause(
         for k, mistake in enumerate(family(trial)):
             if time.thread_time() > until - reserved:
                 return None
-            if (tried or trial.agrees(mistake)) and all(_said(mistake, t, family(t)) for t in others):
+            if (tried or trial.agrees(mistake)) and all(_agrees_elsewhere(mistake, t, family(t)) for t in others):
                 patience = (LIKELY if k else LIKELIEST) if tried else 1
                 made = (mended(one, special, patience) for special in _special(one, mistake))
                 subject = next((s for s in made if proved(s, likely=tried)), None)
@@ -292,7 +292,7 @@ def _in_part(trial: Trial) -> Iterator[Mistake]:
     yield passed_through(trial.rules)
 
 
-def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
+def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
     """The same is plausible where real numbers have other values."""
     return any(there.agrees(other) for other in found if other.text == mistake.text)
 

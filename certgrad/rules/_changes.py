@@ -20,8 +20,8 @@ from certgrad.obligations.certificate import Witness
 from certgrad.obligations.terms.budget import budget
 
 from . import _acts
-from ._otherwise import Point, Search
-from ._steps import Act, Change, Key, Known, Operand, Run, Step
+from ._step_search import Point, Search
+from ._steps import Act, Change, Key, Operand, Run, Step, ValueRef
 from ._user_rule import UserRule
 
 SECONDS = 1.0
@@ -198,7 +198,7 @@ def _superfluous(search: Search, step: Step) -> Iterator[Change]:
     """What a step takes in the place of its own value."""
     for operand in step.operands:
         if operand.key is not None:
-            yield from search.tried(step, f"{search.the(step)} is one too many", _acts.known(Known(operand.key)))
+            yield from search.tried(step, f"{search.the(step)} is one too many", _acts.value(ValueRef(operand.key)))
 
 
 def _needless(search: Search, step: Step) -> Iterator[Change]:
@@ -206,7 +206,7 @@ def _needless(search: Search, step: Step) -> Iterator[Change]:
     the = search.the(step)
     for known in search.alike(step, step.outs[0]):
         if (what := search.named(known)) != the:
-            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.known(known))
+            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.value(known))
 
 
 def _other_operand(search: Search, step: Step) -> Iterator[Change]:
@@ -257,7 +257,7 @@ def _accumulated(search: Search, step: Step) -> Iterator[Change]:
             for backwards, end in ((True, "from its end"), (False, "from its start")):
                 of = "" if key is None else f" the running sum of {search.named(key)}{along}, {end}"
                 text = f"{search.the(step)} is to be{of or f' summed up{along}, {end}'}"
-                yield from search.tried(step, text, _acts.accumulated(Known(key) if key else None, axis, backwards))
+                yield from search.tried(step, text, _acts.accumulated(ValueRef(key) if key else None, axis, backwards))
 
 
 def _added_at(search: Search, step: Step) -> Iterator[Change]:
@@ -272,7 +272,7 @@ def _added_at(search: Search, step: Step) -> Iterator[Change]:
                 text = (
                     f"{search.named(key)} is to be added at {search.named(place)}, in the place of {search.the(step)}"
                 )
-                yield from search.tried(step, text, _acts.added_at(Known(key), Known(place)))
+                yield from search.tried(step, text, _acts.added_at(ValueRef(key), ValueRef(place)))
 
 
 def _masked(search: Search, step: Step) -> Iterator[Change]:
@@ -319,7 +319,7 @@ def _merged_early(search: Search, step: Step) -> Iterator[Change]:
     for kept, added in (keys, keys[::-1]):
         if kept is None or added is None:
             continue
-        acts = {step.key: _acts.known(Known(kept)), result[:-1]: _acts.joined("add", Known(added))}
+        acts = {step.key: _acts.value(ValueRef(kept)), result[:-1]: _acts.joined("add", ValueRef(added))}
         if search.is_right_with(acts):
             what = search.named(added)
             yield Change(f"{what} is added too early in {search.the(step)}: it is to be added to the cotangent", acts)

@@ -241,13 +241,13 @@ def _distribution(x: Any) -> Any:
 
 
 def _with_argument(plain: Rules, k: int, made: Callable[[Any], Any]) -> Rules:
-    def other(args: list) -> list:
+    def replaced(args: list) -> list:
         return [*args[:k], made(args[k]), *args[k + 1 :]]
 
     return replace(
         plain,
-        forward=lambda args, params: plain.forward(other(args), params),
-        vjp=lambda args, seeds, params: plain.vjp(other(args), seeds, params),
+        forward=lambda args, params: plain.forward(replaced(args), params),
+        vjp=lambda args, seeds, params: plain.vjp(replaced(args), seeds, params),
     )
 
 

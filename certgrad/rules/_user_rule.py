@@ -131,7 +131,7 @@ class UserRule(Subject):
         self.complex_outputs = False
         """An output is complex, and so two of real numbers."""
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
-        self.undifferentiated = self._held(differentiable)
+        self.undifferentiated = self._undifferentiated(differentiable)
         self.excluded = tuple(excluded)
         flat = flat_signature(self.arguments, declared.outputs)
         axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
@@ -297,7 +297,7 @@ class UserRule(Subject):
             )
         return places
 
-    def _held(self, differentiable: Sequence[str] | None) -> list[str]:
+    def _undifferentiated(self, differentiable: Sequence[str] | None) -> list[str]:
         """The float arrays that the claim leaves out."""
         floats = {
             leaf: a.name

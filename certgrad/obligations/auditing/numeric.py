@@ -83,12 +83,12 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
                     continue
                 left, right, error = sides
                 if not np.isfinite([left, right]).all():
-                    return Numeric(agreed, f"{left:.6g} and {right:.6g} at {_shown(op, point)}")
+                    return Numeric(agreed, f"{left:.6g} and {right:.6g} at {_point_text(op, point)}")
                 scale = max(abs(left), abs(right), 1e-6)
                 if abs(left - right) <= CLOSE * scale + 10 * error:
                     agreed += 1
                 elif abs(left - right) > APART * scale + 100 * error:
-                    text = f"{left:.6g} and {right:.6g} at {_shown(op, point)}"
+                    text = f"{left:.6g} and {right:.6g} at {_point_text(op, point)}"
                     return Numeric(agreed, text, _confirmed(kind, programs, point, instance, dims))
         except Exception:  # a rule may refuse a shape, or a point, in its own way
             continue
@@ -185,7 +185,7 @@ def _dot(left: Sequence[Any], right: Sequence[Any]) -> float:
     return float(sum(np.vdot(np.asarray(a, float), np.asarray(b, float)) for a, b in pairs))
 
 
-def _shown(op: Subject, point: Point) -> str:
+def _point_text(op: Subject, point: Point) -> str:
     names = [*op.arg_names, *op.params]
     parts = [f"{n} = {np.asarray(array(x)).tolist()}" for n, x in zip(names, point.inputs, strict=True)]
     text = ", ".join(parts)

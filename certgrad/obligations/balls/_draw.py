@@ -112,7 +112,7 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
     if one.kind == "int":
         low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
         # Of many numbers that are told one by one, some are outside of the domain.
-        told = partial(_told, one.told, low, high, rng) if one.told and rng.random() < 0.5 else None
+        told = partial(_draw_near, one.told, low, high, rng) if one.told and rng.random() < 0.5 else None
         drawn = filled_by(shape, told or (lambda: rng.randint(low, high))).astype(np.int64)
         return np.abs(drawn) if one.exact.startswith("u") else drawn
     if style == GENERIC:
@@ -126,7 +126,7 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
     return filled_by(shape, lambda: STYLES[style](rng))
 
 
-def _told(told: Sequence[int], low: int, high: int, rng: random.Random) -> int:
+def _draw_near(told: Sequence[int], low: int, high: int, rng: random.Random) -> int:
     """A number that is told, one beside it, one between two of them, or one that may be an index."""
     choice = rng.random()
     if choice < 0.3:

@@ -361,9 +361,9 @@ class Identity:
             for name in taken:
                 self._chain(module, (name,))
             modules.append(module)
-        self._asked(modules, names.attributes)
+        self._module_attributes(modules, names.attributes)
 
-    def _asked(self, modules: list[types.ModuleType], names: set[str]) -> None:
+    def _module_attributes(self, modules: list[types.ModuleType], names: set[str]) -> None:
         """The values of these names in modules of the project, and in those that they lead to: certgrad looks for each
         attribute in each module (`generality/reach.py`).
         """

@@ -14,12 +14,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from certgrad._subject import Subject
+from certgrad.obligations.tracing.ambient_reads import Heard, hearing
 from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
 from ..generality.reach import loads, reachable, users_files
 from ..generality.state import ReadState
-from ..tracing.asked import Heard, hearing
 from ._at_numbers import Difference, at_numbers, chosen, most_entries, unlike
 from ._calls import called, precisions
 from ._compared import Compared, Sizes, sized
