@@ -32,7 +32,7 @@ ONLY_LIBRARIES = "no code but the libraries' runs"
 UNBATCHED = "calls that no vmap batches, as it has rules of its own for that"
 WEAK = "it asks whether an array is weakly typed, as Python's numbers are under jit: there it may do other things"
 WHOLE = "integers of 32 and 64 bits, as its code asks for dtypes"
-NARROW = "float32 where JAX computes in 32 bits, as its code asks for dtypes"
+NARROW = "float32 arrays only while JAX computes in 32 bits, as its code asks for dtypes"
 LIMITS = (UNBATCHED, WHOLE, NARROW)
 """What a claim may be about alone."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
