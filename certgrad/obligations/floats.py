@@ -17,6 +17,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from certgrad.jaxpr import kinds
 from certgrad.jaxpr.linear import LINEAR, linear_program
 from certgrad.jaxpr.programs import results
 from certgrad.obligations import balls
@@ -24,7 +25,6 @@ from certgrad.obligations import balls
 from .balls._values import Value
 from .tracing.float_values import _SAME
 from .tracing.jax_internals import (
-    CALLS,
     DimExpr,
     EndlessError,
     Program,
@@ -132,7 +132,7 @@ def _applied(
             for x, v in zip(operands, eqn.invars, strict=True)
         ]
         return _run(drawn, own, Setting(setting.sizes))
-    if name in _CALLED or name in CALLS or name == LINEAR:
+    if name in kinds.CALLS or name == LINEAR:
         inner = program_of(linear_program(eqn)) if name == LINEAR else inner_program(eqn)
         if inner is None:
             raise NoValueError(name)
@@ -260,7 +260,6 @@ _COMBINED: dict[str, Callable[[Array, Array, Array], None]] = {
     "scatter-max": np.maximum.at,
     "scatter_max": np.maximum.at,
 }
-_CALLED = frozenset({"jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call"})
 _NESTED: dict[str, Callable[..., list[Array]]] = {
     "scan": _scan,
     "while": _while,
@@ -270,20 +269,11 @@ _NESTED: dict[str, Callable[..., list[Array]]] = {
     **dict.fromkeys(_COMBINED, _scatter),
     "dim_as_value": lambda eqn, params, operands, setting: [np.asarray(params["dim"])],
 }
-_MOVED = frozenset(
-    "broadcast_in_dim broadcast_to reshape squeeze expand_dims transpose rev tile slice split unstack concatenate "
-    "stack pad dynamic_slice dynamic_update_slice platform_index".split()
-)
+_MOVED = kinds.REARRANGES | {"broadcast_to", "platform_index"}
 """Operations that move entries: the evaluator of balls moves those of any array."""
-_EXACT = (
-    _MOVED
-    | _CALLED
-    | _NESTED.keys()
-    | frozenset(
-        "abs argmax argmin ceil clamp convert_element_type copy copy_p cummax cummin floor gather iota max min neg "
-        "optimization_barrier real imag complex conj reduce_max reduce_min round select_n sign sort "
-        "stop_gradient".split()
-    )
+_EXACT = (kinds.ENTRIES | kinds.CALLS | _NESTED.keys()) | frozenset(
+    "abs argmax argmin broadcast_to ceil complex conj convert_element_type floor imag iota neg platform_index real "
+    "round sign".split()
 )
 """Operations that round nothing, and those whose parts do."""
 
@@ -441,7 +431,7 @@ def _complex(re: Array, im: Array) -> Array:
 
 
 _OF_COMPLEX: dict[str, Callable[..., Any]] = {
-    **{name: _SAME[name] for name in ("add", "add_any", "copy", "eq", "mul", "ne", "neg", "stop_gradient", "sub")},
+    **{name: _SAME[name] for name in ("add", "add_any", "eq", "mul", "ne", "neg", "sub")},
     "complex": _complex,
     "conj": np.conj,
     "imag": np.imag,
@@ -462,7 +452,6 @@ _OWN: dict[str, Callable[..., Any]] = {
     "argmin": _extreme(np.argmin),
     "bitcast_convert_type": _bitcast,
     "convert_element_type": lambda params, x: x,
-    "copy_p": lambda params, x: x,
     "cummax": _cumulative(np.maximum.accumulate),
     "cummin": _cumulative(np.minimum.accumulate),
     "cumprod": _cumulative(np.cumprod),
@@ -478,7 +467,6 @@ _OWN: dict[str, Callable[..., Any]] = {
     "is_finite": lambda params, x: np.isfinite(x),
     "lgamma": _by_entry(math.lgamma),
     "logistic": lambda params, x: 1 / (1 + np.exp(-x)),
-    "optimization_barrier": lambda params, *xs: list(xs),
     "reduce_and": _reduced(np.logical_and.reduce, lambda dtype: True),
     "reduce_max": _reduced(np.max, _lowest),
     "reduce_min": _reduced(np.min, _highest),
