@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.jaxpr import kinds
+from certgrad.jaxpr.kinds import CASTS, CLIPS, MOVES, ORDERS
 from certgrad.jaxpr.programs import results
 from certgrad.obligations.tracing.jax_internals import (
     Program,
@@ -32,7 +32,7 @@ _OF_NUMBERS = frozenset(
     "shift_right_logical xor".split()
 )
 """What makes a number of an integer that is no index or label: it means something by its sign."""
-_AS_IT_IS = kinds.MOVES | kinds.CASTS
+_AS_IT_IS = MOVES | CASTS
 _BY_SIGN = frozenset(("abs", "sign"))
 
 
@@ -141,11 +141,11 @@ class _Walk:
         if all(kind is _Of.NUMBERS for kind in kinds):
             moved = name in ("add", "sub") and operands[0].number == A_SIZE
             return _Value(_Of.NUMBERS, A_SIZE if moved or name == "dim_as_value" else UNKNOWN)
-        if name in kinds.ORDERS:
+        if name in ORDERS:
             known = all(kind in (_Of.NUMBERS, _Of.ARGUMENT) for kind in kinds)
             numbers = [x.number if known else UNKNOWN for x in operands if x.of is _Of.NUMBERS] or [UNKNOWN]
             self.met += [Comparison(n, name in ("eq", "ne")) for n in numbers]
-            if known and name not in kinds.CLIPS:
+            if known and name not in CLIPS:
                 return _Value(_Of.TOLD)
         if name in _BY_SIGN:
             self.met.append(Comparison(0.0 if kinds == [_Of.ARGUMENT] else UNKNOWN))
