@@ -23,7 +23,6 @@ from certgrad.jaxpr.programs import results
 from certgrad.obligations import balls
 
 from .balls._values import Value
-from .tracing.float_values import _SAME
 from .tracing.jax_internals import (
     DimExpr,
     EndlessError,
@@ -430,6 +429,23 @@ def _complex(re: Array, im: Array) -> Array:
     return out
 
 
+def _power(x: Array, y: Array) -> Array:
+    """With an exponent for each entry: of one alone that is ½ numpy takes the root, which is another at −∞ and −0."""
+    return np.power(x, np.ascontiguousarray(np.broadcast_to(y, x.shape))).reshape(x.shape)
+
+
+_OF_NUMPY = """abs acos acosh add asin asinh atan atan2 atanh cbrt ceil cos cosh exp exp2 expm1 floor log log1p sign sin
+    sinh sqrt square tan tanh"""
+_BY_NAME = """add_any add and bitwise_and eq equal ge greater_equal gt greater le less_equal lt less max maximum
+    min minimum mul multiply ne not_equal neg negative not bitwise_not or bitwise_or sub subtract xor bitwise_xor"""
+_SAME: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in _OF_NUMPY.split()},
+    **{name: getattr(np, numpys) for name, numpys in zip(*[iter(_BY_NAME.split())] * 2, strict=True)},
+    "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    "pow": _power,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+}
+"""Arithmetic that IEEE 754 or C's mathematics library fixes, special values included: numpy gives what JAX gives."""
 _OF_COMPLEX: dict[str, Callable[..., Any]] = {
     **{name: _SAME[name] for name in ("add", "add_any", "eq", "mul", "ne", "neg", "sub")},
     "complex": _complex,
