@@ -58,7 +58,7 @@ def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tens
 
 
 OWN = frozenset("empty empty2 shift_left shift_right_arithmetic shift_right_logical stop_gradient".split())
-"""What has a function of its own in a module that loads later: all of it, or which one counts depends on what loaded."""
+"""What has a function of its own in a module that loads later: all of it, lest the order of loading decide."""
 RULES.also(specified, SPECIFIED, but=OWN)
 
 
