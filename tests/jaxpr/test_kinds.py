@@ -101,9 +101,9 @@ def test_an_array_of_one_number_is_handed_on_as_that_number() -> None:
         assert (made == 7).all()
 
 
-LIMITS = {"dot_general": 14, "broadcast_in_dim": 10, "select_n": 21}
+LIMITS = {"dot_general": 13, "broadcast_in_dim": 9, "select_n": 19}
 """In so many files of the package, outside of `exports/`, a primitive is named by code."""
-NAMINGS = 263
+NAMINGS = 236
 """So often is a primitive whose name is no word of English named by a file outside of `WHERE`."""
 WHERE = {"jaxpr", "specification", "exports", "jax_rules"}
 OUTSIDE = [f for f in sorted(ROOT.rglob("*.py")) if "exports" not in f.relative_to(ROOT).parts]
