@@ -73,7 +73,7 @@ def runs_alone(name):
     return name in calls(4, 5) and [e.primitive.name for e in equations_of(traced(*calls(4, 5)[name]))] == [name]
 
 
-@pytest.mark.parametrize("name", [n for n in sorted(kinds.ENTRIES - {"scatter"}) if runs_alone(n)])
+@pytest.mark.parametrize("name", [n for n in sorted(kinds.ENTRIES) if runs_alone(n)])
 def test_entries_are_those_of_the_operands_or_none(name: str) -> None:
     call, arguments = numbers(name, 1)
     known = {float(v) for x in arguments for v in np.ravel(x)}

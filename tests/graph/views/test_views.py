@@ -133,9 +133,7 @@ def test_a_large_graph_shows_runs_of_nodes() -> None:
 def test_dot(perceptron: GraphCertificate, refuted: GraphCertificate) -> None:
     text = render_dot(perceptron)
     assert text.startswith('digraph "mlp" {\n  label="mlp: proved under hypotheses"')
-    assert (
-        '  n9 [label="%9 max\\nf32[n, h]\\nx ≠ 0" fillcolor="#fdf0c4" tooltip="%9 max: the greater of x' in text
-    )
+    assert '  n9 [label="%9 max\\nf32[n, h]\\nx ≠ 0" fillcolor="#fdf0c4" tooltip="%9 max: the greater of x' in text
     assert "\n  n8 -> n9;\n" in text
     assert text.endswith("  n18 -> out0;\n}\n")
     assert "f32[n, h]\\nrefuted" in render_dot(refuted)
