@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.jaxpr import kinds
 from certgrad.language.relations import SIGNS
 from certgrad.language.tree import Array, Compare, Number, Relation, Statement
 from certgrad.obligations.assume.fact import Fact
@@ -57,7 +58,7 @@ def of_selection(name: str, operands: Sequence[int]) -> int:
         return _code(chosen(a, b) for a in parts[0] for b in parts[1])
     if name == "clamp" and len(parts) == 3:
         return _code(min(max(low, x), high) for low in parts[0] for x in parts[1] for high in parts[2])
-    if name in ("select_n", "concatenate", "pad", "stack") and parts:
+    if (name == "select_n" or name in kinds.JOINS) and parts:
         return _code(k for p in (parts[1:] if name == "select_n" else parts) for k in p)
     return ANY
 

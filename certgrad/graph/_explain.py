@@ -10,6 +10,7 @@ from certgrad.graph._bounds import side
 from certgrad.graph._describe import sentence
 from certgrad.graph.certificate import GraphCertificate, Step
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
+from certgrad.jaxpr import kinds
 from certgrad.language.tree import Statement, arrays
 
 
@@ -180,9 +181,8 @@ _SIDE = {"> 0": "not negative", "≥ 0": "not negative", "< 0": "not positive", 
 _UNDERFLOW = "in floating point it can underflow to 0"
 _ROUNDED = "in floating point each of the terms can be 0"
 _MADE = {"dim_as_value": "a size is at least 1", "iota": "the numbers 0, 1, 2 …"}
-_HANDED_ON = frozenset(
-    "broadcast_in_dim reshape transpose squeeze expand_dims convert_element_type copy reduce_sum reduce_max reduce_min "
-    "slice concatenate sqrt neg rev gather dynamic_slice stop_gradient stack split abs log1p tanh min cumsum".split()
+_HANDED_ON = kinds.REARRANGES | frozenset(
+    "abs convert_element_type cumsum gather log1p min neg reduce_max reduce_min reduce_sum sqrt tanh".split()
 )
 """Operations that keep what is on one side of 0 there in floating point, too."""
 

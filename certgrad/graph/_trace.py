@@ -15,12 +15,12 @@ import numpy as np
 
 from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _jaxpr
-from certgrad.graph._family import INLINED
 from certgrad.graph._fold import exact_literal
 from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
 from certgrad.graph._wellformed import check, check_equations, line_of
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
+from certgrad.jaxpr.kinds import INLINES
 from certgrad.obligations.generality.reach import is_own, reached_from, remembered_by_jax, users_files
 from certgrad.obligations.generality.state import ReadState, forget
 from certgrad.obligations.tracing.ambient_reads import Heard, hearing
@@ -372,7 +372,7 @@ class _Builder:
         inner, drawn = called
         if drawn and self.moves(operands):
             drawn = ""  # of bounds that move, what is drawn has a derivative
-        if inner is not None and equation.name in INLINED and not drawn:
+        if inner is not None and equation.name in INLINES and not drawn:
             return self.walk(inner, operands, where, eqn.invars)
         if equation not in self.shared.params:
             self._describe(equation, where)

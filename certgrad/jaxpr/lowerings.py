@@ -19,8 +19,9 @@ from jax.extend.core import Primitive
 
 from certgrad.jaxpr import devices as _devices
 from certgrad.jaxpr import pallas as _pallas
+from certgrad.jaxpr.kinds import CALLS
 from certgrad.jaxpr.linear import LINEAR, linear_program
-from certgrad.jaxpr.programs import CALLS, called_program
+from certgrad.jaxpr.programs import called_program
 
 DECLARED = "call_hi_primitive"
 """A primitive whose class says what it runs. Its parameter is an object that no text of a program can hold."""

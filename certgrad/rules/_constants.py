@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad._subject import Rules
+from certgrad.jaxpr import kinds
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.tracing.jax_internals import (
@@ -29,10 +30,8 @@ from ._user_rule import UserRule
 from ._words import place_in_users_code, place_of_step, word_of
 
 MAX_STEPS = 40
-_FIRST = ("reduce_sum", "reduce_max", "reduce_min", "dot_general", "cumsum")
-
-
-_COMPARED = "lt le gt ge eq ne max min clamp broadcast_in_dim convert_element_type jit".split()
+_FIRST = kinds.REDUCES | kinds.CONTRACTS | {"cumsum"}
+_COMPARED = kinds.ORDERS | kinds.HANDS_ON | {"jit"}
 """What compares numbers, and what hands them on to that."""
 MAX_CONSTANTS = 4
 LARGEST = 1e6
@@ -145,7 +144,7 @@ def _of_one(eqn: Any) -> bool:
     """It makes an array of floats of one of the same shape: its derivative is a factor."""
     name, floats = eqn.primitive.name, [v.aval for v in eqn.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
     same = len(floats) == len(eqn.outvars) == 1 and floats[0].shape == eqn.outvars[0].aval.shape
-    return same and name not in ("copy", "copy_p", "convert_element_type", "neg", "stop_gradient", "while")
+    return same and name not in kinds.RENAMES | {"convert_element_type", "neg", "while"}
 
 
 def _constant(eqn: Any, operands: list, outs: list) -> list:

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad._subject import Rules
+from certgrad.jaxpr.kinds import HANDS_ON
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.floats import Setting, applied
 from certgrad.obligations.floats import run as evaluated
@@ -47,9 +48,6 @@ SIZES = ((3, 4, 5, 2, 7), (5, 3, 4, 7, 2))
 
 
 _Place = tuple[dict[str, int], list, list]
-
-_PASSED_ON = frozenset("copy copy_p broadcast_in_dim reshape squeeze expand_dims convert_element_type".split())
-"""Steps that hand a value on as it is: it has the name that it had."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +297,7 @@ class Search:
             longer = self.maker(step.operands[2].key)
             own = step.operands[1].key
             return own if longer is not None and own in [o.key for o in longer.operands] and _is_index(step) else None
-        return step.operands[0].key if step.eqn.primitive.name in _PASSED_ON else None
+        return step.operands[0].key if step.eqn.primitive.name in HANDS_ON else None
 
     def the(self, step: Step) -> str:
         """A step in words, with its place; of a line that the function has as well, whose use it is."""

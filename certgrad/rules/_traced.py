@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.errors import CertgradError
+from certgrad.jaxpr.kinds import CALLS, SPREADS
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.prove.problem import trace_forward
@@ -111,10 +112,10 @@ def names_no_axis(rule: UserRule) -> bool:
 def _of_all_axes(equation: Any) -> bool:
     """An equation between arrays of one shape, or over all axes of one."""
     ranks = {len(v.aval.shape) for v in (*equation.invars, *equation.outvars)}
-    if equation.primitive.name in ("pjit", "jit", "custom_jvp_call", "custom_vjp_call"):
+    if equation.primitive.name in CALLS:
         return True  # what it calls is looked at
     if "axes" in equation.params:
         return len(equation.params["axes"]) == len(equation.invars[0].aval.shape)
-    if equation.primitive.name == "broadcast_in_dim":
+    if equation.primitive.name in SPREADS:
         return not equation.invars[0].aval.shape
     return len(ranks) == 1 and not {"dimension_numbers", "axis", "dimension", "permutation"} & equation.params.keys()

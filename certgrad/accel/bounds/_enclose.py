@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from certgrad.jaxpr import kinds
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import Step, program
@@ -25,14 +26,6 @@ class Truths(Value):
     """An array of `Maybe`. Nothing else than the rules below may see one."""
 
     __slots__ = ()
-
-
-_MOVED = {"broadcast_in_dim", "reshape", "squeeze", "transpose", "expand_dims", "copy", "slice", "concatenate", "rev"}
-"""Primitives that only move entries."""
-
-
-_CALLS = {"jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "checkpoint"}
-"""Primitives that run an inner program and return what it returns."""
 
 
 def enclose(jaxpr: Any, arguments: Sequence[Value], decided: bool = False) -> list[Array]:
@@ -75,13 +68,13 @@ def _enclose_step(step: Step, operands: list[Value], calling: Context = _CALLING
         return found
     if step.rule is None:
         raise Unsupported(f"primitive {step.name}")
-    if step.name in _CALLS:
+    if step.name in kinds.CALLS:
         return step.rule(calling, step.params, *operands)
     if not any(isinstance(x, Truths) for x in operands):
         return step.rule(_CLOSED if calling is _CLOSED else _DECIDED, step.params, *operands)
     if step.name == "convert_element_type" and np.dtype(step.params["new_dtype"]).kind == "f":
         return Value(_entries(_as_number, operands[0].primal))
-    if step.name not in _MOVED:
+    if step.name not in kinds.MOVES and step.name not in kinds.JOINS:
         raise Undecided(f"{step.name} of a truth value that is open over the box")
     out = step.rule(_DECIDED, step.params, *operands)
     assert isinstance(out, Value)

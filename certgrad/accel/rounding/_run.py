@@ -9,11 +9,12 @@ import jax
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad.accel.bounds._enclose import _CALLS, _DECIDED, Truths, _enclose_step
+from certgrad.accel.bounds._enclose import _DECIDED, Truths, _enclose_step
 from certgrad.accel.rounding._error import Error, Noise, remainder, zero
 from certgrad.accel.rounding._model import FAR, UP, Format, format_of
-from certgrad.accel.rounding._sums import BILINEAR, EXTREMA, LINEAR, of_extrema, of_linear, of_products
+from certgrad.accel.rounding._sums import of_extrema, of_linear, of_products
 from certgrad.accel.rounding._values import Rounded, middle, most, span, widened, with_error
+from certgrad.jaxpr import kinds
 from certgrad.jaxpr.linear import LINEAR as OF_TANGENTS
 from certgrad.jaxpr.linear import program_of
 from certgrad.obligations.balls import _scalars as s
@@ -22,23 +23,8 @@ from certgrad.obligations.balls._evaluate import Step, program
 from certgrad.obligations.balls._jaxpr import of_reals
 from certgrad.obligations.balls._values import Array, Context, Value, boxed, is_float
 
-MOVES = (
-    *("broadcast_in_dim", "reshape", "squeeze", "transpose", "expand_dims", "slice", "concatenate", "rev", "pad"),
-    *(
-        "stack",
-        "unstack",
-        "gather",
-        "dynamic_slice",
-        "dynamic_update_slice",
-        "split",
-        "copy_p",
-        "stop_gradient",
-        "optimization_barrier",
-    ),
-)
-_STEPPING = {"max", "min", "abs", "sign", "floor", "ceil", "round", "clamp"}
-_TRUTHS = {"eq", "ne", "lt", "gt", "le", "ge"}
-_LOGIC = {"and", "or", "not", "xor"}
+_MOVED = kinds.REARRANGES | {"gather"}
+_STEPPING = kinds.CLIPS | kinds.ROUNDS | {"abs", "sign"}
 STEPS = 10_000
 
 
@@ -55,7 +41,7 @@ class Rounding:
         return [with_error(x, self.format) for x in program(jaxpr).by(self._step, arguments)]
 
     def _step(self, step: Step, operands: Sequence[Value]) -> list[Any]:
-        if step.name in _CALLS:
+        if step.name in kinds.CALLS:
             assert step.rule is not None
             return _listed(step.rule(self._calling, step.params, *operands))
         if step.name in _LOOPS:
@@ -71,9 +57,9 @@ class Rounding:
 
     def _rule(self, step: Step, given: list[Rounded]) -> list[Any]:
         name = step.name
-        if name in _TRUTHS or name in _LOGIC:
+        if name in kinds.COMPARES or name in kinds.LOGIC:
             return [self._truth(step, given)]
-        if name in MOVES:
+        if name in _MOVED:
             return _moved(step, given)
         if name == "select_n":
             return [self._selected(step, given)]
@@ -97,11 +83,11 @@ class Rounding:
         (out,) = exact
         if name == "integer_pow":
             out = Value(_entries(lambda v: _power(v, int(step.params["y"])), given[0].primal))
-        if name in EXTREMA:
+        if name in kinds.EXTREMA:
             return [Rounded(out.primal, of_extrema(step, given), format)]
-        if name in LINEAR:
+        if name in kinds.SUMS or name in kinds.ADDS_AT:
             error, size, roundings = of_linear(step, given)
-        elif name in BILINEAR:
+        elif name in kinds.CONTRACTS:
             error, size, roundings = of_products(step, given)
         elif name in _STEPPING:
             return [Rounded(out.primal, self._stepping(step, given, out.primal), format)]
@@ -142,7 +128,7 @@ class Rounding:
         if step.name in ("sin", "cos") and most(widened(given[0])).max(initial=0.0) > FAR:
             raise Unsupported(f"nothing is assumed of {step.name} beyond {FAR:g}")
         total = zero(out.shape)
-        if step.name in ("add", "add_any", "sub", "neg"):
+        if step.name in kinds.ADDS:
             for k, x in enumerate(given):
                 sign = -1.0 if step.name == "neg" or (step.name == "sub" and k) else 1.0
                 total = total + _spread(x.error, out.shape).scaled(np.full(out.shape, sign), 0.0)
@@ -189,7 +175,7 @@ class Rounding:
         exact = _enclose_step(step, [_value(x) for x in given])
         assert isinstance(exact, Value)
         shape = exact.primal.shape
-        if step.name in _LOGIC or not all(x.real for x in given):
+        if step.name in kinds.LOGIC or not all(x.real for x in given):
             sure = np.ones(shape, bool)
             for x in given:
                 sure = sure & (True if x.sure is None else x.sure)

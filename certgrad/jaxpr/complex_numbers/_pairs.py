@@ -12,6 +12,7 @@ import numpy as np
 from jax import lax
 from jax._src import source_info_util
 
+from certgrad.jaxpr.kinds import CONTRACTS, LINEAR
 from certgrad.jaxpr.lowerings import called
 from certgrad.jaxpr.programs import jaxpr_of, results, scan_counts
 
@@ -144,16 +145,6 @@ _BINARY: dict[str, Callable[[Pair, Pair], Any]] = {
     "ne": lambda z, w: (z.re != w.re) | (z.im != w.im),
     "pow": _pow,
 }
-
-_BY_PARTS = frozenset(
-    """add add_any broadcast_in_dim concatenate copy copy_p cumsum device_put dynamic_slice dynamic_update_slice gather
-    name neg optimization_barrier pad reduce_sum reduce_window_sum reshape rev scatter scatter-add scatter-sub select_n
-    sharding_constraint slice split squeeze stack stop_gradient sub tile transpose unstack""".split()
-)
-"""Linear over the reals, with real coefficients: the real part is made of the real parts as the imaginary of those."""
-
-_BILINEAR = frozenset({"dot_general", "conv_general_dilated"})
-
 
 # --- primitives with parameters ---
 
@@ -293,9 +284,9 @@ def _read(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     name = eqn.primitive.name
     if name in _WITH_PARAMETERS:
         return _WITH_PARAMETERS[name](eqn, operands)
-    if name in _BY_PARTS:
+    if name in LINEAR:  # the real part is made of the real parts as the imaginary of those
         return _by_parts(eqn, operands)
-    if name in _BILINEAR:
+    if name in CONTRACTS:
         return _bilinear(eqn, operands)
     if name in _UNARY:
         return [_UNARY[name](_lifted(operands[0]))]

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.jaxpr.kinds import CALLS, MOVES
 from certgrad.jaxpr.lowerings import idealised, is_python, why_not
-from certgrad.jaxpr.programs import MOVES, wraps
+from certgrad.jaxpr.programs import wraps
 from certgrad.obligations.assume.conditions import UNDEFINED
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor, argument
@@ -23,7 +24,6 @@ from certgrad.obligations.terms.polynomials import ZERO as ZERO_TERM
 from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.tracing.jax_internals import (
     ASIDE,
-    CALLS,
     Program,
     approximation,
     data_of,
