@@ -3,7 +3,7 @@
 Wherever what is compared is defined, and with n > 0:
 
     Σ c·log P + q has the sign of exp(n·q)·Π_{c>0} P^(n·c) − Π_{c<0} P^(−n·c), all P being positive;
-    exp(p) − exp(q) has the sign of p − q;
+    exp(p) − exp(q) has the sign of p − q, and f·(exp(p) − exp(q)) that of ±(p − q) where the sign of f is known;
     A − B has the sign of Aⁿ − Bⁿ, if A ≥ 0 and B ≥ 0, and a product of roots that of what these are of;
     f(u) − f(v) has the sign of u − v for a strictly increasing f, that of v − u for a decreasing one.
 
@@ -76,8 +76,14 @@ def _by_logarithms(poly: Poly, facts: Facts) -> Poly | None:
 
 
 def _by_exponents(poly: Poly, facts: Facts) -> Poly | None:
-    _, _, rest = content(poly, only_positive=True)
-    return difference_of_exponents(rest)
+    c, factors, rest = content(poly)
+    found, negative = difference_of_exponents(rest), c < 0
+    for a, e in factors.items() if found is not None else ():
+        signs = POS if a.positive else facts.signs(Poly({((a, 1),): ONE.coefficient(())}))
+        if signs not in (POS, NEG) or (signs == NEG and not isinstance(e, int)):
+            return None
+        negative ^= signs == NEG and e % 2 == 1
+    return -found if found is not None and negative else found
 
 
 def _by_powers(poly: Poly, facts: Facts) -> Poly | None:

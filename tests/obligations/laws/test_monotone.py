@@ -49,6 +49,8 @@ COMPARISONS = {
     "exp x > exp y": (lambda x, y: exp_of(x) - exp_of(y), [""]),
     "exp(−x) > 1": (lambda x, y: exp_of(-x) - ONE, [""]),
     "exp(x − y) > exp(2x)": (lambda x, y: exp_of(x - y).scale(3) - exp_of(x.scale(2)).scale(3), [""]),
+    "y³ (exp x − 1)": (lambda x, y: y * y * y * (exp_of(x) - ONE), ["x>0,y>0", "x<0,y<0"]),
+    "(exp x − exp y)/y": (lambda x, y: (exp_of(y) - exp_of(x)).scale(-2) * power(y, -1), ["x>0,y>0", "x<0,y<0"]),
     "exp x > 2 exp y": (lambda x, y: exp_of(x) - exp_of(y).scale(2), []),
     "exp x + exp y": (lambda x, y: exp_of(x) + exp_of(y), []),
     "x exp x > exp y": (lambda x, y: x * exp_of(x) - exp_of(y), []),
