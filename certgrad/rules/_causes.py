@@ -36,7 +36,15 @@ from certgrad.signatures.cases import Case
 
 from ._changes import changes
 from ._missing import ALONE, LONGEST, NOTHING, missing_term
-from ._mistakes import Mistake, forgotten, mistakes, passed_through, right_in_a_domain, where_right
+from ._mistakes import (
+    Mistake,
+    forgotten,
+    mistakes,
+    passed_through,
+    right_in_a_domain,
+    right_where_written_once,
+    where_right,
+)
 from ._otherwise import backward, in_own_lines, numbers_of
 from ._plausible import Trial
 from ._report import ArgumentClaim
@@ -289,6 +297,8 @@ def likely_cause(
         return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
     if odd:
         return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
+    if cause := first(lambda t: right_where_written_once(t.one, t.rules), tried=True):
+        return cause
     return None if right_there else first(lambda t: where_right(t.one, t.rules))
 
 

@@ -23,7 +23,7 @@ from certgrad.obligations.tracing.jax_internals import live_inputs
 from certgrad.report.wording import INTENDED
 from certgrad.signatures.sizes import Size, named
 
-from ._constants import compared_constants, held_constant
+from ._constants import compared_constants, held_constant, written_once
 from ._steps import Change
 from ._traced import primal_of
 from ._user_rule import UserRule
@@ -355,6 +355,12 @@ def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
     for n in () if spec.stars else names:
         if n not in own:
             yield Mistake(f"a sum over the axis {n} is missing", _summed(one, plain, n))
+
+
+def right_where_written_once(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """Of a function that may write an entry twice, which is tried by its proof: most points that are drawn do so."""
+    for text, promised in written_once(one, rules):
+        yield Mistake(text, promised)
 
 
 def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:

@@ -730,3 +730,17 @@ def test_the_sign_of_a_number():
     assert report.cause == "right where alpha > 0: the function and the rule treat negative values differently"
     rule = static_rule(elu, lambda x, g, alpha: g * jnp.where(x > 0, 1.0, elu(x, alpha) + alpha**2))
     assert "alpha > 0" not in certgrad.check(rule, "n", static={"alpha": -0.5}).cause
+
+
+@pytest.mark.parametrize(("factor", "named"), [(1, True), (2, False)])
+def test_entries_that_are_written_twice(factor, named):
+    """max_unpool: the backward reads the cotangent of each write, as if all that are made to one entry counted."""
+    rule = custom_vjp(
+        lambda base, x, index: base.at[index].set(x),
+        lambda base, x, index: (base.at[index].set(x), index),
+        lambda index, g: (g.at[index].set(0.0), factor * g[index], None),
+    )
+    report = certgrad.check(rule, "m, n, n:int", domain=["index >= 0", "index < m"], differentiable=["x"])
+    assert report.verdict == "refuted"
+    said = "right where the places that are written to in line "
+    assert report.cause.startswith(said) == named
