@@ -34,7 +34,7 @@ AWARE = (
     MOVES
     | VANISHING
     | frozenset(
-        "select_n max min clamp neg mul add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
+        "select_n max min clamp neg mul div add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
         "convert_element_type scan scatter-max scatter-min".split()
     )
 )
