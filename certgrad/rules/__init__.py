@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from ._projections import (
         check_properties,
         granted,
-        inside_domain,
         likely_properties,
         projected,
         properties_in,
+        structures,
         with_properties,
     )
     from ._report import Report
@@ -53,9 +53,9 @@ _FOR_SOME_RULES = {
     "as_surrogate": "_merged",
     "check_properties": "_projections",
     "granted": "_projections",
-    "inside_domain": "_projections",
     "projected": "_projections",
     "properties_in": "_projections",
+    "structures": "_projections",
     "with_properties": "_projections",
     "assumed": "_assumed",
     "at_sizes": "_at_sizes",

@@ -70,6 +70,45 @@ def accumulated(value: ValueRef | None, axis: int, backwards: bool) -> Act:
     return act
 
 
+def shifted(by: int, axis: int, around: bool) -> Act:
+    """What the step gives, so many places farther along an axis: around its end, or with 0 from its start on."""
+
+    def act(r: Run, s: Step) -> Any:
+        value, xp = r.own(s), r.xp
+        found = xp.roll(value, by, axis)
+        if around:
+            return found
+        places = xp.arange(value.shape[axis]).reshape([-1 if k == axis else 1 for k in range(value.ndim)])
+        kept = places >= by if by > 0 else places < value.shape[axis] + by
+        return xp.where(kept, found, xp.zeros((), value.dtype))
+
+    return act
+
+
+def factored_out(j: int, total: Step, product: Step, k: int, function: str) -> Act:
+    """Operand `j` as a sum of one factor of the products alone, times the other one or a function of it."""
+
+    def act(r: Run, s: Step) -> Any:
+        operands, factors = r.operands(s), r.operands(product)
+        of_sum = r.xp.sum(factors[k], axis=tuple(total.eqn.params["axes"]), keepdims=True)
+        other = factors[1 - k]
+        operands[j] = of_sum * (getattr(r.xp, function)(other) if function else other)
+        return r.apply(s.eqn, operands)[0]
+
+    return act
+
+
+def multiplied_inside(j: int, total: Step) -> Act:
+    """A product with a sum, operand `j`, as the sum of the products."""
+
+    def act(r: Run, s: Step) -> Any:
+        products = r.operands(total)[0] * r.operands(s)[1 - j]
+        found = r.xp.sum(products, axis=tuple(total.eqn.params["axes"]), keepdims=True)
+        return r.xp.broadcast_to(found, r.own(s).shape)
+
+    return act
+
+
 def added_at(rows: ValueRef, places: ValueRef) -> Act:
     """What is 0 but for the rows of an array, each added at a place."""
 

@@ -36,10 +36,19 @@ from certgrad.signatures.cases import Case
 
 from ._changes import changes
 from ._missing import ALONE, LONGEST, NOTHING, missing_term
-from ._mistakes import Mistake, forgotten, mistakes, passed_through, right_in_a_domain, where_right
+from ._mistakes import (
+    Mistake,
+    forgotten,
+    mistakes,
+    passed_through,
+    right_in_a_domain,
+    right_where_written_once,
+    where_right,
+)
 from ._plausible import Trial
 from ._report import ArgumentClaim
 from ._reproduction import numbers
+from ._statics import real
 from ._step_search import backward, in_own_lines, numbers_of
 from ._steps import Change, changed
 from ._traced import array_of, misshapen, of_leaves, why_untraced
@@ -110,7 +119,8 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
             else:
                 at_case = _at_the_case(name, one, rule, k, worst, made)
                 twins = [*_twins(at_case[0], partial(made, name))]
-                cause = likely_cause(*at_case, until, worst.witness, twins, known) or cause
+                mistake = likely_cause(*at_case, until, worst.witness, twins, known)
+                cause = mistake or _of_positive_numbers(at_case[0], partial(made, name), until) or cause
                 known += [cause.change] if cause.change is not None else []
                 if cause.text:
                     cause = replace(cause, text=cause.text + _of_case(rule, one, k))
@@ -186,6 +196,20 @@ def _another_value(value: float) -> float:
     """Another value, and none at which a factor or a power is idle: 0, 1, −1."""
     found = 1.5 * value + 0.25
     return found + 0.125 if found in (0.0, 1.0, -1.0) else found
+
+
+def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRule], until: float) -> Cause | None:
+    """Right wherever a real number is positive that is negative here."""
+    statics = one.cases[0].statics
+    for name, value in statics.items():
+        if type(value) is not float or value >= 0 or time.thread_time() > until:
+            continue
+        with suppress(CertgradError):
+            positive = made({**statics, name: real(f"{name} > 0")})
+            _one_proof(positive)
+            if _audited(positive):
+                return Cause(f"right where {name} > 0: the function and the rule treat negative values differently")
+    return None
 
 
 def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
@@ -273,6 +297,8 @@ def likely_cause(
         return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
     if odd:
         return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
+    if cause := first(lambda t: right_where_written_once(t.one, t.rules), tried=True):
+        return cause
     return None if right_there else first(lambda t: where_right(t.one, t.rules))
 
 
@@ -300,13 +326,18 @@ def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) 
 def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
     """The rule but for a mistake: at all shapes, or those of the mistake. So many times the first steps it is given."""
     found = copy(one)
-    found.claimed, found.conformance, found.proofs_alone = ("vjp_is_adjoint",), None, True
-    found.steps, found.seconds = FIRST_STEPS * patience, ONE_PROOF
+    _one_proof(found, patience)
     found.domain = (*one.domain, *mistake.domain)
     found.signature = one.signature.renamed(mistake.fixed)
     found.cases = (Case(found.signature, one.cases[0].statics),)
     found.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
     return found
+
+
+def _one_proof(subject: UserRule, patience: int = 1) -> None:
+    """Ask for the proof of the adjoint alone, in so many times the first steps."""
+    subject.claimed, subject.conformance, subject.proofs_alone = ("vjp_is_adjoint",), None, True
+    subject.steps, subject.seconds = FIRST_STEPS * patience, ONE_PROOF
 
 
 def proved(subject: UserRule, likely: bool = False) -> bool:

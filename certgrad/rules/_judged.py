@@ -188,10 +188,7 @@ def helped(report: Report, look: Look) -> Report:
     """The report; where the rule is not proved, with what a numeric check says, and with what a solver lacks."""
     if report.verdict not in ("unproved", "refuted"):
         return report
-    found = rules.pointed_to_solves(rules.checked_numerically(report, look.rule), look.traces)
-    if look.rule.properties and found.verdict == "refuted":
-        return replace(found, certificate=rules.inside_domain(found.certificate, look.rule))
-    return found
+    return rules.pointed_to_solves(rules.checked_numerically(report, look.rule), look.traces)
 
 
 def report_of(

@@ -26,7 +26,7 @@ from certgrad.language import tree as t
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.canonical import canonical
 from certgrad.obligations.balls import BallError
-from certgrad.obligations.balls.statements import evaluate, inside
+from certgrad.obligations.balls.statements import evaluate
 from certgrad.obligations.certificate import (
     PROOFS,
     CaseClaim,
@@ -39,7 +39,6 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.points import arguments
-from certgrad.obligations.tracing.jax_internals import wide_floats
 from certgrad.signatures.signature import ArraySpec
 from certgrad.signatures.sizes import Star
 
@@ -59,7 +58,8 @@ class Property:
 
     axes: int
     """So many of its last axes it is about; two of them are equally long."""
-    project: Callable[[Any], Any]
+    project: Callable[[Any, Any], Any]
+    """Of an array, by the functions of JAX or numpy."""
     code: str
     """The projection in Python, of an array `{0}`."""
     says: Says
@@ -67,6 +67,18 @@ class Property:
     bounds: tuple[str, ...] = ()
     """What is assumed beside, of an array `{0}`."""
     dtypes: tuple[str, ...] = ("float", "held")
+    row: Callable[[np.ndarray], Any] | None = None
+    """What is made of a last axis of rationals, where the projection has no rational value of each."""
+    move: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    """The tangent that keeps the property, where that is not the projection of it."""
+
+    def made(self, x: np.ndarray) -> np.ndarray:
+        """An array with the property, of one with it that one."""
+        return self.project(np, x) if self.row is None else np.apply_along_axis(self.row, -1, x)
+
+    def along(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """What the derivative of the projection makes of a tangent, at an array with the property."""
+        return self.project(np, dx) if self.move is None else self.move(x, dx)
 
 
 def _transposed(sign: int) -> Says:
@@ -117,60 +129,78 @@ def _each_place_once(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t
     return t.Both((*(t.ForAll((axis,), w) for w in within), t.Distinct((axis,), entry(at))))
 
 
+def _on_the_sphere(x: np.ndarray) -> np.ndarray:
+    """The stereographic projection of all but the last entry, on the side of the last one."""
+    if sum(x**2) == 1:
+        return x
+    square = sum(x[:-1] ** 2, start=0 * x[-1])
+    last = (square - 1) / (square + 1)
+    return np.array([*(2 * x[:-1] / (square + 1)), last if x[-1] < 0 else -last], x.dtype)
+
+
+def _of_sum_1(x: np.ndarray) -> np.ndarray:
+    return x / sum(x) if sum(x) else (x + 1) / x.size
+
+
 PROPERTIES: Mapping[str, Property] = {
     "symmetric": Property(
         2,
-        lambda x: (x + jnp.swapaxes(x, -1, -2)) / 2,
+        lambda xp, x: (x + xp.swapaxes(x, -1, -2)) / 2,
         "({0} + jnp.swapaxes({0}, -1, -2)) / 2",
         _transposed(1),
         "each entry of {0}, and of its tangents, is the one across the diagonal",
     ),
     "antisymmetric": Property(
         2,
-        lambda x: (x - jnp.swapaxes(x, -1, -2)) / 2,
+        lambda xp, x: (x - xp.swapaxes(x, -1, -2)) / 2,
         "({0} - jnp.swapaxes({0}, -1, -2)) / 2",
         _transposed(-1),
         "each entry of {0}, and of its tangents, is minus the one across the diagonal",
     ),
     "lower triangular": Property(
         2,
-        jnp.tril,
+        lambda xp, x: xp.tril(x),
         "jnp.tril({0})",
         _beyond(1),
         "each entry of {0}, and of its tangents, right of the diagonal is 0",
     ),
     "upper triangular": Property(
         2,
-        jnp.triu,
+        lambda xp, x: xp.triu(x),
         "jnp.triu({0})",
         _beyond(-1),
         "each entry of {0}, and of its tangents, left of the diagonal is 0",
     ),
     "unit norm": Property(
         1,
-        lambda x: x / jnp.sqrt(jnp.sum(x**2, -1, keepdims=True)),
+        lambda xp, x: x / xp.sqrt(xp.sum(x**2, -1, keepdims=True)),
         "{0} / jnp.sqrt(jnp.sum({0}**2, -1, keepdims=True))",
         _total(2),
         "{0} is of unit norm along its last axis, and no entry moves so that it is not",
+        row=_on_the_sphere,
+        move=lambda x, dx: dx - x * np.sum(x * dx, -1, keepdims=True),
     ),
     "probabilities": Property(
         1,
-        lambda x: x / jnp.sum(x, -1, keepdims=True),
+        lambda xp, x: x / xp.sum(x, -1, keepdims=True),
         "{0} / jnp.sum({0}, -1, keepdims=True)",
         _total(1),
         "{0} sums to 1 along its last axis, and no entry moves so that it does not",
         ("{0} >= 0",),
+        row=_of_sum_1,
+        move=lambda x, dx: dx - x * np.sum(dx, -1, keepdims=True),
     ),
     "sorted": Property(
         1,
-        lambda x: jnp.sort(x, -1),
+        lambda xp, x: xp.sort(x, -1),
         "jnp.sort({0}, -1)",
         _in_order,
         "no entry of {0} is less than one before it along its last axis",
+        move=lambda x, dx: dx,
     ),
     "permutation": Property(
         1,
-        lambda x: jnp.argsort(jnp.argsort(x, -1), -1),
+        lambda xp, x: xp.argsort(xp.argsort(x, -1), -1),
         "jnp.argsort(jnp.argsort({0}, -1), -1)",
         _each_place_once,
         "along its last axis {0} has each place once",
@@ -245,7 +275,7 @@ def projected(rule: UserRule, arrays: Sequence[Any]) -> list[Any]:
     found = list(arrays)
     for name, words in rule.properties.items():
         k = rule.arg_names.index(name)
-        found[k] = PROPERTIES[words].project(found[k])
+        found[k] = PROPERTIES[words].project(jnp, found[k])
     return found
 
 
@@ -253,6 +283,11 @@ def in_code(rule: UserRule, names: Sequence[str]) -> list[str]:
     """The lines of Python that give those of these arrays their properties."""
     found = ((n, words) for n, words in rule.properties.items() if n in names)
     return [f"{n} = {PROPERTIES[words].code.format(n)}" for n, words in found]
+
+
+def structures(rule: UserRule) -> dict[str, Property]:
+    """By argument, the property that it is said to have."""
+    return {name: PROPERTIES[words] for name, words in rule.properties.items()}
 
 
 def granted(rule: UserRule) -> dict[str, Hypothesis]:
@@ -277,15 +312,15 @@ def _hypothesis(rule: UserRule, name: str, words: str) -> Hypothesis:
     return hypothesis(canonical(said), "domain", False, known.prose.format(name), rule.arg_names)
 
 
+DRAWS = 40
 EMPTY = "no array was found that has the property and is inside the other hypotheses"
-OUTSIDE = "the two sides differ at points that leave the domain when they are given the property"
 
 
 def with_properties(certificate: Certificate, rule: UserRule) -> Certificate:
     """The certificate of the rule on arrays that a projection makes, as one whose claims list what they are.
 
-    What the projection makes of an array in the domain need not be in it. A claim under hypotheses that no array with
-    the property meets says nothing, and a point outside of the domain refutes nothing: both are unproved.
+    What the projection makes of an array in the domain need not be in it: a claim under hypotheses that no array with
+    the property meets says nothing, and is unproved.
     """
     added = granted(rule)
 
@@ -294,48 +329,14 @@ def with_properties(certificate: Certificate, rule: UserRule) -> Certificate:
             return msgspec.structs.replace(case, verdict="unproved", reason=EMPTY)
         return case
 
-    checked = with_each_case(inside_domain(certificate, rule), looked_at)
+    checked = with_each_case(certificate, looked_at)
     found = listing(checked, rule, lambda _, own: [*own, *added.values()])
     return with_claims(found, found.claims, domain=[*added, *certificate.domain])
 
 
-def inside_domain(certificate: Certificate, rule: UserRule) -> Certificate:
-    """The certificate without refutations at points that leave the domain when they are given the property."""
-
-    def looked_at(_: Claim, case: CaseClaim) -> CaseClaim:
-        if case.verdict != "refuted" or case.witness is None or not rule.domain:
-            return case
-        point = {n: _numbers(case.witness.inputs[n]) for n in (*rule.arg_names, *rule.params)}
-        if _in_domain(rule, _with(rule, point)):
-            return case
-        return msgspec.structs.replace(case, verdict="unproved", reason=OUTSIDE, witness=None)
-
-    return with_each_case(certificate, looked_at)
-
-
-Point = Mapping[str, np.ndarray]
-"""Arguments and open numbers as floats."""
-DRAWS = 40
-
-
-def _numbers(value: Any) -> np.ndarray:
-    return np.vectorize(lambda x: float(Fraction(str(x))), otypes=[float])(np.array(value, dtype=object))
-
-
-def _with(rule: UserRule, point: Point) -> Point:
-    """The point, where arguments have the properties that they are said to have."""
-    with wide_floats(True):
-        made = {n: np.asarray(PROPERTIES[words].project(jnp.asarray(point[n]))) for n, words in rule.properties.items()}
-    return {**point, **made}
-
-
-def _exact(point: Point) -> dict[str, Any]:
+def _exact(point: Mapping[str, np.ndarray]) -> dict[str, Any]:
     of_float = np.vectorize(lambda x: fmpq(*float(x).as_integer_ratio()), otypes=[object])
     return {n: of_float(x) if np.asarray(x).dtype.kind == "f" else x for n, x in point.items()}
-
-
-def _in_domain(rule: UserRule, point: Point) -> bool:
-    return bool(np.all([np.isfinite(x).all() for x in point.values()])) and inside(rule.domain, _exact(point))
 
 
 def _inhabited(rule: UserRule, hypotheses: Sequence[Hypothesis]) -> bool:
@@ -343,16 +344,14 @@ def _inhabited(rule: UserRule, hypotheses: Sequence[Hypothesis]) -> bool:
     general, names = family(rule, rule.cases[0]).prove[0], (*rule.arg_names, *rule.params)
     rng, told = random.Random(rule.name), True
     for k in (2, 3):
-        instance = general.at(dict.fromkeys(general.names, k))
+        sizes = dict.fromkeys(general.names, k)
+        instance = general.at(sizes)
         for _ in range(DRAWS):
             if (values := arguments(rule, instance, instance.shapes(), rng)) is None:
                 break
-            point = _with(rule, dict(zip(names, values, strict=True)))
-            if not _in_domain(rule, point):
-                continue
+            point = _exact(dict(zip(names, values, strict=True)))
             try:
-                sizes = dict.fromkeys(general.names, k)
-                if all(evaluate(h.tree, _exact(point), sizes) is not False for h in hypotheses):
+                if all(evaluate(h.tree, point, sizes) is not False for h in hypotheses):
                     return True
             except (BallError, UnfitError):
                 told = False

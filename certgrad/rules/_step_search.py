@@ -27,9 +27,10 @@ from certgrad.obligations.tracing.jax_internals import own_lines, trace, wide_fl
 from certgrad.signatures.sizes import whole
 
 from ._layers import backward_of
-from ._plausible import drawn, primal_of
+from ._plausible import drawn
 from ._returned import with_own_lines
 from ._steps import Act, Change, Key, Run, Step, Steps, ValueRef
+from ._traced import primal_of
 from ._user_rule import UserRule
 from ._words import place_of_step, word_of
 
@@ -267,6 +268,13 @@ class Search:
     def maker(self, key: Key | None) -> Step | None:
         """The step that gives a value."""
         return next((s for s in self.program.steps if key in s.outs), None)
+
+    def origin(self, key: Key | None) -> Step | None:
+        """The step that gives a value, behind those that hand it on as it is."""
+        step = self.maker(key)
+        while step is not None and step.eqn.primitive.name in HANDS_ON:
+            step = self.maker(step.operands[0].key)
+        return step
 
     def is_cotangent(self, key: Key | None) -> bool:
         """It is the cotangent of an output, as it is handed to the backward."""

@@ -25,6 +25,7 @@ from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import DomainError, SignatureError, UsageError
 from certgrad.language.tree import Statement
 from certgrad.obligations import tracing
+from certgrad.obligations.balls._rule import Structure
 from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.process.threads import ALONE
 from certgrad.signatures.cases import Case
@@ -181,6 +182,11 @@ class UserRule(Subject):
     def granted(self) -> Mapping[str, Statement]:
         """That arguments have the properties which `call` gives them."""
         return {said: h.tree for said, h in rules.granted(self).items()} if self.properties else {}
+
+    @property
+    def structures(self) -> Mapping[str, Structure]:  # type: ignore[override]
+        """The properties of arguments, for points."""
+        return rules.structures(self) if self.properties else {}
 
     @property
     def moving(self) -> list[str]:

@@ -114,7 +114,9 @@ def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleRes
 def main(arguments: list[str]) -> None:
     """Find the target's rules, audit those that are asked for, and write the events."""
     os.environ["JAX_PLATFORMS"] = "cpu"
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = MEMORY if allowed == resource.RLIM_INFINITY else min(MEMORY, allowed)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     channel = int(arguments[0])
     os.set_inheritable(channel, False)

@@ -240,7 +240,7 @@ def test_bounds_hide_no_mistake(name):
 @pytest.mark.parametrize(
     ("function", "signature", "first"),
     [
-        (rule(jnp.abs, lambda x, g: (g,)), "n", "right only where x > 0: "),
+        (rule(jnp.abs, lambda x, g: (g,)), "n", "right where x > 0: "),
         (rule(_huber, lambda x, d, g: (g * jnp.clip(x, -d, d), jnp.zeros_like(d))), "n, n", "the two sides differ"),
     ],
 )

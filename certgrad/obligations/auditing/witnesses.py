@@ -202,6 +202,7 @@ def inputs_of(op: Subject, instance: Instance) -> list[Input]:
             differentiable=dtype == "float",
             told=compared_with(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
             exact=exact if dtype == "int" else "",
+            structure=op.structures.get(name),
         )
         for name, dims, dtype, exact in zip(
             op.arg_names, instance.inputs, instance.dtypes, instance.exact or repeat(""), strict=False

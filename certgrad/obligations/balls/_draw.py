@@ -200,9 +200,23 @@ def draw_inputs(
             draw_input(one, shape, style, rng, top) if entry is None or one.kind != "float" else filled_by(shape, entry)
             for one, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
         ]
+        arrays = [one.made(x) for one, x in zip(inputs, arrays, strict=True)]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
             return arrays
     return None
+
+
+def structured(inputs: Sequence[Input], point: Point) -> Point:
+    """The point with arrays that have the structure which they have to have, and tangents along which they keep it."""
+    if all(one.structure is None for one in inputs):
+        return point
+    arrays = [one.made(x) for one, x in zip(inputs, point.inputs, strict=True)]
+    moving = [(one.structure, x) for one, x in zip(inputs, arrays, strict=True) if one.moves]
+    tangents = [
+        dx if structure is None else structure.along(x, dx)
+        for (structure, x), dx in zip(moving, point.tangents, strict=False)  # there are none of values
+    ]
+    return Point(arrays, tangents, point.seeds)
 
 
 def draw_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
@@ -229,4 +243,4 @@ def draw_point(
     seeds = []
     if kind == "vjp_is_adjoint":
         seeds = [draw_direction(shape, rng) for shape in programs.output_shapes]
-    return Point(inputs, [] if kind == "rule_runs_forward" else tangents, seeds)
+    return structured(programs.inputs, Point(inputs, [] if kind == "rule_runs_forward" else tangents, seeds))

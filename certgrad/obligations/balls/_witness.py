@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._draw import Domain, draw_dims, draw_point, nested, seeded
+from certgrad.obligations.balls._draw import Domain, draw_dims, draw_point, nested, seeded, structured
 from certgrad.obligations.balls._errors import MalformedRule
 from certgrad.obligations.balls._evaluate import PRECISION
 from certgrad.obligations.balls._gaps import Gap, Point, settled_gap
@@ -127,7 +127,7 @@ class _Search:
         A rule that is undefined at x = 0 alone is right under x ≠ 0 or wrong elsewhere, which this search tells.
         """
         for _ in range(BESIDE):
-            point = _moved(found.point, rng)
+            point = structured(self.inputs, _moved(found.point, rng))
             gap = self.gap(found.programs, point) if self.inside(point) else None
             if gap is not None and gap.undefined:
                 return True
@@ -260,7 +260,7 @@ def _simplified(found: _Candidate, search: _Search) -> _Candidate:
                     if budget == 0 or time.thread_time() > search.deadline:
                         return best
                     budget -= 1
-                    point = _replaced(best.point, group, which, index, value)
+                    point = structured(search.inputs, _replaced(best.point, group, which, index, value))
                     gap = search.gap(best.programs, point) if search.inside(point) else None
                     if gap is not None and gap.undefined == found.gap.undefined:
                         best = _Candidate(best.programs, point, gap)
