@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     from ._numeric import checked_numerically, pointed_to_solves
     from ._open_number import OpenNumber
     from ._projections import (
-        check_properties,
         granted,
         likely_properties,
-        projected,
-        properties_in,
         structures,
         with_properties,
     )
+    from ._properties import check_properties, projected, properties_in
     from ._report import Report
     from ._reproduction import of_failure, reproduction
     from ._second_order import gradients_of
@@ -51,10 +49,10 @@ _FOR_SOME_RULES = {
     "OpenNumber": "_open_number",
     "approximation": "_approximation",
     "as_surrogate": "_merged",
-    "check_properties": "_projections",
+    "check_properties": "_properties",
     "granted": "_projections",
-    "projected": "_projections",
-    "properties_in": "_projections",
+    "projected": "_properties",
+    "properties_in": "_properties",
     "structures": "_projections",
     "with_properties": "_projections",
     "assumed": "_assumed",

@@ -405,7 +405,7 @@ class UserRule(Subject):
             # JAX hands a Python number on as it is only where the custom function does not take it as an array.
             as_it_is = self.kind in _TAKES_ARRAYS and name in self.dynamic
             given[name] = value if as_it_is else rules.OpenNumber(name, value)
-        rest = rules.projected(self, arrays) if self.properties else list(arrays)
+        rest = rules.projected(self.properties, self.arg_names, arrays) if self.properties else list(arrays)
         for argument in self.arguments:
             own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
             given[argument.name] = argument.made_of(own)

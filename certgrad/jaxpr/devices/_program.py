@@ -160,7 +160,7 @@ _LOOPS: dict[str, Callable[..., list[Shards]]] = {"scan": _Run.scan, "cond": _Ru
 
 
 def _constant(value: Any, aval: Any) -> Shards:
-    return Shards(value if hasattr(value, "dtype") else np.asarray(value, aval.dtype))
+    return Shards(value if hasattr(value, "shape") else np.asarray(value, aval.dtype))
 
 
 def _communicates(jaxpr: Any) -> bool:
