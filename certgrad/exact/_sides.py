@@ -11,8 +11,8 @@ from ._model import Model
 from ._number import Infinite, Number, OpenError
 
 NEAR = arb(2) ** -20
-"""Numbers that differ by less, relative to 1 and to them, where all entries are 2⁻⁶⁰ from those of a point, are taken as
-equal at it.
+"""Numbers that differ by less, relative to 1 and to them, where all entries are 2⁻⁶⁰ from those of a point, are taken
+as equal at it.
 """
 REGIONS = 32
 """More are not looked at."""

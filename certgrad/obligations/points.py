@@ -54,14 +54,16 @@ def drawn(
     """Values of the inputs inside the domain, on no boundary; None where none was found."""
     tops = tops_of(shapes)
     if sum(map(prod, shapes)) > EXACT:
-        return [one.made(_in_floats(one, shape, rng, tops[-1])) for one, shape in zip(inputs, shapes, strict=True)]
+        return [
+            one.structured(_in_floats(one, shape, rng, tops[-1])) for one, shape in zip(inputs, shapes, strict=True)
+        ]
     for attempt in range(rounds(inputs, tops) * TRIES):
         styles = [_STYLES[attempt % len(_STYLES)]] * len(inputs)
         if attempt >= len(_STYLES):
             styles = [rng.choice(_STYLES) for _ in inputs]
         bounds = bounds_of(inputs, tops, attempt >= TRIES, rng)
         arrays = [
-            one.made(draw_input(one, shape, style, rng, top))
+            one.structured(draw_input(one, shape, style, rng, top))
             for one, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
         ]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):

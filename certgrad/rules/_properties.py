@@ -44,7 +44,7 @@ class Property:
     move: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     """The tangent that keeps the property, where that is not the projection of it."""
 
-    def made(self, x: np.ndarray) -> np.ndarray:
+    def structured(self, x: np.ndarray) -> np.ndarray:
         """An array with the property, of one with it that one."""
         return self.project(np, x) if self.row is None else np.apply_along_axis(self.row, -1, x)
 

@@ -200,7 +200,7 @@ def draw_inputs(
             draw_input(one, shape, style, rng, top) if entry is None or one.kind != "float" else filled_by(shape, entry)
             for one, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
         ]
-        arrays = [one.made(x) for one, x in zip(inputs, arrays, strict=True)]
+        arrays = [one.structured(x) for one, x in zip(inputs, arrays, strict=True)]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
             return arrays
     return None
@@ -210,7 +210,7 @@ def structured(inputs: Sequence[Input], point: Point) -> Point:
     """The point with arrays that have the structure which they have to have, and tangents along which they keep it."""
     if all(one.structure is None for one in inputs):
         return point
-    arrays = [one.made(x) for one, x in zip(inputs, point.inputs, strict=True)]
+    arrays = [one.structured(x) for one, x in zip(inputs, point.inputs, strict=True)]
     moving = [(one.structure, x) for one, x in zip(inputs, arrays, strict=True) if one.moves]
     tangents = [
         dx if structure is None else structure.along(x, dx)

@@ -42,7 +42,7 @@ class Rule:
 class Structure(Protocol):
     """What is so of the entries of an array together, as that a matrix is symmetric."""
 
-    def made(self, x: Array) -> Array:
+    def structured(self, x: Array) -> Array:
         """The array with the structure that is made of any one: of one with it, that one. Rationals stay rationals."""
         ...
 
@@ -66,9 +66,9 @@ class Input:
     structure: Structure | None = None
     """Points are drawn with it."""
 
-    def made(self, x: Array) -> Array:
+    def structured(self, x: Array) -> Array:
         """The array, with the structure that it has to have."""
-        return x if self.structure is None else self.structure.made(x)
+        return x if self.structure is None else self.structure.structured(x)
 
     @property
     def moves(self) -> bool:
