@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from certgrad.language.tree import Statement
+    from certgrad.obligations.balls._rule import Structure
     from certgrad.obligations.tracing.ideals import Ideal
     from certgrad.signatures.cases import Case
 
@@ -58,6 +59,8 @@ class Subject(Protocol):
         """
         return {}
 
+    structures: Mapping[str, Structure] = {}
+    """By argument, what its programs make of the array whatever it is: points are drawn with it."""
     broadcast: bool = False
 
     defaults: Mapping[str, Any] = {}

@@ -14,18 +14,17 @@ from typing import Any
 import jax
 import numpy as np
 
+from certgrad.jaxpr import kinds
 from certgrad.jaxpr.programs import bound
 from certgrad.obligations.tracing.jax_internals import is_literal, jaxpr_of
 
-_MOVES = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "copy")
+_MOVES = kinds.MOVES - {"optimization_barrier"}
 """Computed anew rather than kept, where what they read is no larger."""
-_CHEAP = (
-    *_MOVES,
-    *("add", "sub", "mul", "neg", "square", "integer_pow", "max", "min", "abs", "sign", "select_n"),
-    *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "convert_element_type"),
+_CHEAP = (_MOVES | kinds.ADDS | kinds.CHOOSES | kinds.COMPARES | kinds.LOGIC) | frozenset(
+    "abs convert_element_type integer_pow mul sign square".split()
 )
 """Computed anew where all that they read is kept anyway."""
-_FUNCTIONS = ("exp", "log", "log1p", "expm1", "tanh", "logistic", "sin", "cos", "sqrt", "rsqrt", "erf", "div", "pow")
+_ONCE = _CHEAP | frozenset("exp log log1p expm1 tanh logistic sin cos sqrt rsqrt erf div pow".split())
 """Computed once where they are computed twice of the same."""
 _FIXED, _KNOWN, _WAITS = range(3)
 
@@ -123,7 +122,7 @@ def _distinct(jaxpr: Any) -> tuple[list[Any], list[Any]]:
     equations = []
     for eqn in jaxpr.eqns:
         eqn = eqn.replace(invars=[v if is_literal(v) else same.get(v, v) for v in eqn.invars])
-        if not eqn.effects and eqn.primitive.name in _CHEAP + _FUNCTIONS:
+        if not eqn.effects and eqn.primitive.name in _ONCE:
             operands = tuple((np.asarray(v.val).tobytes(), v.aval) if is_literal(v) else v for v in eqn.invars)
             key = eqn.primitive, operands, frozenset(eqn.params.items())
             if (before := seen.get(key)) is not None:

@@ -27,9 +27,9 @@ from certgrad.graph._regions import (
 )
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref
+from certgrad.jaxpr.kinds import COMPARES
 from certgrad.obligations.certificate import HOLDS
 
-COMPARES = frozenset("eq ne lt le gt ge".split())
 DEPTH = 12
 """So many operations before a comparison, one behind the other, are looked at."""
 

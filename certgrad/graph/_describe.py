@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
 from certgrad.graph._expression import Expressions
-from certgrad.graph._primitives import PRIMITIVES
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
+from certgrad.specification.rule import RULES, STRUCTURED
 
 _KINDS = {
     "input": "an input of the graph",
@@ -64,4 +67,12 @@ def sentence(node: Node) -> str:
     """What a node is, in a few words."""
     if node.kind != "primitive":
         return _KINDS[node.kind]
-    return PRIMITIVES[node.name][2] if node.name in PRIMITIVES else "a primitive of JAX"
+    rule = RULES.get(node.name) or STRUCTURED.get(node.name)
+    if rule is None:
+        return "a primitive of JAX"
+    words = " ".join(inspect.cleandoc(rule.__doc__ or "").partition("\n\n")[0].split())
+    return words[0].lower() + words[1:] if _CAPITAL.match(words) else words
+
+
+_CAPITAL = re.compile(r"A |[A-Z][a-z]")
+"""How a sentence begins, and no formula."""

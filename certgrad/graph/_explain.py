@@ -10,6 +10,7 @@ from certgrad.graph._bounds import side
 from certgrad.graph._describe import sentence
 from certgrad.graph.certificate import GraphCertificate, Step
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
+from certgrad.jaxpr import kinds
 from certgrad.language.tree import Statement, arrays
 
 
@@ -56,7 +57,7 @@ def broken_in_floats(certificate: GraphCertificate) -> list[str]:
 
 
 def _explained(graph: Graph, steps: Sequence[Step], inside: str) -> Iterator[Explanation]:
-    known = _Known(graph, steps)
+    known = _ValueFacts(graph, steps)
     for node, step in zip(graph.nodes, steps, strict=True):
         place = f"{node.name} at {node.source}" if node.source else node.name
         place = f"{place} (%{node.id}{inside})"
@@ -77,7 +78,7 @@ def _explained(graph: Graph, steps: Sequence[Step], inside: str) -> Iterator[Exp
             yield Explanation(node.id, place, h.formula, where, False, reason, [])
 
 
-class _Known:
+class _ValueFacts:
     """What the steps say of the values of one graph."""
 
     def __init__(self, graph: Graph, steps: Sequence[Step]) -> None:
@@ -96,7 +97,7 @@ class _Known:
         text = self.steps[ref.node].expression
         return text if len(self.graph.nodes[ref.node].outputs) == 1 else f"{text}[{ref.output}]"
 
-    def said(self, ref: Ref) -> str:
+    def fact(self, ref: Ref) -> str:
         """The fact about a value as a step's reason states it; empty where nothing is known."""
         return f"`{self.expression(ref)}` {self.sign(ref)}" if self.sign(ref) else ""
 
@@ -106,7 +107,7 @@ class _Known:
     def ignorance(self, step: Step, asked: Statement) -> str:
         """Why the facts do not decide a hypothesis."""
         mentioned = [r for _, r in _mentioned(step, asked)]
-        facts = [self.said(r) for r in mentioned if self.sign(r)]
+        facts = [self.fact(r) for r in mentioned if self.sign(r)]
         if facts:
             return f"kept: {', '.join(facts)} is known, which does not decide it"
         unknown = ", ".join(f"`{self.expression(r)}`" for r in mentioned)
@@ -180,9 +181,8 @@ _SIDE = {"> 0": "not negative", "≥ 0": "not negative", "< 0": "not positive", 
 _UNDERFLOW = "in floating point it can underflow to 0"
 _ROUNDED = "in floating point each of the terms can be 0"
 _MADE = {"dim_as_value": "a size is at least 1", "iota": "the numbers 0, 1, 2 …"}
-_HANDED_ON = frozenset(
-    "broadcast_in_dim reshape transpose squeeze expand_dims convert_element_type copy reduce_sum reduce_max reduce_min "
-    "slice concatenate sqrt neg rev gather dynamic_slice stop_gradient stack split abs log1p tanh min cumsum".split()
+_HANDED_ON = kinds.REARRANGES | frozenset(
+    "abs convert_element_type cumsum gather log1p min neg reduce_max reduce_min reduce_sum sqrt tanh".split()
 )
 """Operations that keep what is on one side of 0 there in floating point, too."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from certgrad.graph.ir import Graph, Literal, Node, Operand
+from certgrad.jaxpr.kinds import CASTS, RENAMES, RESHAPES, SPREADS
 
 LENGTH = 70
 """Longer expressions are named by their node."""
@@ -15,8 +16,7 @@ Text = tuple[str, int]
 
 _BINARY = {"add": ("+", SUM), "add_any": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 _COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
-_TRANSPARENT = {"broadcast_in_dim", "convert_element_type", "copy", "reduce_precision", "stop_gradient"}
-_SAME_UP_TO_ONES = {"squeeze", "expand_dims", "reshape"}
+_TRANSPARENT = RENAMES | SPREADS | CASTS
 _NAMES = {"max": "maximum", "min": "minimum", "reduce_sum": "sum", "reduce_max": "max", "reduce_min": "min"}
 
 
@@ -59,9 +59,7 @@ class Expressions:
         rule = _RULES.get(node.name) if node.kind == "primitive" else None
         if rule is not None:
             return rule(node, args)
-        if node.kind == "primitive" and (
-            node.name in _TRANSPARENT or (node.name in _SAME_UP_TO_ONES and self._ones(node))
-        ):
+        if node.kind == "primitive" and (node.name in _TRANSPARENT or (node.name in RESHAPES and self._ones(node))):
             return args[0]
         name = _NAMES.get(node.name, node.name) if node.kind == "primitive" else node.name
         return f"{name}({', '.join(text for text, _ in args)})", ATOM

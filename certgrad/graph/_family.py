@@ -18,13 +18,11 @@ from certgrad.graph import _jaxpr
 from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._shape_rules import Rule, rule_for, rules_for
-from certgrad.jaxpr import programs
+from certgrad.jaxpr import kinds, programs
 from certgrad.obligations.tracing.jax_internals import DimExpr, Program, inner_program, is_dropped, is_literal, symbols
 from certgrad.signatures.sizes import Size
 
 DIMS = ("n", "m", "k", "l", "p", "q")
-INLINED = frozenset("jit pjit closed_call core_call checkpoint remat remat2 composite custom_vmap_call".split())
-"""Calls whose derivative is that of the program inside; any other call is kept whole, with its own rule."""
 
 
 def symbol(k: int) -> str:
@@ -79,7 +77,7 @@ def families_of(equation: Equation) -> list[Family]:
     A lemma speaks of sizes of at least 1, so that none is for a node with an empty axis.
     """
     rules: list[Rule | None] = [*rules_for(equation.name)]
-    if equation.name in INLINED:
+    if equation.name in kinds.INLINES:
         rules = [None]
     found = []
     for rule in rules:
@@ -103,7 +101,7 @@ def _proposed(equation: Equation, rule: Rule | None) -> Family:
 
 
 def _equation(eqn: Any, operands: list[Shape], rule: Rule | None) -> tuple[list[Shape], Callable[[Sizes], Bound]]:
-    inner = inner_program(eqn) if eqn.primitive.name in INLINED else None
+    inner = inner_program(eqn) if eqn.primitive.name in kinds.INLINES else None
     if inner is not None:
         outs, settled = _program(inner, operands)
         return outs, lambda sizes: Bound(eqn, {}, tuple(settle(sizes) for settle in settled))

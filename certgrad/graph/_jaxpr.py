@@ -22,6 +22,7 @@ from jax.extend import core as jex
 import certgrad
 from certgrad.graph._numbers import Numbers, OwnNumbers
 from certgrad.graph.ir import ArrayType, Literal
+from certgrad.jaxpr.kinds import SUMS
 from certgrad.jaxpr.linear import LINEAR
 from certgrad.jaxpr.programs import bound, results
 from certgrad.obligations.tracing.jax_internals import (
@@ -329,7 +330,7 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
     return bound(eqn, values, params)
 
 
-_ADDED_UP = ("reduce_sum", "cumsum", "reduce_window_sum", "reduce_prod", "cumprod", "cumlogsumexp")
+_ADDED_UP = SUMS | {"reduce_prod", "cumprod", "cumlogsumexp"}
 """What is added up in 32 bits where its entries have fewer, as jax.numpy does."""
 
 

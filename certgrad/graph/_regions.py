@@ -25,6 +25,7 @@ from certgrad.graph._operation import Operation, argument_names
 from certgrad.graph._proof import Proof
 from certgrad.graph._trace import TracedGraph, moving_values, renumbered
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
+from certgrad.jaxpr import kinds
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS
@@ -156,7 +157,7 @@ def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[Region]:
         source = node.operands[0].node if node.operands and isinstance(node.operands[0], Ref) else None
         if source is None or source in taken or node.name != "convert_element_type":
             continue
-        if traced.nodes[source].name in _WHOLE and np.dtype(node.outputs[0].dtype).kind in "iu":
+        if traced.nodes[source].name in kinds.ROUNDS and np.dtype(node.outputs[0].dtype).kind in "iu":
             taken.add(source)
             yield as_one(traced, {source, node.id}, node.id, shared)
 
@@ -260,11 +261,9 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
     return under_hypotheses
 
 
-_WHOLE = frozenset({"ceil", "floor", "round"})
-"""Their values are whole numbers."""
-_ON_THE_WAY = frozenset("broadcast_in_dim convert_element_type reshape squeeze stop_gradient exp".split())
+_ON_THE_WAY = kinds.HANDS_ON | {"exp"}
 """After these nothing has cancelled yet."""
-_AS_IT_IS = frozenset("broadcast_in_dim convert_element_type reshape select_n squeeze".split())
+_AS_IT_IS = kinds.HANDS_ON | {"select_n"}
 """These pass an infinity on."""
 _INFINITE_WITH_INFINITY = frozenset("select_n mul add sub div".split())
 """With an infinity as an operand these have no finite result, or none for every other operand."""

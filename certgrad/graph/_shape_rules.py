@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes, unified, unify
-from certgrad.obligations.tracing.jax_internals._primitives import ELEMENTWISE
+from certgrad.jaxpr import kinds
 
 Result = tuple[list[Shape], Callable[[Sizes], dict[str, Any]]]
 Rule = Callable[[dict[str, Any], list[Shape], list[tuple[Any, ...]]], Result]
@@ -30,16 +30,11 @@ def rules_for(name: str) -> list[Rule]:
 
 def rule_for(name: str) -> Rule:
     """The rule of a primitive whose results have their axes. Raises NoFamilyError where there is none."""
-    if name in _ELEMENTWISE:
+    if name in kinds.POINTWISE:
         return _elementwise
     if name not in _RULES:
         raise NoFamilyError
     return _RULES[name]
-
-
-_ELEMENTWISE = ELEMENTWISE.union(
-    "conj copy_p nextafter optimization_barrier shift_left shift_right_arithmetic shift_right_logical".split()
-)
 
 
 def _same(params: dict[str, Any], **changes: Callable[[Sizes], Any]) -> Callable[[Sizes], dict[str, Any]]:
@@ -54,11 +49,11 @@ def _elementwise(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
 
 def _broadcast(axes: Sequence[Axis]) -> Axis:
     """The axis of the result: axes of size 1 go with any."""
-    long = [[a] for a in axes if not _one(a)]
+    long = [[a] for a in axes if not _is_one(a)]
     return unified(long)[0] if long else axes[0]
 
 
-def _one(axis: Axis) -> bool:
+def _is_one(axis: Axis) -> bool:
     root = axis.root()
     return root.fixed and isinstance(root.size, int) and root.size == 1
 
@@ -66,7 +61,7 @@ def _one(axis: Axis) -> bool:
 def _broadcast_in_dim(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     out = [Axis(size) for size in params["shape"]]
     for axis, place in zip(shapes[0], params["broadcast_dimensions"], strict=True):
-        if not _one(axis):
+        if not _is_one(axis):
             unify(out[place], axis)
     return [out], _same(params, shape=lambda sizes: sizes.shape(out))
 
@@ -110,7 +105,7 @@ def _reshape(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, 
 
 def _groups(before: Shape, after: Shape) -> list[tuple[Shape, Shape]]:
     """The runs of axes that a reshape turns into each other; axes of size 1 belong to none."""
-    left, right = ([a for a in shape if not _one(a)] for shape in (before, after))
+    left, right = ([a for a in shape if not _is_one(a)] for shape in (before, after))
     groups: list[tuple[Shape, Shape]] = []
     while left or right:
         x, y = left[:1], right[:1]
@@ -274,10 +269,8 @@ def _dynamic_slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple
 
 
 _RULES: dict[str, Rule] = {
-    **dict.fromkeys(
-        "reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin".split(), _without("axes")
-    ),
-    **dict.fromkeys("cumsum cummax cummin cumprod cumlogsumexp rev sort".split(), _unchanged),
+    **dict.fromkeys(kinds.REDUCES | {"argmax", "argmin"}, _without("axes")),
+    **dict.fromkeys(kinds.CUMULATES | {"rev", "sort"}, _unchanged),
     "broadcast_in_dim": _broadcast_in_dim,
     "concatenate": _concatenate,
     "conv_general_dilated": _convolution,

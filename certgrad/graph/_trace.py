@@ -15,15 +15,15 @@ import numpy as np
 
 from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _jaxpr
-from certgrad.graph._family import INLINED
 from certgrad.graph._fold import exact_literal
 from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
 from certgrad.graph._wellformed import check, check_equations, line_of
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
+from certgrad.jaxpr.kinds import INLINES
 from certgrad.obligations.generality.reach import is_own, reached_from, remembered_by_jax, users_files
 from certgrad.obligations.generality.state import ReadState, forget
-from certgrad.obligations.tracing.asked import Heard, hearing
+from certgrad.obligations.tracing.ambient_reads import Heard, hearing
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import (
     Program,
@@ -372,7 +372,7 @@ class _Builder:
         inner, drawn = called
         if drawn and self.moves(operands):
             drawn = ""  # of bounds that move, what is drawn has a derivative
-        if inner is not None and equation.name in INLINED and not drawn:
+        if inner is not None and equation.name in INLINES and not drawn:
             return self.walk(inner, operands, where, eqn.invars)
         if equation not in self.shared.params:
             self._describe(equation, where)
@@ -487,14 +487,14 @@ def renumbered(traced: TracedGraph, kept: Sequence[Node]) -> TracedGraph:
     nodes = [msgspec.structs.replace(n, id=place[n.id], operands=[moved(o) for o in n.operands]) for n in kept]
     ir = msgspec.structs.replace(traced.ir, nodes=nodes, outputs=[*map(moved, traced.ir.outputs)])
 
-    def there(table: Mapping[int, Any]) -> dict[int, Any]:
+    def renumbered_keys(table: Mapping[int, Any]) -> dict[int, Any]:
         return {place[k]: v for k, v in table.items() if k in place}
 
     return replace(
         traced,
         ir=ir,
-        equations=there(traced.equations),
-        constants=there(traced.constants),
-        ops=there(traced.ops),
-        bodies=there(traced.bodies),
+        equations=renumbered_keys(traced.equations),
+        constants=renumbered_keys(traced.constants),
+        ops=renumbered_keys(traced.ops),
+        bodies=renumbered_keys(traced.bodies),
     )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from certgrad.graph._primitives import MANY, PRIMITIVES
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Literal, Node, Operand, Ref
+from certgrad.language.functions import FUNCTIONS
 from certgrad.obligations.tracing.jax_internals import is_literal
 from certgrad.signatures.sizes import NoSizeError, parse_size
+from certgrad.specification.rule import RULES
 
 if TYPE_CHECKING:
     from certgrad.graph._jaxpr import Equation
     from certgrad.graph._trace import TracedGraph
 
+MANY = 1 << 16
+"""More operands than any node has."""
+ANY = [inspect.Parameter.VAR_POSITIONAL]
 _BODIES = {"scan": (1, 1), "cond": (1, MANY), "while": (2, 2)}
 _DTYPE = re.compile(r"bool|u?int(2|4|8|16|32|64)|b?float\d+\w*|key<\w+>|float0")
 
@@ -212,9 +218,19 @@ def _name(node: Node) -> str:
 def _arity(node: Node) -> tuple[int, int]:
     if node.kind in ("input", "constant"):
         return 0, 0
-    if node.kind == "primitive" and node.name in PRIMITIVES:
-        return PRIMITIVES[node.name][:2]
+    if node.kind == "primitive":
+        return _taken_by(node.name)
     return (1, MANY) if node.kind == "cond" else (0, MANY)
+
+
+@cache
+def _taken_by(primitive: str) -> tuple[int, int]:
+    """What its rule takes; a function of real numbers so many."""
+    if primitive in FUNCTIONS:
+        return (len(FUNCTIONS[primitive].arguments),) * 2
+    taken = [p.kind for p in inspect.signature(RULES[primitive]).parameters.values()][1:] if primitive in RULES else ANY
+    fewest = sum(kind is not inspect.Parameter.VAR_POSITIONAL for kind in taken)
+    return fewest, fewest if fewest == len(taken) else MANY
 
 
 def _range(low: int, high: int) -> str:

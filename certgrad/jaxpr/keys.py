@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jax.extend import core as jex
 
+from certgrad.jaxpr.kinds import HANDS_ON
 from certgrad.jaxpr.programs import jaxpr_of
 
 _SAMPLERS = frozenset(
@@ -19,7 +20,6 @@ _SAMPLERS = frozenset(
 """The functions of jax.random that return numbers, never NaN or an infinity, whatever the key."""
 _COMPUTED = frozenset("uniform normal normal_real truncated_normal exponential gumbel laplace logistic cauchy".split())
 _RANDOM = os.path.join(os.path.dirname(jax.__file__), "_src", "random")
-_HANDED_ON = ("broadcast_in_dim", "convert_element_type")
 
 
 @lru_cache(maxsize=64)
@@ -72,7 +72,7 @@ def at_least(eqn: Any) -> int | None:
     if last is None or last.primitive.name != "max":
         return None
     for v in last.invars:
-        while not isinstance(v, jex.Literal) and v in made and made[v].primitive.name in _HANDED_ON:
+        while not isinstance(v, jex.Literal) and v in made and made[v].primitive.name in HANDS_ON:
             v = made[v].invars[0]
         if v in jaxpr.invars:
             return int(jaxpr.invars.index(v))

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex
 
+from . import kinds
+
 
 def no_number(shape: Sequence[int], dtype: Any) -> Any:
     """An array whose entries are undefined: what memory holds that nothing was written to, a choice nobody made."""
@@ -61,19 +63,13 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
     return len(consts), len(carries)
 
 
-CALLS = frozenset(
-    "jit pjit closed_call core_call custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr checkpoint remat remat2 "
-    "composite custom_vmap_call linear_call remat_opt".split()
-)
-"""Primitives that run an inner program on their operands."""
-
 _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee", "fwd_jaxpr")
 """The parameters, one a primitive, that hold an inner program; their names differ between versions of JAX."""
 
 
-def held(eqn: Any) -> Any:
+def called_program(eqn: Any) -> Any:
     """The closed jaxpr that an equation holds and runs on its operands; None where it does not say which."""
-    if eqn.primitive.name not in CALLS:
+    if eqn.primitive.name not in kinds.CALLS:
         return None
     found = [eqn.params[key] for key in _INNER if key in eqn.params]
     return found[0] if len(found) == 1 else None
@@ -150,7 +146,7 @@ def reaches_as_number(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
         own = [not is_literal(v) and v in moved for v in eqn.invars]
         if not any(own):
             continue
-        inner = jaxpr_of(held(eqn))
+        inner = jaxpr_of(called_program(eqn))
         within = inner is not None and (len(inner.invars), len(inner.outvars)) == (len(own), len(eqn.outvars))
         reached = reaches_as_number(inner, own) if within else [True] * len(eqn.outvars)
         moved |= {v for v, is_one in zip(eqn.outvars, reached, strict=True) if is_one and _is_number(v.aval)}
@@ -187,15 +183,9 @@ def _alike(p: Any, q: Any) -> bool:
 
 # --- integers that a machine keeps in few bits, or without a sign: which operations on them are not those of numbers
 
-MOVES = frozenset(
-    "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy optimization_barrier stop_gradient".split()
-)
-"""Primitives that put entries elsewhere as they are."""
-NUMBERING = MOVES | {"iota", "sort"}
-"""Primitives that number entries or move them: no arithmetic, so that unsigned integers do not wrap."""
-EXACT = MOVES | frozenset(
-    "and clamp concatenate convert_element_type max min or select_n shift_right_logical xor".split()
-)
+NUMBERING = kinds.ENTRIES | {"iota"}
+"""Primitives that number entries, move or choose them: no arithmetic, so that unsigned integers do not wrap."""
+EXACT = kinds.ENTRIES | kinds.LOGIC - {"not"} | {"convert_element_type", "shift_right_logical"}
 """Primitives whose results are in the range of a narrow type where their operands are: no arithmetic, or they wrap."""
 
 

@@ -17,14 +17,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from certgrad.jaxpr import kinds
 from certgrad.jaxpr.linear import LINEAR, linear_program
 from certgrad.jaxpr.programs import results
 from certgrad.obligations import balls
 
 from .balls._values import Value
-from .tracing.float_values import _SAME
 from .tracing.jax_internals import (
-    CALLS,
     DimExpr,
     EndlessError,
     Program,
@@ -132,7 +131,7 @@ def _applied(
             for x, v in zip(operands, eqn.invars, strict=True)
         ]
         return _run(drawn, own, Setting(setting.sizes))
-    if name in _CALLED or name in CALLS or name == LINEAR:
+    if name in kinds.CALLS or name == LINEAR:
         inner = program_of(linear_program(eqn)) if name == LINEAR else inner_program(eqn)
         if inner is None:
             raise NoValueError(name)
@@ -260,7 +259,6 @@ _COMBINED: dict[str, Callable[[Array, Array, Array], None]] = {
     "scatter-max": np.maximum.at,
     "scatter_max": np.maximum.at,
 }
-_CALLED = frozenset({"jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call"})
 _NESTED: dict[str, Callable[..., list[Array]]] = {
     "scan": _scan,
     "while": _while,
@@ -270,20 +268,11 @@ _NESTED: dict[str, Callable[..., list[Array]]] = {
     **dict.fromkeys(_COMBINED, _scatter),
     "dim_as_value": lambda eqn, params, operands, setting: [np.asarray(params["dim"])],
 }
-_MOVED = frozenset(
-    "broadcast_in_dim broadcast_to reshape squeeze expand_dims transpose rev tile slice split unstack concatenate "
-    "stack pad dynamic_slice dynamic_update_slice platform_index".split()
-)
+_MOVED = kinds.REARRANGES | {"broadcast_to", "platform_index"}
 """Operations that move entries: the evaluator of balls moves those of any array."""
-_EXACT = (
-    _MOVED
-    | _CALLED
-    | _NESTED.keys()
-    | frozenset(
-        "abs argmax argmin ceil clamp convert_element_type copy copy_p cummax cummin floor gather iota max min neg "
-        "optimization_barrier real imag complex conj reduce_max reduce_min round select_n sign sort "
-        "stop_gradient".split()
-    )
+_EXACT = (kinds.ENTRIES | kinds.CALLS | _NESTED.keys()) | frozenset(
+    "abs argmax argmin broadcast_to ceil complex conj convert_element_type floor imag iota neg platform_index real "
+    "round sign".split()
 )
 """Operations that round nothing, and those whose parts do."""
 
@@ -344,11 +333,11 @@ def _product(x: Array, axis: tuple[int, ...]) -> Array:
 
 
 def _extreme(pick: Callable[..., Any]) -> Callable[..., Array]:
-    def found(params: dict[str, Any], x: Array) -> Array:
+    def reduced(params: dict[str, Any], x: Array) -> Array:
         (axis,) = params["axes"]
         return pick(x.astype(np.float64) if kind_of(x.dtype) == "f" else x, axis=axis)
 
-    return found
+    return reduced
 
 
 def _cumulative(function: Callable[..., Any]) -> Callable[..., Array]:
@@ -440,8 +429,25 @@ def _complex(re: Array, im: Array) -> Array:
     return out
 
 
+def _power(x: Array, y: Array) -> Array:
+    """With an exponent for each entry: of one alone that is ½ numpy takes the root, which is another at −∞ and −0."""
+    return np.power(x, np.ascontiguousarray(np.broadcast_to(y, x.shape))).reshape(x.shape)
+
+
+_OF_NUMPY = """abs acos acosh add asin asinh atan atan2 atanh cbrt ceil cos cosh exp exp2 expm1 floor log log1p sign sin
+    sinh sqrt square tan tanh"""
+_BY_NAME = """add_any add and bitwise_and eq equal ge greater_equal gt greater le less_equal lt less max maximum
+    min minimum mul multiply ne not_equal neg negative not bitwise_not or bitwise_or sub subtract xor bitwise_xor"""
+_SAME: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in _OF_NUMPY.split()},
+    **{name: getattr(np, numpys) for name, numpys in zip(*[iter(_BY_NAME.split())] * 2, strict=True)},
+    "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    "pow": _power,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+}
+"""Arithmetic that IEEE 754 or C's mathematics library fixes, special values included: numpy gives what JAX gives."""
 _OF_COMPLEX: dict[str, Callable[..., Any]] = {
-    **{name: _SAME[name] for name in ("add", "add_any", "copy", "eq", "mul", "ne", "neg", "stop_gradient", "sub")},
+    **{name: _SAME[name] for name in ("add", "add_any", "eq", "mul", "ne", "neg", "sub")},
     "complex": _complex,
     "conj": np.conj,
     "imag": np.imag,
@@ -462,7 +468,6 @@ _OWN: dict[str, Callable[..., Any]] = {
     "argmin": _extreme(np.argmin),
     "bitcast_convert_type": _bitcast,
     "convert_element_type": lambda params, x: x,
-    "copy_p": lambda params, x: x,
     "cummax": _cumulative(np.maximum.accumulate),
     "cummin": _cumulative(np.minimum.accumulate),
     "cumprod": _cumulative(np.cumprod),
@@ -478,7 +483,6 @@ _OWN: dict[str, Callable[..., Any]] = {
     "is_finite": lambda params, x: np.isfinite(x),
     "lgamma": _by_entry(math.lgamma),
     "logistic": lambda params, x: 1 / (1 + np.exp(-x)),
-    "optimization_barrier": lambda params, *xs: list(xs),
     "reduce_and": _reduced(np.logical_and.reduce, lambda dtype: True),
     "reduce_max": _reduced(np.max, _lowest),
     "reduce_min": _reduced(np.min, _highest),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from importlib import import_module
 from threading import RLock
 from typing import Any, TypeVar
@@ -36,6 +36,7 @@ class Table(Mapping[str, T]):
     def __init__(self, package: str, modules: str) -> None:
         self._waiting = [f"{package}.{module}" for module in modules.split()]
         self._entries: dict[str, T] = {}
+        self._elsewhere: list[tuple[Mapping[str, Any], Set[str], T]] = []
         self._lock = RLock()
 
     def add(self, name: str, entry: T) -> None:
@@ -53,10 +54,20 @@ class Table(Mapping[str, T]):
 
         return added
 
+    def also(self, entry: T, names: Mapping[str, Any], but: Set[str]) -> None:
+        """The entry of all names of another table, but for these, that no module has added before this one."""
+        self._elsewhere.append((names, but, entry))
+
+    def _find(self, name: str) -> bool:
+        if name not in self._entries:
+            found = (entry for names, but, entry in self._elsewhere if name not in but and name in names)
+            self._entries.update((name, entry) for entry in found)
+        return name in self._entries
+
     def __getitem__(self, name: str) -> T:
         if name not in self._entries:
             with self._lock:
-                while name not in self._entries and self._waiting:
+                while not self._find(name) and self._waiting:
                     import_module(self._waiting[0])
                     del self._waiting[0]
         return self._entries[name]
@@ -66,6 +77,9 @@ class Table(Mapping[str, T]):
             for module in self._waiting:
                 import_module(module)
             self._waiting.clear()
+            for names, _, _ in self._elsewhere:
+                for name in names:
+                    self._find(name)
         return iter(self._entries)
 
     def __len__(self) -> int:

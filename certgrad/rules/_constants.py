@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad._subject import Rules
+from certgrad.jaxpr import kinds
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.tracing.jax_internals import (
@@ -29,10 +31,8 @@ from ._user_rule import UserRule
 from ._words import place_in_users_code, place_of_step, word_of
 
 MAX_STEPS = 40
-_FIRST = ("reduce_sum", "reduce_max", "reduce_min", "dot_general", "cumsum")
-
-
-_COMPARED = "lt le gt ge eq ne max min clamp broadcast_in_dim convert_element_type jit".split()
+_FIRST = kinds.REDUCES | kinds.CONTRACTS | {"cumsum"}
+_COMPARED = kinds.ORDERS | kinds.HANDS_ON | {"jit"}
 """What compares numbers, and what hands them on to that."""
 MAX_CONSTANTS = 4
 LARGEST = 1e6
@@ -117,6 +117,40 @@ def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
     return {first: note, last: lambda eqn, operands, outs: _identity(eqn, taken, outs)}
 
 
+def written_once(one: UserRule, rules: Rules) -> Iterator[tuple[str, Rules]]:
+    """The rule where the places that its function writes to are promised to differ from each other."""
+    try:
+        with own_lines():
+            arrays = family(one, one.cases[0]).prove[0].shapes().structs()
+            program = primal_body(trace(lambda *xs: rules.forward(list(xs), []), arrays))
+    except Exception:  # as above
+        return
+    writes = [e for e in equations_of(program.jaxpr) if e.primitive.name == "scatter"]
+    if not any(not e.params["unique_indices"] for e in writes):
+        return
+
+    def promised(function: Callable[..., list]) -> Callable[..., list]:
+        def run(*groups: list) -> list:
+            flat, tree = jax.tree.flatten(groups)
+            body = primal_body(jax.make_jaxpr(lambda *xs: function(*jax.tree.unflatten(tree, xs)))(*flat))
+            return evaluate(body, flat, _written_once)
+
+        return run
+
+    where = place_of_step(writes[0])
+    text = f"right where the places that are written to{where} differ from each other: of two writes to one, one counts"
+    yield (
+        text,
+        replace(rules, jvp=None, primal=None, both=None, forward=promised(rules.forward), vjp=promised(rules.vjp)),
+    )
+
+
+def _written_once(eqn: Any, operands: list, outs: list) -> list:
+    if eqn.primitive.name != "scatter":
+        return outs
+    return [eqn.primitive.bind(*operands, **{**eqn.params, "unique_indices": True})]
+
+
 _Act = Callable[[Any, list, list], list]
 """What an equation gives instead: of it, its operands and what it gives."""
 _Key = tuple[str, tuple[str, int, int, int], int]
@@ -145,7 +179,7 @@ def _of_one(eqn: Any) -> bool:
     """It makes an array of floats of one of the same shape: its derivative is a factor."""
     name, floats = eqn.primitive.name, [v.aval for v in eqn.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
     same = len(floats) == len(eqn.outvars) == 1 and floats[0].shape == eqn.outvars[0].aval.shape
-    return same and name not in ("copy", "copy_p", "convert_element_type", "neg", "stop_gradient", "while")
+    return same and name not in kinds.RENAMES | {"convert_element_type", "neg", "while"}
 
 
 def _constant(eqn: Any, operands: list, outs: list) -> list:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.jaxpr.kinds import CASTS, CLIPS, MOVES, ORDERS
 from certgrad.jaxpr.programs import results
 from certgrad.obligations.tracing.jax_internals import (
     Program,
@@ -26,17 +27,13 @@ UNKNOWN = float("nan")
 """A number that the program does not write down."""
 A_SIZE = float("inf")
 """A number that is a size, above all that are written."""
-_COMPARES = frozenset("lt le gt ge eq ne max min clamp".split())
 _OF_NUMBERS = frozenset(
     "and div integer_pow mul neg not or population_count pow rem shift_left shift_right_arithmetic "
     "shift_right_logical xor".split()
 )
 """What makes a number of an integer that is no index or label: it means something by its sign."""
+_AS_IT_IS = MOVES | CASTS
 _BY_SIGN = frozenset(("abs", "sign"))
-_AS_IT_IS = frozenset(
-    "broadcast_in_dim reshape convert_element_type squeeze expand_dims transpose copy stop_gradient rev slice "
-    "reduce_precision".split()
-)
 
 
 class _Of(Enum):
@@ -144,11 +141,11 @@ class _Walk:
         if all(kind is _Of.NUMBERS for kind in kinds):
             moved = name in ("add", "sub") and operands[0].number == A_SIZE
             return _Value(_Of.NUMBERS, A_SIZE if moved or name == "dim_as_value" else UNKNOWN)
-        if name in _COMPARES:
+        if name in ORDERS:
             known = all(kind in (_Of.NUMBERS, _Of.ARGUMENT) for kind in kinds)
             numbers = [x.number if known else UNKNOWN for x in operands if x.of is _Of.NUMBERS] or [UNKNOWN]
             self.met += [Comparison(n, name in ("eq", "ne")) for n in numbers]
-            if known and name not in ("max", "min", "clamp"):
+            if known and name not in CLIPS:
                 return _Value(_Of.TOLD)
         if name in _BY_SIGN:
             self.met.append(Comparison(0.0 if kinds == [_Of.ARGUMENT] else UNKNOWN))

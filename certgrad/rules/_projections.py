@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
 import msgspec
 import numpy as np
 from flint import fmpq
@@ -23,7 +21,7 @@ from certgrad.language import tree as t
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.canonical import canonical
 from certgrad.obligations.balls import BallError
-from certgrad.obligations.balls.statements import evaluate, inside
+from certgrad.obligations.balls.statements import evaluate
 from certgrad.obligations.certificate import (
     PROOFS,
     CaseClaim,
@@ -36,10 +34,9 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.points import arguments
-from certgrad.obligations.tracing.jax_internals import wide_floats
 
 from ._listed import listing
-from ._properties import PROPERTIES
+from ._properties import PROPERTIES, Property
 
 if TYPE_CHECKING:
     from ._user_rule import UserRule
@@ -65,6 +62,11 @@ def in_code(rule: UserRule, names: Sequence[str]) -> list[str]:
     return [f"{n} = {PROPERTIES[words].code.format(n)}" for n, words in found]
 
 
+def structures(rule: UserRule) -> dict[str, Property]:
+    """By argument, the property that it is said to have."""
+    return {name: PROPERTIES[words] for name, words in rule.properties.items()}
+
+
 def granted(rule: UserRule) -> dict[str, Hypothesis]:
     """That the arguments have the properties that they are said to have, by what the author says."""
     return {f"{name} is {words}": _hypothesis(rule, name, words) for name, words in rule.properties.items()}
@@ -87,15 +89,15 @@ def _hypothesis(rule: UserRule, name: str, words: str) -> Hypothesis:
     return hypothesis(canonical(said), "domain", False, known.prose.format(name), rule.arg_names)
 
 
+DRAWS = 40
 EMPTY = "no array was found that has the property and is inside the other hypotheses"
-OUTSIDE = "the two sides differ at points that leave the domain when they are given the property"
 
 
 def with_properties(certificate: Certificate, rule: UserRule) -> Certificate:
     """The certificate of the rule on arrays that a projection makes, as one whose claims list what they are.
 
-    What the projection makes of an array in the domain need not be in it. A claim under hypotheses that no array with
-    the property meets says nothing, and a point outside of the domain refutes nothing: both are unproved.
+    What the projection makes of an array in the domain need not be in it: a claim under hypotheses that no array with
+    the property meets says nothing, and is unproved.
     """
     added = granted(rule)
 
@@ -104,48 +106,14 @@ def with_properties(certificate: Certificate, rule: UserRule) -> Certificate:
             return msgspec.structs.replace(case, verdict="unproved", reason=EMPTY)
         return case
 
-    checked = with_each_case(inside_domain(certificate, rule), looked_at)
+    checked = with_each_case(certificate, looked_at)
     found = listing(checked, rule, lambda _, own: [*own, *added.values()])
     return with_claims(found, found.claims, domain=[*added, *certificate.domain])
 
 
-def inside_domain(certificate: Certificate, rule: UserRule) -> Certificate:
-    """The certificate without refutations at points that leave the domain when they are given the property."""
-
-    def looked_at(_: Claim, case: CaseClaim) -> CaseClaim:
-        if case.verdict != "refuted" or case.witness is None or not rule.domain:
-            return case
-        point = {n: _numbers(case.witness.inputs[n]) for n in (*rule.arg_names, *rule.params)}
-        if _in_domain(rule, _with(rule, point)):
-            return case
-        return msgspec.structs.replace(case, verdict="unproved", reason=OUTSIDE, witness=None)
-
-    return with_each_case(certificate, looked_at)
-
-
-Point = Mapping[str, np.ndarray]
-"""Arguments and open numbers as floats."""
-DRAWS = 40
-
-
-def _numbers(value: Any) -> np.ndarray:
-    return np.vectorize(lambda x: float(Fraction(str(x))), otypes=[float])(np.array(value, dtype=object))
-
-
-def _with(rule: UserRule, point: Point) -> Point:
-    """The point, where arguments have the properties that they are said to have."""
-    with wide_floats(True):
-        made = {n: np.asarray(PROPERTIES[words].project(jnp.asarray(point[n]))) for n, words in rule.properties.items()}
-    return {**point, **made}
-
-
-def _exact(point: Point) -> dict[str, Any]:
+def _exact(point: Mapping[str, np.ndarray]) -> dict[str, Any]:
     of_float = np.vectorize(lambda x: fmpq(*float(x).as_integer_ratio()), otypes=[object])
     return {n: of_float(x) if np.asarray(x).dtype.kind == "f" else x for n, x in point.items()}
-
-
-def _in_domain(rule: UserRule, point: Point) -> bool:
-    return bool(np.all([np.isfinite(x).all() for x in point.values()])) and inside(rule.domain, _exact(point))
 
 
 def _inhabited(rule: UserRule, hypotheses: Sequence[Hypothesis]) -> bool:
@@ -153,16 +121,14 @@ def _inhabited(rule: UserRule, hypotheses: Sequence[Hypothesis]) -> bool:
     general, names = family(rule, rule.cases[0]).prove[0], (*rule.arg_names, *rule.params)
     rng, told = random.Random(rule.name), True
     for k in (2, 3):
-        instance = general.at(dict.fromkeys(general.names, k))
+        sizes = dict.fromkeys(general.names, k)
+        instance = general.at(sizes)
         for _ in range(DRAWS):
             if (values := arguments(rule, instance, instance.shapes(), rng)) is None:
                 break
-            point = _with(rule, dict(zip(names, values, strict=True)))
-            if not _in_domain(rule, point):
-                continue
+            point = _exact(dict(zip(names, values, strict=True)))
             try:
-                sizes = dict.fromkeys(general.names, k)
-                if all(evaluate(h.tree, _exact(point), sizes) is not False for h in hypotheses):
+                if all(evaluate(h.tree, point, sizes) is not False for h in hypotheses):
                     return True
             except (BallError, UnfitError):
                 told = False

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from certgrad.errors import DomainError
 from certgrad.language import tree as t
@@ -29,7 +30,8 @@ class Property:
 
     axes: int
     """So many of its last axes it is about; two of them are equally long."""
-    project: Callable[[Any], Any]
+    project: Callable[[Any, Any], Any]
+    """Of an array, by the functions of JAX or numpy."""
     code: str
     """The projection in Python, of an array `{0}`."""
     says: Says
@@ -37,6 +39,18 @@ class Property:
     bounds: tuple[str, ...] = ()
     """What is assumed beside, of an array `{0}`."""
     dtypes: tuple[str, ...] = ("float", "held")
+    row: Callable[[np.ndarray], Any] | None = None
+    """What is made of a last axis of rationals, where the projection has no rational value of each."""
+    move: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    """The tangent that keeps the property, where that is not the projection of it."""
+
+    def structured(self, x: np.ndarray) -> np.ndarray:
+        """An array with the property, of one with it that one."""
+        return self.project(np, x) if self.row is None else np.apply_along_axis(self.row, -1, x)
+
+    def along(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """What the derivative of the projection makes of a tangent, at an array with the property."""
+        return self.project(np, dx) if self.move is None else self.move(x, dx)
 
 
 def _transposed(sign: int) -> Says:
@@ -87,60 +101,78 @@ def _each_place_once(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t
     return t.Both((*(t.ForAll((axis,), w) for w in within), t.Distinct((axis,), entry(at))))
 
 
+def _on_the_sphere(x: np.ndarray) -> np.ndarray:
+    """The stereographic projection of all but the last entry, on the side of the last one."""
+    if sum(x**2) == 1:
+        return x
+    square = sum(x[:-1] ** 2, start=0 * x[-1])
+    last = (square - 1) / (square + 1)
+    return np.array([*(2 * x[:-1] / (square + 1)), last if x[-1] < 0 else -last], x.dtype)
+
+
+def _of_sum_1(x: np.ndarray) -> np.ndarray:
+    return x / sum(x) if sum(x) else (x + 1) / x.size
+
+
 PROPERTIES: Mapping[str, Property] = {
     "symmetric": Property(
         2,
-        lambda x: (x + jnp.swapaxes(x, -1, -2)) / 2,
+        lambda xp, x: (x + xp.swapaxes(x, -1, -2)) / 2,
         "({0} + jnp.swapaxes({0}, -1, -2)) / 2",
         _transposed(1),
         "each entry of {0}, and of its tangents, is the one across the diagonal",
     ),
     "antisymmetric": Property(
         2,
-        lambda x: (x - jnp.swapaxes(x, -1, -2)) / 2,
+        lambda xp, x: (x - xp.swapaxes(x, -1, -2)) / 2,
         "({0} - jnp.swapaxes({0}, -1, -2)) / 2",
         _transposed(-1),
         "each entry of {0}, and of its tangents, is minus the one across the diagonal",
     ),
     "lower triangular": Property(
         2,
-        jnp.tril,
+        lambda xp, x: xp.tril(x),
         "jnp.tril({0})",
         _beyond(1),
         "each entry of {0}, and of its tangents, right of the diagonal is 0",
     ),
     "upper triangular": Property(
         2,
-        jnp.triu,
+        lambda xp, x: xp.triu(x),
         "jnp.triu({0})",
         _beyond(-1),
         "each entry of {0}, and of its tangents, left of the diagonal is 0",
     ),
     "unit norm": Property(
         1,
-        lambda x: x / jnp.sqrt(jnp.sum(x**2, -1, keepdims=True)),
+        lambda xp, x: x / xp.sqrt(xp.sum(x**2, -1, keepdims=True)),
         "{0} / jnp.sqrt(jnp.sum({0}**2, -1, keepdims=True))",
         _total(2),
         "{0} is of unit norm along its last axis, and no entry moves so that it is not",
+        row=_on_the_sphere,
+        move=lambda x, dx: dx - x * np.sum(x * dx, -1, keepdims=True),
     ),
     "probabilities": Property(
         1,
-        lambda x: x / jnp.sum(x, -1, keepdims=True),
+        lambda xp, x: x / xp.sum(x, -1, keepdims=True),
         "{0} / jnp.sum({0}, -1, keepdims=True)",
         _total(1),
         "{0} sums to 1 along its last axis, and no entry moves so that it does not",
         ("{0} >= 0",),
+        row=_of_sum_1,
+        move=lambda x, dx: dx - x * np.sum(dx, -1, keepdims=True),
     ),
     "sorted": Property(
         1,
-        lambda x: jnp.sort(x, -1),
+        lambda xp, x: xp.sort(x, -1),
         "jnp.sort({0}, -1)",
         _in_order,
         "no entry of {0} is less than one before it along its last axis",
+        move=lambda x, dx: dx,
     ),
     "permutation": Property(
         1,
-        lambda x: jnp.argsort(jnp.argsort(x, -1), -1),
+        lambda xp, x: xp.argsort(xp.argsort(x, -1), -1),
         "jnp.argsort(jnp.argsort({0}, -1), -1)",
         _each_place_once,
         "along its last axis {0} has each place once",
@@ -198,4 +230,6 @@ def check_properties(properties: Mapping[str, str], specs: Mapping[str, ArraySpe
 
 def projected(properties: Mapping[str, str], names: Sequence[str], arrays: Sequence[Any]) -> list[Any]:
     """The arrays of these names, those with a property as its projection makes them."""
-    return [PROPERTIES[properties[n]].project(x) if n in properties else x for n, x in zip(names, arrays, strict=True)]
+    return [
+        PROPERTIES[properties[n]].project(jnp, x) if n in properties else x for n, x in zip(names, arrays, strict=True)
+    ]

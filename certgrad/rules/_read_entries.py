@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.jaxpr.programs import held, jaxpr_of
+from certgrad.jaxpr.kinds import HANDS_ON
+from certgrad.jaxpr.programs import called_program, jaxpr_of
 from certgrad.obligations.tracing.jax_internals import is_literal
 from certgrad.signatures.nested import leaves
 from certgrad.signatures.sizes import Size, parse_size
@@ -21,8 +22,6 @@ from ._declaration import Declaration
 from ._traced import forward_of
 from ._user_rule import UserRule
 
-_PASSED_ON = frozenset("broadcast_in_dim reshape squeeze convert_element_type copy".split())
-"""What hands an index on."""
 LARGEST = 64
 """No larger entry is looked for: who reads one names the size."""
 
@@ -66,7 +65,7 @@ def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
 
     for eqn in jaxpr.eqns:
         own, name = [number(v) for v in eqn.invars], eqn.primitive.name
-        inner, out = jaxpr_of(held(eqn)), _as_index(name, own)
+        inner, out = jaxpr_of(called_program(eqn)), _as_index(name, own)
         if inner is not None and len(inner.invars) == len(own):
             _read(inner, own, found)
         elif out is not None:
@@ -83,7 +82,7 @@ def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
 
 def _as_index(name: str, own: Sequence[Any]) -> Any:
     """The number that an equation hands on to what reads an entry; None for what is none, or not known."""
-    if name in _PASSED_ON and own[0] is not None and own[0].ndim == 0:
+    if name in HANDS_ON and own[0] is not None and own[0].ndim == 0:
         return own[0]
     if name == "lt" and own[0] is not None and own[1] is not None:  # whether it counts from the end
         return own[0] < own[1]

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad.jaxpr.kinds import TAKES
 from certgrad.obligations.tracing.jax_internals import from_library, inner_program, is_literal, jaxpr_of
 
 from ._words import place_in_users_code
@@ -18,7 +19,7 @@ from ._words import place_in_users_code
 Key = tuple[Any, ...]
 """A value: ("in", 0) is an input, ("mul", place, 2, 0) the first output of the third product that a place in the source
 makes. At other sizes JAX may make fewer steps; those of a place are told apart there as well."""
-_ENTRIES = dict.fromkeys(("slice", "dynamic_slice", "gather"), "gather")
+_ENTRIES = dict.fromkeys(TAKES, "gather")
 """What JAX reads entries by, where sizes are numbers and where they are not."""
 Value = Any
 Apply = Callable[[Any, list[Value]], list[Value]]
@@ -177,7 +178,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Known:
+class ValueRef:
     """A value that is known at a step, by its key; of `rank` axes if its own are to be only some of these."""
 
     key: Key

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from certgrad.jaxpr import kinds
 from certgrad.obligations.tracing.jax_internals import source_place
 
 _OWN = Path(__file__).parents[1]
@@ -37,8 +38,8 @@ _WORDS = {
     "select_n": "choice",
     "neg": "negative",
     "abs": "magnitude",
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), "comparison"),
-    **dict.fromkeys(("and", "or", "not"), "condition"),
+    **dict.fromkeys(kinds.COMPARES, "comparison"),
+    **dict.fromkeys(kinds.LOGIC, "condition"),
     "iota": "range of indices",
     "dim_as_value": "size",
     "dynamic_slice": "slice",

@@ -43,7 +43,7 @@ def test_a_discharged_one_names_its_facts(certificate: GraphCertificate) -> None
     assert [f.because for f in softmax.facts] == [
         "broadcast_in_dim of it",
         "reduce_sum of it",
-        "the exponential of each entry",
+        "exp(x) = Σ_{k≥0} xᵏ/k!",
     ]
     assert [bool(f.in_floats) for f in softmax.facts] == [False, False, True]
     mean = next(e for e in about(certificate, "div") if "`d*n` > 0" in e.reason)

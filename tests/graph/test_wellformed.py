@@ -63,7 +63,7 @@ def test_a_traced_graph_is_well_formed(graph: Graph) -> None:
             "operand 1 has the dtype real, which is none",
         ),
         (8, {"outputs": []}, "node 8 (add) has no output"),
-        (8, {"name": "concatenate", "operands": []}, "has 0 operands; a node of this kind has 1 or more"),
+        (8, {"name": "select_n", "operands": []}, "has 0 operands; a node of this kind has 1 or more"),
         (8, {"outputs": [reals("n", "k")]}, "output 0 has an axis of length 'k', but k is no dimension"),
         (8, {"outputs": [reals("n", "2*k - 1")]}, "but k is no dimension of the graph (c, d, h, n)"),
         (8, {"outputs": [reals("n", "h!")]}, "output 0 has an axis of length 'h!', which is no size"),

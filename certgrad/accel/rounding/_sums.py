@@ -19,9 +19,6 @@ from certgrad.obligations.balls._evaluate import Step
 from certgrad.obligations.balls._registry import RULES
 from certgrad.obligations.balls._values import Array, Context, Value
 
-LINEAR = ("reduce_sum", "cumsum", "reduce_window_sum", "scatter-add", "scatter_add")
-BILINEAR = ("dot_general", "conv_general_dilated")
-EXTREMA = ("reduce_max", "reduce_min", "cummax", "cummin", "reduce_window_max", "reduce_window_min")
 _CONTEXT = Context(run=lambda jaxpr, xs: _refused(), keep_stopped=True)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from jax import lax
 from jax._src import source_info_util
 
+from certgrad.jaxpr.kinds import CONTRACTS, LINEAR
 from certgrad.jaxpr.lowerings import called
 from certgrad.jaxpr.programs import jaxpr_of, results, scan_counts
 
@@ -54,14 +55,14 @@ def _div(z: Pair, w: Pair) -> Pair:
     return Pair((z.re * w.re + z.im * w.im) / n, (z.im * w.re - z.re * w.im) / n)
 
 
-def _one(z: Pair) -> Pair:
+def _ones_like(z: Pair) -> Pair:
     return Pair(jnp.ones_like(z.re), jnp.zeros_like(z.im))
 
 
 def _integer_pow(z: Pair, y: int) -> Pair:
     if y < 0:
-        return _div(_one(z), _integer_pow(z, -y))
-    out = _one(z)
+        return _div(_ones_like(z), _integer_pow(z, -y))
+    out = _ones_like(z)
     for _ in range(y):
         out = _mul(out, z)
     return out
@@ -123,7 +124,7 @@ _UNARY: dict[str, Callable[[Pair], Any]] = {
     "is_finite": lambda z: jnp.isfinite(z.re) & jnp.isfinite(z.im),
     "log": _log,
     "log1p": lambda z: _log(_plus(z, 1)),
-    "logistic": lambda z: _div(_one(z), _plus(_exp(Pair(-z.re, -z.im)), 1)),
+    "logistic": lambda z: _div(_ones_like(z), _plus(_exp(Pair(-z.re, -z.im)), 1)),
     "one_minus_square": lambda z: _plus(_mul(Pair(-z.re, -z.im), z), 1),
     "real": lambda z: z.re,
     "rsqrt": lambda z: _root(z, -0.5),
@@ -144,16 +145,6 @@ _BINARY: dict[str, Callable[[Pair, Pair], Any]] = {
     "ne": lambda z, w: (z.re != w.re) | (z.im != w.im),
     "pow": _pow,
 }
-
-_BY_PARTS = frozenset(
-    """add add_any broadcast_in_dim concatenate copy copy_p cumsum device_put dynamic_slice dynamic_update_slice gather
-    name neg optimization_barrier pad reduce_sum reduce_window_sum reshape rev scatter scatter-add scatter-sub select_n
-    sharding_constraint slice split squeeze stack stop_gradient sub tile transpose unstack""".split()
-)
-"""Linear over the reals, with real coefficients: the real part is made of the real parts as the imaginary of those."""
-
-_BILINEAR = frozenset({"dot_general", "conv_general_dilated"})
-
 
 # --- primitives with parameters ---
 
@@ -293,9 +284,9 @@ def _read(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     name = eqn.primitive.name
     if name in _WITH_PARAMETERS:
         return _WITH_PARAMETERS[name](eqn, operands)
-    if name in _BY_PARTS:
+    if name in LINEAR:  # the real part is made of the real parts as the imaginary of those
         return _by_parts(eqn, operands)
-    if name in _BILINEAR:
+    if name in CONTRACTS:
         return _bilinear(eqn, operands)
     if name in _UNARY:
         return [_UNARY[name](_lifted(operands[0]))]

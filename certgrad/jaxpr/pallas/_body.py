@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from certgrad.jaxpr.kinds import MOVES
 from certgrad.jaxpr.programs import consts_of, jaxpr_of, no_number, scan_counts
 
 from ._memory import Cell, KernelError, Value, read, written
@@ -32,8 +33,6 @@ _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_
 _SILENT = frozenset("debug_print debug_callback debug_barrier_p delay".split())
 _HINTS = frozenset("multiple_of max_contiguous".split())
 """They say something of their operand, and give it back."""
-_MOVES = frozenset("broadcast_in_dim reshape squeeze expand_dims".split())
-"""Of known floats, what these make is known: nothing is rounded."""
 
 Operand = Value | Cell
 
@@ -79,7 +78,8 @@ class Body:
 
     def operation(self, eqn: Any, operands: Sequence[Value]) -> list[Value]:
         outs = [v.aval for v in eqn.outvars]
-        exact = eqn.primitive.name in _MOVES or not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in outs)
+        # Of known floats, what is moved is known: nothing is rounded.
+        exact = eqn.primitive.name in MOVES or not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in outs)
         small = all(all(isinstance(n, int) for n in a.shape) and prod(a.shape) <= MAX_KNOWN for a in outs)
         settled = exact and small and all(x.known is not None for x in operands)
         known = _bound(eqn, [x.known for x in operands], now=True) if settled else [None for _ in outs]

@@ -23,6 +23,7 @@ from certgrad.obligations.assume.decided import decided
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.certificate import Convention
 from certgrad.obligations.decide.cases import eliminated
+from certgrad.obligations.floats import Setting, run
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.domain import read_domain
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -30,7 +31,6 @@ from certgrad.obligations.prove.problem import Problem, build
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.power import UndefinedTermError
 from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.tracing.float_values import NoValueError, evaluate
 from certgrad.obligations.tracing.jax_internals import trace, wide_floats
 
 
@@ -136,14 +136,12 @@ def _gradients_of_like(op: Subject) -> dict[tuple[Fraction, ...], str]:
 def gradients(function: Callable[..., Any], columns: Sequence[np.ndarray]) -> Sequence[Any]:
     """JAX's gradient of a function of scalars at the points whose coordinates the columns give.
 
-    Where numpy can evaluate the program that JAX's differentiation gives, it is not compiled.
+    The program that JAX's differentiation gives is evaluated by numpy, and not compiled.
     """
     gradient = jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(columns))))
     program = trace(gradient, [jax.ShapeDtypeStruct((), c.dtype) for c in columns])
-    try:
-        return evaluate(program, columns)
-    except NoValueError:
-        return jax.jit(jax.vmap(gradient))(*map(jnp.asarray, columns))
+    found = [run(program, [*map(np.asarray, point)], Setting()) for point in zip(*columns, strict=True)]
+    return [np.asarray(values) for values in zip(*found, strict=True)]
 
 
 def sample(op: Subject, point: str, distance: int = 1) -> list[Fraction] | None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.jaxpr.kinds import HANDS_ON
 from certgrad.language.tree import Words
 from certgrad.obligations.assume.conditions import polys
 from certgrad.obligations.certificate import hypothesis
@@ -168,13 +169,10 @@ def _multiplied_by_zero(outputs: Sequence[Any]) -> Iterator[Value]:
                     yield one
 
 
-_MOVE_ENTRIES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy"})
-
-
 def _is_zero(atom: Any) -> bool:
     """A literal or a constant of zeros, or such a one in another shape or dtype."""
     while isinstance(atom, Value) and atom.step is not None:
-        if atom.step.eqn.primitive.name not in _MOVE_ENTRIES or not genuine(atom.step.eqn.primitive):
+        if atom.step.eqn.primitive.name not in HANDS_ON or not genuine(atom.step.eqn.primitive):
             return False
         atom = atom.step.operands[0]
     constant = atom.constant if isinstance(atom, Value) else atom.val

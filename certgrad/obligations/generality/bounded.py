@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.jaxpr.kinds import HANDS_ON
 from certgrad.language import tree as t
 from certgrad.language.relations import TURNED
 from certgrad.obligations.tracing.jax_internals import genuine, is_literal, literal_value
@@ -19,8 +20,6 @@ from certgrad.obligations.tracing.jax_internals._numbering import Value
 from certgrad.obligations.tracing.within import UnsaidError, conditions, constant
 
 Bounds = tuple[Fraction | None, Fraction | None]
-_WIDENING = ("broadcast_in_dim", "convert_element_type", "reshape")
-"""What leaves a number as it is, but for the rounding to its dtype."""
 
 
 def inside(domain: Sequence[str], arguments: Mapping[str, Value]) -> Callable[[Any, list[Any]], Any]:
@@ -80,7 +79,7 @@ def _numbers(operand: Any) -> list[Fraction]:
     if not is_literal(operand):
         if operand.step is not None:
             (made,) = operand.step.operands if len(operand.step.operands) == 1 else (None,)
-            known = operand.step.eqn.primitive.name in _WIDENING and genuine(operand.step.eqn.primitive)
+            known = operand.step.eqn.primitive.name in HANDS_ON and genuine(operand.step.eqn.primitive)
             before = _numbers(made) if made is not None and known else []
             dtype = operand.aval.dtype
             return [*before, *(_exact(dtype.type(float(x))) for x in before)] if dtype.kind == "f" else []

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from certgrad.jaxpr import kinds
 from certgrad.obligations.assume.conditions import Clause, polys
 from certgrad.obligations.prove.problem import Programs, Shapes
 from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, Num, access
@@ -36,7 +37,6 @@ from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.terms.walk import deep_atoms
 from certgrad.obligations.tracing.jax_internals import (
-    CALLS,
     DimExpr,
     Program,
     Serialiser,
@@ -45,7 +45,6 @@ from certgrad.obligations.tracing.jax_internals import (
     kind_of,
     live_equations,
 )
-from certgrad.obligations.tracing.jax_internals._primitives import ELEMENTWISE
 
 Names = tuple[str, ...]
 
@@ -162,11 +161,11 @@ class Pointwise:
 
     def _value(self, eqn: Any, operands: list[_Value]) -> _Value:
         name, params = eqn.primitive.name, eqn.params
-        if name in CALLS or len(eqn.outvars) != 1:
+        if name in kinds.CALLS or len(eqn.outvars) != 1:
             raise _NotPointwiseError
         aval = eqn.outvars[0].aval
         shape = self._shape(aval.shape)
-        if name in ELEMENTWISE:
+        if name in kinds.POINTWISE:
             if any(v.summed or not _fits(v.shape, shape) for v in operands):
                 raise _NotPointwiseError
             if any(isinstance(p, DimExpr) for p in params.values()):
@@ -178,10 +177,10 @@ class Pointwise:
         (x,) = operands
         if name == "reduce_sum" and kind_of(aval.dtype) == "f":
             return _Value(x.node, shape, x.summed | {x.shape[a] for a in params["axes"]} - {"1"})
-        if name == "broadcast_in_dim":
+        if name in kinds.SPREADS:
             kept = [shape[a] for a in params["broadcast_dimensions"]]
             fits = all(d in ("1", there) for d, there in zip(x.shape, kept, strict=True))
-        elif name in ("reshape", "squeeze", "expand_dims"):
+        elif name in kinds.RESHAPES:
             permuted = name == "reshape" and params["dimensions"] is not None
             fits = not permuted and x.names == [d for d in shape if d != "1"]
         else:

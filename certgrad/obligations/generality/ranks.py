@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from certgrad.jaxpr import kinds
 from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.polynomials import Poly, monomial
 from certgrad.obligations.tracing.jax_internals import (
@@ -25,7 +26,6 @@ from certgrad.obligations.tracing.jax_internals import (
     remembered,
     scan_loop,
 )
-from certgrad.obligations.tracing.jax_internals._primitives import ELEMENTWISE
 
 
 class SplitGroupError(Exception):
@@ -125,7 +125,7 @@ class _Collapsing(Serialiser):
             if any((a == _GONE) != (b == _GONE) for a, b in zip(self.axes(shapes[0])[1], place, strict=True)):
                 raise SplitGroupError("an axis of size 1 becomes one of a star group")
             handled["broadcast_dimensions"] = str(_once(place))
-        elif name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or"):
+        elif name in kinds.REDUCES:
             handled["axes"] = str(self.whole(p["axes"], shapes[0]))
         elif name in ("squeeze", "expand_dims"):
             handled["dimensions"] = str(self.whole(p["dimensions"], shapes[0] if name == "squeeze" else out_shapes[0]))
@@ -140,19 +140,19 @@ class _Collapsing(Serialiser):
             handled["new_sizes"] = str(self.axes(p["new_sizes"])[0])
         elif name == "iota":
             handled["shape"] = str(self.axes(p["shape"])[0])
-            handled["dimension"] = str(self.one(p["dimension"], out_shapes[0]))
+            handled["dimension"] = str(self.collapsed_axis(p["dimension"], out_shapes[0]))
         elif name in ("concatenate", "split"):
             key = "dimension" if name == "concatenate" else "axis"
-            handled[key] = str(self.one(p[key], shapes[0]))
+            handled[key] = str(self.collapsed_axis(p[key], shapes[0]))
             handled["sizes"] = str([self.dim(n) for n in p.get("sizes", ())])
         elif name == "dim_as_value":
             handled["dim"] = self.dim(p["dim"])
         elif name == "rev":
-            handled["dimensions"] = str([self.one(a, shapes[0]) for a in p["dimensions"]])
-        elif name in _ALONG_ONE_AXIS:
-            key = _ALONG_ONE_AXIS[name]
+            handled["dimensions"] = str([self.collapsed_axis(a, shapes[0]) for a in p["dimensions"]])
+        elif name in kinds.ALONG_AN_AXIS:
+            key = kinds.ALONG_AN_AXIS[name]
             axis = p[key][0] if key == "axes" else p[key]
-            handled[key] = str(self.one(axis, shapes[0]))
+            handled[key] = str(self.collapsed_axis(axis, shapes[0]))
         elif name == "slice":
             parts = list(zip(p["start_indices"], p["limit_indices"], p["strides"] or [1] * len(shapes[0]), strict=True))
             whole = [(0, n, 1) for n in shapes[0]]
@@ -160,7 +160,7 @@ class _Collapsing(Serialiser):
             handled["parts"] = self.each(parts, whole, shapes[0])
         elif name == "pad":
             handled["padding_config"] = self.each(p["padding_config"], [(0, 0, 0)] * len(shapes[0]), shapes[0])
-        elif name in _WINDOWS:
+        elif name in kinds.WINDOWS:
             keys = [k for k in ("window_dimensions", "window_strides", "base_dilation", "window_dilation") if k in p]
             windows = [(*sizes, *pad) for *sizes, pad in zip(*(p[k] for k in keys), p["padding"], strict=True)]
             handled |= dict.fromkeys((*keys, "padding"), "")
@@ -179,7 +179,7 @@ class _Collapsing(Serialiser):
                 (d.start_indices_batching_dims, shapes[1]),
                 (d.start_index_map, shapes[0]),
             )
-        elif name in ("scatter", "scatter-add", "scatter_add"):
+        elif name in _SCATTERS:
             d = p["dimension_numbers"]
             kept = {*range(len(shapes[0]))} - {*d.inserted_window_dims, *d.operand_batching_dims}
             window = dict(zip(sorted(kept), (shapes[2][a] for a in d.update_window_dims), strict=True))
@@ -211,7 +211,7 @@ class _Collapsing(Serialiser):
             raise SplitGroupError("part of a star group is reduced")
         return sorted(chosen)
 
-    def one(self, axis: int, shape: Sequence[Any]) -> list[int]:
+    def collapsed_axis(self, axis: int, shape: Sequence[Any]) -> list[int]:
         """The collapsed position of an axis along which entries differ in more than their values."""
         place = self.whole((axis,), shape)
         if not place:
@@ -299,23 +299,5 @@ def _once(places: list[int]) -> list[int]:
     return out
 
 
-_WINDOWS = set(
-    """
-    reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add select_and_scatter_add
-    """.split()
-)
-
-_ALONG_ONE_AXIS = {
-    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), "axis"),
-    **dict.fromkeys(("argmax", "argmin"), "axes"),
-    "sort": "dimension",
-    "top_k": "axis",
-}
-"""Primitives that treat all lines along one axis alike, and the parameter that names it."""
-
-_WITHOUT_AXES = ELEMENTWISE.union(
-    """
-    clz eq_to jit le_to log2 lt_to mulhi name optimization_barrier population_count shift_left shift_right_arithmetic
-    shift_right_logical custom_jvp_call custom_vjp_call pjit closed_call
-    """.split()
-)
+_SCATTERS = kinds.ADDS_AT | {"scatter"}
+_WITHOUT_AXES = kinds.POINTWISE | kinds.CALLS

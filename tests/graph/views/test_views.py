@@ -90,7 +90,7 @@ def test_the_page_stands_alone(name: str, request: pytest.FixtureRequest) -> Non
 def test_what_a_node_shows(perceptron: GraphCertificate) -> None:
     text = render_html(perceptron)
     assert '<h1>mlp <span class="badge under">proved under hypotheses</span></h1>' in text
-    assert '<g class="under"><title>%9 max: the greater one, entry by entry\nwritten at models.py:' in text
+    assert '<g class="under"><title>%9 max: the greater of x and y; of booleans, or\nwritten at models.py:' in text
     assert ">needs x ≠ 0</text>" in text
     assert "needs maximum at models.py:" in text
     assert "<td><code>x @ W1 + b1</code></td>" in text
@@ -133,7 +133,7 @@ def test_a_large_graph_shows_runs_of_nodes() -> None:
 def test_dot(perceptron: GraphCertificate, refuted: GraphCertificate) -> None:
     text = render_dot(perceptron)
     assert text.startswith('digraph "mlp" {\n  label="mlp: proved under hypotheses"')
-    assert '  n9 [label="%9 max\\nf32[n, h]\\nx ≠ 0" fillcolor="#fdf0c4" tooltip="%9 max: the greater one, ' in text
+    assert '  n9 [label="%9 max\\nf32[n, h]\\nx ≠ 0" fillcolor="#fdf0c4" tooltip="%9 max: the greater of x' in text
     assert "\n  n8 -> n9;\n" in text
     assert text.endswith("  n18 -> out0;\n}\n")
     assert "f32[n, h]\\nrefuted" in render_dot(refuted)

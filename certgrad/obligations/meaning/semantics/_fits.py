@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.jaxpr import kinds
 from certgrad.obligations.assume.conditions import Clauses, condition, merged
 from certgrad.obligations.assume.signs import NEG
 from certgrad.obligations.assume.tensor import Tensor
@@ -46,12 +47,9 @@ LEAST = 2**10
 """Integers that overflow at sizes as small as this are refused."""
 WIDTH = 32
 
-_WITHIN = frozenset(
-    "and argmax argmin broadcast_in_dim clamp clz concatenate copy copy_p cummax cummin device_put dim_as_value div "
-    "dynamic_slice dynamic_update_slice empty empty2 expand_dims gather layout_constraint lu max min mulhi name not "
-    "optimization_barrier or pad platform_index population_count reduce_max reduce_min reduce_window_max "
-    "reduce_window_min rem reshape rev scatter select_n sharding_constraint shift_right_arithmetic shift_right_logical "
-    "sign slice sort split squeeze stack tie tile top_k transpose unstack xor".split()
+_WITHIN = (kinds.ENTRIES | kinds.PLACES | kinds.LOGIC) | frozenset(
+    "argmax argmin clz dim_as_value div empty empty2 lu mulhi platform_index population_count rem "
+    "shift_right_arithmetic shift_right_logical sign tie top_k".split()
 )
 """Primitives whose integers are entries of their operands, or fit whatever these are."""
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.jaxpr.programs import MOVES
+from certgrad.jaxpr import kinds
+from certgrad.jaxpr.kinds import MOVES
 from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, condition, merged
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
@@ -30,13 +31,8 @@ from ._registry import UnprovedError
 
 VANISHING = frozenset("exp exp2 logistic".split())
 """Functions that are positive, and 0 at −∞."""
-AWARE = (
-    MOVES
-    | VANISHING
-    | frozenset(
-        "select_n max min clamp neg mul add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
-        "convert_element_type scan scatter-max scatter-min".split()
-    )
+AWARE = (MOVES | VANISHING | kinds.CHOOSES | kinds.ADDS | kinds.COMPARES) | frozenset(
+    "convert_element_type div is_finite mul reduce_max reduce_min scan scatter-max scatter-min".split()
 )
 
 

@@ -5,7 +5,7 @@ dimensions as polynomials.
 """
 
 from certgrad.jaxpr.keys import at_least, key_dtype, keys_from, sampler
-from certgrad.jaxpr.programs import CALLS, equations_of, is_dropped, is_literal, jaxpr_of
+from certgrad.jaxpr.programs import equations_of, is_dropped, is_literal, jaxpr_of
 
 from ._approximations import approximation, inlined, with_ideals
 from ._eager import EndlessError, Questions, computed_by, seen_platform, typed

@@ -9,13 +9,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from certgrad.jaxpr import kinds
+
 from ._values import kind_of
 
-COMPUTED = frozenset(
-    "abs add and argmax argmin broadcast_in_dim clamp concatenate convert_element_type copy copy_p cummax cummin "
-    "cumsum div dynamic_slice eq expand_dims ge gt iota le lt max min mul ne neg not or reduce_and reduce_max "
-    "reduce_min reduce_or reduce_prod reduce_sum rem reshape rev select_n sign slice split squeeze stack sub "
-    "transpose unstack xor".split()
+COMPUTED = (kinds.REARRANGES | kinds.ADDS | kinds.CHOOSES | kinds.COMPARES | kinds.LOGIC | kinds.REDUCES) | frozenset(
+    "abs argmax argmin convert_element_type cummax cummin cumsum div iota mul rem sign".split()
 )
 """Primitives whose integers are those of whole numbers wherever they fit, and whose indices are never out of range."""
 LARGEST = 2**31 - 1

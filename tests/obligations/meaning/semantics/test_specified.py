@@ -42,8 +42,8 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NONNEG, POS
 from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.decide.evaluate import evaluate
-from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
-from certgrad.obligations.meaning.semantics._specified import Entry, Sizes
+from certgrad.obligations.meaning.semantics import RULES, Context, UnprovedError, interpret
+from certgrad.obligations.meaning.semantics._specified import OWN, SPECIFIED, Entry, Sizes, specified
 from certgrad.obligations.terms.atoms import dimension
 from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.terms.session import clear_caches
@@ -343,3 +343,10 @@ def test_a_place_that_is_chosen() -> None:
 def test_a_least_integer_that_is_no_place_in_order() -> None:
     with pytest.raises(UnprovedError, match="that is not a place in order"):
         reader().tensor(Least((K,), Compare("<", entry(0, "real"), X)))
+
+
+def test_what_has_a_function_of_its_own_is_never_read_by_the_specification() -> None:
+    """Which of both counts does not depend on the order in which modules load."""
+    own = {name for name in RULES if name in SPECIFIED and RULES[name] is not specified}
+    first = {name for name in own if RULES[name].__module__.endswith("._elementwise")}
+    assert own - first == OWN

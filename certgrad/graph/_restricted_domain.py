@@ -17,6 +17,7 @@ from certgrad.graph._operation import Operation
 from certgrad.graph._proof import Proof
 from certgrad.graph.certificate import Step
 from certgrad.graph.ir import Node
+from certgrad.jaxpr.kinds import ORDERS
 from certgrad.language import relations
 from certgrad.language.tree import Relation
 from certgrad.obligations.certificate import HOLDS, PROOFS
@@ -27,7 +28,6 @@ TRIED = 16
 NUMBERS = 3
 """Of the numbers that a rule compares with, so many are tried, the smallest first."""
 _SIGNS: tuple[Relation, ...] = ("!=", ">", "<")
-_COMPARED = frozenset("lt le gt ge eq ne max min clamp".split())
 
 
 def again_where_right(induction: Induction) -> tuple[Induction, set[int]] | None:
@@ -55,7 +55,7 @@ def again_where_right(induction: Induction) -> tuple[Induction, set[int]] | None
     return (again, {s.node for s in wrong}) if all(s.verdict in PROOFS for s in again.steps) else None
 
 
-def said(again: Induction, nodes: set[int]) -> str:
+def conditions_text(again: Induction, nodes: set[int]) -> str:
     """The conditions at the nodes whose rules are wrong elsewhere, as a finding."""
     steps: list[Step] = [s for s in again.steps if s.node in nodes]
     texts = dict.fromkeys(h.text for s in steps for h in s.hypotheses)
@@ -119,9 +119,7 @@ def _is_number(size: Any) -> bool:
 def _compared(proof: Proof) -> set[float]:
     """0, and the numbers that the programs of a lemma compare with."""
     assert proof.programs is not None
-    equations = (
-        e for p in proof.programs.all().values() for e in equations_of(p.jaxpr) if e.primitive.name in _COMPARED
-    )
+    equations = (e for p in proof.programs.all().values() for e in equations_of(p.jaxpr) if e.primitive.name in ORDERS)
     values = {float(x.val) for e in equations for x in e.invars if is_literal(x) and not getattr(x.val, "shape", ())}
     return {0.0, *(c for c in values if abs(c) < 1e6)}
 
