@@ -19,7 +19,7 @@ from certgrad.jaxpr.at_symbols import at_symbols
 from certgrad.language.arithmetic import UndefinedError, UnfitError
 from certgrad.language.evaluate import question
 from certgrad.language.parse import parse
-from certgrad.language.tree import Number, OffBoundaries, Statement, walk
+from certgrad.language.tree import Array, Compare, Number, OffBoundaries, Statement, walk
 from certgrad.signatures.cases import Case, Shape
 from certgrad.signatures.schedule import grid, of_sizes, shapes, smallest_first, uneven
 from certgrad.signatures.sizes import Star
@@ -130,6 +130,8 @@ class Check:
         self.statements = [*(parse(text, names) for text in texts), *hypotheses]
         numbers = (x.rational for statement in self.statements for x in walk(statement) if isinstance(x, Number))
         self.numbers = frozenset(numbers)
+        self.positive = frozenset(k for k, name in enumerate(names) if any(_above_0(x, name) for x in self.statements))
+        """Of the arguments and parameters, those that the statements say are above 0."""
         self.unasked: list[str] = []
         self.literals: Literals = literal
         self.seen: dict[Any, Seen] = {}
@@ -161,7 +163,7 @@ class Check:
         """Whether the claims hold at all sizes: at those that the theorem asks for, with weights."""
         limited, self.limited = self.limited, ""
         try:
-            programs = read(self.subject, self.case, symbols, self.literals)
+            programs = replace(read(self.subject, self.case, symbols, self.literals), positive=self.positive)
             sizes = enough(programs, free)
             shape = of_sizes(self.case, sizes, self.subject.broadcast)
             asked = replace(asked, limits=asked.limits.once())
@@ -280,6 +282,13 @@ class Check:
         lengths = {n: [shape.collapsed[d.name] if isinstance(d, Star) else d.evaluate(shape.sizes) for d in spec.dims]
                    for n, spec in specs.items()}  # fmt: skip
         return {name: np.reshape(x, lengths[name]) if name in lengths else x for name, x in point.arrays.items()}
+
+
+def _above_0(x: Statement, name: str) -> bool:
+    match x:
+        case Compare(relation=">" | ">=", left=Array(name=said), right=Number() as least):
+            return said == name and (least.rational > 0 or (least.rational == 0 and x.relation == ">"))
+    return False
 
 
 def _key(shape: Shape) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from certgrad.language import tree as t
@@ -21,7 +21,7 @@ class Nonzero:
         meant: Callable[[t.Node], t.Node],
         is_plain: Callable[[t.Node], bool],
         is_count: Callable[[t.Node], bool],
-        inputs: Collection[str],
+        inputs: Mapping[str, bool],
         free: bool,
     ) -> None:
         self.meant, self.is_plain, self.is_count, self.inputs, self.free = meant, is_plain, is_count, inputs, free
@@ -69,6 +69,8 @@ class Nonzero:
                 return n > 0
             case t.Constant():
                 return True
+            case t.SortedEntry(name=name) if name in self.inputs:
+                return self.inputs[name]
             case t.Apply(function="exp", arguments=(u,)):
                 return not self._is_endless(u)
             case t.Mul() | t.Divide():
@@ -142,9 +144,22 @@ class Nonzero:
         """It may be ±∞, of which the exponential may be 0."""
         if x not in self._endless:
             inside = self.meant(x)
-            parts = (part for part in t.children(inside) if sort(part) != "boolean")
-            self._endless[x] = isinstance(inside, t.Infinity) or any(map(self._is_endless, parts))
+            if isinstance(inside, t.If) and (side := self._beside_infinity(self.meant(inside.condition))) is not None:
+                self._endless[x] = self._is_endless(inside.then if side else inside.otherwise)
+            else:
+                parts = (part for part in t.children(inside) if sort(part) != "boolean")
+                self._endless[x] = isinstance(inside, t.Infinity) or any(map(self._is_endless, parts))
         return self._endless[x]
+
+    def _beside_infinity(self, x: t.Node) -> bool | None:
+        """How a number compares with ±∞ that is neither; None for other statements."""
+        if not isinstance(x, t.Compare) or x.relation not in ("<", ">"):
+            return None
+        small, large = (x.left, x.right) if x.relation == "<" else (x.right, x.left)
+        for end, other, greater in ((small, large, False), (large, small, True)):
+            if isinstance(end := self.meant(end), t.Infinity) and not self._is_endless(other):
+                return end.positive is greater
+        return None
 
     def _is_linear(self, x: t.Node) -> bool:
         """A summand is an input's entry, or a sum of its entries, each times what is not 0; the rest is without it."""

@@ -41,6 +41,13 @@ class Programs:
     """Of programs at symbolic sizes, the numbers that these stand for."""
     free: bool = False
     """How their numbers compare is a free number."""
+    positive: frozenset[int] = frozenset()
+    """The arguments, and behind them parameters, that are above 0."""
+
+    def above_0(self, program: Program) -> frozenset[str]:
+        """The inputs of a program that are."""
+        last = len(program.inputs) - self.parameters - len(self.dtypes)
+        return frozenset(program.inputs[k if k < len(self.dtypes) else k + last].name for k in self.positive)
 
     @property
     def outputs(self) -> list[tuple[int, ...]]:

@@ -53,20 +53,22 @@ def _enough(programs: Programs, asked: Asked) -> int:
     def free(scope: Scope) -> int:
         return sum(length == t.Size(asked.size) for length in scope.values())
 
-    own = Widths(forward, "forward", asked, [forward.inputs[k].name for k in programs.moving])
+    own = Widths(
+        forward, "forward", asked, programs.above_0(forward), [forward.inputs[k].name for k in programs.moving]
+    )
     values = [own.output(k) for k in range(len(forward.outputs))]
     most = Fraction(0)
     for name in ("primal", "reference"):
         if (program := getattr(programs, name)) is not None:
-            other = Widths(program, name, asked)
+            other = Widths(program, name, asked, programs.above_0(program))
             for k, ((value, _), scope) in enumerate(values):
                 most = max(most, (value + other.output(k)[0][0]).top + free(scope))
     if programs.jvp is not None:
-        other = Widths(programs.jvp, "jvp", asked)
+        other = Widths(programs.jvp, "jvp", asked, programs.above_0(programs.jvp))
         for k, ((_, slope), scope) in enumerate(values):
             most = max(most, ((slope or NOTHING) + other.output(k)[0][0]).top + free(scope))
     if programs.vjp is not None:
-        other = Widths(programs.vjp, "vjp", asked)
+        other = Widths(programs.vjp, "vjp", asked, programs.above_0(programs.vjp))
         parts = [own.whole(slope, scope) for (_, slope), scope in values if slope is not None]
         found = [other.output(k) for k in range(len(programs.vjp.outputs))]
         total = added([*parts, *(other.whole(value, scope) for (value, _), scope in found)])

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from certgrad.language import tree as t
+from certgrad.language.functions import FUNCTIONS
 from certgrad.language.sorts import sort
 from certgrad.language.substitute import substitute, unbound, variables
 from certgrad.specification.program import Defined, Program, Table
@@ -33,8 +34,15 @@ Scope = Mapping[str, t.Node]
 class Widths:
     """The widths of a program's entries in one size."""
 
-    def __init__(self, program: Program, name: str, asked: Asked, moving: Sequence[str] = ()) -> None:
-        self.program, self.name, self.asked, self.moving = program, name, asked, moving
+    def __init__(
+        self,
+        program: Program,
+        name: str,
+        asked: Asked,
+        positive: frozenset[str] = frozenset(),
+        moving: Sequence[str] = (),
+    ) -> None:
+        self.program, self.name, self.asked, self.positive, self.moving = program, name, asked, positive, moving
         self.size = asked.size
         self.inputs = {tensor.name: tensor for tensor in program.inputs}
         self.made: dict[str, Any] = {}
@@ -275,8 +283,10 @@ class Widths:
 
     def _power(self, base: t.Node, e: Fraction, scope: Scope) -> Dual:
         value, slope = self.term(base, scope)
-        if e < 0 and not self._is_nonzero(base, scope):
+        if e < 0 and not self._by_form(scope).holds(base):
             raise NoTheoremError("it divides by what may be 0 at some size")
+        if e.denominator % 2 == 0:
+            self._inside(t.Apply("sqrt", (base,)), scope)
         if value.plain or e == 0:
             return value, None if slope is None else value * slope
         if e.denominator > 2:
@@ -287,12 +297,23 @@ class Widths:
         key = self._key(base, scope)
         return value.power(e, key), None if slope is None else value.power(e - 1, key) * slope
 
-    def _is_nonzero(self, x: t.Node, scope: Scope) -> bool:
+    def _by_form(self, scope: Scope) -> Nonzero:
         def is_plain(part: t.Node) -> bool:
             """It speaks of no index but its own, and of no size: what is not 0 at one is not at another."""
             return not self.term(part, scope)[0].signed and not self._sums(part)
 
-        return Nonzero(self._chosen_at_every_size, is_plain, self._is_count, self.inputs, self.asked.free).holds(x)
+        inputs = {name: name in self.positive for name in self.inputs}
+        return Nonzero(self._chosen_at_every_size, is_plain, self._is_count, inputs, self.asked.free)
+
+    def _inside(self, x: t.Apply, scope: Scope) -> None:
+        """Raises NoTheoremError where a rule takes a function of what may be outside of its domain at some size."""
+        known = FUNCTIONS.get(x.function)
+        if self.name == "forward" or known is None or known.domain(*x.arguments) == t.TRUE:
+            return
+        by_form = self._by_form(scope)
+        root = x.function in ("log", "sqrt")
+        if not all(by_form.is_plain(u) or (root and by_form.nonnegative(u)) for u in x.arguments):
+            raise NoTheoremError("the rule takes a function of what may be outside of its domain at some size")
 
     def _chosen_at_every_size(self, x: t.Node) -> t.Node:
         """An entry by its definition, and what is chosen at every size."""
@@ -341,6 +362,7 @@ class Widths:
         found = [self.term(u, scope) for u in x.arguments]
         if x.function == "stop":
             return found[0]
+        self._inside(x, scope)
         plain = all(value.plain for value, _ in found)
         slopes = [slope for _, slope in found if slope is not None]
         atom = NOTHING._with(value for value, _ in found)

@@ -205,12 +205,35 @@ def test_a_rule_that_is_undefined_at_a_size_is_not_said_to_hold(name: str) -> No
     assert not everywhere(rule, "n")
 
 
+BEYOND: dict[str, Callable] = {
+    "a logarithm": lambda x: jnp.log(9.5 - jnp.sum(jnp.tanh(x) ** 2)),
+    "a root": lambda x: jnp.sqrt(9.5 - jnp.sum(jnp.tanh(x) ** 2)),
+    "a root of a function of a sum": lambda x: jnp.sqrt(jnp.tanh(9.5 - jnp.sum(0 * x + 1))),
+    "another function": lambda x: jnp.arccos(jnp.exp(jnp.sum(0 * x + 1) - 9.5)),
+    "where a sum is large": lambda x: jnp.sqrt(jnp.where(count(x) > 0, -1.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_rule_that_leaves_a_domain_at_a_size_is_not_said_to_hold(name: str) -> None:
+    rule = jax.custom_vjp(jnp.sin)
+    rule.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x) + 0 * BEYOND[name](x),))
+    result = exact.check(rule, "n", one_program=True)
+    assert (result.verdict, result.everywhere) == ("agrees", False)
+
+
+def test_what_the_domain_says_is_above_0_counts() -> None:
+    rule = with_jvp(lambda x, c: x / jnp.sqrt(jnp.sum(x * x) + c))
+    assert not everywhere(rule, "n, ")
+    assert exact.check(rule, "n, ", domain="c > 0", one_program=True).everywhere
+
+
 NO_POLES: dict[str, Callable] = {
     "a sum": jnp.sum,
     "of squares": lambda x: jnp.sum(x * x),
     "of exponentials": lambda x: jnp.sum(jnp.exp(x)),
     "a variance, and more": lambda x: x.var() + 0.1,
-    "a product": lambda x: x * jnp.sum(x**2),
+    "a product": lambda x: jnp.sum(x**2) * jnp.mean(jnp.exp(x)),
     "chosen": lambda x: jnp.where(count(x) > 0, jnp.sum(x * x), 1.0),
 }
 
