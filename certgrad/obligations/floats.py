@@ -251,13 +251,9 @@ def _scatter(eqn: Any, params: dict[str, Any], operands: list[Array], setting: S
 _COMBINED: dict[str, Callable[[Array, Array, Array], None]] = {
     "scatter": np.put,  # the last of several for one entry stays
     "scatter-add": np.add.at,
-    "scatter_add": np.add.at,
     "scatter-mul": np.multiply.at,
-    "scatter_mul": np.multiply.at,
     "scatter-min": np.minimum.at,
-    "scatter_min": np.minimum.at,
     "scatter-max": np.maximum.at,
-    "scatter_max": np.maximum.at,
 }
 _NESTED: dict[str, Callable[..., list[Array]]] = {
     "scan": _scan,

@@ -28,7 +28,7 @@ MAX_EQUATIONS = 20_000
 MAX_KNOWN = 1 << 16
 """Entries of an array that is known."""
 
-_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
+_CALLS = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 """Where calls hold what they run, of those that are gone into."""
 _SILENT = frozenset("debug_print debug_callback debug_barrier_p delay".split())
 _HINTS = frozenset("multiple_of max_contiguous".split())
