@@ -28,7 +28,7 @@ from certgrad.obligations.auditing.heard import heard
 from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.obligations.generality.traces import Traces
 from certgrad.rules._by_name import declarations_of, examined
-from certgrad.rules._find import Found, find
+from certgrad.rules._find import FoundRule, find
 from certgrad.rules._printed import print_rule
 from certgrad.rules._verify import AsAudited, as_audited
 
@@ -72,7 +72,7 @@ def printed(targets: Sequence[str] = (*EXAMPLES, *PACKAGES)) -> Iterator[Printed
                 yield Printed(target, print_rule(claimed_proved(certificate, one), one), True)
 
 
-def claimed_proved(certificate: Certificate, rule: Found) -> Certificate:
+def claimed_proved(certificate: Certificate, rule: FoundRule) -> Certificate:
     """A certificate that says of a wrong rule that its derivative is proved, of all that its code is traced to."""
     (declared,) = declarations_of(rule, {})
     audited = as_audited(rule, declared, certificate)

@@ -100,7 +100,7 @@ def op_row(name: str) -> OpRow:
                 full = list(fixed)
                 for i, x in zip(call.moving, floats, strict=True):
                     full[i] = x
-                return op.one(*full, **call.keywords)
+                return op.call_case(*full, **call.keywords)
 
             out, pull = jax.vjp(f, *xs)
             return out, jax.jvp(f, tuple(xs), tuple(dxs))[1], pull(call.shaped(gs))

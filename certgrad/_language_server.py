@@ -21,7 +21,7 @@ from lsprotocol import converters, types
 from pygls.lsp.server import LanguageServer
 
 import certgrad
-from certgrad.report.diagnostics import Told
+from certgrad.report.diagnostics import RuleDiagnostics
 from certgrad.rules._fix import function_at, with_declarations
 from certgrad.rules._marked import of_result
 
@@ -41,7 +41,7 @@ class Server(LanguageServer):
         self._converter = converters.get_converter()
         self._audit: asyncio.Task | None = None
         self._beginning = asyncio.Lock()
-        self._rules: dict[str, Told] = {}
+        self._rules: dict[str, RuleDiagnostics] = {}
         """By name: what the last audit told of each, or that before it where the last is not done."""
         self._published: dict[str, list[types.Diagnostic]] = {}
 
@@ -85,7 +85,7 @@ class Server(LanguageServer):
         names: set[str] = set()
         async for line in lines:
             try:
-                told = msgspec.json.decode(line, type=Told)
+                told = msgspec.json.decode(line, type=RuleDiagnostics)
             except msgspec.MsgspecError:  # a plugin may print as well
                 continue
             names.add(told.result.name)
@@ -104,7 +104,7 @@ class Server(LanguageServer):
                 self._published[uri] = diagnostics
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics))
 
-    def at(self, uri: str, position: types.Position) -> Iterator[Told]:
+    def at(self, uri: str, position: types.Position) -> Iterator[RuleDiagnostics]:
         """The rules whose function is at a place of a document."""
         source = self.workspace.get_text_document(uri).source.encode()
         for told in self._rules.values():
@@ -130,7 +130,7 @@ class Server(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=types.MessageType.Warning, message=text))
 
 
-def _uri(told: Told) -> str:
+def _uri(told: RuleDiagnostics) -> str:
     return Path(told.result.place.file).as_uri()
 
 
@@ -159,10 +159,10 @@ async def _end(audit: asyncio.subprocess.Process) -> None:
 
 def serve(options: Sequence[str] = ()) -> None:
     """Serve the editor at stdin and stdout until it ends the server."""
-    made(options).start_io()
+    build_server(options).start_io()
 
 
-def made(options: Sequence[str] = ()) -> Server:
+def build_server(options: Sequence[str] = ()) -> Server:
     """A server with its handlers."""
     server = Server(options)
 

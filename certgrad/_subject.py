@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from certgrad.language.tree import Statement
+    from certgrad.obligations.balls._rule import Structure
     from certgrad.obligations.tracing.ideals import Ideal
     from certgrad.signatures.cases import Case
 
@@ -58,6 +59,8 @@ class Subject(Protocol):
         """
         return {}
 
+    structures: Mapping[str, Structure] = {}
+    """By argument, what its programs make of the array whatever it is: points are drawn with it."""
     broadcast: bool = False
 
     defaults: Mapping[str, Any] = {}
@@ -114,6 +117,10 @@ class Subject(Protocol):
     def rules(self, statics: Mapping[str, Any]) -> Rules:
         """The forward and the rules with the structural arguments fixed."""
         ...
+
+    def with_properties(self, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments that the domain is about, where their properties are given to them by the programs."""
+        return arrays
 
     def check_complete(self) -> None:
         """Raise DeclarationError, naming what is missing, unless all rules are declared."""

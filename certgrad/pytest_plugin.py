@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from certgrad.report.audited import RuleResult
     from certgrad.report.findings import Finding, Strictness
     from certgrad.rules._configuration import Configuration
-    from certgrad.rules._find import Found
+    from certgrad.rules._find import FoundRule
     from certgrad.rules._remembered import Memory
 
 
@@ -165,7 +165,7 @@ class Rules(pytest.Collector):
             raise pytest.UsageError(f"--certgrad: {error}") from None
         for name, found in rules.items():
             yield RuleItem.from_parent(
-                self, name=name, found=found, asked=Asked(configured, entries, strict, seconds, memory)
+                self, name=name, found=found, asked=RunSettings(configured, entries, strict, seconds, memory)
             )
 
 
@@ -178,7 +178,7 @@ def _memory(configured: Configuration) -> Memory:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunSettings:
     """What a run goes by."""
 
     configured: Configuration
@@ -192,7 +192,7 @@ class Asked:
 class RuleItem(pytest.Item):
     """The proof of one rule."""
 
-    def __init__(self, *, found: Found, asked: Asked, **options: Any) -> None:
+    def __init__(self, *, found: FoundRule, asked: RunSettings, **options: Any) -> None:
         super().__init__(**options)
         self.found = found
         self.asked = asked

@@ -322,7 +322,7 @@ def log_gamma_difference(x: Any, y: Any) -> jax.Array:
 def _inverse(equation: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The solver of an equation, elementwise, with the derivative that the implicit function theorem gives."""
 
-    def made(solver: Callable[..., Any]) -> Callable[..., Any]:
+    def with_implicit_derivative(solver: Callable[..., Any]) -> Callable[..., Any]:
         solution = jax.custom_jvp(solves(equation)(solver))
 
         @solution.defjvp
@@ -339,7 +339,7 @@ def _inverse(equation: Callable[..., Any]) -> Callable[[Callable[..., Any]], Cal
 
         return run
 
-    return made
+    return with_implicit_derivative
 
 
 @_inverse(lambda x, a, y: lax.igamma(a, x) - y)

@@ -47,7 +47,7 @@ def checked(entry: Entry) -> Record:
             "verdict": result.verdict,
             "reason": result.reason,
             "scope": [exact.level(result).partition(":")[0]],
-            "limits": [str(result.bound)],
+            "limits": [] if result.bound is None else [str(result.bound)],
             "sizes": [{k: v for k, v in one.items() if v > 0} for one in result.sizes],
         }
         if result.difference is not None and not result.reason:

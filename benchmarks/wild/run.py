@@ -429,10 +429,10 @@ class Worker:
         return line | {"seconds": limit.took} | _line(*done, "declared" if said is not None else "inferred")
 
     def _as_called(self, rule: Any, place: Any) -> dict[str, Any]:
-        from certgrad.recording._audit import _look, _Looked, _worst
+        from certgrad.recording._audit import _ClaimAudits, _look, _worst
 
         line: dict[str, Any] = {"name": place.name, "where": place.where, "called": rule.count}
-        looked = _Looked()
+        looked = _ClaimAudits()
         said = _declared(place.name)
         with _Limit(self.seconds) as limit:
             for variant in rule.variants.values():

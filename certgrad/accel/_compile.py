@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.accel._guards import Found, GuardError, Guards
+from certgrad.accel._guards import GuardError, GuardResults, Guards
 from certgrad.accel._monitor import Monitor
 from certgrad.accel._options import PLAIN, Options
 from certgrad.accel._sweep import Cotangents, Sweep, Values
@@ -74,7 +74,7 @@ class CompiledGraph:
         self.hear(found)
         return result
 
-    def hear(self, found: Found | None) -> None:
+    def hear(self, found: GuardResults | None) -> None:
         """What the guards found in a run: counted, and an error where a hypothesis failed.
 
         Inside a transformation of JAX, a call of the host at each run.
@@ -87,7 +87,7 @@ class CompiledGraph:
         else:
             self._heard(found)
 
-    def _heard(self, found: Found) -> None:
+    def _heard(self, found: GuardResults) -> None:
         guards = found.layout.guards
         if self.monitor is not None:
             self.monitor.add(guards.names, found.times, found.finite)
@@ -196,12 +196,14 @@ class CompiledGraph:
         """The values of all nodes, with what the guards look at."""
         return (sweep.forward(leaves), None) if self.guards is None else self.guards.forward(sweep, leaves)
 
-    def look(self, sweep: Sweep, run: Run | None, outputs: Any, gradients: Any, cotangents: Cotangents) -> Found | None:
+    def look(
+        self, sweep: Sweep, run: Run | None, outputs: Any, gradients: Any, cotangents: Cotangents
+    ) -> GuardResults | None:
         """What the guards find, as a part of the program."""
         return (
             None
             if self.guards is None or run is None
-            else self.guards.found(sweep, run, outputs, gradients, cotangents)
+            else self.guards.results(sweep, run, outputs, gradients, cotangents)
         )
 
     def _vjp(self, arrays: Sequence[Any], seeds: Any) -> Any:

@@ -18,8 +18,8 @@ import numpy as np
 
 from certgrad.accel._sweep import Cotangents, Sweep, Values
 from certgrad.errors import CertgradError
-from certgrad.graph._asked import About, Asked, Failing, failing
 from certgrad.graph._certify import Certification
+from certgrad.graph._node_statements import About, Failing, NodeStatement, failing
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis
@@ -36,7 +36,7 @@ class Hypothesis:
     """A hypothesis that is looked at."""
 
     stated: NodeHypothesis
-    asked: Asked
+    asked: NodeStatement
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class Layout:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Found:
+class GuardResults:
     """What a run of the program found: a tree of arrays."""
 
     times: Any
@@ -97,7 +97,7 @@ class Guards:
         run = sweep.running(wanted | set(watched))
         return sweep.forward(leaves, run), run
 
-    def found(self, sweep: Sweep, run: Run, outputs: Any, gradients: Any, cotangents: Cotangents) -> Found:
+    def results(self, sweep: Sweep, run: Run, outputs: Any, gradients: Any, cotangents: Cotangents) -> GuardResults:
         """What the run says of each hypothesis."""
         returned = (outputs, gradients) if self.trace_back else outputs
         real = [x for x in jax.tree.leaves(returned) if jnp.issubdtype(jnp.result_type(x), jnp.floating)]
@@ -107,7 +107,7 @@ class Guards:
             layout.watched = [key for key in _real_values(self.certified.traced) if key in run.kept]
             layout.swept = list(cotangents)
         counted = [_failing(k, h, sweep, run, layout, self.trace_back) for k, h in enumerate(self.hypotheses)]
-        return Found(
+        return GuardResults(
             jnp.stack([f.times for f in counted]) if counted else jnp.zeros(0, jnp.int32),
             counted if self.trace_back else [],
             finite,
@@ -118,16 +118,16 @@ class Guards:
 
     # --- in words
 
-    def problem(self, found: Found) -> str | None:
+    def problem(self, found: GuardResults) -> str | None:
         """What is wrong, in words: each hypothesis that failed; or where what is not finite arose."""
-        failed = [self._said(k, f, found.layout) for k, f in enumerate(found.failing) if np.asarray(f.times).sum()]
+        failed = [self._failure(k, f, found.layout) for k, f in enumerate(found.failing) if np.asarray(f.times).sum()]
         if failed:
             return f"{self._name} ran where it is not proved: {'; '.join(failed)}."
         if not np.all(np.asarray(found.finite)):
             return f"{self._name} returned what is not finite: {self._arose(found)}."
         return None
 
-    def _said(self, k: int, f: Failing, layout: Layout) -> str:
+    def _failure(self, k: int, f: Failing, layout: Layout) -> str:
         h = self.hypotheses[k].stated
         axes, steps = layout.about[k].axes, layout.about[k].steps
         place = np.unravel_index(int(f.place), [n for _, n in axes]) if axes else ()
@@ -141,7 +141,7 @@ class Guards:
         times = f" at {int(f.times)} of {total} places" if total > 1 else ""
         return f"%{h.node} {h.text} fails{times}{where}{sides}"
 
-    def _arose(self, found: Found) -> str:
+    def _arose(self, found: GuardResults) -> str:
         """Where numbers first give what is none: at a node whose operands are finite, else in the sweep."""
         if not self.trace_back:
             return "compile it with checked=True to see where it arises"

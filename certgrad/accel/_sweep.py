@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.accel._loops import Loop
-from certgrad.graph._asked import sized
 from certgrad.graph._induction import Induction
 from certgrad.graph._jaxpr import evaluate
+from certgrad.graph._node_statements import sized
 from certgrad.graph._numbers import Numbers
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._walk import Judgement

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from certgrad._plugins import Plugin
     from certgrad.report.audited import RuleResult
     from certgrad.report.findings import Finding
-    from certgrad.rules._baseline import Looked
+    from certgrad.rules._baseline import AuditScope
     from certgrad.rules._configuration import Configuration
-    from certgrad.rules._find import Found
+    from certgrad.rules._find import FoundRule
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class Code:
         return {f for rule in self.rules for f in rule.findings}
 
     @property
-    def looked(self) -> "Looked":
+    def audit_scope(self) -> "AuditScope":
         """Where a rule would have been found."""
         from certgrad.report.findings import UNSEEN
-        from certgrad.rules._baseline import Looked
+        from certgrad.rules._baseline import AuditScope
 
         unseen = [rule.name for rule in self.rules if any(r.code in UNSEEN for r in rule.remarks)]
-        return Looked(tuple(self.names), (*unseen, *self.unreached))
+        return AuditScope(tuple(self.names), (*unseen, *self.unreached))
 
 
 def configured() -> "Configuration":
@@ -109,7 +109,7 @@ def _is_code(target: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def found_in(target: str) -> "dict[str, Found]":
+def found_in(target: str) -> "dict[str, FoundRule]":
     """The rules of a target by name, found in this process."""
     from certgrad.rules._find import find
 
@@ -142,8 +142,8 @@ def audit(
     Ctrl-C ends it: what is finished by then is returned, and `unreached` says what is not.
     """
     from certgrad.report.audited import RuleResult
+    from certgrad.rules._configuration import Budget
     from certgrad.rules._crew import audit_targets
-    from certgrad.rules._isolated import Budget
     from certgrad.rules._worker import Begun, Failure, Seen
 
     budget = Budget(importing=limits.importing, auditing=limits.rule)
@@ -235,7 +235,7 @@ def counted(number: int, word: str) -> str:
 def unknown_signatures(code: Code, configuration: "Configuration") -> list[str]:
     """Configured signatures of rules that are not there."""
     names: Collection[str] = {rule.name for rule in code.rules}
-    gone = [n for n in configuration.signatures if n not in names and code.looked.at(n)]
+    gone = [n for n in configuration.signatures if n not in names and code.audit_scope.at(n)]
     return [f"[tool.certgrad.signatures] in '{configuration.file}' has '{n}', and there is no such rule" for n in gone]
 
 

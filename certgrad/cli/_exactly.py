@@ -47,7 +47,7 @@ def _with_level(task: _Task) -> "RuleResult":
     _library.prepare()
     from certgrad.rules._exactly import with_level
 
-    def found(name: str) -> Any:
+    def rule_named(name: str) -> Any:
         return next((rules[name] for target in task.targets if name in (rules := _code.found_in(target))), None)
 
-    return with_level(task.result, found)
+    return with_level(task.result, rule_named)

@@ -117,13 +117,13 @@ def draws(kind: str, outputs: Sequence[Output]) -> bool:
     return wanted
 
 
-def told(audit: "Audit") -> None:
+def print_rule_diagnostics(audit: "Audit") -> None:
     """Print what an editor shows of each rule, a line of JSON each."""
     import msgspec
 
     from certgrad.report import diagnostics
 
-    for one in diagnostics.told(audit):
+    for one in diagnostics.rule_diagnostics(audit):
         typer.echo(msgspec.json.encode(one))
 
 

@@ -35,7 +35,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Said:
+class RunSummary:
     """What there is to say of a run: notes, the report, and whether there is something to fail on."""
 
     notes: list[str]
@@ -52,7 +52,7 @@ def run(program: "Program", wanted: Wanted) -> int:
     ended = run_program(program, record.noticing())
     if ended.interrupted:
         return ended.status
-    said: list[Said] = []
+    said: list[RunSummary] = []
 
     @guarded
     def reported() -> None:
@@ -70,19 +70,19 @@ def run(program: "Program", wanted: Wanted) -> int:
     return ended.status or (ExitCode.REFUTED if said[0].failed else ExitCode.DISCHARGED)
 
 
-def report(record: "Record", wanted: Wanted) -> Said:
+def report(record: "Record", wanted: Wanted) -> RunSummary:
     """Audit what was recorded."""
     rules = _rules(record, wanted)
     if not wanted.graphs:
         return rules
     found = _graphs(record, wanted)
-    return Said([*rules.notes, *found.notes], rules.text + found.text, rules.failed or found.failed)
+    return RunSummary([*rules.notes, *found.notes], rules.text + found.text, rules.failed or found.failed)
 
 
-def _graphs(record: "Record", wanted: Wanted) -> Said:
+def _graphs(record: "Record", wanted: Wanted) -> RunSummary:
     """Certify what was differentiated."""
     if record.functions is None or not record.functions.found:  # what JAX differentiates itself is not kept
-        return Said([], "certgrad: nothing was differentiated\n")
+        return RunSummary([], "certgrad: nothing was differentiated\n")
     from certgrad.obligations.certificate import HOLDS
     from certgrad.recording import certified
 
@@ -98,13 +98,13 @@ def _graphs(record: "Record", wanted: Wanted) -> Said:
         shown = [one.reason, one.left, *([] if wanted.quiet and one.verdict in HOLDS else one.hypotheses)]
         lines += [fill(line, _console.width(sys.stderr), "  ", "    ") for line in shown if line]
     notes = [f"{record.functions.more} calls of further functions were not kept"] if record.functions.more else []
-    return Said(notes, "\n".join([*lines, f"{held} of {len(found)} certified"]) + "\n", failed)
+    return RunSummary(notes, "\n".join([*lines, f"{held} of {len(found)} certified"]) + "\n", failed)
 
 
-def _rules(record: "Record", wanted: Wanted) -> Said:
+def _rules(record: "Record", wanted: Wanted) -> RunSummary:
     """Audit the rules that were called."""
     if record.notes is None:
-        return Said([], "certgrad: no derivative rule was called\n")
+        return RunSummary([], "certgrad: no derivative rule was called\n")
     from certgrad.cli import _policy, _select
     from certgrad.recording import audited, save
     from certgrad.report.audited import Audit
@@ -129,10 +129,10 @@ def _rules(record: "Record", wanted: Wanted) -> Said:
     found = replace(found, seconds=time.perf_counter() - started)
     failed = _policy.failed(found)
     if not recorded and not wanted.outputs and wanted.format == "text":
-        return Said(notes, "certgrad: no derivative rule of the program's own was called\n", failed)
+        return RunSummary(notes, "certgrad: no derivative rule of the program's own was called\n", failed)
 
     for destination in wanted.outputs:
         _output.write(destination, _output.render(destination.format, found))
     page = _console.width(sys.stderr), _console.coloured(sys.stderr)
     printed = _output.render(wanted.format, found, _output.Style(wanted.quiet, wanted.verbose, *page))
-    return Said(notes, printed, failed and (wanted.strict or bool(wanted.failing)))
+    return RunSummary(notes, printed, failed and (wanted.strict or bool(wanted.failing)))

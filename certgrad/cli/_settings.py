@@ -156,7 +156,7 @@ def misspelled(environment: Mapping[str, str] = os.environ) -> list[str]:
     return sorted(notes)
 
 
-def shown(settings: Settings, configured: "Configuration") -> str:
+def settings_as_toml(settings: Settings, configured: "Configuration") -> str:
     """The settings as the table of a pyproject.toml that would say the same, each with where it is from."""
     lines = [(f"{_spelled(key)} = {_toml(_absolute(getattr(settings, key)))}", settings.sources[key]) for key in _KEYS]
     for key, file in (("baseline", configured.baseline_file), ("recorded", configured.recorded_file)):

@@ -162,7 +162,7 @@ def audit(
     settings = _settings.resolve(context, configured)
     _code.show(_settings.misspelled())
     if show_settings:
-        typer.echo(_settings.shown(settings, configured), nl=False)
+        typer.echo(_settings.settings_as_toml(settings, configured), nl=False)
         raise typer.Exit(ExitCode.DISCHARGED)
     outputs = _output.parse(settings.output)
     pages = _output.draws(settings.format, outputs)
@@ -192,7 +192,7 @@ def audit(
         with suppress(UsageError):  # a pattern that fits another rule
             selection = _selection([], settings.select, settings.ignore, [r.name for r in code.rules], none=True)
             shown = _policy.covered(_policy.selected(code, selection, configured), set(entries))
-            _output.told(Audit(shown, failing=verdicts, strict=settings.strict))
+            _output.print_rule_diagnostics(Audit(shown, failing=verdicts, strict=settings.strict))
 
     with _console.watching(shown=not quiet and bool(targeted), before=_console.LOOKING_UP) as watch:
         code = _code.audit(
@@ -259,7 +259,7 @@ def audit(
     if count or problems or interrupted or any(r.remarks or r.ignored for r in results):
         found = replace(found, seconds=time.perf_counter() - started, problems=[*problems, *said])
         if follow:
-            _output.told(found)
+            _output.print_rule_diagnostics(found)
             _output.written(found, outputs)
         else:
             _output.report(found, settings.format, outputs, style)
@@ -339,7 +339,7 @@ def _stale(entries: "Sequence[Finding]", code: "_code.Code") -> list[str]:
     """That the baseline lists what is no finding any more."""
     from certgrad.rules import _baseline
 
-    gone = _baseline.stale(entries, code.findings, code.looked)
+    gone = _baseline.stale(entries, code.findings, code.audit_scope)
     if not gone:
         return []
     shown = ", ".join(f"{f.code} {f.verdict} of {f.rule}" for f in gone[:3]) + (", …" if len(gone) > 3 else "")

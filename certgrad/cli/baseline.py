@@ -50,7 +50,7 @@ def baseline(
         asked = (configuration.conformance, configuration.jobs, watch, configuration.cache_folder)
         audit = _code.audit(code, _code.limits(configuration), *asked, configuration.order).whole()
     found = {f for rule in audit.rules for f in rule.findings if configuration.wants(f.code, rule.place.file)}
-    stale = set(_baseline.stale(before, found, audit.looked))
+    stale = set(_baseline.stale(before, found, audit.audit_scope))
     after = before - stale if prune else (before - stale) | found
     _baseline.write(file, after)
     for finding in sorted(after - before):

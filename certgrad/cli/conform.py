@@ -99,10 +99,10 @@ _Task = tuple[str, list[str], str, bool]
 def _run(tasks: Sequence[_Task], jobs: int | None) -> "Iterator[Conformity]":
     """The results in order. On a CPU in several processes; a device is measured by one."""
     count = 1 if any(device != "cpu" for _, _, device, _ in tasks) else _options.processes(jobs, len(tasks))
-    return _pool.results(_one, tasks, count, parts=8)
+    return _pool.results(_conformity, tasks, count, parts=8)
 
 
-def _one(task: _Task) -> "Conformity":
+def _conformity(task: _Task) -> "Conformity":
     from certgrad.conform import conform as measure
     from certgrad.conform import devices
     from certgrad.ops import registry

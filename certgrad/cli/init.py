@@ -105,8 +105,8 @@ def _check_place(folder: Path, root: Path | None) -> None:
 def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], list[str]]":
     """What comes of the rules in a short time, and which are left. Raises UsageError where no target imports."""
     from certgrad.report.audited import RuleResult
+    from certgrad.rules._configuration import Budget
     from certgrad.rules._crew import audit_targets
-    from certgrad.rules._isolated import Budget
     from certgrad.rules._worker import Failure, Seen
 
     started = time.monotonic()

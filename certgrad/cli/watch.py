@@ -61,10 +61,10 @@ def _changes(folders: Sequence[Path]) -> Iterator[list[str]]:
     wanted = PythonFilter(extra_extensions=("pyproject.toml",))
     changes = watch(*folders, watch_filter=wanted, debounce=_MILLISECONDS, raise_interrupt=True, recursive=True)
     for found in changes:
-        yield sorted({_shown(Path(path)) for _, path in found})
+        yield sorted({_relative_path(Path(path)) for _, path in found})
 
 
-def _shown(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 

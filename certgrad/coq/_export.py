@@ -75,17 +75,17 @@ class File:
                 elif not kept(theorem):
                     out.append(f"(* {theorem.name} is not here. No proof of it was found. *)\n")
                 else:
-                    out.append(theorem.text(theorem.found(found.get(theorem.name), limit)))
+                    out.append(theorem.text(theorem.proof_sentence(found.get(theorem.name), limit)))
         return "\n".join(out)
 
     def session(self, kept: Callable[[Theorem], bool], found: Mapping[str, int], limit: int) -> str:
         """The same for `coqtop`, which goes on after an error: each theorem is announced, and that it is there."""
-        out, mentioned = [said("@@header"), self.header], self._mentioned(kept)
+        out, mentioned = [echo_sentence("@@header"), self.header], self._mentioned(kept)
         for section in self.sections:
-            out += [said(f"@@{section.title}"), *(d.text for d in section.definitions if mentioned(d))]
+            out += [echo_sentence(f"@@{section.title}"), *(d.text for d in section.definitions if mentioned(d))]
             for theorem in (t for t in section.theorems if not t.reason and kept(t)):
-                text = theorem.text(f"Time {theorem.told(found.get(theorem.name), limit)}")
-                out += [said(f"@@{theorem.name}"), text, said("@end"), "Abort All."]
+                text = theorem.text(f"Time {theorem.search_sentence(found.get(theorem.name), limit)}")
+                out += [echo_sentence(f"@@{theorem.name}"), text, echo_sentence("@end"), "Abort All."]
         return "\n".join(out) + "\n"
 
     def _mentioned(self, kept: Callable[[Theorem], bool]) -> Callable[[Function], bool]:
@@ -96,7 +96,7 @@ class File:
         return lambda one: not found.isdisjoint(_DEFINED.findall(one.text))
 
 
-def said(text: str) -> str:
+def echo_sentence(text: str) -> str:
     """A sentence of Coq that says a text."""
     return f'Goal True. idtac "{text}". exact I. Qed.'
 

@@ -130,7 +130,7 @@ class _Nodes:
         elif node.lemma is not None:
             operation = self.operations[node.lemma]
             pairs = list(zip(operation.case.inputs, node.reads, strict=True))
-            held = [self._held(value) for t, value in pairs if t in operation.held]
+            held = [self._name_of_held(value) for t, value in pairs if t in operation.held]
             reads = [self.slots[value] for t, value in pairs if t in operation.moving]
             self._place(node, operation.at(node.sizes, held), reads, operation.lawful.name, operation)
             compound = [n for n in node.sizes.values() if not isinstance(n, (e.Size, e.Integer))]
@@ -151,7 +151,7 @@ class _Nodes:
         value = node.reads[k]
         if value not in self.slots:
             tensor = self.graph.nodes[value[0]].outputs[value[1]]
-            does = f"constant {shapes([tensor])[1:-1]} {as_tensor(tensor, self._held(value))}"
+            does = f"constant {shapes([tensor])[1:-1]} {as_tensor(tensor, self._name_of_held(value))}"
             self._place(self.graph.nodes[value[0]], does, [], "constant_is_lawful")
             self.slots[value] = self.count
             self.count += 1
@@ -159,7 +159,7 @@ class _Nodes:
 
     def _constant(self, number: int, node: Node) -> None:
         names = [f"x{k}'" for k in range(len(node.reads))]
-        reads = dict(zip(names, map(self._held, node.reads), strict=True))
+        reads = dict(zip(names, map(self._name_of_held, node.reads), strict=True))
         name = f"{self.name}_v{number}"
         program = meaning(node.program, names)
         for k, f in enumerate(simple(functions(f"{name}_program", program, self.graph.sizes))):
@@ -168,7 +168,7 @@ class _Nodes:
             self.definitions += f, Function(here, (), f"(* {comment(node.text)} *)\n{text}", f.output, ())
             self.held[number, k] = call(here, self.words)
 
-    def _held(self, value: Value) -> str:
+    def _name_of_held(self, value: Value) -> str:
         if value not in self.held:
             raise NotPrintedError(f"%{value[0]}: integers or booleans of what moves")
         return self.held[value]
@@ -240,7 +240,7 @@ class _Loop:
         self.moving = [k for k, one in enumerate(inputs) if one.moves]
         if not all(one.moves for one in inputs[loop.consts :]) or len(body.outputs) != len(node.outputs):
             raise NotPrintedError(f"{node.text}: integers or booleans that a loop carries, reads in rows or gives")
-        held = {(k, 0): outer._held(node.reads[k]) for k, one in enumerate(inputs) if not one.moves}
+        held = {(k, 0): outer._name_of_held(node.reads[k]) for k, one in enumerate(inputs) if not one.moves}
         self.nodes = nodes = _Nodes(body, name, outer.operations, outer, held)
         first, last = sum(k < loop.consts for k in self.moving), loop.consts + loop.carries
         given, gives = nodes.inputs, nodes.outputs

@@ -37,7 +37,7 @@ class _Split:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _InfiniteTensors:
     """Which tensors may be infinite, with the sign that is positive; and those of them that are finite nowhere."""
 
     signs: Mapping[str, bool]
@@ -56,7 +56,7 @@ def without_infinities(program: p.Program) -> p.Program:
                 raise NotPrintedError("an infinity in a loop or a table")
             definitions.append(definition)
             continue
-        split = _split(definition.entry, _Known(signs, never_finite))
+        split = _split(definition.entry, _InfiniteTensors(signs, never_finite))
         if split.finite == _ALWAYS:
             definitions.append(replace(definition, entry=split.number))
             continue
@@ -86,14 +86,14 @@ def _inside(definition: p.Definition) -> list[e.Node]:
     if isinstance(definition, p.Loop):
         steps = [x for c in definition.carries for x in (c.start, c.step)]
         return [*steps, *(x for inner in definition.body for x in _inside(inner))]
-    return list(p.held(definition))
+    return list(p.expressions_of(definition))
 
 
 def _infinite(x: e.Node) -> bool:
     return any(isinstance(n, e.Infinity) for n in e.walk(x))
 
 
-def _split(x: e.Node, known: _Known) -> _Split:
+def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
     """The expression by its form. `known` tells of the tensors before."""
     zero = e.ZERO
     match x:
@@ -139,7 +139,7 @@ def _split(x: e.Node, known: _Known) -> _Split:
     raise NotPrintedError("arithmetic with infinities")
 
 
-def _number(x: e.Node, known: _Known) -> e.Node:
+def _number(x: e.Node, known: _InfiniteTensors) -> e.Node:
     """What is no infinity. Raises NotPrintedError."""
     one = _split(x, known)
     if one.finite != _ALWAYS:

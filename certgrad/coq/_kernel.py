@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._export import LIMIT, File, said
+from ._export import LIMIT, File, echo_sentence
 from ._library import Library, NoCoqError, ways
 from ._memory import Judged, Memory
 from ._statements import DEFINED, HOLD, is_obligation
@@ -101,7 +101,7 @@ class Kernel:
         """As they are judged, several at once; those of which all is known come first."""
         new = []
         for file in files:
-            known = self.known(file)
+            known = self.known_results(file)
             if len(known) == len(file.theorems):
                 yield Result(file.subject, tuple(known[t.name] for t in file.theorems), 0.0, True)
             else:
@@ -123,23 +123,23 @@ class Kernel:
 
     def so_far(self, file: File) -> Result:
         """What is known of a file; what was never tried is not accepted for that reason."""
-        known = self.known(file)
+        known = self.known_results(file)
         judged = (known.get(t.name) or Judged(t.name, t.kind, False, UNTRIED) for t in file.theorems)
         return Result(file.subject, tuple(judged), 0.0, True)
 
-    def known(self, file: File) -> dict[str, Judged]:
+    def known_results(self, file: File) -> dict[str, Judged]:
         """What needs no Coq: what was found before, and what there is no theorem of."""
         found = {}
         for section in file.sections:
             for t in section.theorems:
                 if t.reason:
                     found[t.name] = Judged(t.name, t.kind, False, t.reason, 0.0, t.stated)
-                elif known := self.memory.known(section, t):
+                elif known := self.memory.recall(section, t):
                     found[t.name] = known
         return found
 
     def _judge(self, files: Sequence[File]) -> list[Result]:
-        known = {name: judged for file in files for name, judged in self.known(file).items()}
+        known = {name: judged for file in files for name, judged in self.known_results(file).items()}
         asked = _with_needs(files, [t.name for f in files for t in f.theorems if t.name not in known])
         said, stopped = self._session(files, asked) if asked else ({"axioms": ""}, "")
         if stopped and len(files) > 1:  # one of them took too long: each by itself
@@ -232,7 +232,7 @@ class Session:
         """What is said in answer, up to the end of the text or of the process."""
         self._asked += 1
         end = f"@done {self._asked}@"
-        writer = threading.Thread(target=self._write, args=(f"{text}\n{said(end)}\n",), daemon=True)
+        writer = threading.Thread(target=self._write, args=(f"{text}\n{echo_sentence(end)}\n",), daemon=True)
         writer.start()
         out = []
         for line in self._process.stdout:  # type: ignore[union-attr]

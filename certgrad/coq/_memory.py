@@ -59,7 +59,7 @@ class Memory:
         self.library, self.limit, self.used = library, limit, used
         self._sentences: dict[str, str] | None = None
 
-    def known(self, section: Section, theorem: Theorem) -> Judged | None:
+    def recall(self, section: Section, theorem: Theorem) -> Judged | None:
         """What is known of it: an acceptance by any tactics, or that these found nothing within this limit."""
         if not self.used:
             return None

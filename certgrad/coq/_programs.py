@@ -183,7 +183,7 @@ def let(definition: p.Defined | p.Table, typed: bool = False) -> str:
 
 def assumed_by(program: p.Program) -> tuple[str, ...]:
     """The functions that the program takes as arguments."""
-    return tuple(sorted({f for d in program.definitions for x in p.held(d) for f in _functions(x)}))
+    return tuple(sorted({f for d in program.definitions for x in p.expressions_of(d) for f in _functions(x)}))
 
 
 def head(program: p.Program, assumed: Sequence[str], sizes: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

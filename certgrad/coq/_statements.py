@@ -37,7 +37,7 @@ from ._theorem import Theorem, first
 Entry = Callable[[list[str]], str]
 _AND = " /\\\n  "
 """Between the parts of a conclusion."""
-_Said = tuple[str, list[p.Tensor], list[Function], tuple[str, ...]]
+_Conclusion = tuple[str, list[p.Tensor], list[Function], tuple[str, ...]]
 """A conclusion, the tensors that it is about, the programs that it mentions, and ways to prove it."""
 
 
@@ -236,7 +236,7 @@ class Case:
         return Theorem(name, HOLD, statement, (f"{shown}can_hold",))
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
-        says: dict[str, Callable[[], _Said]] = {
+        says: dict[str, Callable[[], _Conclusion]] = {
             "jvp_is_derivative": self._derivative,
             "vjp_is_adjoint": self._adjoint,
             "rule_runs_forward": self._primal,
@@ -300,7 +300,7 @@ class Case:
         found = dict.fromkeys(n for t in self.inputs for n in t.shape if not isinstance(n, (e.Size, e.Integer)))
         return list(found)
 
-    def _derivative(self) -> _Said:
+    def _derivative(self) -> _Conclusion:
         forward, jvp = _all(self.forward), self.jvp
         if jvp is None:
             raise NotPrintedError("a rule without a JVP of its own")
@@ -334,7 +334,7 @@ class Case:
             moved[x] = f"(fun {' '.join(indices)} => {line})" if indices else f"({line})"
         return moved
 
-    def _adjoint(self) -> _Said:
+    def _adjoint(self) -> _Conclusion:
         if self.jvp is None:
             return self._seeded()
         vjp, jvp = _all(self.vjp), _all(self.jvp)
@@ -360,7 +360,7 @@ class Case:
         law, tensors = laws[kind]
         return [f"cbv beta delta [{names}]; {law} ({_names(tensors)})"]
 
-    def _seeded(self) -> _Said:
+    def _seeded(self) -> _Conclusion:
         """Of a rule that has a VJP alone: the derivative of the seeded outputs along a line is what the VJP says."""
         forward, vjp, moved = _all(self.forward), _all(self.vjp), self._moved()
         left = [
@@ -372,7 +372,7 @@ class Case:
         conclusion = f"{solved}  is_derive (fun t => {' + '.join(left)}) 0\n  ({' + '.join(right)})"
         return conclusion, tensors, [*forward, *vjp], ("seeded",)
 
-    def _primal(self) -> _Said:
+    def _primal(self) -> _Conclusion:
         forward = _all(self.forward)
         if self.primal is None:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
@@ -386,14 +386,14 @@ class Case:
 
     def _and_defined(
         self, kind: str, conclusion: str, tensors: list[p.Tensor], used: list[Function], ways: tuple[str, ...]
-    ) -> _Said:
+    ) -> _Conclusion:
         """With what is shown of programs in which an infinity stands: that no output reads it."""
         programs = {"jvp_is_derivative": ("forward", "jvp"), "vjp_is_adjoint": ("jvp", "vjp")}
         where, _, conditions, by = self._defined(*programs.get(kind, ("fwd", "forward")))
         both = f"  ({conclusion.strip()}){_AND}({where.strip()})"
         return both, tensors, [*used, *conditions], (*by, *ways)
 
-    def _defined(self, *programs: str) -> _Said:
+    def _defined(self, *programs: str) -> _Conclusion:
         """Every entry of what these programs give is defined."""
         if self.primal is None and "fwd" in programs:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
@@ -480,5 +480,5 @@ def _sizes_of(program: p.Program) -> Iterator[str]:
         for n in tensor.shape:
             yield from _sizes(n)
     for definition in program.definitions:
-        for part in p.held(definition):
+        for part in p.expressions_of(definition):
             yield from _sizes(part)

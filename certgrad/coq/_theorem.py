@@ -30,13 +30,13 @@ class Theorem:
     needs: tuple[str, ...] = ()
     """The theorems that its proof uses."""
 
-    def found(self, way: int | None, limit: int) -> str:
+    def proof_sentence(self, way: int | None, limit: int) -> str:
         """The sentence with the tactic that found a proof, where it is known which; otherwise with a search."""
         if way is not None and way < len(self.ways):
             return f"{self.ways[way]}."
         return self._search([f"solve [{one}]" for one in self.ways], [], limit)
 
-    def told(self, way: int | None, limit: int) -> str:
+    def search_sentence(self, way: int | None, limit: int) -> str:
         """A search that says which way found a proof; the one that is known to have found one is gone first."""
         tried = [f'solve [{one}]; idtac "{WAY}{k}"' for k, one in enumerate(self.ways)]
         return self._search(tried, [tried[way]] if way is not None and way < len(tried) else [], limit)

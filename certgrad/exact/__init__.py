@@ -5,7 +5,7 @@ law that is applied and no search. In the order of reading:
 
 - `_check.py`: a rule, case by case and shape by shape; `_result.py`: what is said of it
 - `_rule.py`, `_programs.py`: from a rule to its programs at a shape; `_literals.py`: floats that stand for others
-- `_at_shape.py`, `_points.py`: which points; `_claims.py`: what is compared at one
+- `_at_shape.py`, `_points.py`: which points; `_claims.py`: what is compared at one; `_sides.py`: at seams
 - `_number.py`, `_field.py`: a number of a point, its arithmetic and comparisons; `_model.py`: exp, log, the circle,
   roots and oracles; `_functions.py`: all functions by these; `_factors.py`: factors of matrices, and solutions;
   `_primes.py`: the moduli

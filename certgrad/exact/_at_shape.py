@@ -25,6 +25,8 @@ from ._weights import total, weight
 
 POINTS, SPECIAL = 8, 3
 """How many points are looked at for each shape at most, and how many special ones."""
+AT_SEAMS = 20_000
+"""Where the function compares, special points are looked at until so many entries were evaluated there, of a case."""
 SHORT = 2.0
 TRIES = 40
 """For each of them, so many are drawn at most until one fits."""
@@ -56,6 +58,7 @@ class Limits:
     at_point: int = 200_000
     points: int = POINTS
     special: int = SPECIAL
+    seams: int = AT_SEAMS
 
     def __post_init__(self) -> None:
         self._began = time.process_time()
@@ -79,7 +82,8 @@ class Seen:
     special: int = 0
     regions: set[Any] = field(default_factory=set)
     """How comparisons fell out, and which integers there were."""
-    bound: float = -1000.0
+    bound: float = -inf
+    """The binary logarithm of that on the error, at the worst point; ∞ where none is known."""
     lucky: bool = False
     """A root may be that of a square, whose sign is right by luck at each point of the field."""
     open: list[str] = field(default_factory=list)
@@ -105,6 +109,8 @@ class Asked:
     parameters: Sequence[str]
     numbers: frozenset[Fraction]
     """Those that stand in the statements of where points may be."""
+    boundaries: bool
+    """Whether it is claimed where the function compares equal numbers."""
     holds: Callable[[Point, Case, Shape], bool]
     limits: Limits
 
@@ -139,12 +145,14 @@ class AtShape:
             self._at_point(k, False)
             if seen.points > points:
                 nothing_new = 0 if len(seen.regions) > known else nothing_new + 1
-            if seen.open or len(seen.rounded) >= POINTS:
+            if len(seen.open) + len(seen.rounded) >= POINTS:
                 break
-        for k in range(TRIES if seen.points else 0):
-            if seen.special >= limits.special or limits.reached():
+        compares = self.asked.boundaries and any(decided for decided, _ in seen.regions)
+        for k in range(TRIES if seen.points and limits.special else 0):
+            if (seen.special >= limits.special and not (compares and limits.seams > 0)) or limits.reached():
                 break
             self._at_point(k, True)
+            limits.seams -= self.claims.entries_known
         return seen
 
     def _at_point(self, k: int, special: bool) -> None:
@@ -160,7 +168,7 @@ class AtShape:
                 model.tie = False
                 model.decided.clear()
                 try:
-                    self.claims.run(special)
+                    self.claims.run(special, special and self.seen.special >= limits.special)
                 finally:
                     limits.entries -= self.claims.entries_known
             except NoRootError:
@@ -219,7 +227,7 @@ class AtShape:
         whole = tuple(u for u in point.entries.values() if isinstance(u, int))
         self.seen.regions.add((tuple(self.model.decided), whole))
         exact = bound(self.model, self.claims.degree, self.claims.compared, attempts)
-        found = 0.0 if exact is None else float(exact)
+        found = inf if exact is None else float(exact)
         self.seen.lucky = self.seen.lucky or by_luck is not None
         self.seen.bound = max(self.seen.bound, found if by_luck is None else max(found, by_luck))
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import inf
 from random import Random
 from typing import Any
 
@@ -138,7 +139,8 @@ class Check:
         """What comes of it. A wrong rule is a result, never an exception."""
         began = time.process_time()
         subject = self.subject
-        asked = Asked(subject.name, subject.arg_names, [*subject.params], self.numbers, self.holds, limits)
+        boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
+        asked = Asked(subject.name, subject.arg_names, [*subject.params], self.numbers, boundaries, self.holds, limits)
         for self.literals in (literal, closed):
             self.seen.clear()
             if self.symbols is not None and self.open:
@@ -227,7 +229,7 @@ class Check:
         elif opened or rounded:
             verdict, reason = "undecided", (opened or [f"a float of the code is rounded: {rounded[0]}"])[0]
         bounds = [one.bound for one in all_seen if one.points]
-        small = [b for b in bounds if b <= ENOUGH]
+        bound = max([b for b in bounds if b <= ENOUGH] or bounds, default=inf)
         return Result(
             name=self.subject.name,
             verdict=verdict,
@@ -241,18 +243,22 @@ class Check:
             points=sum(one.points for one in all_seen),
             special=sum(one.special for one in all_seen),
             regions=max((x.compared for x in ([self.everywhere] if self.everywhere else all_seen)), default=0),
-            bound=round(max(small or bounds or [0.0])),
+            bound=None if bound == inf else round(bound),
             rounded=self.literals is closed,
             seconds=round(seconds, 3),
         )
 
     def holds(self, point: Point, case: Case, shape: Shape) -> bool:
         """Whether the point is inside the domain and the hypotheses."""
+        try:
+            arrays = self.subject.with_properties(self._arrays(point, case, shape))
+        except UndefinedError:
+            return False
         for statement in self.statements:
             if isinstance(statement, OffBoundaries):
                 continue
             try:
-                if not question(statement, point.model).holds(self._arrays(point, case, shape), shape.collapsed):
+                if not question(statement, point.model).holds(arrays, shape.collapsed):
                     return False
             except UnfitError as error:
                 if str(error) not in self.unasked:
@@ -261,7 +267,7 @@ class Check:
                 return False
         return True
 
-    def _arrays(self, point: Point, case: Case, shape: Shape) -> dict[str, Any]:
+    def _arrays(self, point: Point, case: Case, shape: Shape) -> Mapping[str, Any]:
         """The arguments, each star group as one axis, as statements count."""
         if self.subject.broadcast:
             return dict(point.arrays)

@@ -21,12 +21,18 @@ from ._model import Model
 from ._number import Number
 from ._primes import P
 from ._programs import OutsideError, Programs
+from ._sides import Beside
 from ._weights import total, weight
 
 JVP, VJP, VALUE, REFERENCE = "jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference"
-ROUNDING, APPROXIMATION = 1e-6, 1e-9
+ROUNDING, APPROXIMATION = 1e-8, 1e-9
 """Of programs that hold floats with all of their digits, a gap below the one, relative to the sides or to 1, may be the
 rounding of these; of all programs, one below the other may be that of a series that a library computes by."""
+
+
+STEP, CLOSE = arb(2) ** -60, 1e-12
+"""So far from a seam it is looked whether a function is smooth; and what is close there, relative to 1 and to the
+numbers."""
 
 
 class SpecialError(Exception):
@@ -85,6 +91,21 @@ def _slope(u: Any) -> Side:
     return u.d, u.dx, u.top + 3 * u.low + 1
 
 
+def _moved(u: Any, model: Model, key: Any) -> Any:
+    """An entry near to it, if it moves at all."""
+    if not isinstance(u, Number):
+        return u
+    if u.d is None:
+        return Number(model, u.a, u.b, u.x)
+    found = model.drawn(key, u.x + (model.residue("beside", key) / P - 0.5) * STEP)
+    found.d, found.dx = model.residue("d", key), u.dx
+    return found
+
+
+def _close(x: arb, y: arb) -> bool:
+    return bool(abs(x - y) < CLOSE * (1 + abs(x)))
+
+
 class Claims:
     """The claims about programs, at one point of a model after the other. `run` compares, or raises what it finds."""
 
@@ -98,12 +119,15 @@ class Claims:
         self.compared = 0
         self.doubt: Exception | None = None
         """What stayed open first."""
+        self.seam = False
+        """Equal numbers are compared: the slopes are those nearby."""
         self._evaluations: dict[str, Evaluation] = {}
+        self._nearby = 0
 
     def at(self, entries: Mapping[Any, Any], seeds: Mapping[Any, Any]) -> Claims:
         """Another point: the arguments' entries by role and index, and those of the cotangents."""
         self.entries, self.seeds = entries, seeds
-        self.degree, self.compared, self.doubt = 1, 0, None
+        self.degree, self.compared, self.doubt, self._nearby = 1, 0, None, 0
         for one in self._evaluations.values():
             one.forget()
         return self
@@ -111,19 +135,22 @@ class Claims:
     @property
     def entries_known(self) -> int:
         """How many entries of programs were evaluated at the point."""
-        return sum(one.count for one in self._evaluations.values())
+        return self._nearby + sum(one.count for one in self._evaluations.values())
 
-    def run(self, special: bool) -> None:
-        """Raises SpecialError, DiffersError, RoundedError or UnequalError; and what the arithmetic does."""
+    def run(self, special: bool, at_seams: bool = False) -> None:
+        """Raises SpecialError, DiffersError, RoundedError or UnequalError; and what the arithmetic does.
+
+        Of a special point nothing is claimed where equal numbers are compared and the function is not smooth; with
+        `at_seams`, of others nothing is asked.
+        """
         programs, model = self.programs, self.model
-        forward = self._evaluation("forward", programs.forward, [], dual=True)
-        try:
-            values = [self._outputs(forward, k) for k in range(len(programs.outputs))]
-        except UndefinedError as error:
-            raise SpecialError(str(error)) from None
-        if special and model.tie:
-            raise SpecialError("equal numbers are compared")
+        values = self._forward()
         slopes = {(k, at): _slope(u) for k, found in enumerate(values) for at, u in found.items()}
+        self.seam = special and model.tie
+        if self.seam:
+            slopes = self._smooth(values)
+        elif at_seams:
+            raise SpecialError("nothing equal is compared")
         if programs.primal is not None:
             self._same(VALUE, programs.primal, values)
         if programs.reference is not None:
@@ -135,8 +162,38 @@ class Claims:
                 self._compare(JVP, f"output {k}{[*at]}", _side(found[k][at], model), slope)
         if programs.vjp is not None:
             self._adjoint(slopes)
-        if self.doubt is not None:
+        if self.doubt is not None and not self.seam:
             raise self.doubt
+
+    def _forward(self) -> list[dict[Any, Any]]:
+        """The outputs with their tangents."""
+        forward = self._evaluation("forward", self.programs.forward, [], dual=True)
+        try:
+            return [self._outputs(forward, k) for k in range(len(self.programs.outputs))]
+        except UndefinedError as error:
+            raise SpecialError(str(error)) from None
+
+    def _smooth(self, values: list[dict[Any, Any]]) -> dict[Any, Side]:
+        """How the outputs move where the forward compares equal numbers, over the reals alone.
+
+        In all regions around the point the outputs are near to those here, and move alike. Raises SpecialError where
+        that is not seen.
+        """
+        model = Beside()
+        near = Claims(self.programs, model, self.most)
+        here = {(o, at): self.model.lifted(u).x for o, found in enumerate(values) for at, u in found.items()}
+        slopes: dict[Any, arb] = {}
+        for _ in model.regions():
+            model.begin(self.model.seed, self.model.width)
+            near.at({key: _moved(u, model, key) for key, u in self.entries.items()}, {})
+            found = near._forward()
+            self._nearby += near.entries_known
+            for key, before in here.items():
+                u = found[key[0]][key[1]]
+                slope = _slope(u)[1]
+                if not (_close(before, model.lifted(u).x) and _close(slopes.setdefault(key, slope), slope)):
+                    raise SpecialError("equal numbers are compared, and it is not smooth there")
+        return {key: (0, slope, 0) for key, slope in slopes.items()}
 
     def _adjoint(self, slopes: Mapping[Any, Side]) -> None:
         programs, model = self.programs, self.model
@@ -232,7 +289,7 @@ class Claims:
             if (left[0] - right[0]) % P:
                 self._doubt(UnequalError(f"{claim} {where}: equal over the reals to many digits, and not by the laws"))
             return
-        largest = max(float(self.programs.long), abs(float(left[1].mid())), abs(float(right[1].mid())))
+        largest = max(float(self.programs.long or self.seam), abs(float(left[1].mid())), abs(float(right[1].mid())))
         if abs(float(gap.mid())) > (ROUNDING if self.programs.long else APPROXIMATION) * largest:
             raise DiffersError(claim, where, left[1], right[1])
         self._doubt(RoundedError(f"{claim} {where}"))

@@ -58,6 +58,9 @@ class Model(Field):
     Where it is `free`, the greater of two numbers is an oracle as well, and so is how it moves.
     """
 
+    real_alone = False
+    """What a number is in the field does not count: one that is no square is taken for one."""
+
     def __init__(self, free: bool = False) -> None:
         self.is_free = free
         super().__init__()
@@ -254,7 +257,7 @@ class Model(Field):
     def _root_of_atom(self, key: int) -> Number:
         if key not in self.roots:
             derived = self._of_roots(key)
-            if not derived and not is_square(key):
+            if not (derived or self.real_alone or is_square(key)):
                 raise NoRootError if self.atoms[key].top else NoConstantRootError("the field has no root of a constant")
             a = power(key, (P + 1) // 4)
             atom = self.atoms[key]

@@ -71,7 +71,8 @@ def _whole(style: int, lengths: list[int], numbers: Sequence[int], rng: Random) 
 
 
 def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, numbers: Sequence[Fraction]) -> Point:
-    """The k-th try at a point. At a special one some real numbers are 0, 1, −1 or another entry of the same argument.
+    """The k-th try at a point. At a special one some real numbers are 0, 1, −1, a number with which the programs
+    compare, or another entry, up to its sign: of the same argument, or at every other point of any.
 
     With `numbers` the programs compare, and every other point is near to some of them, on both sides.
     """
@@ -82,10 +83,15 @@ def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, n
     same = STYLES[k // 2 if numbers else k] if k < len(STYLES) else None
     integers = k % KINDS
     whole = [int(n) for n in numbers if n.denominator == 1]
+    share = (0.5, 0.5, 1.0)[k % 3]
+    if special:
+        rng.shuffle(slots := [*slots])
+    before: list[Number] = []
     for slot in slots:
         style = same or rng.choice(STYLES)
         array = np.empty(slot.shape, dtype=object)
-        before: list[Any] = []
+        if not k % 2:
+            before = []
         for at in np.ndindex(slot.shape):
             key = (slot.role, at)
             if slot.kind == "int":
@@ -94,25 +100,29 @@ def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, n
                 value = rng.random() < 0.5
             else:
                 centre = rng.choice(near) if near and rng.random() < 0.5 else Fraction(0)
-                value = _number(model, key, style, centre, slot.kind, rng, before if special else None)
+                x = _coincidence(model, before, numbers, rng) if special and rng.random() < share else None
+                value = _number(model, key, style, centre, slot.kind, rng, x)
                 before.append(value)
             entries[key] = array[at] = value
         arrays[slot.name] = array
     return Point(model, entries, arrays)
 
 
+def _coincidence(model: Model, before: Sequence[Number], numbers: Sequence[Fraction], rng: Random) -> Number:
+    """What is equal to another number, or up to its sign."""
+    if before and rng.random() < 0.4:
+        return model.lifted(model.mul(rng.choice((1, 1, -1)), rng.choice(before)))
+    return model.lifted(rng.choice(numbers if numbers and rng.random() < 0.3 else (0, 0, 0, 1, -1)))
+
+
 def _number(
-    model: Model, key: Any, style: str, centre: Fraction, kind: str, rng: Random, before: list[Any] | None
+    model: Model, key: Any, style: str, centre: Fraction, kind: str, rng: Random, value: Number | None
 ) -> Number:
     d, dx = None, None
     if kind == "float":
         d, dx = model.residue("d", key), ball(_real("any", rng))
-    if before is not None and rng.random() < 0.5:
-        if before and rng.random() < 0.3:
-            one = rng.choice(before)
-            return Number(model, one.a, one.b, one.x, d, dx)
-        one = model.lifted(rng.choice((0, 0, 0, 1, -1)))
-        return Number(model, one.a, one.b, one.x, d, dx)
+    if value is not None:
+        return Number(model, value.a, value.b, value.x, d, dx)
     return model.variable(("x", key), ball(centre + _real(style, rng)), d, dx)
 
 

@@ -14,7 +14,7 @@ from certgrad._subject import Subject
 from certgrad.jaxpr import at_shapes
 from certgrad.language import tree as t
 from certgrad.signatures.cases import Case, Shape
-from certgrad.specification.program import Definition, Loop, Program, Table, held
+from certgrad.specification.program import Definition, Loop, Program, Table, expressions_of
 from certgrad.specification.reading import Literals, meaning
 from certgrad.specification.rule import UnreadableError
 
@@ -78,10 +78,10 @@ class Programs:
 def _expressions(definitions: Sequence[Definition]) -> Iterator[t.Node]:
     for d in definitions:
         if isinstance(d, Loop):
-            yield from (x for carry in d.carries for x in held(carry))
+            yield from (x for carry in d.carries for x in expressions_of(carry))
             yield from _expressions(d.body)
         else:
-            yield from d.values if isinstance(d, Table) else held(d)
+            yield from d.values if isinstance(d, Table) else expressions_of(d)
 
 
 def traced(subject: Subject, case: Case, shape: Shape) -> at_shapes.Programs:

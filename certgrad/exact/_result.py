@@ -45,8 +45,9 @@ class Result:
     regions: int
     """How many ways there were for comparisons to fall out, and for integers to be, among the points of a shape. What
     holds at a point is said of its region."""
-    bound: int
-    """What differs is taken for equal with a probability of less than 2 to the power of this, at each of the sizes."""
+    bound: int | None
+    """What differs is taken for equal with a probability of less than 2 to the power of this, at each of the sizes;
+    None where no bound is known."""
     rounded: bool
     """Floats with all of their digits are read as closed forms that round to them."""
     seconds: float
@@ -56,18 +57,20 @@ VERDICTS: tuple[Verdict, ...] = ("agrees", "outside", "undecided", "differs")
 
 
 def together(results: Sequence[Result]) -> Result:
-    """The results of several cases as one: its verdict is the worst."""
+    """The results of several cases as one: its verdict is the worst, and it is exact if each of them is."""
+    exact = all(one.sizes or one.everywhere for one in results)
+    bounds = [one.bound for one in results if one.bound is not None]
     return replace(
         max(results, key=lambda one: VERDICTS.index(one.verdict)),
-        sizes=tuple(size for one in results for size in one.sizes),
+        sizes=tuple(size for one in results for size in one.sizes if exact),
         up_to=min(one.up_to for one in results),
         open=any(one.open for one in results),
-        everywhere=all(one.everywhere or not one.open for one in results),
+        everywhere=exact and all(one.everywhere or not one.open for one in results),
         limited=next((one.limited for one in results if one.open and one.limited), ""),
         points=sum(one.points for one in results),
         special=sum(one.special for one in results),
         regions=max(one.regions for one in results),
-        bound=max(one.bound for one in results),
+        bound=max(bounds) if len(bounds) == len(results) else None,
         rounded=any(one.rounded for one in results),
         seconds=round(sum(one.seconds for one in results), 3),
     )
@@ -86,7 +89,8 @@ def level(result: Result) -> str:
     if result.verdict != "agrees":
         return ""
     if not result.sizes and not result.everywhere:
-        return f"at points: the error is bounded by 2^{result.bound} alone, and not by 2^-80"
+        known = f"the error is bounded by 2^{result.bound} alone, and not by 2^-80"
+        return f"at points: {'no bound on the error is known' if result.bound is None else known}"
     at = (
         "for all sizes"
         if result.everywhere

@@ -5,20 +5,30 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from certgrad._subject import Rules, Subject
 from certgrad.errors import SignatureError, UsageError
 from certgrad.jaxpr.closures import kind_of_rule
+from certgrad.language.arithmetic import UndefinedError
 from certgrad.language.lengths import in_lengths
 from certgrad.rules._layers import unwrapped
 from certgrad.rules._open_number import OpenNumber
+from certgrad.rules._properties import check_properties, projected, properties_in
 from certgrad.rules._statics import combinations, plain, reals
 from certgrad.rules._structure import flat_signature, named, read, real_parts
 from certgrad.signatures.cases import Case
+
+from ._number import Number
+
+
+def _float(u: Any) -> float:
+    return float(u.x.mid()) if isinstance(u, Number) else float(u)
 
 
 class Rule(Subject):
@@ -51,9 +61,19 @@ class Rule(Subject):
         self.params = reals(static)
         self._arrays = self._taken_as_arrays()
         self.cases = tuple(Case(flat, choice) for choice in combinations(static))
-        texts = (domain,) if isinstance(domain, str) and domain else tuple(domain)
+        texts, self.properties = properties_in((domain,) if isinstance(domain, str) and domain else domain, self.name)
+        check_properties(self.properties, dict(zip(self.arg_names, flat.inputs, strict=True)), self.name)
         axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
         self.domain = in_lengths(texts, axes, taken=self.params)
+
+    def with_properties(self, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+        names = [*self.properties]
+        floats = [np.vectorize(_float, otypes=[float])(arrays[n]) for n in names]
+        with jax.enable_x64(True):
+            made = [np.asarray(x) for x in projected(self.properties, names, floats)]
+        if not all(np.isfinite(x).all() for x in made):
+            raise UndefinedError("a property that the array cannot be given")
+        return {**arrays, **{n: np.vectorize(Fraction, otypes=[object])(x) for n, x in zip(names, made, strict=True)}}
 
     @property
     def alone(self) -> list[str]:
@@ -107,7 +127,7 @@ class Rule(Subject):
         given: dict[str, Any] = plain(statics)
         for name, value in zip(self.params, params, strict=True):
             given[name] = value if name in self._arrays else OpenNumber(name, value)
-        rest = list(arrays)
+        rest = projected(self.properties, self.arg_names, arrays)
         more: list[Any] = []
         for a in self.arguments:
             own, rest = rest[: len(a.leaves)], rest[len(a.leaves) :]

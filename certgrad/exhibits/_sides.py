@@ -54,11 +54,11 @@ def sides_of(subject: Subject, problem: Problem) -> list[Sides]:
 
 
 def _equation(left: Poly, right: Poly, names: Names, facts: Facts) -> Equation:
-    (left_term, left_text), (right_term, right_text) = (_shown(p, names) for p in (left, right))
+    (left_term, left_text), (right_term, right_text) = (_term_and_text(p, names) for p in (left, right))
     return Equation(left_term, right_term, left_text, right_text, _common(left, right, names, facts))
 
 
-def _shown(p: Poly, names: Names) -> tuple[t.Term | None, str]:
+def _term_and_text(p: Poly, names: Names) -> tuple[t.Term | None, str]:
     """A side as a term, unless it is too long or of no typeset form; and as text."""
     if (parts := extent(p)) > PAGES:
         return None, f"a term of {parts:,} parts"
@@ -86,7 +86,7 @@ def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, fo
     difference = left - right
     if difference.is_zero or cleared(difference, fractions=True)[0].is_zero:
         form = min((left, right), key=lambda p: len(term_text(term(p, names))))
-        shown, text = _shown(form, names)
+        shown, text = _term_and_text(form, names)
         if shown is not None:
             found.append(Form(where, shown, text))
         return shown is not None

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from certgrad.graph._asked import Asked, failing, numpys_floats
 from certgrad.graph._induction import Induction
+from certgrad.graph._node_statements import NodeStatement, failing, numpys_floats
 from certgrad.graph._numbers import IDEAL, OwnNumbers
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._satisfiable import UNCOMPILED, in_floats
@@ -50,7 +50,9 @@ def _computed(values: Callable[..., Any], given: Sequence[Any]) -> Any:
     return jax.tree.unflatten(jax.tree.structure(form), found)
 
 
-def _evaluated(asked: Asked, kept: Mapping[Key, Any], taken: Mapping[Place, Any], sizes: Mapping[str, int]) -> AtArrays:
+def _evaluated(
+    asked: NodeStatement, kept: Mapping[Key, Any], taken: Mapping[Place, Any], sizes: Mapping[str, int]
+) -> AtArrays:
     arrays = {name: np.asarray(kept[key]) for name, key in asked.keys.items()}
     runs = np.asarray(taken.get(asked.place, True)).astype(bool)
     try:

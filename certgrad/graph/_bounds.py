@@ -33,7 +33,7 @@ _WORDS = {signs: SIGNS[relation] for signs, relation in _RELATIONS.items()}
 
 
 @lru_cache(maxsize=4096)
-def known(signs: tuple[int, ...]) -> int:
+def bounds_from_signs(signs: tuple[int, ...]) -> int:
     """The whereabouts of which the signs of x, x − 1 and x + 1 are among these, each said once."""
     return _code(k for k, p in enumerate(_PLACES) if all(s & _sign(p - c) for s, c in zip(signs, CUTS, strict=False)))
 
@@ -81,7 +81,7 @@ def facts(body: Poly, where: int) -> list[Fact]:
 
 def of_term(body: Poly, given: Facts, signs: int = ANY) -> int:
     """What the kernel knows of a term, of which these signs are known."""
-    return known((signs & given.signs(body), given.signs(body - ONE), given.signs(body + ONE)))
+    return bounds_from_signs((signs & given.signs(body), given.signs(body - ONE), given.signs(body + ONE)))
 
 
 def of_array(value: Any) -> int:
@@ -129,7 +129,7 @@ def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
         if name not in found or word not in _BY_WORD or number not in _BY_NUMBER:
             return None
         found[name][_BY_NUMBER[number]] = _BY_WORD[word]
-    return tuple(known(tuple(signs)) for signs in found.values())
+    return tuple(bounds_from_signs(tuple(signs)) for signs in found.values())
 
 
 @lru_cache(maxsize=4096)
@@ -163,7 +163,7 @@ def _by_words() -> dict[str, int]:
     return {relation(code): code for code in codes}
 
 
-def said(text: str) -> int | None:
+def parse_relation(text: str) -> int | None:
     """What `relation` says, read back; None where a text says something else."""
     return _by_words().get(text)
 

@@ -40,7 +40,7 @@ class Case:
     """The rules that asked, where it was not the function."""
 
     def __str__(self) -> str:
-        return shown(self.fixed) or self.question
+        return case_text(self.fixed) or self.question
 
     @property
     def key(self) -> Key:
@@ -65,7 +65,7 @@ class Case:
         return self
 
 
-def shown(fixed: Fixed) -> str:
+def case_text(fixed: Fixed) -> str:
     """A case in words."""
 
     if isinstance(fixed, Sample):  # what is not so at some of these sizes is said of none

@@ -25,9 +25,9 @@ from certgrad.graph._look import defects
 from certgrad.graph._negligible import with_open_sets
 from certgrad.graph._own_witness import NONE, OwnWitness, at_witness, own_witness, refuted_kinds
 from certgrad.graph._regions import with_regions
-from certgrad.graph._right_where import again_where_right, said
+from certgrad.graph._restricted_domain import again_where_right, conditions_text
 from certgrad.graph._run import Place
-from certgrad.graph._satisfiable import Looked, satisfiable
+from certgrad.graph._satisfiable import PointSearch, satisfiable
 from certgrad.graph._subject import measured, rules_of_users, unlike_its_graph
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph, equations_in, nodes_of
@@ -97,7 +97,7 @@ def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certif
     return Certification(induction.traced, certificate, induction, elsewhere.refuted)
 
 
-def _taken(traced: TracedGraph, shared: Shared) -> tuple[Induction, Looked | None]:
+def _taken(traced: TracedGraph, shared: Shared) -> tuple[Induction, PointSearch | None]:
     """The induction over the graph with regions, and what came of the search for a point."""
     induction = Induction(_well_formed(traced, with_regions(traced, shared)), shared).run()
     looked = _looked_for(induction)
@@ -117,7 +117,7 @@ def _well_formed(traced: TracedGraph, joined: TracedGraph) -> TracedGraph:
     return joined
 
 
-def _looked_for(induction: Induction) -> Looked | None:
+def _looked_for(induction: Induction) -> PointSearch | None:
     """What came of the search for a point that satisfies the hypotheses, where each step is proved."""
     if not all(s.verdict in PROOFS for s in induction.steps):
         return None
@@ -125,7 +125,7 @@ def _looked_for(induction: Induction) -> Looked | None:
 
 
 def _certificate(
-    induction: Induction, compare: bool, looked: Looked | None, there: Elsewhere, outside: bool = True
+    induction: Induction, compare: bool, looked: PointSearch | None, there: Elsewhere, outside: bool = True
 ) -> GraphCertificate:
     """The certificate of a graph. With `outside`, rules are looked at where the hypotheses do not hold as well."""
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
@@ -151,7 +151,7 @@ def _certificate(
     if verdict == "refuted" and (found := again_where_right(induction)) is not None:
         again, nodes = found
         if _certificate(again, compare, _looked_for(again), _elsewhere(again), outside=False).verdict in PROOFS:
-            findings.append(said(again, nodes))
+            findings.append(conditions_text(again, nodes))
     if verdict == "refuted":
         own = own_witness(induction, refuted_kinds(steps, shared.used))
         verdict = "unproved" if own is None else verdict
@@ -355,8 +355,8 @@ def _is_accepted(run: Induction, induction: Induction) -> bool:
 
 def _more(run: Induction, case: Case, induction: Induction) -> list[str]:
     """What the program of other sizes asks for there beyond the hypotheses."""
-    known = {said for _, said in _said(induction, case.fixed)}
-    texts = [shown for shown, said in _said(run, {}) if said not in known]
+    known = {said for _, said in _stated_hypotheses(induction, case.fixed)}
+    texts = [shown for shown, said in _stated_hypotheses(run, {}) if said not in known]
     return list(dict.fromkeys([*texts, *(d for d in run.dimensions if d not in induction.dimensions)]))
 
 
@@ -367,7 +367,7 @@ def _refuting(run: Induction) -> OwnWitness | None:
     return own_witness(run, refuted_kinds(run.steps, run.shared.used))
 
 
-def _said(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:
+def _stated_hypotheses(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:
     """The text of each hypothesis of a graph, with what it says of which values where sizes are what `fixed` says."""
     hypotheses = [h for s in induction.steps for h in s.hypotheses]
     inside: dict[Place, Values] = {(): Values(induction.traced, rendering(fixed))}

@@ -57,7 +57,7 @@ ELSEWHERE = (
     "another claim fails at a part; whether all hypotheses can hold together, and what runs at sizes that are numbers, "
     "was therefore not looked at"
 )
-Found = tuple[str, VerdictName]
+OpenReason = tuple[str, VerdictName]
 """Why a claim is open, and how badly."""
 
 
@@ -164,7 +164,7 @@ def _scope(op: Composed, traced: TracedGraph) -> str:
     return f"{ALL_SHAPES}, {', '.join(dtypes_of(traced))} only ({reason})" if reason else ALL_SHAPES
 
 
-def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[Found]:
+def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[OpenReason]:
     """What keeps the claim from holding: parts whose lemma lacks this obligation, and what is wrong with the whole."""
     lemmas = {lemma.digest: lemma for lemma in found.lemmas}
     open_steps = [step for step in all_steps(found.steps) if step.verdict not in HOLDS and not step.inside]

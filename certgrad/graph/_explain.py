@@ -57,7 +57,7 @@ def broken_in_floats(certificate: GraphCertificate) -> list[str]:
 
 
 def _explained(graph: Graph, steps: Sequence[Step], inside: str) -> Iterator[Explanation]:
-    known = _Known(graph, steps)
+    known = _ValueFacts(graph, steps)
     for node, step in zip(graph.nodes, steps, strict=True):
         place = f"{node.name} at {node.source}" if node.source else node.name
         place = f"{place} (%{node.id}{inside})"
@@ -78,7 +78,7 @@ def _explained(graph: Graph, steps: Sequence[Step], inside: str) -> Iterator[Exp
             yield Explanation(node.id, place, h.formula, where, False, reason, [])
 
 
-class _Known:
+class _ValueFacts:
     """What the steps say of the values of one graph."""
 
     def __init__(self, graph: Graph, steps: Sequence[Step]) -> None:
@@ -97,7 +97,7 @@ class _Known:
         text = self.steps[ref.node].expression
         return text if len(self.graph.nodes[ref.node].outputs) == 1 else f"{text}[{ref.output}]"
 
-    def said(self, ref: Ref) -> str:
+    def fact(self, ref: Ref) -> str:
         """The fact about a value as a step's reason states it; empty where nothing is known."""
         return f"`{self.expression(ref)}` {self.sign(ref)}" if self.sign(ref) else ""
 
@@ -107,7 +107,7 @@ class _Known:
     def ignorance(self, step: Step, asked: Statement) -> str:
         """Why the facts do not decide a hypothesis."""
         mentioned = [r for _, r in _mentioned(step, asked)]
-        facts = [self.said(r) for r in mentioned if self.sign(r)]
+        facts = [self.fact(r) for r in mentioned if self.sign(r)]
         if facts:
             return f"kept: {', '.join(facts)} is known, which does not decide it"
         unknown = ", ".join(f"`{self.expression(r)}`" for r in mentioned)

@@ -20,19 +20,19 @@ from typing import Any, Self
 from msgspec.structs import replace as replaced
 
 from certgrad.graph import _bounds
-from certgrad.graph._asked import Asked
 from certgrad.graph._cases import Case
 from certgrad.graph._hypotheses import at_node
-from certgrad.graph._inside import Part, Parts
+from certgrad.graph._inner_graphs import Part, Parts
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._lemma import Instance, Lemmas
+from certgrad.graph._node_statements import NodeStatement
 from certgrad.graph._operation import Operation, argument_names, domain_of
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import holds_for_constants
-from certgrad.graph._still import is_still, to_rest
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._values import Values
 from certgrad.graph._walk import COMPUTED, Judgement, Value, Walk
+from certgrad.graph._zero_tangents import is_still, to_rest
 from certgrad.graph.certificate import Discharged, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
 from certgrad.language.text import text
@@ -86,7 +86,7 @@ class Induction(Walk):
         """Those of which it would be asked, so that others ask less."""
         self.still: dict[Value, bool] = {}
         """Whether a value does not move where it is 0, as far as that was asked."""
-        self.asked: list[Asked] = []
+        self.asked: list[NodeStatement] = []
         self.clauses: dict[int, list[Clause]] = {}
         """The hypotheses at each node, as clauses."""
         self.dimensions: list[str] = []
@@ -241,7 +241,7 @@ class Induction(Walk):
         for tree, clause in proof.stated.items():
             if never(clause):
                 verdict, reason = "unproved", "it is undefined at every input: NaN, infinity or a division by 0"
-            asked = Asked(tree, arguments, judgement.instance.sizes, self.place)
+            asked = NodeStatement(tree, arguments, judgement.instance.sizes, self.place)
             read = [key[1] for key in asked.keys.values()]
             if read and all(k in self.fixed for k in read) and holds_for_constants(self.traced, asked):
                 discharged.append(Discharged(formula=text(tree), tree=tree, because=COMPUTED))

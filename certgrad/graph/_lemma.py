@@ -117,7 +117,7 @@ class Lemmas:
         found = self.instances.get(operation) or self._without_search(operation)
         if found is None:
             at_numbers = _at_numbers(operation.equation)
-            known = None if at_numbers is None else (self.rules, at_numbers, operation.asked)
+            known = None if at_numbers is None else (self.rules, at_numbers, operation.request)
             found = None if known is None else _instances.table.get(known)
             if found is None:
                 start, before = time.thread_time(), budget.cut_short

@@ -16,8 +16,8 @@ def up_to_rounding(lemma: Lemma, reading: Reading) -> Lemma:
     approximate, which it says."""
     rounded: VerdictName = "proved up to rounding"
     change = msgspec.structs.replace
-    obligations = [change(o, verdict=rounded, reason="; ".join(reading.said())) for o in lemma.obligations]
-    notes = sorted([*lemma.idealisations, *reading.said()])
+    obligations = [change(o, verdict=rounded, reason="; ".join(reading.idealisations())) for o in lemma.obligations]
+    notes = sorted([*lemma.idealisations, *reading.idealisations()])
     return change(lemma, verdict=rounded, obligations=obligations, idealisations=notes)
 
 

@@ -92,7 +92,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
     if not of_points or not whole or not all(kinds) or any(prod(map(int, s)) > LARGEST for s in shapes):
         return ""
     try:
-        asked = _asked(operation, kinds, judgement.informed, lemma)
+        asked = _claims(operation, kinds, judgement.informed, lemma)
         with wide_floats(equation.wide):
             found = traced_programs(operation, equation.run, shapes)
     except (CertgradError, UnprovedError, UnfitError, KeyError, NotImplementedError, TypeError):
@@ -112,7 +112,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
     )
 
 
-def _outside(asked: verify.Asked, lemma: Lemma, left: Set[Statement]) -> list[verify.Look]:
+def _outside(asked: verify.PointClaims, lemma: Lemma, left: Set[Statement]) -> list[verify.Look]:
     """What a lemma's hypotheses exclude and the graph does not: what it discharges holds at every point."""
     kinds = dict(zip(asked.names, asked.kinds, strict=True))
     excluding = [h for h in lemma.statements if h in left and not verify.bounds_no_gradient(h, kinds)]
@@ -120,10 +120,10 @@ def _outside(asked: verify.Asked, lemma: Lemma, left: Set[Statement]) -> list[ve
     return [verify.Look(o.kind, domain, [(h, question(h)) for h in excluding]) for o in lemma.obligations]
 
 
-def _asked(operation: Operation, kinds: list[str], signs: tuple[int, ...], lemma: Lemma) -> verify.Asked:
+def _claims(operation: Operation, kinds: list[str], signs: tuple[int, ...], lemma: Lemma) -> verify.PointClaims:
     """The laws of a lemma, all under its hypotheses. What moves is active; the other real arguments are held."""
     held = tuple("held" if kind == "float" and k not in operation.active else kind for k, kind in enumerate(kinds))
     hypotheses = [question(statement) for statement in lemma.statements]
     told = zip(operation.names, signs, strict=False)
     given = [question(one) for name, where in told for one in _bounds.statements(name, where)]
-    return verify.Asked(lemma.name, operation.names, held, {o.kind: hypotheses for o in lemma.obligations}, given)
+    return verify.PointClaims(lemma.name, operation.names, held, {o.kind: hypotheses for o in lemma.obligations}, given)

@@ -53,7 +53,7 @@ class Operation:
     signs: tuple[int, ...] = ()
     """Where the arguments are, as `_bounds` says it."""
     still: tuple[int, ...] = ()
-    """The arguments of which each entry that is 0 has the tangent 0, whatever moves: see `prove/still.py`."""
+    """The arguments of which each entry that is 0 has the tangent 0, whatever moves: see `prove/zero_tangents.py`."""
     resting: bool = False
     """Whether it is asked as well that no entry of the result moves which is 0."""
     search: bool = True
@@ -62,7 +62,7 @@ class Operation:
     """The real outputs that are used, for a rule that sees which ones are; None where all are."""
 
     @property
-    def asked(self) -> tuple[Any, ...]:
+    def request(self) -> tuple[Any, ...]:
         """What is asked of the equation, whichever it is."""
         return tuple(getattr(self, f.name) for f in fields(self) if f.name != "equation")
 
@@ -95,7 +95,7 @@ def operation_key(operation: Operation) -> Any:
         else (slots[v], _jaxpr.dtype_name(v.aval.dtype))
         for v in equation.eqn.invars
     )
-    return equation.primitives, equation.wide, pattern, operation.asked
+    return equation.primitives, equation.wide, pattern, operation.request
 
 
 def own_table(operation: Operation) -> dict[str, str]:

@@ -12,7 +12,7 @@ import msgspec
 from certgrad._subject import OF_RULES
 from certgrad.errors import DomainError
 from certgrad.graph import _bounds, _jaxpr
-from certgrad.graph._cases import shown
+from certgrad.graph._cases import case_text
 from certgrad.graph._family import Family
 from certgrad.graph._rules import ActiveShapes, Outputs
 from certgrad.graph.certificate import Lemma, ObligationResult
@@ -32,7 +32,7 @@ from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Problem, Programs, build
 from certgrad.obligations.prove.prove import minimal, prove
 from certgrad.obligations.prove.statements import Outcome
-from certgrad.obligations.prove.still import may_be_zero, rest_conditions
+from certgrad.obligations.prove.zero_tangents import may_be_zero, rest_conditions
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var, template
@@ -111,11 +111,11 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
         other = prove_at(case) if cases.count <= CASES else None
         alike = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
         if other is None or other.programs is None or not other.holds or not alike:
-            proof.dimensions.append(f"not {shown(case)}")
+            proof.dimensions.append(f"not {case_text(case)}")
             continue
         if isinstance(case, Sample) and not same(proof.programs, other.programs, case):
             # What is another program at some of many sizes is not proved at the others.
-            proof.dimensions.append(f"not {shown(case)}")
+            proof.dimensions.append(f"not {case_text(case)}")
             continue
         more_there = [c for s, c in other.stated.items() if s not in proof.stated]
         more_there = not_implied(more_there, general, case, other.reads)
@@ -249,7 +249,7 @@ def _with_pattern(proof: Proof, words: str, part: Proof) -> Proof:
 def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
     """What is proved of the programs: once of the same programs, asked in the same words, with these put in."""
     operation, programs = rules.operation, rules.programs
-    words = operation.equation.name, shown_name(operation), operation.asked, rules.names, rules.shapes.dtypes
+    words = operation.equation.name, shown_name(operation), operation.request, rules.names, rules.shapes.dtypes
     key = (words, *serialised_all(programs.all()).items())
     found = judged.get(key)
     if found is None:

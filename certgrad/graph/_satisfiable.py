@@ -11,9 +11,9 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-from certgrad.graph._asked import Asked, holds, holds_in_floats, numpys_floats
 from certgrad.graph._jaxpr import UnknownDimensionError
 from certgrad.graph._jaxpr import replaced as at_sizes
+from certgrad.graph._node_statements import NodeStatement, holds, holds_in_floats, numpys_floats
 from certgrad.graph._numbers import IDEAL
 from certgrad.graph._points import drawn, kinds, rationals
 from certgrad.graph._run import Key, Place, Run
@@ -48,14 +48,14 @@ CONSTANT = 20_000
 UNKNOWN = (BallError, UnfitError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError)
 """What is raised at a point at which a hypothesis cannot be told."""
 
-Found = Literal["rigorous", "in floats", "none"]
+Certainty = Literal["rigorous", "in floats", "none"]
 
 
 @dataclass(frozen=True)
-class Looked:
+class PointSearch:
     """What came of the search for a point."""
 
-    found: Found
+    found: Certainty
     never: frozenset[int] = frozenset()
     """The hypotheses, by their place among all, that held at no point that was tried."""
     tried: int = 0
@@ -64,22 +64,22 @@ class Looked:
     """Whether more would have been, had each not taken so long."""
 
 
-def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Looked:
+def satisfiable(traced: TracedGraph, asked: Sequence[NodeStatement]) -> PointSearch:
     """Whether a point was found that satisfies all hypotheses at all their indices.
 
     Each array is of some kind, drawn at first; then kinds are changed one at a time, from those with which the fewest
     hypotheses failed; then arrays and entries, from the point at which the fewest did.
     """
     if not asked:
-        return Looked("rigorous")
+        return PointSearch("rigorous")
     search = _Search(traced, asked)
     if (given := traced.specs.arrays) is not None and (found := search.at(given)) is not None:
-        return Looked(found)
+        return PointSearch(found)
     found = search.drawn()
-    return Looked(found, frozenset(range(len(asked))) - search.held, search.tried, search.long_enough)
+    return PointSearch(found, frozenset(range(len(asked))) - search.held, search.tried, search.long_enough)
 
 
-def holding(traced: TracedGraph, asked: Sequence[Asked]) -> Callable[[Sequence[Any]], bool]:
+def holding(traced: TracedGraph, asked: Sequence[NodeStatement]) -> Callable[[Sequence[Any]], bool]:
     """Whether all hypotheses hold at arrays, one for each argument: of floats, or of rational numbers as objects."""
     search = _Search(traced, asked)
     return lambda arrays: not asked or search.at(arrays, only_whether=True) is not None
@@ -113,7 +113,7 @@ class _Programs:
 class _Search:
     """The hypotheses as programs of the inputs, one at each size, and points at which all of them hold."""
 
-    def __init__(self, traced: TracedGraph, asked: Sequence[Asked]) -> None:
+    def __init__(self, traced: TracedGraph, asked: Sequence[NodeStatement]) -> None:
         self.traced, self.asked = traced, asked
         self.wanted = list(dict.fromkeys(k for a in asked for k in a.keys.values()))
         self.programs: dict[tuple[int, ...], _Programs] = {}
@@ -125,7 +125,7 @@ class _Search:
         self.taken = 0
         """How many scalar operations points in floats took."""
 
-    def at(self, arrays: Sequence[Any], only_whether: bool = False) -> Found | None:
+    def at(self, arrays: Sequence[Any], only_whether: bool = False) -> Certainty | None:
         """Whether the arrays that the function was traced with are such a point; `only_whether`: and no more than that,
         so that the first hypothesis that fails is the last one looked at."""
         try:
@@ -137,7 +137,7 @@ class _Search:
             return None
         return None if failing else "rigorous" if rigorous else "in floats"
 
-    def drawn(self) -> Found:
+    def drawn(self) -> Certainty:
         """Whether one was found among those drawn, or near the best of them."""
         rng = random.Random(20)
         least, best = len(self.asked) + 1, dict[int, str]()
@@ -163,7 +163,7 @@ class _Search:
                 continue
         return "none" if nearest is None else self._near(rng, nearest)
 
-    def _near(self, rng: random.Random, best: _Point) -> Found:
+    def _near(self, rng: random.Random, best: _Point) -> Certainty:
         """Whether one was found from this one on: an array changed at a time, or an entry of one."""
         exact = self._at(best.sizes).rigorous
         for attempt in range(TRIES - DRAWN if best.arrays else 0):
@@ -251,7 +251,7 @@ def _kinds(
     return {k: fresh[k] if k == changed or best[k] not in kinds(*shapes[k]) else best[k] for k in shapes}
 
 
-def _holds_if_known(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
+def _holds_if_known(asked: NodeStatement, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
     try:
         return holds(asked, table, sizes) if rigorous else holds_in_floats(asked, table, sizes)
     except UNKNOWN:
@@ -307,7 +307,7 @@ def _as_given(value: np.ndarray, dtype: Any) -> Any:
     return keys_from(value) if kind_of(dtype) == "k" else value.astype(dtype)
 
 
-def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
+def holds_for_constants(traced: TracedGraph, asked: NodeStatement) -> bool:
     """The hypothesis is about values that depend on no input, and holds for them: computed, and proved with balls."""
     here = replace(asked, place=())
     wanted = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))

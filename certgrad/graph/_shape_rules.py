@@ -49,11 +49,11 @@ def _elementwise(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
 
 def _broadcast(axes: Sequence[Axis]) -> Axis:
     """The axis of the result: axes of size 1 go with any."""
-    long = [[a] for a in axes if not _one(a)]
+    long = [[a] for a in axes if not _is_one(a)]
     return unified(long)[0] if long else axes[0]
 
 
-def _one(axis: Axis) -> bool:
+def _is_one(axis: Axis) -> bool:
     root = axis.root()
     return root.fixed and isinstance(root.size, int) and root.size == 1
 
@@ -61,7 +61,7 @@ def _one(axis: Axis) -> bool:
 def _broadcast_in_dim(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     out = [Axis(size) for size in params["shape"]]
     for axis, place in zip(shapes[0], params["broadcast_dimensions"], strict=True):
-        if not _one(axis):
+        if not _is_one(axis):
             unify(out[place], axis)
     return [out], _same(params, shape=lambda sizes: sizes.shape(out))
 
@@ -100,7 +100,7 @@ def _reshape(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, 
 
 def _groups(before: Shape, after: Shape) -> list[tuple[Shape, Shape]]:
     """The runs of axes that a reshape turns into each other; axes of size 1 belong to none."""
-    left, right = ([a for a in shape if not _one(a)] for shape in (before, after))
+    left, right = ([a for a in shape if not _is_one(a)] for shape in (before, after))
     groups: list[tuple[Shape, Shape]] = []
     while left or right:
         x, y = left[:1], right[:1]

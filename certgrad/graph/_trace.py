@@ -23,7 +23,7 @@ from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Ope
 from certgrad.jaxpr.kinds import INLINES
 from certgrad.obligations.generality.reach import is_own, reached_from, remembered_by_jax, users_files
 from certgrad.obligations.generality.state import ReadState, forget
-from certgrad.obligations.tracing.asked import Heard, hearing
+from certgrad.obligations.tracing.ambient_reads import Heard, hearing
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import (
     Program,
@@ -487,14 +487,14 @@ def renumbered(traced: TracedGraph, kept: Sequence[Node]) -> TracedGraph:
     nodes = [msgspec.structs.replace(n, id=place[n.id], operands=[moved(o) for o in n.operands]) for n in kept]
     ir = msgspec.structs.replace(traced.ir, nodes=nodes, outputs=[*map(moved, traced.ir.outputs)])
 
-    def there(table: Mapping[int, Any]) -> dict[int, Any]:
+    def renumbered_keys(table: Mapping[int, Any]) -> dict[int, Any]:
         return {place[k]: v for k, v in table.items() if k in place}
 
     return replace(
         traced,
         ir=ir,
-        equations=there(traced.equations),
-        constants=there(traced.constants),
-        ops=there(traced.ops),
-        bodies=there(traced.bodies),
+        equations=renumbered_keys(traced.equations),
+        constants=renumbered_keys(traced.constants),
+        ops=renumbered_keys(traced.ops),
+        bodies=renumbered_keys(traced.bodies),
     )

@@ -23,10 +23,10 @@ class Values:
     """Digests of a graph's values. `sizes` writes its dimensions; `inputs` are the digests of its inputs' values."""
 
     def __init__(
-        self, traced: TracedGraph, sizes: Callable[[Any], str] = str, inside: str = "", said: Said | None = None
+        self, traced: TracedGraph, sizes: Callable[[Any], str] = str, inside: str = "", said: Statements | None = None
     ) -> None:
         self.traced, self.sizes, self.within = traced, sizes, inside
-        self.said: Said = {} if said is None else said
+        self.said: Statements = {} if said is None else said
         """What the texts of hypotheses say, of which values."""
         self.known: dict[int, str] = {}
 
@@ -65,7 +65,7 @@ class Values:
         return _digest(node.kind, program, *map(self.of, node.operands))
 
 
-Said = dict[str, tuple[Statement, dict[str, str]]]
+Statements = dict[str, tuple[Statement, dict[str, str]]]
 
 
 def _digest(*parts: str) -> str:

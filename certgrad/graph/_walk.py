@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from certgrad.graph._expression import Expressions
-from certgrad.graph._inside import PARTS, Parts
+from certgrad.graph._inner_graphs import PARTS, Parts
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._lemma import Instance
 from certgrad.graph._operation import Operation

@@ -45,12 +45,14 @@ def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
         moving = [induction.is_moving(o) for o in traced.ir.outputs]
         outputs = tuple(t for t, moves in zip(program.outputs, moving, strict=True) if moves)
         program = pruned(replace(program, outputs=outputs))
-        return Whole(program, *_said(traced, program))
+        return Whole(program, *_tensors_by_node(traced, program))
     except UnreadableError:
         return Whole()
 
 
-def _said(traced: TracedGraph, program: p.Program) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+def _tensors_by_node(
+    traced: TracedGraph, program: p.Program
+) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
     reader = Reader()
     by_node: dict[tuple[int, int], Operand] = {}
     made: dict[int, tuple[int, int]] = {}

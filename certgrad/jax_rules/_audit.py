@@ -72,7 +72,7 @@ def audit_configurations(
         return _merged(subject, [(None, _unproved(subject.name, REFUSED.get(subject.name, NO_CONFIGURATION)))])
     if subject.kind == CUSTOM and not any(_runs(subject, c) for c in configurations):
         return _merged(subject, [(None, _unproved(subject.name, NOT_RUN))])
-    return _merged(subject, [(c, _one(subject, c, cache)) for c in configurations])
+    return _merged(subject, [(c, _certificate_at(subject, c, cache)) for c in configurations])
 
 
 class JaxRule(UserRule):
@@ -93,7 +93,7 @@ def _rule(subject: Subject, configuration: Configuration) -> JaxRule:
     )
 
 
-def _one(subject: Subject, configuration: Configuration, cache: Cache | None) -> Certificate:
+def _certificate_at(subject: Subject, configuration: Configuration, cache: Cache | None) -> Certificate:
     """The certificate of one configuration. What does not trace is unproved, with JAX's reason."""
     try:
         rule = _rule(subject, configuration)

@@ -29,7 +29,7 @@ class Configuration:
     def described(self) -> dict[str, str]:
         """What sets this configuration apart, as the certificate names it."""
         words = {"form": self.form} if self.form else {}
-        return {**words, **{name: _shown(value) for name, value in self.parameters.items()}}
+        return {**words, **{name: _parameter_text(value) for name, value in self.parameters.items()}}
 
     def __str__(self) -> str:
         said = ", ".join(f"{name}={value}" for name, value in self.described.items())
@@ -74,5 +74,5 @@ def forms(subject: str, *rows: tuple[str, str, Callable[..., Any]], **shared: An
     ]
 
 
-def _shown(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     return getattr(value, "__name__", None) or str(value)

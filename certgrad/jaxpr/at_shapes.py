@@ -83,17 +83,17 @@ def _trace(what: str, fn: Callable[..., Any], *specs: Any, returns: Sequence[Any
     try:
         program = jax.make_jaxpr(fn)(*specs)
     except Exception as error:  # whatever a user's function raises
-        raise DoesNotTraceError(f"the {what} does not trace at {_shown(specs[0])}: {first_line(error)}") from error
+        raise DoesNotTraceError(f"the {what} does not trace at {_shapes(specs[0])}: {first_line(error)}") from error
     with suppress(NotOfRealsError):  # then what evaluates it says so
         program = of_reals(program, jax.tree.leaves(specs))
     if returns is not None:
         found = [(tuple(a.shape), a.dtype) for a in _avals(program)]
         if found != [(tuple(a.shape), a.dtype) for a in returns]:
-            raise DoesNotTraceError(f"the {what} returns other shapes or types than expected at {_shown(specs[0])}")
+            raise DoesNotTraceError(f"the {what} returns other shapes or types than expected at {_shapes(specs[0])}")
     return program
 
 
-def _shown(args: Sequence[Any]) -> str:
+def _shapes(args: Sequence[Any]) -> str:
     return ", ".join(f"({' '.join(map(str, a.shape))})" for a in args)
 
 

@@ -21,7 +21,7 @@ from certgrad.jaxpr import devices as _devices
 from certgrad.jaxpr import pallas as _pallas
 from certgrad.jaxpr.kinds import CALLS
 from certgrad.jaxpr.linear import LINEAR, linear_program
-from certgrad.jaxpr.programs import held
+from certgrad.jaxpr.programs import called_program
 
 DECLARED = "call_hi_primitive"
 """A primitive whose class says what it runs. Its parameter is an object that no text of a program can hold."""
@@ -170,7 +170,7 @@ def _read(eqn: Any) -> tuple[Any, str]:
 def called(eqn: Any) -> Any:
     """The closed jaxpr that an equation runs on its operands; None for one that is run as it is."""
     own = eqn.primitive.name in CALLS and not is_python(eqn.primitive)
-    return held(eqn) if own else lowered(eqn)
+    return called_program(eqn) if own else lowered(eqn)
 
 
 def written(eqn: Any) -> Mapping[str, Any]:

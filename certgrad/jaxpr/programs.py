@@ -67,7 +67,7 @@ _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee", "fwd_jaxpr")
 """The parameters, one a primitive, that hold an inner program; their names differ between versions of JAX."""
 
 
-def held(eqn: Any) -> Any:
+def called_program(eqn: Any) -> Any:
     """The closed jaxpr that an equation holds and runs on its operands; None where it does not say which."""
     if eqn.primitive.name not in kinds.CALLS:
         return None
@@ -146,7 +146,7 @@ def reaches_as_number(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
         own = [not is_literal(v) and v in moved for v in eqn.invars]
         if not any(own):
             continue
-        inner = jaxpr_of(held(eqn))
+        inner = jaxpr_of(called_program(eqn))
         within = inner is not None and (len(inner.invars), len(inner.outvars)) == (len(own), len(eqn.outvars))
         reached = reaches_as_number(inner, own) if within else [True] * len(eqn.outvars)
         moved |= {v for v, is_one in zip(eqn.outvars, reached, strict=True) if is_one and _is_number(v.aval)}

@@ -32,12 +32,12 @@ def unsaid(statements: Sequence[t.Statement]) -> set[int]:
     return out
 
 
-Asked = tuple[tuple[t.Range, ...], frozenset[t.Statement]]
+Scope = tuple[tuple[t.Range, ...], frozenset[t.Statement]]
 """For all values of which variables something is asked, and where what holds."""
-Read = tuple[Asked, t.Term, Polynomial, str]
+Read = tuple[Scope, t.Term, Polynomial, str]
 
 
-def _comparison(statement: t.Statement) -> tuple[Asked, t.Compare] | None:
+def _comparison(statement: t.Statement) -> tuple[Scope, t.Compare] | None:
     """The comparison that is asked, and where. None for something else, and where it is not said how far a variable
     runs: in two statements it may run over other places.
     """
@@ -62,7 +62,7 @@ def _read(statement: t.Statement) -> Read | None:
     return over, atoms[0], _sum(left, {k: -c for k, c in right.items()}), holds.relation
 
 
-Combination = tuple[Asked, dict[tuple[t.Term, ...], Fraction], str]
+Combination = tuple[Scope, dict[tuple[t.Term, ...], Fraction], str]
 
 
 def _combination(statement: t.Statement) -> Combination | None:

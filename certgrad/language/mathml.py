@@ -74,7 +74,7 @@ def operator(sign: str) -> str:
     return f"<mo>{escape(sign)}</mo>"
 
 
-def said(text: str) -> str:
+def mtext(text: str) -> str:
     """Words. Spaces at their ends would be left out if they could be broken."""
     kept = text.replace(" ", "\u00a0") if text[:1] == " " or text[-1:] == " " else text
     return f"<mtext>{escape(kept)}</mtext>"
@@ -100,9 +100,9 @@ class _Printer:
             return row(self.term(left), operator(SIGNS[relation]), self.term(right))
         if isinstance(s, t.ForAll):
             bounds = self.plain.bounded(s)
-            return row(self.statement(s.holds), *([said(bounds)] if bounds else []))
+            return row(self.statement(s.holds), *([mtext(bounds)] if bounds else []))
         if isinstance(s, t.Either | t.Both):
-            between = said(" or " if isinstance(s, t.Either) else " and ")
+            between = mtext(" or " if isinstance(s, t.Either) else " and ")
             return listed(map(self.statement, s.parts), between)
         if isinstance(s, t.NotIn):
             numbers = (
@@ -114,18 +114,18 @@ class _Printer:
         if isinstance(s, t.Where) and (unguarded := denied(s)) is not None:
             return self.statement(unguarded)
         if isinstance(s, t.Where):
-            guards = listed(map(self.guard, s.guards), said(" and "))
-            return row(self.statement(s.then), said(" wherever "), guards)
+            guards = listed(map(self.guard, s.guards), mtext(" and "))
+            return row(self.statement(s.then), mtext(" wherever "), guards)
         if isinstance(s, t.Solves):
-            end = said(words.CONTINUOUS) if s.continuous else ""
-            return row(said(f"{s.solver} solves "), self.statement(s.equation), end)
-        return said(self.plain.statement(s))
+            end = mtext(words.CONTINUOUS) if s.continuous else ""
+            return row(mtext(f"{s.solver} solves "), self.statement(s.equation), end)
+        return mtext(self.plain.statement(s))
 
     def guard(self, g: t.Statement) -> str:
         plain = plainly(g)
         if plain != g and isinstance(plain, t.Compare) and not words.of_indices(plain):
             return self.statement(plain)
-        return said(self.plain.guard(g))
+        return mtext(self.plain.guard(g))
 
     # --- terms
 
@@ -185,7 +185,7 @@ class _Printer:
             return fenced(self.statement(a.statement), "[", "]")
         if isinstance(a, t.Fold):
             return self.fold(a)
-        return said(self.plain.atom(a))
+        return mtext(self.plain.atom(a))
 
     def entry(self, a: t.Entry) -> str:
         if not a.index:
@@ -196,7 +196,7 @@ class _Printer:
     def index(self, p: t.Term) -> str:
         if isinstance(p, t.Index):
             return symbol(p.name)
-        return said(self.plain.compact(p).replace("-", "−"))
+        return mtext(self.plain.compact(p).replace("-", "−"))
 
     def apply(self, a: t.Apply) -> str:
         if a.function == "stop":
@@ -219,7 +219,7 @@ class _Printer:
         return row(f"<mi>{escape(a.function.replace('_', ' '))}</mi>", "<mo>⁡</mo>", fenced(args))
 
     def fold(self, a: t.Fold) -> str:
-        kept = [said(self.plain.condition(w)) for w in a.where]
+        kept = [mtext(self.plain.condition(w)) for w in a.where]
         under = listed([*(symbol(r.variable) for r in a.over), *kept], operator(","))
         head = _FOLDS.get(a.kind)
         if head is None:

@@ -103,7 +103,7 @@ def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
     without: set[str] = set()
     index, sizes = t.Index(variable), []
 
-    def looked(node: Any) -> bool:
+    def is_consistent(node: Any) -> bool:
         if node == index:
             return False
         if isinstance(node, t.Entry):
@@ -112,12 +112,12 @@ def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
                 without.add(node.name)
             elif len(at) > 1 or found.setdefault(node.name, at[0]) != at[0]:
                 return False
-            return all(looked(ix) for ix in node.index if ix != index)
+            return all(is_consistent(ix) for ix in node.index if ix != index)
         if isinstance(node, t.Axis):
             sizes.append(node)
-        return all(map(looked, t.children(node)))
+        return all(map(is_consistent, t.children(node)))
 
-    if not looked(statement.holds) or not found or without & {*found}:
+    if not is_consistent(statement.holds) or not found or without & {*found}:
         return None
     return None if any(found.get(a.array) == a.position for a in sizes) else found
 

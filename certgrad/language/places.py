@@ -247,7 +247,7 @@ def _term(p: t.Term, scope: Scope) -> Any:
     number. What stands for indices alone is numpy's, so that it is known while JAX traces."""
     if isinstance(p, t.Number):
         value = Fraction(p.value)
-        return _held(int(value)) if value.denominator == 1 else as_float(value)
+        return _float_if_too_large(int(value)) if value.denominator == 1 else as_float(value)
     if isinstance(p, t.Constant):
         if p.name == "pi":
             return np.pi
@@ -266,10 +266,10 @@ def _term(p: t.Term, scope: Scope) -> Any:
         parts = [_term(x, scope) for x in (p.terms if isinstance(p, t.Add) else p.factors)]
         out = parts[0]
         for part in parts[1:]:
-            out = _held(out + part if isinstance(p, t.Add) else out * part)
+            out = _float_if_too_large(out + part if isinstance(p, t.Add) else out * part)
         return out
     if isinstance(p, t.Power):
-        return _held(_power(_term(p.base, scope), Fraction(p.exponent)))
+        return _float_if_too_large(_power(_term(p.base, scope), Fraction(p.exponent)))
     if isinstance(p, t.Apply):
         return _applied(p.function, [_term(x, scope) for x in p.arguments])
     if isinstance(p, t.Truth):
@@ -290,7 +290,7 @@ def _real(x: Any) -> Any:
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.result_type(float))
 
 
-def _held(x: Any) -> Any:
+def _float_if_too_large(x: Any) -> Any:
     """Python's and numpy's integers as floats where JAX's integers do not hold them."""
     if not isinstance(x, int | np.ndarray | np.integer):
         return x

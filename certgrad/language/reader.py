@@ -212,7 +212,7 @@ class Reader:
         """A term, computed once for all choices of the variables around it of which it does not speak."""
         spoken = sorted(unbound(p))
 
-        def found(scope: Scope) -> Any:
+        def memoized(scope: Scope) -> Any:
             if len(spoken) >= len(scope.indices) or not scope.indices.keys() >= {*spoken}:
                 return value(scope)
             key = (id(p), scope.entry, *(scope.indices[name] for name in spoken))
@@ -220,7 +220,7 @@ class Reader:
                 scope.known[key] = value(scope)
             return scope.known[key]
 
-        return found
+        return memoized
 
     # --- either a number or a truth value
 
@@ -231,12 +231,12 @@ class Reader:
     def given(self, x: t.Given) -> Read:
         condition, value = self.read(x.condition), self.read(x.value)
 
-        def found(scope: Scope) -> Any:
+        def guarded(scope: Scope) -> Any:
             if not condition(scope):
                 raise UndefinedError("a condition that does not hold")
             return value(scope)
 
-        return found
+        return guarded
 
     # --- terms
 

@@ -17,11 +17,11 @@ _FOLDS = {"sum": "Σ", "product": "∏", "maximum": "max"}
 
 def text(x: t.Node, place: int = OR) -> str:
     """The expression, in parentheses where its place needs them."""
-    shown, binds = _shown(x)
+    shown, binds = _text_and_precedence(x)
     return f"({shown})" if binds < place else shown
 
 
-def _shown(x: t.Node) -> tuple[str, int]:
+def _text_and_precedence(x: t.Node) -> tuple[str, int]:
     match x:
         case t.Number():
             value = x.rational
@@ -45,7 +45,7 @@ def _shown(x: t.Node) -> tuple[str, int]:
         case t.Negate(operand):
             return f"−{text(operand, SIGN)}", SIGN
         case t.ToReal(operand):
-            return _shown(operand)
+            return _text_and_precedence(operand)
         case t.Power(base, exponent):
             return f"{text(base, ATOM)}^{text(t.Number(exponent), ATOM)}", POWER
         case t.Apply(name, arguments):

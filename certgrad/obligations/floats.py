@@ -329,11 +329,11 @@ def _product(x: Array, axis: tuple[int, ...]) -> Array:
 
 
 def _extreme(pick: Callable[..., Any]) -> Callable[..., Array]:
-    def found(params: dict[str, Any], x: Array) -> Array:
+    def reduced(params: dict[str, Any], x: Array) -> Array:
         (axis,) = params["axes"]
         return pick(x.astype(np.float64) if kind_of(x.dtype) == "f" else x, axis=axis)
 
-    return found
+    return reduced
 
 
 def _cumulative(function: Callable[..., Any]) -> Callable[..., Array]:

@@ -13,7 +13,7 @@ from certgrad._subject import Subject
 
 from .balls import Input
 from .balls._draw import GENERIC, Domain, bounds_of, draw_direction, draw_input, nested, rounds, tops_of
-from .balls.statements import inside, told
+from .balls.statements import compared_with, inside
 from .generality.instances import Instance
 from .prove.problem import Shapes
 from .tracing.jax_internals import keys_from
@@ -32,7 +32,8 @@ def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Rando
             name,
             dims,
             {"held": "float", "key": "int"}.get(dtype, dtype),  # type: ignore[arg-type]
-            told=told(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
+            told=compared_with(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
+            structure=op.structures.get(name),
         )
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p) for p in op.params]
@@ -53,14 +54,16 @@ def drawn(
     """Values of the inputs inside the domain, on no boundary; None where none was found."""
     tops = tops_of(shapes)
     if sum(map(prod, shapes)) > EXACT:
-        return [_in_floats(one, shape, rng, tops[-1]) for one, shape in zip(inputs, shapes, strict=True)]
+        return [
+            one.structured(_in_floats(one, shape, rng, tops[-1])) for one, shape in zip(inputs, shapes, strict=True)
+        ]
     for attempt in range(rounds(inputs, tops) * TRIES):
         styles = [_STYLES[attempt % len(_STYLES)]] * len(inputs)
         if attempt >= len(_STYLES):
             styles = [rng.choice(_STYLES) for _ in inputs]
         bounds = bounds_of(inputs, tops, attempt >= TRIES, rng)
         arrays = [
-            draw_input(one, shape, style, rng, top)
+            one.structured(draw_input(one, shape, style, rng, top))
             for one, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
         ]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):

@@ -123,7 +123,7 @@ class Op(Subject):
         return rule
 
     def several(self, rule: Rule) -> Rule:
-        """Declare how a call is carried out by calls of `one`, each of which a case covers: any number of arrays, say.
+        """Declare how a call is carried out by calls of `call_case`, each covered by a case: any number of arrays, say.
 
         The rule takes what the user gives. What is proved is each of its steps; the chain rule puts them together.
         """
@@ -202,9 +202,9 @@ class Op(Subject):
         taking = next((x for x in (*args, *kwargs.values()) if hasattr(type(x), "__certgrad_apply__")), None)
         if taking is not None:
             return taking.__certgrad_apply__(self, args, kwargs)
-        return self.one(*args, **kwargs) if self.several_rule is None else self.several_rule(*args, **kwargs)
+        return self.call_case(*args, **kwargs) if self.several_rule is None else self.several_rule(*args, **kwargs)
 
-    def one(self, *args: Any, **kwargs: Any) -> Any:
+    def call_case(self, *args: Any, **kwargs: Any) -> Any:
         """The op's value where one case covers the call."""
         from certgrad.ops._call import call
 

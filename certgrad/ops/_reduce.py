@@ -30,13 +30,13 @@ def takes_any_axes(op):
         try:
             axes = _from_the_left(axis, ndim)
         except (TypeError, ValueError):
-            return op.one(*arrays, axis=axis, **values)  # refused there, with a message
+            return op.call_case(*arrays, axis=axis, **values)  # refused there, with a message
         if _runs(axes) > 2:
             rest = [i for i in range(ndim) if i not in axes]
             arrays = [jnp.transpose(x, (*rest, *axes)) for x in arrays]
-            value = op.one(*arrays, axis=tuple(range(len(rest), ndim)), **values)
+            value = op.call_case(*arrays, axis=tuple(range(len(rest), ndim)), **values)
         else:
-            value = op.one(*arrays, axis=axes, **values)
+            value = op.call_case(*arrays, axis=axes, **values)
         return jnp.expand_dims(value, axes) if keepdims else value
 
     return op

@@ -96,7 +96,7 @@ def _(x, axes=None):
         raise ValueError(f"transpose: {order} is no order of the {x.ndim} axes of x.")
     order = tuple(i % x.ndim for i in order)
     if x.ndim in (2, 3) or order in _OF_FOUR:
-        return transpose.one(x, axes=order)
+        return transpose.call_case(x, axes=order)
     left = list(range(x.ndim))
     for place, axis in enumerate(order):
         if left[place] != axis:

@@ -134,7 +134,7 @@ def _(x, gamma, beta, *, num_groups, eps=1e-5):
     if x.ndim < 2 or x.shape[1] % num_groups:
         raise ValueError(f"group_norm: the channels of x {x.shape}, its second axis, do not divide into {num_groups}.")
     each = (num_groups, x.shape[1] // num_groups)
-    y = group_norm.one(reshape(x, (x.shape[0], *each, -1)), reshape(gamma, each), reshape(beta, each), eps=eps)
+    y = group_norm.call_case(reshape(x, (x.shape[0], *each, -1)), reshape(gamma, each), reshape(beta, each), eps=eps)
     return reshape(y, x.shape)
 
 
@@ -174,5 +174,5 @@ def _(residuals, seed):
 def _(x, gamma, beta, *, eps=1e-5):
     x = jnp.asarray(x)
     if x.ndim == 3:
-        return instance_norm.one(x, gamma, beta, eps=eps)
-    return reshape(instance_norm.one(reshape(x, (*x.shape[:2], -1)), gamma, beta, eps=eps), x.shape)
+        return instance_norm.call_case(x, gamma, beta, eps=eps)
+    return reshape(instance_norm.call_case(reshape(x, (*x.shape[:2], -1)), gamma, beta, eps=eps), x.shape)

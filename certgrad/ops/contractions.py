@@ -69,7 +69,7 @@ def _(equation, x, y):
     shared = [a for a in left if a in right and a in out]
     contracted = [a for a in left if a in right and a not in out]
     of_x, of_y = [a for a in left if a not in right], [a for a in right if a not in left]
-    value = einsum.one(
+    value = einsum.call_case(
         _ordered(x, left, [*shared, *of_x, *contracted]),
         _ordered(y, right, [*shared, *contracted, *of_y]),
         batch=len(shared),
@@ -150,4 +150,4 @@ def _(a, b, axes=2):
         a = _ordered(a, [*range(a.ndim)], [*(i for i in range(a.ndim) if i not in of_a), *of_a])
         b = _ordered(b, [*range(b.ndim)], [*of_b, *(i for i in range(b.ndim) if i not in of_b)])
         axes = len(of_a)
-    return tensordot.one(a, b, contracted=operator.index(axes))
+    return tensordot.call_case(a, b, contracted=operator.index(axes))

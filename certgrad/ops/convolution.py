@@ -125,7 +125,7 @@ def _(x, kernel, seed, **how):
 
 @conv1d.several
 def _(x, kernel, *, stride=1, padding=0, dilation=1, groups=1):
-    return _called(conv1d.one, x, kernel, stride, padding, dilation, groups)
+    return _called(conv1d.call_case, x, kernel, stride, padding, dilation, groups)
 
 
 @op(*_cases(2, (1, 1), (2, 1), (1, 2)), torch="torch.nn.functional.conv2d", source=_SOURCE)
@@ -149,7 +149,7 @@ def _(x, kernel, seed, **how):
 
 @conv2d.several
 def _(x, kernel, *, stride=1, padding=0, dilation=1, groups=1):
-    return _called(conv2d.one, x, kernel, stride, padding, dilation, groups)
+    return _called(conv2d.call_case, x, kernel, stride, padding, dilation, groups)
 
 
 @op(*_cases(3, (1, 1), (2, 1), (1, 2)), torch="torch.nn.functional.conv3d", source=_SOURCE)
@@ -173,7 +173,7 @@ def _(x, kernel, seed, **how):
 
 @conv3d.several
 def _(x, kernel, *, stride=1, padding=0, dilation=1, groups=1):
-    return _called(conv3d.one, x, kernel, stride, padding, dilation, groups)
+    return _called(conv3d.call_case, x, kernel, stride, padding, dilation, groups)
 
 
 @op(
@@ -201,7 +201,7 @@ def _(x, kernel, seed, **how):
 
 @conv_transpose1d.several
 def _(x, kernel, *, stride=1, padding=0, output_padding=0, dilation=1, groups=1):
-    return _transposed(conv_transpose1d.one, x, kernel, stride, padding, output_padding, dilation, groups)
+    return _transposed(conv_transpose1d.call_case, x, kernel, stride, padding, output_padding, dilation, groups)
 
 
 @op(
@@ -229,4 +229,4 @@ def _(x, kernel, seed, **how):
 
 @conv_transpose2d.several
 def _(x, kernel, *, stride=1, padding=0, output_padding=0, dilation=1, groups=1):
-    return _transposed(conv_transpose2d.one, x, kernel, stride, padding, output_padding, dilation, groups)
+    return _transposed(conv_transpose2d.call_case, x, kernel, stride, padding, output_padding, dilation, groups)

@@ -89,7 +89,7 @@ def takes_reverse(op):
 
     @op.several
     def _(x, *, axis, reverse=False):
-        return flip(op.one(flip(x, axis), axis=axis), axis) if reverse else op.one(x, axis=axis)
+        return flip(op.call_case(flip(x, axis), axis=axis), axis) if reverse else op.call_case(x, axis=axis)
 
     return op
 

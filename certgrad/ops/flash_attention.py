@@ -34,7 +34,7 @@ def _(q, k, v, *, tile=None, is_causal=False):
     if tile is None and jnp.ndim(k) > 1:
         keys = jnp.shape(k)[-2]
         tile = next(size for size in range(min(keys or 1, LARGEST_TILE), 0, -1) if keys % size == 0)
-    return flash_attention.one(q, k, v, tile=tile, is_causal=is_causal)
+    return flash_attention.call_case(q, k, v, tile=tile, is_causal=is_causal)
 
 
 @flash_attention.reference

@@ -44,9 +44,9 @@ def _(x, indices, axis=None, mode="fill"):
     if axis is None:
         x, axis = ravel(x), 0
     if indices.ndim == 1:
-        return take.one(x, indices, axis=axis, mode=mode)
+        return take.call_case(x, indices, axis=axis, mode=mode)
     axis = range(x.ndim)[axis]
-    found = take.one(x, jnp.ravel(indices), axis=axis, mode=mode)
+    found = take.call_case(x, jnp.ravel(indices), axis=axis, mode=mode)
     return reshape(found, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 

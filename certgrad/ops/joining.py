@@ -46,7 +46,7 @@ def _(arrays, axis=0):
         raise ValueError("concatenate: there is no array to join.")
     while len(arrays) > 1:
         pairs = zip(arrays[::2], arrays[1::2], strict=False)
-        arrays = [concatenate.one(x, y, axis=axis) for x, y in pairs] + arrays[len(arrays) // 2 * 2 :]
+        arrays = [concatenate.call_case(x, y, axis=axis) for x, y in pairs] + arrays[len(arrays) // 2 * 2 :]
     return jnp.asarray(arrays[0])
 
 
@@ -76,7 +76,7 @@ def _(x, y, seed, *, axis):
 def _(arrays, axis=0):
     arrays = list(arrays)
     if len(arrays) == 2:
-        return stack.one(*arrays, axis=axis)
+        return stack.call_case(*arrays, axis=axis)
     return concatenate([expand_dims(x, axis=axis) for x in arrays], axis=axis)
 
 
@@ -117,7 +117,7 @@ def _(x, indices_or_sections, axis=0):
         raise ValueError(f"split: the places {places} do not rise from 0 to {size}, the size of the axis.")
     parts, start = [], 0
     for place in places:
-        part, x = split.one(x, index=place - start, axis=axis)
+        part, x = split.call_case(x, index=place - start, axis=axis)
         parts.append(part)
         start = place
     return [*parts, x]
@@ -150,5 +150,5 @@ def _(x, axis=0):
     x = jnp.asarray(x)
     size = x.shape[operator.index(axis)]
     if size == 2:
-        return unstack.one(x, axis=axis)
+        return unstack.call_case(x, axis=axis)
     return tuple(squeeze(part, axis=axis) for part in split(x, size, axis=axis))

@@ -56,7 +56,7 @@ def _(a, b, seed):
 def _(a, b):
     a, b = jnp.asarray(a), jnp.asarray(b)
     if a.ndim < 3 or b.ndim < 3 or a.shape[:-2] == b.shape[:-2]:
-        return matmul.one(a, b)
+        return matmul.call_case(a, b)
     # A batch axis of size 1, or one that is not there, becomes an axis of the other array alone.
     lead = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     names = ascii_letters[: len(lead)]

@@ -34,7 +34,7 @@ def takes_stacks(op):
                 f"{op.name}: {shapes} are no square matrices and right-hand sides with equal leading axes."
             )
         flat = [jnp.reshape(x, (prod(batch), *x.shape[-2:])) for x in stacks]
-        value = jax.tree.map(lambda y: jnp.reshape(y, (*batch, *y.shape[1:])), op.one(*flat, **statics))
+        value = jax.tree.map(lambda y: jnp.reshape(y, (*batch, *y.shape[1:])), op.call_case(*flat, **statics))
         return jnp.squeeze(value, -1) if vector else value
 
     return op

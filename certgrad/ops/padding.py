@@ -85,12 +85,12 @@ def _(x, pad_width, mode="constant", *, constant_values=0):
     x = jnp.asarray(x)
     for axis, (before, after) in enumerate(np.broadcast_to(np.asarray(pad_width, int), (x.ndim, 2)).tolist()):
         if mode in ("constant", "edge") and (before or after):
-            x = pad.one(x, pad_width=(before, after), mode=mode, axis=axis, constant_values=constant_values)
+            x = pad.call_case(x, pad_width=(before, after), mode=mode, axis=axis, constant_values=constant_values)
             continue
         if before:
-            x = pad.one(x, pad_width=(before, 0), mode=mode, axis=axis)
+            x = pad.call_case(x, pad_width=(before, 0), mode=mode, axis=axis)
         if after and mode == "wrap":
             x = concatenate([x, slice(x, start=before, length=after, axis=axis)], axis=axis)
         elif after:
-            x = pad.one(x, pad_width=(0, after), mode=mode, axis=axis)
+            x = pad.call_case(x, pad_width=(0, after), mode=mode, axis=axis)
     return x

@@ -126,7 +126,7 @@ max_pool1d.vjp(_max_vjp)
 
 @max_pool1d.several
 def _(x, window_shape, *, strides=None, padding=0):
-    return _called(max_pool1d.one, 1, x, window_shape, strides, padding)
+    return _called(max_pool1d.call_case, 1, x, window_shape, strides, padding)
 
 
 @op(*(_cases(2, s, True) for s in (1, 2, 3)), torch="torch.nn.functional.max_pool2d", source=_MAX)
@@ -141,7 +141,7 @@ max_pool2d.vjp(_max_vjp)
 
 @max_pool2d.several
 def _(x, window_shape, *, strides=None, padding=0):
-    return _called(max_pool2d.one, 2, x, window_shape, strides, padding)
+    return _called(max_pool2d.call_case, 2, x, window_shape, strides, padding)
 
 
 @op(*(_cases(1, s, False) for s in (1, 2, 3)), torch="torch.nn.functional.avg_pool1d", source=_MEAN)
@@ -156,7 +156,7 @@ avg_pool1d.vjp(_mean_vjp)
 
 @avg_pool1d.several
 def _(x, window_shape, *, strides=None, padding=0):
-    return _called(avg_pool1d.one, 1, x, window_shape, strides, padding)
+    return _called(avg_pool1d.call_case, 1, x, window_shape, strides, padding)
 
 
 @op(*(_cases(2, s, False) for s in (1, 2, 3)), torch="torch.nn.functional.avg_pool2d", source=_MEAN)
@@ -171,7 +171,7 @@ avg_pool2d.vjp(_mean_vjp)
 
 @avg_pool2d.several
 def _(x, window_shape, *, strides=None, padding=0):
-    return _called(avg_pool2d.one, 2, x, window_shape, strides, padding)
+    return _called(avg_pool2d.call_case, 2, x, window_shape, strides, padding)
 
 
 @op("*b h w -> *b", torch="torch.nn.functional.adaptive_avg_pool2d", source="Lin et al. 2014; linear")

@@ -93,7 +93,7 @@ def _(residuals, seed):
 @gru_cell.several
 def _(x, h, w_ih, w_hh, b_ih, b_hh):
     of_x, of_h = split(linear(x, w_ih, b_ih), 3, axis=-1), split(linear(h, w_hh, b_hh), 3, axis=-1)
-    return gru_cell.one(add(of_x[0], of_h[0]), add(of_x[1], of_h[1]), of_x[2], of_h[2], h)
+    return gru_cell.call_case(add(of_x[0], of_h[0]), add(of_x[1], of_h[1]), of_x[2], of_h[2], h)
 
 
 @op(
@@ -138,7 +138,7 @@ def _(residuals, seed, seed_cell):
 @lstm_cell.several
 def _(x, h, c, w_ih, w_hh, b_ih, b_hh):
     sums = add(linear(x, w_ih, b_ih), linear(h, w_hh, b_hh))
-    return lstm_cell.one(*split(sums, 4, axis=-1), c)
+    return lstm_cell.call_case(*split(sums, 4, axis=-1), c)
 
 
 @op(

@@ -76,7 +76,7 @@ def _(x, reps):
         x = expand_dims(x, axis=0)
     counts = [1] * (x.ndim - len(counts)) + counts
     for axis, count in enumerate(counts):
-        x = x if count == 1 else tile.one(x, reps=count, axis=axis)
+        x = x if count == 1 else tile.call_case(x, reps=count, axis=axis)
     return x
 
 
@@ -113,5 +113,5 @@ def _(x, shape):
     for _ in range(len(sizes) - x.ndim):
         x = expand_dims(x, axis=0)
     for axis, size in enumerate(sizes):
-        x = x if x.shape[axis] == size else broadcast_to.one(x, size=size, axis=axis)
+        x = x if x.shape[axis] == size else broadcast_to.call_case(x, size=size, axis=axis)
     return x

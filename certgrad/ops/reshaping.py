@@ -54,8 +54,8 @@ def _(x, shape):
         raise ValueError(f"reshape: the shape {tuple(x.shape)} has {x.size} entries, which do not fill {shape}.")
     if tuple(sizes) == x.shape:
         return x
-    flat = x if x.ndim == 1 else reshape.one(x, shape=(x.size,))
-    return flat if len(sizes) == 1 else reshape.one(flat, shape=tuple(sizes))
+    flat = x if x.ndim == 1 else reshape.call_case(x, shape=(x.size,))
+    return flat if len(sizes) == 1 else reshape.call_case(flat, shape=tuple(sizes))
 
 
 @op(

@@ -71,7 +71,7 @@ def _(x, *, start=0, step, axis=0):
     if not factors or prod(factors) != step:
         raise ValueError(f"strided_slice: step = {step} is no product of 2 and 3, the steps that are proved.")
     for factor in factors:
-        x, start = strided_slice.one(x, start=start, step=factor, axis=axis), 0
+        x, start = strided_slice.call_case(x, start=start, step=factor, axis=axis), 0
     return x
 
 
@@ -148,7 +148,7 @@ def _(x, seed, *, axis):
 def _(x, axis=None):
     x = jnp.asarray(x)
     for one in range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,):
-        x = flip.one(x, axis=one)
+        x = flip.call_case(x, axis=one)
     return x
 
 
@@ -187,5 +187,5 @@ def _(x, shift, axis):
     for k, one in zip(shifts, axes, strict=True):
         size = x.shape[operator.index(one)]
         if size and operator.index(k) % size:
-            x = roll.one(x, shift=operator.index(k) % size, axis=one)
+            x = roll.call_case(x, shift=operator.index(k) % size, axis=one)
     return x

@@ -26,9 +26,9 @@ from certgrad.rules._at_sizes import at_these
 from certgrad.rules._by_name import examined, not_audited, of_report
 from certgrad.rules._configuration import nearest
 from certgrad.rules._declaration import Declaration, declaration_of
-from certgrad.rules._find import Found, name_in, rules_of_module
+from certgrad.rules._find import FoundRule, name_in, rules_of_module
 from certgrad.rules._layers import place_of, plain_function, unwrapped
-from certgrad.rules._offered import imported
+from certgrad.rules._reexports import imported
 from certgrad.rules._report import Report
 from certgrad.rules._worker import left_out
 
@@ -71,7 +71,7 @@ Examined = tuple[RuleResult, Report | None]
 
 
 @dataclass
-class _Looked:
+class _ClaimAudits:
     """What the audits of a rule's claims said."""
 
     examined: list[tuple[Examined, Declaration | None]] = field(default_factory=list)
@@ -96,7 +96,7 @@ def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) ->
 
 def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
     started = time.perf_counter()
-    looked = _Looked()
+    looked = _ClaimAudits()
     try:
         with limited(seconds):
             for variant in rule.variants.values():
@@ -121,7 +121,7 @@ def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bo
     return Recorded(result, rule.count, _each_once(done), unsaved)
 
 
-def _look(variant: Variant, place: Place, said: Declaration | None, conformance: bool, looked: _Looked) -> None:
+def _look(variant: Variant, place: Place, said: Declaration | None, conformance: bool, looked: _ClaimAudits) -> None:
     """Audit a variant: as its author says, or as it was called."""
     if variant.problem:
         looked.left.append(variant.problem)
@@ -129,7 +129,7 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
     if variant.changed:
         looked.left.append(f"{CHANGED}: {variant.changed}")
     rule = place.found if place.found is not None and unwrapped(place.found) is variant.custom else variant.custom
-    found = Found(place.name, rule, where=place.where, file=place.file)
+    found = FoundRule(place.name, rule, where=place.where, file=place.file)
     if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:
         table = {place.name: (said,)} if said is not None else {}
         done: list[tuple[Examined, Declaration | None]] = [(examined(found, table, conformance), None)]
@@ -152,7 +152,7 @@ def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iter
         yield f"they are in float32 while JAX computes in 64 bits, and the claim is about {NARROW}"
 
 
-def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> tuple[Examined, Declaration]:
+def _claimed(found: FoundRule, claim: Claim, conformance: bool, looked: _ClaimAudits) -> tuple[Examined, Declaration]:
     """The audit of one claim: with sizes apart, and where that is not proved, with those joined that agreed."""
     apart = _at_these(examined(found, {found.name: (claim.apart,)}, conformance), claim.kept)
     result, report = apart
@@ -163,8 +163,8 @@ def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> 
         return (apart, claim.apart) if report is not None else (joined, claim.joined)
     what = report.verdict if report is not None else "; ".join(r.text for r in result.remarks)
     looked.notes.append(
-        f"sizes that agreed in every call stand for one: {shown(claim.joined)}; with sizes of their own "
-        f"({shown(claim.apart)}) it is {what}"
+        f"sizes that agreed in every call stand for one: {declaration_text(claim.joined)}; with sizes of their own "
+        f"({declaration_text(claim.apart)}) it is {what}"
     )
     return joined, claim.joined
 
@@ -197,26 +197,26 @@ def _proved(report: Report | None) -> bool:
     return report is not None and report.verdict in PROOFS
 
 
-def _worst(looked: _Looked) -> tuple[Examined, Declaration | None] | None:
+def _worst(looked: _ClaimAudits) -> tuple[Examined, Declaration | None] | None:
     """The worst verdict, if there is one; what could not be audited beside it is left out of the claim."""
     with_report = [(report, one) for one in looked.examined if (report := one[0][1]) is not None]
     for (result, report), declared in looked.examined:
         if report is None and with_report:
-            at = f"{shown(declared)}: " if declared is not None else ""
+            at = f"{declaration_text(declared)}: " if declared is not None else ""
             looked.left += [at + r.text.removeprefix("not audited: ") for r in result.remarks]
     if not with_report:
         return looked.examined[0] if looked.examined else None
     report, worst = max(with_report, key=lambda pair: ORDER.index(pair[0].verdict))
-    own = _found(report, worst[1])
-    said = [_found(report, declared) for report, (_, declared) in with_report]
+    own = _claim_text(report, worst[1])
+    said = [_claim_text(report, declared) for report, (_, declared) in with_report]
     looked.notes += [f"also audited as {text}" for text in said if text != own]
     return worst
 
 
-def _found(report: Report, declared: Declaration | None) -> str:
+def _claim_text(report: Report, declared: Declaration | None) -> str:
     """What was found of one claim."""
     under = f" ({', '.join(report.hypotheses)})" if report.hypotheses else ""
-    at = f"{shown(declared)}: " if declared is not None else ""
+    at = f"{declaration_text(declared)}: " if declared is not None else ""
     return f"{at}{report.verdict}{under}"
 
 
@@ -226,10 +226,10 @@ def _said_of(declared: Declaration | None, rule: Rule) -> list[str]:
         return []
     times = "once" if rule.count == 1 else f"{rule.count} times"
     made = f", with {len(rule.variants)} choices of what it closes over" if len(rule.variants) > 1 else ""
-    return [f"called {times}{made}; audited as {shown(declared)}"]
+    return [f"called {times}{made}; audited as {declaration_text(declared)}"]
 
 
-def shown(declared: Declaration) -> str:
+def declaration_text(declared: Declaration) -> str:
     """A declaration in words: its signature, and the values of its other arguments, in short."""
     signature, statics = _texts(declared)
     return ", ".join([f'"{_cut(signature)}"', *(f"{name} = {_cut(text)}" for name, text in statics)])
@@ -319,7 +319,7 @@ def module_name(module: str) -> str:
     return Path(getattr(main, "__file__", None) or "__main__").stem
 
 
-def _not_called(called: set[int]) -> Iterator[Found]:
+def _not_called(called: set[int]) -> Iterator[FoundRule]:
     """The rules in the user's own modules, those below this folder, that were not called."""
     installed = [Path(p) for p in {sysconfig.get_paths()[k] for k in ("purelib", "platlib", "stdlib")}]
     for name, module in sorted(sys.modules.items()):

@@ -99,7 +99,7 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
         raise _NotSaidError("calls with empty arrays: sizes are at least 1")
     for leaf in (x for a in arrays for x in a.leaves):
         _suffix(leaf)  # before anything is traced: where one cannot be said, nothing is
-    static = {name: _said(name, a) for name, a in call.arguments if isinstance(a, Static)}
+    static = {name: _static_value(name, a) for name, a in call.arguments if isinstance(a, Static)}
     numbers = {name: a.leaves[0].number for name, a in given if a.numbers}
     tried = [{}, numbers] if numbers else [{}]
     lengths = None
@@ -123,7 +123,7 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
     return Claim(apart, replace(joined, sizes=None), count, lengths.kept)
 
 
-def _said(name: str, argument: Static) -> Any:
+def _static_value(name: str, argument: Static) -> Any:
     if not argument.traced:
         return argument.value
     if argument.traced in ("float32[]", "float64[]", "bfloat16[]", "float16[]"):
@@ -149,14 +149,14 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
     def called(values: Sequence[Any]) -> Any:
         rest = iter(values)
 
-        def made(a: Given | Static) -> Any:
+        def argument_value(a: Given | Static) -> Any:
             if isinstance(a, Static):
                 return a.value if not a.traced else 0.5
             return jax.tree_util.tree_unflatten(a.tree, [next(rest) for _ in a.leaves])
 
-        given = {name: fixed[name] if name in fixed else made(a) for name, a in call.arguments}
+        given = {name: fixed[name] if name in fixed else argument_value(a) for name, a in call.arguments}
         places = [given[name] for name in given if name not in call.named]
-        return custom(*places, *map(made, call.rest), **{name: given[name] for name in call.named})
+        return custom(*places, *map(argument_value, call.rest), **{name: given[name] for name in call.named})
 
     def derivative(*values: Any) -> Any:
         moving = [k for k, x in enumerate(values[:last]) if jnp.issubdtype(x.dtype, jnp.inexact)]

@@ -99,7 +99,7 @@ class Functions:
         """Calls of functions that are not kept."""
         self._process = os.getpid()
 
-    def told(self, function: Any, has_aux: bool, args: tuple, kwargs: dict) -> None:
+    def note(self, function: Any, has_aux: bool, args: tuple, kwargs: dict) -> None:
         """Note a call. Calls in processes that the program forks are theirs alone."""
         plain = plain_function(unwrapped(function))
         package = str(getattr(plain, "__module__", "")).partition(".")[0]
@@ -182,7 +182,7 @@ def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
             except Exception as error:  # whatever the program does when it is traced again
                 reason = f"{type(error).__name__}: {error}"
             spent = time.perf_counter() - started
-            shapes = _shown(point)
+            shapes = _shapes_text(point)
             yield Differentiated(name, where, found.count, verdict, hypotheses, shapes, reason, spent, left)
 
 
@@ -199,7 +199,7 @@ def _in_arguments(found: Function, point: Point) -> Callable[..., Any]:
     return run
 
 
-def _shown(point: Point) -> str:
+def _shapes_text(point: Point) -> str:
     """The shapes of the arrays in arguments: `float32[8, 3], int32[8]`."""
     arrays = list(filter(_is_shape, point.leaves))
     texts = [f"{x.dtype}[{', '.join(map(str, x.shape))}]" for x in arrays[:6]]

@@ -148,7 +148,7 @@ class Notes:
         self._known: WeakKeyDictionary[Any, tuple[Rule, Variant] | str | None] = WeakKeyDictionary()
         self._process = os.getpid()
 
-    def told(self, custom: Any, args: tuple, kwargs: dict) -> None:
+    def note(self, custom: Any, args: tuple, kwargs: dict) -> None:
         """Note a call. Calls in processes that the program forks are theirs alone."""
         if os.getpid() != self._process:
             return
@@ -163,7 +163,7 @@ class Notes:
                 if known == _WRAPPED:
                     outer = _outer()
                     if outer is not None:
-                        self.told(*outer)
+                        self.note(*outer)
                     return
                 assert not isinstance(known, str)
                 rule, variant = known

@@ -19,14 +19,14 @@ from typing import Any
 _RULES = "jax._src.custom_derivatives"
 _CLASSES = ("custom_vjp", "custom_jvp")
 _TRANSFORMATIONS = "jax._src.api"
-Told = Callable[[Any, tuple, dict], None]
+CallListener = Callable[[Any, tuple, dict], None]
 """Told of a call that has returned: the custom function, its arguments by position and by name."""
 Differentiated = Callable[[Any, bool, tuple, dict], None]
 """Told of a function that was differentiated: whether it has an auxiliary output, and its arguments."""
 
 
 @contextmanager
-def noticed(told: Told, differentiated: Differentiated | None = None) -> Iterator[None]:
+def noticed(told: CallListener, differentiated: Differentiated | None = None) -> Iterator[None]:
     """Tell of each call of a custom function, and of what is differentiated, inside the block; the calls themselves
     are as ever.
     """
@@ -71,7 +71,7 @@ def noticed(told: Told, differentiated: Differentiated | None = None) -> Iterato
             back()
 
 
-def _telling(original: Any, told: Told) -> Any:
+def _telling(original: Any, told: CallListener) -> Any:
     """The call, and what is told of it: nothing that goes wrong in the telling reaches the program."""
     from jax._src.traceback_util import api_boundary
 

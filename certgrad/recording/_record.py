@@ -24,7 +24,7 @@ class Record:
 
     def noticing(self) -> AbstractContextManager[None]:
         """Note the calls inside the block."""
-        return noticed(self._told, self._differentiated if self._graphs else None)
+        return noticed(self._note, self._differentiated if self._graphs else None)
 
     def begin(self) -> None:
         """Note calls from now on, where there is no block to speak of."""
@@ -35,16 +35,16 @@ class Record:
         """The end of what `begin` began."""
         self._block.__exit__(None, None, None)
 
-    def _told(self, custom: Any, args: tuple, kwargs: dict) -> None:
+    def _note(self, custom: Any, args: tuple, kwargs: dict) -> None:
         if self.notes is None:
             from ._notes import Notes  # it needs JAX, which the program has imported by now
 
             self.notes = Notes()
-        self.notes.told(custom, args, kwargs)
+        self.notes.note(custom, args, kwargs)
 
     def _differentiated(self, function: Any, has_aux: bool, args: tuple, kwargs: dict) -> None:
         if self.functions is None:
             from ._functions import Functions
 
             self.functions = Functions()
-        self.functions.told(function, has_aux, args, kwargs)
+        self.functions.note(function, has_aux, args, kwargs)

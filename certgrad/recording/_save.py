@@ -9,7 +9,7 @@ from certgrad.errors import UsageError
 from certgrad.process.files import write_atomically
 from certgrad.rules._written import UnwritableError, entries, text
 
-from ._audit import Recorded, shown
+from ._audit import Recorded, declaration_text
 
 _HEAD = "# Written by `certgrad run --save`: shapes and static values of the calls that were recorded.\n"
 
@@ -35,7 +35,7 @@ def save(path: Path, recorded: Iterable[Recorded]) -> tuple[int, list[str]]:
             try:
                 written.append("\n".join([f"[[{text(name)}]]", *entries(declared), ""]))
             except UnwritableError as error:
-                left.append(f"{name}: not saved at {shown(declared)}: {error}")
+                left.append(f"{name}: not saved at {declaration_text(declared)}: {error}")
         count += bool(written)
         parts += written
     try:

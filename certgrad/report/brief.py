@@ -16,6 +16,7 @@ _BOTH = {
 }
 """How both sides of an obligation are said."""
 _FIGURES = (3, 6, 12, 24)
+_RIGHT = "right where "
 _RIGHT_WHERE = re.compile(re.escape(PROVED_WHERE).replace(r"\{0\}", "(.*)", 1).replace(r"\{0\}", ".*"))
 
 
@@ -42,14 +43,13 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim], also: Se
 
 def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
     """Where alone it is right, then the likely causes; without both, the two sides at the witness."""
-    where = [f"right only where {symbols(found[1])}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
+    where = [f"{_RIGHT}{symbols(found[1])}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
     of: dict[str, list[str]] = {}
     for line in lines:
         if line.startswith(CAUSE):
             whose, _, cause = line.partition(": ")
-            cause = f"right only where {said}" if (said := cause.removeprefix("right where ")) != cause else cause
             of.setdefault(cause, []).append(whose.removeprefix(OF_COTANGENT) if whose != CAUSE else "")
-    mistakes_first = sorted(of, key=lambda cause: cause.startswith("right only where"))
+    mistakes_first = sorted(of, key=lambda cause: cause.startswith(_RIGHT))
     causes = [_of_cotangents(of[cause]) + cause for cause in mistakes_first if cause not in where]
     if where or causes:
         return [*where, *causes]

@@ -17,7 +17,7 @@ LINE_END = 2**31 - 1
 """Past the end of every line: an editor takes that for the end."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class RuleDiagnostics(msgspec.Struct, frozen=True, kw_only=True):
     """What an editor shows of one rule: a line of what `certgrad audit --follow` prints."""
 
     result: RuleResult
@@ -26,11 +26,11 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """In Markdown."""
 
 
-def told(audit: Audit) -> list[Told]:
+def rule_diagnostics(audit: Audit) -> list[RuleDiagnostics]:
     """What is shown of each rule of an audit that is in a file; what a baseline covers is no diagnostic."""
     listed = problems(audit)
     return [
-        Told(
+        RuleDiagnostics(
             result=msgspec.structs.replace(one, report="", exhibit=b""),
             diagnostics=[_diagnostic(p) for p in listed if p.rule == one.name and not p.covered],
             hover=_hover(one),

@@ -24,7 +24,7 @@ INTENDED = 'if that is intended, declare it: surrogate="…"'
 """what such a line ends with where it may be meant so,"""
 OF_COTANGENT = f"{CAUSE} in the cotangent of "
 """where it is about one argument,"""
-PROVED_WHERE = 'right only where {0}: declare domain="{0}" if nothing else is meant'
+PROVED_WHERE = 'right where {0}: declare domain="{0}" if nothing else is meant'
 """one that says where the rule is right,"""
 SEE = "see "
 """and one that names the line of its code."""

@@ -16,24 +16,22 @@ if TYPE_CHECKING:
     from ._check import check
     from ._declaration import declare, named_function
     from ._equal import Equality, equal
-    from ._fails import failure, refuted, runs
+    from ._failures import failure, refuted, runs
     from ._known_functions import is_long, known_as, known_beside, measured
     from ._merged import as_surrogate, merged, read_as_ideal, with_integers, with_value
     from ._multiples import listed, multiples, no_multiples
     from ._numeric import checked_numerically, pointed_to_solves
     from ._open_number import OpenNumber
     from ._projections import (
-        check_properties,
         granted,
-        inside_domain,
         likely_properties,
-        projected,
-        properties_in,
+        structures,
         with_properties,
     )
+    from ._properties import check_properties, projected, properties_in
     from ._report import Report
     from ._reproduction import of_failure, reproduction
-    from ._second import gradients_of
+    from ._second_order import gradients_of
     from ._statics import each, real
     from ._traced import forward_of, traces
 
@@ -51,21 +49,21 @@ _FOR_SOME_RULES = {
     "OpenNumber": "_open_number",
     "approximation": "_approximation",
     "as_surrogate": "_merged",
-    "check_properties": "_projections",
+    "check_properties": "_properties",
     "granted": "_projections",
-    "inside_domain": "_projections",
-    "projected": "_projections",
-    "properties_in": "_projections",
+    "projected": "_properties",
+    "properties_in": "_properties",
+    "structures": "_projections",
     "with_properties": "_projections",
     "assumed": "_assumed",
     "at_sizes": "_at_sizes",
     "checked_numerically": "_numeric",
     "diagnosed": "_causes",
     "differs_at_a_point": "_numeric",
-    "failure": "_fails",
+    "failure": "_failures",
     "first_sizes": "_at_sizes",
     "forward_of": "_traced",
-    "gradients_of": "_second",
+    "gradients_of": "_second_order",
     "ideals_of": "_approximation",
     "is_long": "_known_functions",
     "known_as": "_known_functions",
@@ -82,9 +80,9 @@ _FOR_SOME_RULES = {
     "read_as_ideal": "_merged",
     "read_sizes": "_at_sizes",
     "refuted_at": "_at_sizes",
-    "refuted": "_fails",
+    "refuted": "_failures",
     "reproduction": "_reproduction",
-    "runs": "_fails",
+    "runs": "_failures",
     "traces": "_traced",
     "with_integers": "_merged",
     "with_value": "_merged",

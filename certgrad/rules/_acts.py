@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from ._steps import Act, Key, Known, Run, Step
+from ._steps import Act, Key, Run, Step, ValueRef
 
 
 def scaled(number: Fraction, places: Sequence[tuple[int, int]] = (), power: int = 1) -> Act:
@@ -30,13 +30,13 @@ def plus(number: float) -> Act:
     return lambda r, s: r.own(s) + number
 
 
-def known(value: Known) -> Act:
+def value(value: ValueRef) -> Act:
     if value.axes is None:
         return lambda r, s: r.values[value.key]
     return lambda r, s: r.xp.broadcast_to(value.value(r), r.own(s).shape)
 
 
-def with_known(j: int, value: Known) -> Act:
+def with_known(j: int, value: ValueRef) -> Act:
     def act(r: Run, s: Step) -> Any:
         operands = r.operands(s)
         operands[j] = value.value(r)
@@ -58,7 +58,7 @@ def of_operand(j: int, function: str) -> Act:
     return act
 
 
-def accumulated(value: Known | None, axis: int, backwards: bool) -> Act:
+def accumulated(value: ValueRef | None, axis: int, backwards: bool) -> Act:
     """The running sum of a value, or of the step's own, from the start of an axis or from its end."""
 
     def act(r: Run, s: Step) -> Any:
@@ -70,7 +70,46 @@ def accumulated(value: Known | None, axis: int, backwards: bool) -> Act:
     return act
 
 
-def added_at(rows: Known, places: Known) -> Act:
+def shifted(by: int, axis: int, around: bool) -> Act:
+    """What the step gives, so many places farther along an axis: around its end, or with 0 from its start on."""
+
+    def act(r: Run, s: Step) -> Any:
+        value, xp = r.own(s), r.xp
+        found = xp.roll(value, by, axis)
+        if around:
+            return found
+        places = xp.arange(value.shape[axis]).reshape([-1 if k == axis else 1 for k in range(value.ndim)])
+        kept = places >= by if by > 0 else places < value.shape[axis] + by
+        return xp.where(kept, found, xp.zeros((), value.dtype))
+
+    return act
+
+
+def factored_out(j: int, total: Step, product: Step, k: int, function: str) -> Act:
+    """Operand `j` as a sum of one factor of the products alone, times the other one or a function of it."""
+
+    def act(r: Run, s: Step) -> Any:
+        operands, factors = r.operands(s), r.operands(product)
+        of_sum = r.xp.sum(factors[k], axis=tuple(total.eqn.params["axes"]), keepdims=True)
+        other = factors[1 - k]
+        operands[j] = of_sum * (getattr(r.xp, function)(other) if function else other)
+        return r.apply(s.eqn, operands)[0]
+
+    return act
+
+
+def multiplied_inside(j: int, total: Step) -> Act:
+    """A product with a sum, operand `j`, as the sum of the products."""
+
+    def act(r: Run, s: Step) -> Any:
+        products = r.operands(total)[0] * r.operands(s)[1 - j]
+        found = r.xp.sum(products, axis=tuple(total.eqn.params["axes"]), keepdims=True)
+        return r.xp.broadcast_to(found, r.own(s).shape)
+
+    return act
+
+
+def added_at(rows: ValueRef, places: ValueRef) -> Act:
     """What is 0 but for the rows of an array, each added at a place."""
 
     def act(r: Run, s: Step) -> Any:
@@ -81,7 +120,7 @@ def added_at(rows: Known, places: Known) -> Act:
     return act
 
 
-def masked(condition: Known, holds: bool) -> Act:
+def masked(condition: ValueRef, holds: bool) -> Act:
     def act(r: Run, s: Step) -> Any:
         value, zero = r.own(s), r.xp.zeros((), r.own(s).dtype)
         return r.xp.where(condition.value(r), *((value, zero) if holds else (zero, value)))
@@ -117,7 +156,7 @@ def reduced(name: str, axes: tuple[int, ...]) -> Act:
     return lambda r, s: getattr(r.xp, name)(r.operands(s)[0], axis=axes)
 
 
-def joined(name: str, value: Known) -> Act:
+def joined(name: str, value: ValueRef) -> Act:
     return lambda r, s: getattr(r.xp, name)(r.own(s), value.value(r))
 
 

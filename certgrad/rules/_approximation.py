@@ -50,7 +50,7 @@ def _apart(rule: UserRule, of_ideal: UserRule) -> str:
         f"at {found.entries} drawn values they differ by at most {found.absolute.str(DIGITS, radius=False)} "
         f"(relative {found.relative.str(DIGITS, radius=False)})"
     ]
-    where = ", ".join(f"{n} = {_shown(x)}" for n, x in found.inputs.items())
+    where = ", ".join(f"{n} = {_value_text(x)}" for n, x in found.inputs.items())
     if 0 < len(where) <= LONGEST:
         parts[0] += f", at {where}"
     if found.undefined:
@@ -156,5 +156,5 @@ def _declared(rule: UserRule) -> Iterator[Declared]:
                 yield value, said
 
 
-def _shown(value: Any) -> str:
-    return f"[{', '.join(map(_shown, value))}]" if isinstance(value, list) else str(value)
+def _value_text(value: Any) -> str:
+    return f"[{', '.join(map(_value_text, value))}]" if isinstance(value, list) else str(value)

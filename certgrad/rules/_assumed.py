@@ -387,11 +387,11 @@ def _fixed(rule: UserRule, name: str, number: float, everywhere: bool, statics: 
         if run is None:
             return None
 
-        def there(args: list, *further: list) -> list:
+        def with_fixed_entries(args: list, *further: list) -> list:
             *between, params = further
             return run([*map(at, rule.arg_names, args)], *between, [*map(at, rule.params, params)])
 
-        return there
+        return with_fixed_entries
 
     return Rules(of(found.forward), of(found.jvp), of(found.vjp), of(found.primal), of(found.reference))
 

@@ -2,7 +2,7 @@
 
 Shapes that Python insists are numbers, loops over an axis and masks made by numpy are no obstacle there. What is proved
 is proved of these sizes alone, and the verdict says so; a refutation is a refutation. The first sizes that nobody gave
-are telling ones (`_telling.py`): where those are not proved, nothing is.
+are distinct ones (`_distinct_sizes.py`): where those are not proved, nothing is.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import Program
 
+from ._distinct_sizes import FIRST, distinct_sizes
 from ._judged import Look, first_look, judged, report_of
 from ._report import Report
-from ._telling import FIRST, telling
 from ._user_rule import UserRule
 
 Sizes = Mapping[str, int]
@@ -114,7 +114,7 @@ def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
     if any(_entries(rule, sizes) > ENTRIES for sizes in differs_at):
         return report
     of_code = _of_code(rule)
-    first = telling(names_of(rule), lambda sizes: _forward(look, sizes), of_code)
+    first = distinct_sizes(names_of(rule), lambda sizes: _forward(look, sizes), of_code)
     for sizes, counts in _tried(rule, [*differs_at, *given], first, of_code):
         if (counts and left == 0) or time.thread_time() > until:
             continue

@@ -30,7 +30,7 @@ class _Head(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Looked:
+class AuditScope:
     """What an audit looked at: modules with all that is in them, `module:object`; and modules that did not import."""
 
     names: tuple[str, ...] = ()
@@ -93,6 +93,6 @@ def write(path: Path, findings: Iterable[Finding]) -> None:
         raise UsageError(f"The baseline '{path}' cannot be written ({error.strerror or error}).") from None
 
 
-def stale(entries: Iterable[Finding], findings: Collection[Finding], looked: Looked) -> list[Finding]:
+def stale(entries: Iterable[Finding], findings: Collection[Finding], looked: AuditScope) -> list[Finding]:
     """The entries that are findings no more, of the rules that were looked at."""
     return sorted({e for e in entries if e not in findings and looked.at(e.rule)})

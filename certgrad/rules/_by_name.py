@@ -40,7 +40,7 @@ from ._calls import calls_of
 from ._check import check
 from ._choices import DECIDED, Audit, Checked, best_choice
 from ._declaration import Declaration, declaration_of, named_function
-from ._find import Found
+from ._find import FoundRule
 from ._ignores import ignores_of, without_ignored
 from ._infer import inferred as infer
 from ._infer import without_open_numbers
@@ -71,7 +71,7 @@ def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
 
 
 def examined(
-    found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool = True, order: int = 1
+    found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool = True, order: int = 1
 ) -> tuple[RuleResult, Report | None]:
     """What comes of a rule that was found, without what its comments ignore, and the report, if there is one. Never
     raises: a rule can do anything while it is traced.
@@ -144,7 +144,7 @@ def _inferred_text(declared: Declaration | None) -> str:
         return ""
 
 
-def _op(found: Found, conformance: bool) -> Report:
+def _op(found: FoundRule, conformance: bool) -> Report:
     """The report on an op, which says itself what is to be proved of it."""
     named = copy(found.rule)
     named.name, named.conformance = found.name, conformance
@@ -155,7 +155,7 @@ class NotDeclaredError(UsageError):
     """Nothing says the shapes of a rule, and none was found that traces."""
 
 
-def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
+def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
     """The audit of a rule with what is said of it: the worst, where calls of several shapes were recorded; the best
     choice of ranks, where its shapes are inferred.
     """
@@ -180,7 +180,7 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
             report = run(**d.options)
             return replace(report, left_out=(*report.left_out, f"the rule of the rule: {error}"))
 
-    said = _said(found, table)
+    said = _declarations(found, table)
     if said is None:
         made = best_choice(found, _inferred(found), checked, partial(_of_known, found, checked=checked))
         if made.report.verdict == "unproved" and (at_values := without_open_numbers(rule, made.declared)) is not None:
@@ -191,7 +191,7 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
     return Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
 
 
-def _with_read_entries(found: Found, made: Audit, checked: Checked) -> Audit:
+def _with_read_entries(found: FoundRule, made: Audit, checked: Checked) -> Audit:
     """The audit; where nothing is proved for sizes left open, that at sizes which have the entries that are read."""
     if made.report.verdict not in ("unproved", AT_SIZES) or (larger := _larger(found, made.declared)) is None:
         return made
@@ -199,13 +199,13 @@ def _with_read_entries(found: Found, made: Audit, checked: Checked) -> Audit:
     return replace(made, report=report, declared=larger) if report.verdict in PROOFS else made
 
 
-def _larger(found: Found, declared: Declaration) -> Declaration | None:
+def _larger(found: FoundRule, declared: Declaration) -> Declaration | None:
     return with_read_entries(
         UserRule(found.rule, declared.signature, static=declared.static, name=found.name), declared
     )
 
 
-def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
+def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
     """The audit, or that of a function whose values are a special function's as an approximation of that, where nothing
     declares it and only that is proved.
 
@@ -237,14 +237,14 @@ def _of_known(found: Found, declared: Declaration, checked: Checked) -> tuple[Re
     return report, declared
 
 
-def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
+def declarations_of(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
     """What is said of a rule, or else the shapes that fit it. Raises UsageError where none do."""
-    if (said := _said(found, table)) is not None:
+    if (said := _declarations(found, table)) is not None:
         return said
     return _inferred(found).declarations
 
 
-def perhaps_audited(found: Found, table: Mapping[str, Sequence[Declaration]]) -> Iterator[Declaration]:
+def perhaps_audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> Iterator[Declaration]:
     """The declarations with which an audit of a rule may have come to its certificate, the likeliest first. Raises as
     `declarations_of` does.
     """
@@ -255,7 +255,7 @@ def perhaps_audited(found: Found, table: Mapping[str, Sequence[Declaration]]) ->
             yield larger
 
 
-def _said(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:
+def _declarations(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:
     """What the author says of a rule, or what was recorded of its calls; None where there is neither.
     Raises UsageError for static arguments by names that lead nowhere.
     """
@@ -265,7 +265,7 @@ def _said(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Decl
     return [said] if said is not None else [one.with_objects() for one in named] or None
 
 
-def _inferred(found: Found) -> Tried:
+def _inferred(found: FoundRule) -> Tried:
     """The shapes that fit a rule. Raises UsageError where none do."""
     tried = infer(found.rule, calls_of(found))
     if not tried.found:

@@ -21,7 +21,7 @@ from ._call_expressions import DEEPEST, MOST_ROWS, MOST_STEPS, Arguments, Expres
 from ._call_files import File, files_beside
 from ._call_scopes import COMPREHENSIONS, Defined, Scope, parameters_of
 from ._call_values import Path, Plain, Value, given_kind, items, named_parts, rank_of
-from ._find import Found
+from ._find import FoundRule
 from ._layers import bound_by, plain_function, unwrapped
 from ._layers import parameters_of as parameters_of_rule
 
@@ -63,7 +63,7 @@ class Call:
 _READ: dict[int, tuple[Any, tuple[Call, ...]]] = {}
 
 
-def calls_of(found: Found) -> tuple[Call, ...]:
+def calls_of(found: FoundRule) -> tuple[Call, ...]:
     """The calls of a rule that could be read, each once, those of its own module first."""
     known = _READ.get(id(found.rule))
     if known is None or known[0] is not found.rule:

@@ -36,11 +36,20 @@ from certgrad.signatures.cases import Case
 
 from ._changes import changes
 from ._missing import ALONE, LONGEST, NOTHING, missing_term
-from ._mistakes import Mistake, forgotten, mistakes, passed_through, right_in_a_domain, where_right
-from ._otherwise import backward, in_own_lines, numbers_of
+from ._mistakes import (
+    Mistake,
+    forgotten,
+    mistakes,
+    passed_through,
+    right_in_a_domain,
+    right_where_written_once,
+    where_right,
+)
 from ._plausible import Trial
 from ._report import ArgumentClaim
 from ._reproduction import numbers
+from ._statics import real
+from ._step_search import backward, in_own_lines, numbers_of
 from ._steps import Change, changed
 from ._traced import array_of, misshapen, of_leaves, why_untraced
 from ._user_rule import UserRule
@@ -62,11 +71,11 @@ RESERVED = 1.5
 MAX_CHANGES = 4
 """So many changes of one step that are right at some points are tried to be proved."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
-Made = Callable[[str, "dict[str, Any] | None"], UserRule]
+MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
 """The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""
 
 
-def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: float) -> tuple[ArgumentClaim, ...]:
+def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds: float) -> tuple[ArgumentClaim, ...]:
     """What is claimed of each argument on its own, with the likely cause where that is wrong.
 
     The verdict took so many `seconds`; causes are looked for as long as that is in proportion.
@@ -110,7 +119,8 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
             else:
                 at_case = _at_the_case(name, one, rule, k, worst, made)
                 twins = [*_twins(at_case[0], partial(made, name))]
-                cause = likely_cause(*at_case, until, worst.witness, twins, known) or cause
+                mistake = likely_cause(*at_case, until, worst.witness, twins, known)
+                cause = mistake or _of_positive_numbers(at_case[0], partial(made, name), until) or cause
                 known += [cause.change] if cause.change is not None else []
                 if cause.text:
                     cause = replace(cause, text=cause.text + _of_case(rule, one, k))
@@ -122,7 +132,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
 
 
 def _at_the_case(
-    name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: Made
+    name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: MakeRule
 ) -> tuple[UserRule, UserRule]:
     """The rule for one argument and the whole rule, at the static values where it is wrong."""
     if (len(one.choices) == 1 and not one.params) or case.witness is None:
@@ -171,7 +181,7 @@ def _twins(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> Iterato
     least, *rest = sorted(statics.values()) or [0.0]
     far = [_scaled(least, -3), *rest[:-1], *(_scaled(v, 3) for v in rest[-1:])]
     exchanged = dict(zip(sorted(statics, key=lambda n: -statics[n]), far, strict=False))
-    for others in [{n: _other(v) for n, v in statics.items()}, *([exchanged] if rest else [])]:
+    for others in [{n: _another_value(v) for n, v in statics.items()}, *([exchanged] if rest else [])]:
         with suppress(CertgradError):
             if others:
                 yield made({**one.cases[0].statics, **others})
@@ -182,10 +192,24 @@ def _scaled(value: float, power: int) -> float:
     return value * 2.0 ** (power if value > 0 else -power)
 
 
-def _other(value: float) -> float:
+def _another_value(value: float) -> float:
     """Another value, and none at which a factor or a power is idle: 0, 1, −1."""
     found = 1.5 * value + 0.25
     return found + 0.125 if found in (0.0, 1.0, -1.0) else found
+
+
+def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRule], until: float) -> Cause | None:
+    """Right wherever a real number is positive that is negative here."""
+    statics = one.cases[0].statics
+    for name, value in statics.items():
+        if type(value) is not float or value >= 0 or time.thread_time() > until:
+            continue
+        with suppress(CertgradError):
+            positive = made({**statics, name: real(f"{name} > 0")})
+            _one_proof(positive)
+            if _audited(positive):
+                return Cause(f"right where {name} > 0: the function and the rule treat negative values differently")
+    return None
 
 
 def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
@@ -245,7 +269,7 @@ def likely_cause(
         for k, mistake in enumerate(family(trial)):
             if time.thread_time() > until - reserved:
                 return None
-            if (tried or trial.agrees(mistake)) and all(_said(mistake, t, family(t)) for t in others):
+            if (tried or trial.agrees(mistake)) and all(_agrees_elsewhere(mistake, t, family(t)) for t in others):
                 patience = (LIKELY if k else LIKELIEST) if tried else 1
                 made = (mended(one, special, patience) for special in _special(one, mistake))
                 subject = next((s for s in made if proved(s, likely=tried)), None)
@@ -273,6 +297,8 @@ def likely_cause(
         return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
     if odd:
         return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
+    if cause := first(lambda t: right_where_written_once(t.one, t.rules), tried=True):
+        return cause
     return None if right_there else first(lambda t: where_right(t.one, t.rules))
 
 
@@ -292,7 +318,7 @@ def _in_part(trial: Trial) -> Iterator[Mistake]:
     yield passed_through(trial.rules)
 
 
-def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
+def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
     """The same is plausible where real numbers have other values."""
     return any(there.agrees(other) for other in found if other.text == mistake.text)
 
@@ -300,13 +326,18 @@ def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
 def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
     """The rule but for a mistake: at all shapes, or those of the mistake. So many times the first steps it is given."""
     found = copy(one)
-    found.claimed, found.conformance, found.proofs_alone = ("vjp_is_adjoint",), None, True
-    found.steps, found.seconds = FIRST_STEPS * patience, ONE_PROOF
+    _one_proof(found, patience)
     found.domain = (*one.domain, *mistake.domain)
     found.signature = one.signature.renamed(mistake.fixed)
     found.cases = (Case(found.signature, one.cases[0].statics),)
     found.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
     return found
+
+
+def _one_proof(subject: UserRule, patience: int = 1) -> None:
+    """Ask for the proof of the adjoint alone, in so many times the first steps."""
+    subject.claimed, subject.conformance, subject.proofs_alone = ("vjp_is_adjoint",), None, True
+    subject.steps, subject.seconds = FIRST_STEPS * patience, ONE_PROOF
 
 
 def proved(subject: UserRule, likely: bool = False) -> bool:

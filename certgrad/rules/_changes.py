@@ -20,8 +20,8 @@ from certgrad.obligations.certificate import Witness
 from certgrad.obligations.terms.budget import budget
 
 from . import _acts
-from ._otherwise import Point, Search
-from ._steps import Act, Change, Key, Known, Operand, Run, Step
+from ._step_search import Point, Search
+from ._steps import Act, Change, Key, Operand, Run, Step, ValueRef
 from ._user_rule import UserRule
 
 SECONDS = 1.0
@@ -64,6 +64,8 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
 _ENTRY_BY_ENTRY = frozenset("add add_any sub mul div max min pow atan2".split())
 """Steps of which an operand may have axes of length 1 where the other has more."""
 _SWAPPED = {"sub": "subtract", "div": "divide", "pow": "power", "atan2": "arctan2"}
+_MOVING = frozenset("concatenate pad gather slice dynamic_slice dynamic_update_slice scatter select_n".split())
+"""Steps that give entries other places."""
 _SUMS, _PRODUCTS = ("add", "add_any", "sub"), ("mul", "div")
 
 
@@ -198,7 +200,7 @@ def _superfluous(search: Search, step: Step) -> Iterator[Change]:
     """What a step takes in the place of its own value."""
     for operand in step.operands:
         if operand.key is not None:
-            yield from search.tried(step, f"{search.the(step)} is one too many", _acts.known(Known(operand.key)))
+            yield from search.tried(step, f"{search.the(step)} is one too many", _acts.value(ValueRef(operand.key)))
 
 
 def _needless(search: Search, step: Step) -> Iterator[Change]:
@@ -206,7 +208,7 @@ def _needless(search: Search, step: Step) -> Iterator[Change]:
     the = search.the(step)
     for known in search.alike(step, step.outs[0]):
         if (what := search.named(known)) != the:
-            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.known(known))
+            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.value(known))
 
 
 def _other_operand(search: Search, step: Step) -> Iterator[Change]:
@@ -257,7 +259,43 @@ def _accumulated(search: Search, step: Step) -> Iterator[Change]:
             for backwards, end in ((True, "from its end"), (False, "from its start")):
                 of = "" if key is None else f" the running sum of {search.named(key)}{along}, {end}"
                 text = f"{search.the(step)} is to be{of or f' summed up{along}, {end}'}"
-                yield from search.tried(step, text, _acts.accumulated(Known(key) if key else None, axis, backwards))
+                yield from search.tried(step, text, _acts.accumulated(ValueRef(key) if key else None, axis, backwards))
+
+
+def _shifted(search: Search, step: Step) -> Iterator[Change]:
+    """What reads or joins entries is one or two places off along an axis."""
+    ways = (True, ", around its end"), (False, ", with 0 where nothing comes from")
+    shape = np.shape(search.points[0].run.values[step.outs[0]])
+    for axis in range(len(shape) if step.eqn.primitive.name in _MOVING and _is_float(step) else 0):
+        along = f" along axis {axis}" if len(shape) > 1 else ""
+        for by in (1, -1, 2, -2):
+            for around, how in ways if step.eqn.primitive.name == "concatenate" else ways[::-1]:
+                text = f"{search.the(step)} is to be shifted by {by}{along}{how}"
+                yield from search.tried(step, text, _acts.shifted(by, axis, around))
+
+
+def _factored_out(search: Search, step: Step) -> Iterator[Change]:
+    """A sum of products, of which one factor is to multiply the sum of the other one; or the other way round."""
+    shape = np.shape(search.points[0].run.values[step.outs[0]])
+    for j, operand in enumerate(step.operands if step.eqn.primitive.name in _ENTRY_BY_ENTRY else ()):
+        total = search.origin(operand.key)
+        if total is None or total.eqn.primitive.name != "reduce_sum":
+            continue
+        if step.eqn.primitive.name == "mul":
+            text = f"{search.the(step)} is to be made inside of {search.the(total)}, of each of its terms"
+            yield from search.tried(step, text, _acts.multiplied_inside(j, total))
+        product = search.maker(total.operands[0].key)
+        if product is None or product.eqn.primitive.name != "mul":
+            continue
+        keys = [o.key for o in product.operands]
+        for k, summed in enumerate(keys):
+            other = keys[1 - k]
+            if summed is None or other is None or np.shape(search.points[0].run.values[other]) != shape:
+                continue
+            for function in ("", "exp"):
+                factor = f"{search.named(other)}" if not function else f"exp of {search.named(other)}"
+                text = f"{search.the(total)} is to be of {search.named(summed)} alone, and that times {factor}"
+                yield from search.tried(step, text, _acts.factored_out(j, total, product, k, function))
 
 
 def _added_at(search: Search, step: Step) -> Iterator[Change]:
@@ -272,7 +310,7 @@ def _added_at(search: Search, step: Step) -> Iterator[Change]:
                 text = (
                     f"{search.named(key)} is to be added at {search.named(place)}, in the place of {search.the(step)}"
                 )
-                yield from search.tried(step, text, _acts.added_at(Known(key), Known(place)))
+                yield from search.tried(step, text, _acts.added_at(ValueRef(key), ValueRef(place)))
 
 
 def _masked(search: Search, step: Step) -> Iterator[Change]:
@@ -319,7 +357,7 @@ def _merged_early(search: Search, step: Step) -> Iterator[Change]:
     for kept, added in (keys, keys[::-1]):
         if kept is None or added is None:
             continue
-        acts = {step.key: _acts.known(Known(kept)), result[:-1]: _acts.joined("add", Known(added))}
+        acts = {step.key: _acts.value(ValueRef(kept)), result[:-1]: _acts.joined("add", ValueRef(added))}
         if search.is_right_with(acts):
             what = search.named(added)
             yield Change(f"{what} is added too early in {search.the(step)}: it is to be added to the cotangent", acts)
@@ -379,11 +417,13 @@ KINDS: tuple[Callable[[Search, Step], Iterator[Change]], ...] = (
     _needless,
     _other_operand,
     _accumulated,
+    _shifted,
     _added_at,
     _masked,
     _merged_early,
     _brackets,
     _exchanged,
+    _factored_out,
     _joined,
 )
 

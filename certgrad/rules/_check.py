@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ._at_sizes import Sizes
     from ._declaration import Declaration
 
+OUT_OF_MEMORY = "memory: what is evaluated at numbers does not fit into it: smaller sizes may"
+
 
 def check(
     function: Callable,
@@ -210,6 +212,8 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
     except SystemExit as error:
         ended = f"the rule ends the program: sys.exit({error.code!r})"
         return report_of(rule, untraced(rule, ended), statement.surrogate)
+    except MemoryError:
+        return report_of(rule, untraced(rule, OUT_OF_MEMORY), statement.surrogate)
 
 
 def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:

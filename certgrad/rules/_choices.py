@@ -27,7 +27,7 @@ from certgrad.signatures.signature import ArraySpec, parse
 from ._approximation import Declared
 from ._check import Choice, choice_of
 from ._declaration import Declaration
-from ._find import Found
+from ._find import FoundRule
 from ._more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis_more
 from ._report import Report
 from ._statics import Default, text_of
@@ -59,7 +59,7 @@ class Audit:
 
 
 def best_choice(
-    found: Found, tried: Tried, checked: Checked, known: Callable[[Declaration], tuple[Report, Declaration]]
+    found: FoundRule, tried: Tried, checked: Checked, known: Callable[[Declaration], tuple[Report, Declaration]]
 ) -> Audit:
     """The audit at a choice of ranks that the rule is called at and refuted, or else at the likeliest one, or at the
     first other one at which the rule is proved. Where calls say which ranks are meant, other choices do not count.
@@ -159,11 +159,11 @@ def _of_either_rank(report: Report, wrong: object, right: str) -> Report:
             case, verdict="unproved", witness=None, reason=f"it differs {text}\n{case.reason}"
         )
 
-    def said(claim: Claim) -> Claim:
+    def open_claim(claim: Claim) -> Claim:
         contradicted = f"the two sides differ {text}" if claim.verdict == "refuted" else claim.contradicted
         return with_cases(claim, map(open_, claim.cases), contradicted=contradicted)
 
-    return replace(report, certificate=with_claims(report.certificate, map(said, report.certificate.claims)))
+    return replace(report, certificate=with_claims(report.certificate, map(open_claim, report.certificate.claims)))
 
 
 def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
@@ -226,9 +226,9 @@ def _as_called(tried: Tried, signature: object) -> str:
 def _of_inferred_shapes(report: Report) -> Report:
     """The report; what is wrong at shapes that nobody meant says so."""
 
-    def said(_: Claim, case: CaseClaim) -> CaseClaim:
+    def at_inferred(_: Claim, case: CaseClaim) -> CaseClaim:
         if case.verdict not in ("refuted", "unproved"):
             return case
         return msgspec.structs.replace(case, reason=f"{case.reason}\n{AT_INFERRED}")
 
-    return replace(report, certificate=with_each_case(report.certificate, said))
+    return replace(report, certificate=with_each_case(report.certificate, at_inferred))

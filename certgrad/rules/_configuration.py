@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any
 
 from certgrad.errors import UsageError
+from certgrad.obligations.terms.budget import AUDIT, CLOCK
 from certgrad.report.findings import ALL_CODES, REMARKS, STRICT, Strictness
 
 from ._baseline import DEFAULT
 from ._declaration import Declaration
-from ._isolated import Budget
 from ._statics import from_table
 
 _KEYS = (
@@ -43,6 +43,21 @@ _OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "app
 FAILING = ("refuted", "unproved", "surrogate")
 RECORDED = "certgrad-recorded.toml"
 """The file that `certgrad run --save` is expected to write, beside pyproject.toml."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Seconds that one step may take."""
+
+    starting: float = 180
+    importing: float = 60
+    auditing: float = AUDIT
+    """Of the process: the audit itself ends then."""
+
+    @property
+    def waiting(self) -> float:
+        """By the clock, for an audit that does not come back."""
+        return CLOCK * self.auditing
 
 
 @dataclass(frozen=True)
@@ -160,7 +175,7 @@ def _read(file: Path) -> Configuration:
         return Configuration(folder=file.parent, recorded=_recorded(file.parent / RECORDED))
     if not isinstance(table, dict):
         raise UsageError(f"[tool.certgrad] in '{file}' is no table.")
-    _known(table, _KEYS, f"[tool.certgrad] in '{file}'")
+    _check_keys(table, _KEYS, f"[tool.certgrad] in '{file}'")
     signatures = _table(table, "signatures", file)
     baseline = table.get("baseline", "")
     if not isinstance(baseline, str) or ("baseline" in table and not baseline.strip()):
@@ -264,7 +279,7 @@ def _key(key: str, file: Path) -> str:
     return f"'{key}' of [tool.certgrad] in '{file}'"
 
 
-def _known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+def _check_keys(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
     unknown = next((key for key in table if key not in keys), None)
     if unknown is not None:
         close = get_close_matches(unknown.replace("_", "-"), keys, n=1)
@@ -306,7 +321,7 @@ def declaration_from(name: str, value: Any, file: Path) -> Declaration:
     options = {"signature": value} if isinstance(value, str) else value
     if not isinstance(options, dict) or not isinstance(options.get("signature"), str):
         raise UsageError(f"{where} is no text, and no table with one.")
-    _known(options, _OPTIONS, where)
+    _check_keys(options, _OPTIONS, where)
     if not isinstance(options.get("static", {}), dict):
         raise UsageError(f"'static' of {where[0].lower()}{where[1:]} is no table of values.")
     if not isinstance(options.get("surrogate", ""), str):

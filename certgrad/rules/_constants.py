@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -114,6 +115,40 @@ def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
         return outs
 
     return {first: note, last: lambda eqn, operands, outs: _identity(eqn, taken, outs)}
+
+
+def written_once(one: UserRule, rules: Rules) -> Iterator[tuple[str, Rules]]:
+    """The rule where the places that its function writes to are promised to differ from each other."""
+    try:
+        with own_lines():
+            arrays = family(one, one.cases[0]).prove[0].shapes().structs()
+            program = primal_body(trace(lambda *xs: rules.forward(list(xs), []), arrays))
+    except Exception:  # as above
+        return
+    writes = [e for e in equations_of(program.jaxpr) if e.primitive.name == "scatter"]
+    if not any(not e.params["unique_indices"] for e in writes):
+        return
+
+    def promised(function: Callable[..., list]) -> Callable[..., list]:
+        def run(*groups: list) -> list:
+            flat, tree = jax.tree.flatten(groups)
+            body = primal_body(jax.make_jaxpr(lambda *xs: function(*jax.tree.unflatten(tree, xs)))(*flat))
+            return evaluate(body, flat, _written_once)
+
+        return run
+
+    where = place_of_step(writes[0])
+    text = f"right where the places that are written to{where} differ from each other: of two writes to one, one counts"
+    yield (
+        text,
+        replace(rules, jvp=None, primal=None, both=None, forward=promised(rules.forward), vjp=promised(rules.vjp)),
+    )
+
+
+def _written_once(eqn: Any, operands: list, outs: list) -> list:
+    if eqn.primitive.name != "scatter":
+        return outs
+    return [eqn.primitive.bind(*operands, **{**eqn.params, "unique_indices": True})]
 
 
 _Act = Callable[[Any, list, list], list]

@@ -48,13 +48,13 @@ class OtherFormsError(Exception):
 
 
 @dataclass
-class Asked:
+class Accesses:
     """How the text of a function takes a value apart."""
 
-    keys: dict[str, Asked] = field(default_factory=dict)
-    fields: dict[str, Asked] = field(default_factory=dict)
+    keys: dict[str, Accesses] = field(default_factory=dict)
+    fields: dict[str, Accesses] = field(default_factory=dict)
     """Attributes that no array has, or that are methods of one and are not called."""
-    places: dict[int, Asked] = field(default_factory=dict)
+    places: dict[int, Accesses] = field(default_factory=dict)
     count: int = 0
     """It is unpacked into so many."""
 
@@ -125,13 +125,13 @@ def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
     plain = plain_function(custom)
     annotations, _ = annotations_of(plain)
     of = [annotations.get(name) for name in names]
-    asked: Mapping[str, Asked] = {}
+    asked: Mapping[str, Accesses] = {}
     if by_text or any(_is_container(a) for a in of):
         asked = asked_of(plain)
     forms = []
     for name, annotation in zip(names, of, strict=True):
         try:
-            forms.append(form_of(custom, annotation, asked.get(name, Asked())))
+            forms.append(form_of(custom, annotation, asked.get(name, Accesses())))
         except SignatureError as error:
             raise SignatureError(f"{name} {error}") from None
     closed = (has_fields(a) or said_by(a) != Annotated() or (_is_array(a) and "tree" not in str(a).lower()) for a in of)
@@ -139,7 +139,7 @@ def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
     return Forms(custom, tuple(names), tuple(forms), left_open, bool(asked) or by_text)
 
 
-def form_of(custom: Any, annotation: Any, asked: Asked) -> Any:
+def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
     """The structure of an argument, or of a part of one, with what is said of each array in its place."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
@@ -149,21 +149,21 @@ def form_of(custom: Any, annotation: Any, asked: Asked) -> Any:
         return _object_of(custom, annotation, asked)
     kind = origin or annotation
     if kind is tuple and args and Ellipsis not in args:
-        return tuple(form_of(custom, a, asked.places.get(k, Asked())) for k, a in enumerate(args))
+        return tuple(form_of(custom, a, asked.places.get(k, Accesses())) for k, a in enumerate(args))
     each = args[-1] if args and kind in _MAPPINGS else args[0] if args and kind in _SEQUENCES else None
     if asked.keys:
         return {key: form_of(custom, each, inner) for key, inner in asked.keys.items()}
     if asked.fields:
         several = [c for c in _named_in_code(custom) if _has(c, asked.fields) and array_fields(c)]
         return _object_of(custom, several[0], asked) if len(several) == 1 else Annotated()
-    parts = [asked.places.get(k, Asked()) for k in range(max([asked.count, *(k + 1 for k in asked.places)]))]
+    parts = [asked.places.get(k, Accesses()) for k in range(max([asked.count, *(k + 1 for k in asked.places)]))]
     if asked.count or (parts and (kind in _SEQUENCES or any(p.keys or p.fields or p.count for p in parts))):
         made = [form_of(custom, each, part) for part in parts]
         return made if kind is list else tuple(made)
     return said_by(annotation)
 
 
-def _object_of(custom: Any, kind: Any, asked: Asked) -> Any:
+def _object_of(custom: Any, kind: Any, asked: Accesses) -> Any:
     """An object of a class; what is None by default and no array by its annotation stays so."""
     names = array_fields(kind)
     if not names:
@@ -174,7 +174,7 @@ def _object_of(custom: Any, kind: Any, asked: Asked) -> Any:
         )
     hints, defaults = _hints(kind), _defaults(kind)
     empty = {n for n in names if n in defaults and defaults[n] is None and not _is_array(hints.get(n))}
-    given = {n: form_of(custom, hints.get(n), asked.fields.get(n, Asked())) for n in names if n not in empty}
+    given = {n: form_of(custom, hints.get(n), asked.fields.get(n, Accesses())) for n in names if n not in empty}
     try:
         return kind(**given)
     except Exception as error:  # a user's constructor
@@ -256,11 +256,11 @@ def _with_parts(waiting: Iterable[Any]) -> Iterator[Any]:
 # --- how a text takes arguments apart ---
 
 
-def asked_of(plain: Callable) -> dict[str, Asked]:
+def asked_of(plain: Callable) -> dict[str, Accesses]:
     """How a function takes its arguments apart, by their names."""
-    found: dict[str, Asked] = {}
+    found: dict[str, Accesses] = {}
     if isinstance(plain, FunctionType) and (tree := source_tree(plain)) is not None:
-        found = {name: Asked() for name in parameters_of(tree)}
+        found = {name: Accesses() for name in parameters_of(tree)}
         with suppress(RecursionError):  # names that stand for each other
             _Reader(plain, tree, found).read()
     return found
@@ -269,7 +269,7 @@ def asked_of(plain: Callable) -> dict[str, Asked]:
 class _Reader:
     """Reads what one function does with some of its parameters, and what it hands them on to."""
 
-    def __init__(self, plain: FunctionType, tree: Any, given: Mapping[str, Asked], deep: int = 0) -> None:
+    def __init__(self, plain: FunctionType, tree: Any, given: Mapping[str, Accesses], deep: int = 0) -> None:
         self.plain, self.tree, self.given, self.deep = plain, tree, given, deep
         self.bound = bindings(tree)
 
@@ -291,7 +291,7 @@ class _Reader:
             else:
                 waiting += ast.iter_child_nodes(node)
 
-    def _of(self, node: ast.AST) -> Asked | None:
+    def _of(self, node: ast.AST) -> Accesses | None:
         """What is asked of the part of a parameter that an expression is; None for any other expression."""
         if isinstance(node, ast.Name):
             bound = self.bound.get(node.id)
@@ -301,17 +301,17 @@ class _Reader:
                 whole = self._of(bound.of)
                 if whole is not None:
                     whole.count = bound.count
-                    return whole.places.setdefault(bound.place, Asked())
+                    return whole.places.setdefault(bound.place, Accesses())
             return self._of(bound) if isinstance(bound, (ast.Name, ast.Subscript, ast.Attribute)) else None
         if isinstance(node, ast.Attribute):
             whole = None if node.attr in _OF_ARRAYS or node.attr.startswith("_") else self._of(node.value)
-            return whole and whole.fields.setdefault(node.attr, Asked())
+            return whole and whole.fields.setdefault(node.attr, Accesses())
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             key, whole = node.slice.value, self._of(node.value)
             if whole is not None and isinstance(key, str):
-                return whole.keys.setdefault(key, Asked())
+                return whole.keys.setdefault(key, Accesses())
             if whole is not None and type(key) is int and key >= 0:
-                return whole.places.setdefault(key, Asked())
+                return whole.places.setdefault(key, Accesses())
         return None
 
     def _handed_on(self, call: ast.Call) -> None:

@@ -20,9 +20,10 @@ from certgrad.obligations.cache import Folder
 from certgrad.process.processors import available
 from certgrad.report.audited import RuleResult
 
-from ._isolated import Budget, Ended, Worker
+from ._configuration import Budget
+from ._isolated import Ended, Worker
 from ._stamp import Grounds, Stamps
-from ._worker import Begun, Event, Failure, NotRemembered, Request, Seen, Shown, Task, left_out
+from ._worker import Begun, Event, ExhibitUpdate, Failure, NotRemembered, Request, Seen, Task, left_out
 
 SHOWING = 60.0
 """Seconds for a part of what a page shows of a rule. Its verdict is known by then, and stands without."""
@@ -227,7 +228,7 @@ class _Crew:
                 doing = event
                 self.said.put(event)
             elif isinstance(event, Seen):
-                self._found(target, event)
+                self._add_rules(target, event)
                 return None
             elif isinstance(event, Failure):
                 self._failed(target, event.message)
@@ -253,7 +254,7 @@ class _Crew:
         """
         while target.unread and not self._stopped:
             rule = target.unread.popleft()
-            event = self._asked(worker, Task(rule.name, recall=True), rule)
+            event = self._ask(worker, Task(rule.name, recall=True), rule)
             if isinstance(event, NotRemembered):
                 target.waiting.append(rule)
             elif event is None or not self._reported(target, worker, event):
@@ -267,7 +268,7 @@ class _Crew:
         while (rule := self._take(target)) is not None:
             self.said.put(rule)
             started = time.monotonic()
-            event = self._asked(worker, Task(rule.name), rule)
+            event = self._ask(worker, Task(rule.name), rule)
             if not isinstance(event, RuleResult):
                 return bool(target.waiting) and not self._stopped
             with self._change:
@@ -282,7 +283,7 @@ class _Crew:
                 target.grounds.append(told)
         return False
 
-    def _asked(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:
+    def _ask(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:
         """What comes of a task. None where that ends the process; the rule is then left out with the reason."""
         worker.ask(task)
         event = worker.next(self._budget.waiting)
@@ -296,16 +297,16 @@ class _Crew:
 
     def _reported(self, target: _Target, worker: Worker, result: RuleResult) -> bool:
         """Pass a result on. Whether the process can be asked further."""
-        shown, ended = self._shown(worker, result)
+        shown, ended = self._with_exhibit(worker, result)
         target.results.append(shown)
         self.said.put(shown)
         return not ended
 
-    def _shown(self, worker: Worker, result: RuleResult) -> tuple[RuleResult, bool]:
+    def _with_exhibit(self, worker: Worker, result: RuleResult) -> tuple[RuleResult, bool]:
         """The result with what a page shows of it, where that is asked for; whether the process came to an end."""
         if not self._request.exhibits or not result.certificate:
             return result, False
-        while isinstance(event := worker.next(SHOWING), Shown):
+        while isinstance(event := worker.next(SHOWING), ExhibitUpdate):
             result = msgspec.structs.replace(result, exhibit=event.exhibit)
             if event.last:
                 return result, False
@@ -316,7 +317,7 @@ class _Crew:
             target.starting.discard(threading.get_ident())
             return target.waiting.popleft() if target.waiting and not self._stopped else None
 
-    def _found(self, target: _Target, seen: Seen) -> None:
+    def _add_rules(self, target: _Target, seen: Seen) -> None:
         with self._change:
             if not target.known:
                 target.known = True

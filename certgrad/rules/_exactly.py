@@ -12,10 +12,10 @@ from certgrad.obligations.verify import Verification, verify
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import NOT_EXACT, Remark
 
-from ._find import Found
+from ._find import FoundRule
 
 
-def with_level(result: RuleResult, found: Callable[[str], Found | None]) -> RuleResult:
+def with_level(result: RuleResult, found: Callable[[str], FoundRule | None]) -> RuleResult:
     """The result of a rule that is proved with the level of `certgrad verify`, and a remark where that is not exact.
 
     `found` gives the code of a rule by its name.
@@ -34,7 +34,7 @@ def with_level(result: RuleResult, found: Callable[[str], Found | None]) -> Rule
     return msgspec.structs.replace(result, level=checked.level, remarks=[*result.remarks, remark])
 
 
-def _checked(certificate: Certificate, found: Callable[[str], Found | None]) -> Verification:
+def _checked(certificate: Certificate, found: Callable[[str], FoundRule | None]) -> Verification:
     if ":" not in certificate.op:
         return verify(certificate)
     rule = found(certificate.op)

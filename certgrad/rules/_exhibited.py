@@ -13,7 +13,7 @@ from certgrad.obligations.certificate import Certificate, assumed
 from ._by_name import perhaps_audited
 from ._declaration import Declaration
 from ._examine import examine, settled
-from ._find import Found
+from ._find import FoundRule
 from ._layers import plain_function, unwrapped
 from ._mend import mend
 from ._report import Report
@@ -21,7 +21,7 @@ from ._user_rule import UserRule
 
 
 def exhibited(
-    found: Found, table: Mapping[str, Sequence[Declaration]], certificate: Certificate, report: Report | None
+    found: FoundRule, table: Mapping[str, Sequence[Declaration]], certificate: Certificate, report: Report | None
 ) -> Iterator[bytes]:
     """The exhibit, encoded, and then once more with its plots; empty where none can be made. With a report on a wrong
     rule, its mend is looked for.
@@ -32,7 +32,7 @@ def exhibited(
         mended = None
         if not is_op(found.rule):
             at = certificate.sizes[0] if certificate.sizes else None
-            made = [(_made(found, d, certificate, at), d) for d in perhaps_audited(found, table)]
+            made = [(_rule_at(found, d, certificate, at), d) for d in perhaps_audited(found, table)]
             of = [(s, d) for s, d in made if [str(c.signature) for c in s.cases] == certificate.signature]
             rule, declaration = (of or made)[0]
             subject, mended = rule, mend(rule, report, declaration) if report is not None else None
@@ -47,7 +47,7 @@ def exhibited(
         yield encode(shown)
 
 
-def _made(found: Found, d: Declaration, certificate: Certificate, at: Mapping[str, int] | None) -> UserRule:
+def _rule_at(found: FoundRule, d: Declaration, certificate: Certificate, at: Mapping[str, int] | None) -> UserRule:
     """The rule at a declaration, about what the certificate is about."""
     without = () if d.differentiable is not None else tuple(certificate.without_gradient or ())
     about = {"excluded": without, "at": at, "assumed": assumed(certificate), **d.claimed}

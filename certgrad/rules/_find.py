@@ -19,13 +19,13 @@ from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapp
 from ._modules import Begin, Loaded, load
 from ._named_objects import MOST, TooManyError, named_objects
 from ._nested import makers_in
-from ._offered import imported, offered
+from ._reexports import imported, offered
 
 _CONTAINERS = (dict, list, tuple)
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRule:
     """A rule, or a place that could not be looked at: then `problem` says why."""
 
     name: str
@@ -41,7 +41,7 @@ class Findings:
     elsewhere, or of its object.
     """
 
-    rules: tuple[Found, ...]
+    rules: tuple[FoundRule, ...]
     names: tuple[str, ...]
     files: tuple[str, ...] = ()
     """The files of its modules."""
@@ -67,7 +67,7 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
     return _all_in(loaded)
 
 
-def _named(target: str, loaded: Sequence[Loaded], attribute: str, name: str) -> Found:
+def _named(target: str, loaded: Sequence[Loaded], attribute: str, name: str) -> FoundRule:
     """The object of a target: one that attributes lead to, or a rule by the name that it has among those found."""
     value: Any = loaded[0].module
     for part in attribute.split("."):
@@ -81,7 +81,7 @@ def _named(target: str, loaded: Sequence[Loaded], attribute: str, name: str) -> 
         value = getattr(value, part)
     if not callable(value):
         raise UsageError(f"'{target}' is no function: it is of type {type(value).__name__}.")
-    return _found(name, value)
+    return _found_rule(name, value)
 
 
 def _all_in(loaded: Sequence[Loaded]) -> Findings:
@@ -105,7 +105,7 @@ def _all_in(loaded: Sequence[Loaded]) -> Findings:
     return Findings(tuple(sorted(_told_apart(out), key=lambda f: f.name)), names, files, passed_over)
 
 
-def _told_apart(found: Sequence[Found]) -> Iterator[Found]:
+def _told_apart(found: Sequence[FoundRule]) -> Iterator[FoundRule]:
     """Each name once: no process knows of several members of a set with one name which is which."""
     several = Counter(one.name for one in found)
     problem = "rules have this name, and nothing tells them apart in every run: keep them in a list or a dict"
@@ -113,12 +113,12 @@ def _told_apart(found: Sequence[Found]) -> Iterator[Found]:
         yield one if several[name] == 1 else replace(one, rule=None, problem=f"{several[name]} {problem}")
 
 
-def _unimported(one: Loaded) -> Found:
+def _unimported(one: Loaded) -> FoundRule:
     where = f"{Path(one.file).name}:{one.line}" if one.file else ""
-    return Found(one.name, problem=one.problem, where=where, file=one.file)
+    return FoundRule(one.name, problem=one.problem, where=where, file=one.file)
 
 
-def _made_unseen(module: ModuleType, found: Sequence[Found]) -> Iterator[Found]:
+def _made_unseen(module: ModuleType, found: Sequence[FoundRule]) -> Iterator[FoundRule]:
     """What makes a rule by the text of a module, and made none that was found: a function that makes one at each call,
     unless it is declared and so audited as it runs; a statement whose rule no name leads to.
     """
@@ -132,19 +132,19 @@ def _made_unseen(module: ModuleType, found: Sequence[Found]) -> Iterator[Found]:
     for made in makers_in(module, {known.removeprefix(f"{name}:"): rule for known, rule in own.items()}):
         full = f"{name}:{made.name}"
         if full not in names:
-            yield Found(full, problem=made.reason, where=f"{Path(file).name}:{made.line}", file=file)
+            yield FoundRule(full, problem=made.reason, where=f"{Path(file).name}:{made.line}", file=file)
 
 
 def _home_of(rule: Any) -> str:
     return str(getattr(plain_function(unwrapped(rule)), "__module__", ""))
 
 
-def rules_of_module(module: ModuleType, seen: set[int]) -> list[Found]:
+def rules_of_module(module: ModuleType, seen: set[int]) -> list[FoundRule]:
     """The complete rules that a module defines, but for those whose objects are in `seen`, which grows."""
     return [one for one in _in_module(module, seen, owned=True) if not one.problem]
 
 
-def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Found]:
+def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[FoundRule]:
     variables = {
         name: value
         for name, value in sorted(vars(module).items(), key=_by_own_name)
@@ -153,7 +153,7 @@ def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Foun
     yield from _rules_in(module, variables, seen, owned)
 
 
-def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], owned: bool) -> Iterator[Found]:
+def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], owned: bool) -> Iterator[FoundRule]:
     """The rules that variables of a module hold, at any depth."""
     try:
         for name, value in named_objects(module.__name__, variables):
@@ -164,10 +164,10 @@ def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], 
         name = f"{module.__name__}:<objects after the first {MOST:,}>"
         problem = f"its variables lead to more than {MOST:,} objects, and the others were not searched for rules"
         file = getattr(module, "__file__", None) or ""
-        yield Found(name, problem=problem, where=f"{Path(file).name}:1", file=file)
+        yield FoundRule(name, problem=problem, where=f"{Path(file).name}:1", file=file)
 
 
-def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: bool) -> Iterator[Found]:
+def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: bool) -> Iterator[FoundRule]:
     """The rule that a value is, if it is one that is not in `seen`."""
     try:
         custom = unwrapped(value)
@@ -183,7 +183,7 @@ def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: b
     if owned != (home == module.__name__) or (not owned and name_in(home, custom)):
         return
     seen.add(id(custom))
-    yield _found(f"{module.__name__}:{name}", value, incomplete(custom))
+    yield _found_rule(f"{module.__name__}:{name}", value, incomplete(custom))
 
 
 def name_in(module: str, custom: Any) -> str:
@@ -194,7 +194,7 @@ def name_in(module: str, custom: Any) -> str:
     return ""
 
 
-def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]) -> Iterator[Found]:
+def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]) -> Iterator[FoundRule]:
     """The rules and classes that a module offers from modules of its distribution outside of the target."""
     for name, value, home in offered(module, [one.__name__ for one in loaded]):
         if isinstance(value, type):
@@ -212,6 +212,6 @@ def _by_own_name(item: tuple[str, Any]) -> tuple[bool, bool]:
     return type(value) in _CONTAINERS, name != getattr(value, "__name__", name)
 
 
-def _found(name: str, value: Any, problem: str = "") -> Found:
+def _found_rule(name: str, value: Any, problem: str = "") -> FoundRule:
     file, line = place_of(plain_function(unwrapped(value)))
-    return Found(name, value, problem, f"{Path(file).name}:{line}", file)
+    return FoundRule(name, value, problem, f"{Path(file).name}:{line}", file)

@@ -24,7 +24,7 @@ from ._calls import Call
 from ._containers import Forms, OtherFormsError, forms_of
 from ._declaration import Declaration
 from ._defaults import SENTINEL, values_by_kind
-from ._fails import runs_at_numbers
+from ._failures import runs_at_numbers
 from ._layers import backward_of, parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._ranks import Search

@@ -16,27 +16,11 @@ from pathlib import Path
 import msgspec
 
 import certgrad
-from certgrad.obligations.terms.budget import AUDIT, CLOCK
 
 from ._worker import Event, Request, Task
 
 _LOOK_AGAIN = 0.5
 """Seconds after which a process that says nothing is looked at: one that it started may hold its channel open."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Seconds that one step may take."""
-
-    starting: float = 180
-    importing: float = 60
-    auditing: float = AUDIT
-    """Of the process: the audit itself ends then."""
-
-    @property
-    def waiting(self) -> float:
-        """By the clock, for an audit that does not come back."""
-        return CLOCK * self.auditing
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def _alone(look: Look, certificate: Certificate, seconds: float) -> tuple[Argume
     if look.traces.refused:  # whatever is asked of the code: an argument alone is refused as well
         return tuple(ArgumentClaim(n, "unproved", look.traces.refused) for n in look.rule.moving)
 
-    def one(argument: str, statics: Mapping[str, Any] | None) -> UserRule:
+    def part_of(argument: str, statics: Mapping[str, Any] | None) -> UserRule:
         static = look.attempt.static if statics is None else statics
         chosen: dict[str, Any] = {"differentiable": [argument], "excluded": ()} if argument else {}
         return look.part(static=static, **chosen)
@@ -164,7 +164,7 @@ def _alone(look: Look, certificate: Certificate, seconds: float) -> tuple[Argume
     named = look.examined.without_gradient if look.statement.differentiable is not None else ()
     return tuple(
         replace(a, cause=NONE.format(a.name)) if a.cause and a.name in named else a
-        for a in rules.diagnosed(look.rule, certificate, one, seconds)
+        for a in rules.diagnosed(look.rule, certificate, part_of, seconds)
     )
 
 
@@ -188,10 +188,7 @@ def helped(report: Report, look: Look) -> Report:
     """The report; where the rule is not proved, with what a numeric check says, and with what a solver lacks."""
     if report.verdict not in ("unproved", "refuted"):
         return report
-    found = rules.pointed_to_solves(rules.checked_numerically(report, look.rule), look.traces)
-    if look.rule.properties and found.verdict == "refuted":
-        return replace(found, certificate=rules.inside_domain(found.certificate, look.rule))
-    return found
+    return rules.pointed_to_solves(rules.checked_numerically(report, look.rule), look.traces)
 
 
 def report_of(

@@ -89,7 +89,7 @@ ORIGIN = "inferred from its values"
 
 
 @dataclass(frozen=True)
-class Known:
+class SpecialFunction:
     """A special function, as `certgrad.check` takes its name, and where the values of another one are its values."""
 
     name: str
@@ -102,13 +102,13 @@ def measured(rule: UserRule) -> Program | None:
     return program if program is not None and _is_of_entries(program) else None
 
 
-def known(rule: UserRule, everywhere: bool = False) -> Known | None:
+def special_function(rule: UserRule, everywhere: bool = False) -> SpecialFunction | None:
     """The special function whose values the rule's function has; None if there is none."""
     program = measured(rule)
     return None if program is None else known_as(rule, program, everywhere)
 
 
-def known_as(rule: UserRule, program: Program, everywhere: bool = False) -> Known | None:
+def known_as(rule: UserRule, program: Program, everywhere: bool = False) -> SpecialFunction | None:
     """The same, of the function's program as it was measured.
 
     Code of positive numbers may have no value at others: `everywhere` asks for one wherever the special function has
@@ -123,7 +123,9 @@ def known_as(rule: UserRule, program: Program, everywhere: bool = False) -> Know
         found = _run(rule, arrays)
         name = next((n for n in family.names if _is_near(found, _values(n, *arrays), everywhere)), None)
         if name is not None:
-            return Known(f"certgrad.special:{name}", tuple(text.format(*rule.arg_names) for text in family.domain))
+            return SpecialFunction(
+                f"certgrad.special:{name}", tuple(text.format(*rule.arg_names) for text in family.domain)
+            )
     return None
 
 
@@ -217,7 +219,7 @@ def _known_function(function: Any) -> Declaration | None:
     for shapes in ("n", "n, n"):
         try:
             # What a rule computes by it is read as the special function, also where the helper would be nan.
-            found = known(UserRule(function, shapes), everywhere=True)
+            found = special_function(UserRule(function, shapes), everywhere=True)
         except CertgradError:
             continue
         if found is not None:

@@ -61,12 +61,12 @@ def mend(rule: UserRule, report: Report, declaration: Declaration) -> Mend | Non
     if verdict not in PROOFS:
         return None
     before, after = source.text.splitlines(), changed.splitlines()
-    shown = _shown(source.file)
+    shown = _relative_path(source.file)
     diff = difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}", lineterm="", n=CONTEXT)
     return Mend(shown, "\n".join(diff), verdict)
 
 
-def _shown(file: Path) -> str:
+def _relative_path(file: Path) -> str:
     return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else file.name
 
 
@@ -107,7 +107,7 @@ class _Source:
         if len(parameters) != len(rule.arg_names):  # an argument of several arrays has no name for each
             return None
         arguments = dict(zip(parameters, rule.arg_names, strict=True))
-        held = {arguments[n]: e for n, e in _held(kept.elts[1], residuals, function).items() if n in arguments}
+        held = {arguments[n]: e for n, e in _kept_names(kept.elts[1], residuals, function).items() if n in arguments}
         return cls(rule, file, text, function, result, {**held, "seed": seed}, numpy)
 
     def changed(self, lacks: Mapping[str, Missing]) -> str | None:
@@ -141,7 +141,7 @@ class _Source:
         return found
 
 
-def _held(kept: ast.expr, name: str, function: ast.FunctionDef | ast.Lambda) -> dict[str, str]:
+def _kept_names(kept: ast.expr, name: str, function: ast.FunctionDef | ast.Lambda) -> dict[str, str]:
     """The names that a forward function keeps as they are, each with an expression for it in the backward function."""
     if isinstance(kept, ast.Name):
         return {kept.id: name}
@@ -186,10 +186,10 @@ def _compiled(changed: str, source: _Source, old: FunctionType) -> Callable[...,
     """The function from the changed text, with the globals of the old one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # of the user's code, which was compiled before
-        return _made(changed, source, old)
+        return _function_from(changed, source, old)
 
 
-def _made(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any] | None:
+def _function_from(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any] | None:
     tree = ast.parse(changed)
     function = next(
         (

@@ -6,9 +6,10 @@ through.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import combinations
 from typing import Any
 
@@ -22,8 +23,9 @@ from certgrad.obligations.tracing.jax_internals import live_inputs
 from certgrad.report.wording import INTENDED
 from certgrad.signatures.sizes import Size, named
 
-from ._constants import compared_constants, held_constant
+from ._constants import compared_constants, held_constant, written_once
 from ._steps import Change
+from ._traced import primal_of
 from ._user_rule import UserRule
 
 _FACTORS = {
@@ -63,7 +65,7 @@ def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
     yield from _about_numbers(one, changed)
     for factor, text in _FACTORS.items():
         yield Mistake(text, changed(partial(_times, factor)))
-    yield from _about_the_seed(one, rules, changed)
+    yield from _about_the_seed(one, rules, changed, plain)
     yield from _about_sizes(one, rules)
     yield from _about_axes(one, rule, changed, plain)
     yield Mistake(
@@ -73,7 +75,7 @@ def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Negative indices, a term, a factor or a sum that is left out."""
+    """Negative indices, a term, a factor or a sum that is left out, and all but the diagonal of the Jacobian."""
     plain = replace(rules, jvp=None, primal=None)
     for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
         if spec.dtype == "int":
@@ -82,6 +84,30 @@ def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
     for text, forward in held_constant(one, rules):
         yield Mistake(text, replace(plain, jvp=_derivative_of(forward, one)))
     yield from _sums_left_out(one, plain)
+    yield from _diagonal(one, plain)
+
+
+def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
+    """What an entry of the result owes to the entry at its own place along an axis is taken for all of it."""
+    spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
+
+    def along(axis: int) -> Callable[[list, list, list], list]:
+        def jvp(args: list, tangents: list, params: list) -> list:
+            function, x = primal_of(one, plain, args)
+            places = jnp.arange(x.shape[axis])
+
+            def at(place: Any) -> list:
+                here = jnp.expand_dims(places == place, [j for j in range(x.ndim) if j != axis])
+                moved = jax.jvp(function, [x], [jnp.where(here, tangents[0], 0)])[1]
+                return [jnp.sum(jnp.where(here, y, 0), axis) for y in moved]
+
+            return jax.vmap(at, out_axes=axis)(places)
+
+        return jvp
+
+    for axis in range(0 if spec.stars else len(spec.dims)):
+        text = f"how an entry depends on the others along axis {axis} is missing: the Jacobian is taken to be diagonal"
+        yield Mistake(text, replace(plain, jvp=along(axis)))
 
 
 def _about_zeros(one: UserRule, rules: Rules, plain: Rules) -> Iterator[Mistake]:
@@ -133,15 +159,17 @@ def _derivative_of(forward: Callable[[list], list], one: UserRule) -> Callable[[
     return jvp
 
 
-def _about_the_seed(one: UserRule, rules: Rules, changed: Callable) -> Iterator[Mistake]:
-    """Where the cotangent of the output is not used at all."""
+def _about_the_seed(one: UserRule, rules: Rules, changed: Callable, plain: Rules) -> Iterator[Mistake]:
+    """Where the cotangent of the output is not used at all, or is that of the halves of spectra."""
     instance = family(one, one.cases[0]).prove[0]
     shapes = instance.shapes()
     try:
-        program = trace_rules(replace(rules, jvp=None, primal=None), shapes, 0, one.name).vjp
+        program = trace_rules(plain, shapes, 0, one.name).vjp
     except Exception:  # as in `holds`
         return
-    count = len(one.arg_names)
+    count, k = len(one.arg_names), one.arg_names.index(one.moving[0])
+    inputs = [v.aval.shape for v in program.jaxpr.invars]
+    yield from _about_frequencies(k, inputs[k], inputs[count:], changed, plain)
     if any(live_inputs(program.jaxpr, [True] * len(program.jaxpr.outvars))[count:]):
         return
 
@@ -152,6 +180,29 @@ def _about_the_seed(one: UserRule, rules: Rules, changed: Callable) -> Iterator[
     yield Mistake("the cotangent of the output is ignored: it is treated as 1", changed(times))
     zero = replace(rules, primal=None, jvp=lambda a, t, p: [jnp.zeros_like(y) for y in rules.forward(a, p)])
     yield Mistake("the cotangent of the output is ignored", replace(zero, vjp=_zeros(one)))
+
+
+def _about_frequencies(
+    k: int, own: Sequence[Any], seeds: Sequence[Any], changed: Callable, plain: Rules
+) -> Iterator[Mistake]:
+    """All frequencies of a real transform but the first and, of an even length, the last stand for two each."""
+
+    def scaled(spectrum: Any, length: Any, factor: float) -> Any:
+        place = jnp.arange(spectrum.shape[-1])
+        return jnp.where((place == 0) | (2 * place == length), spectrum, factor * spectrum)
+
+    def of_half(one: Sequence[Any], other: Sequence[Any]) -> bool:
+        return bool(one) and len(one) == len(other) and str(other[-1]) == str(one[-1] // 2 + 1)
+
+    stand = "the frequencies but the first and, of an even length, the last stand for two each"
+    if all(of_half(own, shape) for shape in seeds):
+
+        def halved(args: list, given: list, params: list) -> list:
+            return plain.vjp(args, [scaled(y, args[k].shape[-1], 0.5) for y in given], params)
+
+        yield Mistake(f"{stand}: in the cotangent of the output they are to be halved", replace(plain, vjp=halved))
+    elif all(of_half(shape, own) for shape in seeds):
+        yield Mistake(f"{stand}: they are to be doubled", changed(lambda c, given: scaled(c, given[0].shape[-1], 2)))
 
 
 def _zeros(one: UserRule) -> Callable[[list, list, list], list]:
@@ -175,11 +226,14 @@ def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
     for count in (1, 2):
         for chosen in combinations(named, count):
             size = " · ".join(chosen)
+            places = [named[c] for c in chosen]
             for power, text in (
                 (-1, f"a division by {size} is missing, as of a mean"),
                 (1, f"divided by {size} once too often, as a mean is"),
             ):
-                yield Mistake(text, _scaled_by_sizes(rules, [named[c] for c in chosen], power))
+                yield Mistake(text, _scaled_by_sizes(rules, places, power))
+            text = f"divided by {size}, and {size} − 1 is due there, as of a variance with ddof=1"
+            yield Mistake(text, _scaled_by_sizes(rules, places, 1, lambda n: n / (n - 1)))
     for size, place in named.items():
         for power, text in (
             (-1, f"a division by √{size} is missing, as of scores"),
@@ -192,11 +246,9 @@ def _scaled_by_sizes(
     rules: Rules, places: Sequence[tuple[int, int]], power: int, of: Callable[[Any], Any] = lambda size: size
 ) -> Rules:
     def vjp(args: list, seeds: list, params: list) -> list:
-        factor: Any = 1.0
-        for k, axis in places:
-            size = of(jnp.asarray(args[k].shape[axis], args[k].dtype))
-            factor = factor * size if power > 0 else factor / size
-        return [factor * c for c in rules.vjp(args, seeds, params)]
+        sizes = [jnp.asarray(args[k].shape[axis], args[k].dtype) for k, axis in places]
+        factor = of(reduce(operator.mul, sizes))
+        return [c * factor if power > 0 else c / factor for c in rules.vjp(args, seeds, params)]
 
     return replace(rules, jvp=None, primal=None, vjp=vjp)
 
@@ -211,6 +263,7 @@ def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) 
             yield Mistake(f"transposed in axes {a} and {b}", turned)
     for a in range(len(dims)):
         yield Mistake(f"reversed along axis {a}", changed(lambda c, _, a=a: jnp.flip(c, a)))
+    yield from _about_halves(one, changed, plain)
     full = rule.rules(rule.cases[0].statics)
     for position, other in enumerate(rule.moving):
         there = rule.signature.inputs[rule.arg_names.index(other)]
@@ -218,6 +271,25 @@ def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) 
             continue
         text = f"the cotangent of {one.moving[0]} is what is returned for {other}"
         yield Mistake(text, replace(plain, vjp=_only(full, position)))
+
+
+def _about_halves(one: UserRule, changed: Callable, plain: Rules) -> Iterator[Mistake]:
+    """The halves of an axis, as of a gated unit, are taken for one another in what is returned, or in an argument."""
+
+    def exchanged(axis: int, x: Any) -> Any:
+        half = x.shape[axis] // 2
+        first, second = (jax.lax.slice_in_dim(x, at, at + half, axis=axis) for at in (0, half))
+        return jnp.concatenate([second, first], axis)
+
+    for k, (name, spec) in enumerate(zip(one.arg_names, one.signature.inputs, strict=True)):
+        for axis, size in enumerate(spec.dims if spec.dtype in ("float", "held") and not spec.stars else ()):
+            if not isinstance(size, Size) or any(size.evaluate(dict.fromkeys(size.names, n)) % 2 for n in (1, 2, 3)):
+                continue
+            if name == one.moving[0]:
+                turned = changed(lambda c, _, axis=axis: exchanged(axis, c))
+                yield Mistake(f"its halves along axis {axis} are exchanged", turned)
+            text = f"the backward takes the halves of {name} along axis {axis} for one another"
+            yield Mistake(text, _with_argument(plain, k, partial(exchanged, axis), backward_alone=True))
 
 
 def _only(rules: Rules, position: int) -> Callable[[list, list, list], list]:
@@ -240,14 +312,14 @@ def _distribution(x: Any) -> Any:
     return e / jnp.sum(e, axis=-1, keepdims=True)
 
 
-def _with_argument(plain: Rules, k: int, made: Callable[[Any], Any]) -> Rules:
-    def other(args: list) -> list:
+def _with_argument(plain: Rules, k: int, made: Callable[[Any], Any], backward_alone: bool = False) -> Rules:
+    def replaced(args: list) -> list:
         return [*args[:k], made(args[k]), *args[k + 1 :]]
 
     return replace(
         plain,
-        forward=lambda args, params: plain.forward(other(args), params),
-        vjp=lambda args, seeds, params: plain.vjp(other(args), seeds, params),
+        forward=lambda args, params: plain.forward(args if backward_alone else replaced(args), params),
+        vjp=lambda args, seeds, params: plain.vjp(replaced(args), seeds, params),
     )
 
 
@@ -283,6 +355,12 @@ def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
     for n in () if spec.stars else names:
         if n not in own:
             yield Mistake(f"a sum over the axis {n} is missing", _summed(one, plain, n))
+
+
+def right_where_written_once(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """Of a function that may write an entry twice, which is tried by its proof: most points that are drawn do so."""
+    for text, promised in written_once(one, rules):
+        yield Mistake(text, promised)
 
 
 def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:

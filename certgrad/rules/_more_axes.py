@@ -17,7 +17,7 @@ from certgrad.signatures.sizes import named
 from ._check import choice_of
 from ._declaration import Declaration
 from ._defaults import AXIS
-from ._find import Found
+from ._find import FoundRule
 from ._traced import failed, names_no_axis, why_untraced
 from ._user_rule import UserRule
 
@@ -32,7 +32,7 @@ def is_parameter(name: str, names: Sequence[str]) -> bool:
     return name.rpartition("_")[2] in PARAMETERS and not (name == "b" and "a" in names)
 
 
-def wrong_with_an_axis_more(found: Found, declared: Declaration, assumed: Sequence[str]) -> tuple[str, str]:
+def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Sequence[str]) -> tuple[str, str]:
     """The signature with one leading axis more, where the function runs so, and why the rule fails there; no reason
     where the rule runs and is refuted, of which JAX would say nothing; two empty texts where nothing is wrong.
 
@@ -59,7 +59,7 @@ def wrong_with_an_axis_more(found: Found, declared: Declaration, assumed: Sequen
     return "", ""
 
 
-def right_with_an_axis_less(found: Found, declared: Declaration) -> str:
+def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
     """The signature without the leading axes, where the rule is proved so; empty where it is not, or where an argument
     says which axis is meant, so that there are several. Of a rule that is refuted at the shapes that are declared.
     """

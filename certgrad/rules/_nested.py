@@ -19,7 +19,7 @@ UNDER_NO_NAME = "a rule is made here by the text of the module, and none of its 
 
 
 @dataclass(frozen=True)
-class Made:
+class Maker:
     """A function or a statement that makes a rule, by its name, with its line and why that is not audited."""
 
     name: str
@@ -27,7 +27,7 @@ class Made:
     reason: str
 
 
-def makers_in(module: ModuleType, rules: Mapping[str, Any]) -> Iterator[Made]:
+def makers_in(module: ModuleType, rules: Mapping[str, Any]) -> Iterator[Maker]:
     """What makes rules in a module, but for what made one of these `rules`, given by their names there."""
     tree = _parsed(getattr(module, "__file__", None) or "")
     makers = _names_of_makers(tree)
@@ -38,7 +38,7 @@ def makers_in(module: ModuleType, rules: Mapping[str, Any]) -> Iterator[Made]:
         for name, node in _functions(tree, "")
         if any(_makes(inner, makers) for part in node.body for inner in ast.walk(part))
     }
-    yield from (Made(name, line, AT_EACH_CALL) for name, line in functions.items() if name not in known)
+    yield from (Maker(name, line, AT_EACH_CALL) for name, line in functions.items() if name not in known)
     statements = list(_statements(tree, "", makers))
     # A rule that no text explains comes of a statement that does not say its name: a loop, a call that registers it.
     written = {*functions, *(name for name, _ in statements)}
@@ -50,7 +50,7 @@ def makers_in(module: ModuleType, rules: Mapping[str, Any]) -> Iterator[Made]:
         if left:
             left -= 1
             continue
-        yield Made(name, line, UNDER_NO_NAME)
+        yield Maker(name, line, UNDER_NO_NAME)
 
 
 def _outer_functions(rule: Any) -> set[str]:

@@ -36,13 +36,13 @@ def pointed_to_solves(report: Report, traces: Traces) -> Report:
     if not _iterates(traces):
         return report
 
-    def told(claim: Claim, one: CaseClaim) -> CaseClaim:
+    def with_hint(claim: Claim, one: CaseClaim) -> CaseClaim:
         is_open = claim.kind != "rule_runs_forward" and one.verdict in ("unproved", "refuted")
         if not is_open or SOLVES in one.reason:
             return one
         return msgspec.structs.replace(one, reason=f"{one.reason}\n{SOLVES}".strip())
 
-    return replace(report, certificate=with_each_case(report.certificate, told))
+    return replace(report, certificate=with_each_case(report.certificate, with_hint))
 
 
 def _iterates(traces: Traces) -> bool:

@@ -15,10 +15,11 @@ from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.decisions import concrete
 from certgrad.obligations.generality.instances import Instance, family
-from certgrad.obligations.tracing.jax_internals import computed_by, evaluate, primal_body
+from certgrad.obligations.tracing.jax_internals import computed_by
 from certgrad.signatures.sizes import Size, whole
 
 from ._mistakes import Mistake
+from ._traced import primal_of
 from ._user_rule import UserRule
 
 TOLERANCE = 1e-7
@@ -212,17 +213,6 @@ def _exact(array: np.ndarray) -> Any:
     if array.dtype.kind == "f":
         return np.vectorize(lambda v: Fraction(float(v)), otypes=[object])(array).tolist()
     return array.tolist()
-
-
-def primal_of(one: UserRule, rules: Rules, args: list) -> tuple[Callable[[Any], list], Any]:
-    """The primal function of the argument that moves, the others held, and where it is."""
-    k = one.arg_names.index(one.moving[0])
-    program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
-
-    def run(x: Any) -> list:
-        return evaluate(program, [*args[:k], x, *args[k + 1 :]])
-
-    return run, args[k]
 
 
 def _derivative(one: UserRule, rules: Rules, args: list, tangent: Any) -> list:

@@ -13,11 +13,11 @@ from certgrad.obligations.generality.traces import Traces
 
 from ._by_name import declarations_of
 from ._configuration import nearest
-from ._find import Found
+from ._find import FoundRule
 from ._verify import as_audited, named_as_found, traced_case, unlike_what_was_audited
 
 
-def print_rule(certificate: Certificate, found: Found) -> File:
+def print_rule(certificate: Certificate, found: FoundRule) -> File:
     """The certificate as a file of Coq. What the certificate says chooses no code: it has to be about the rule that
     was found under its name, as its declaration has it now. Where that is not so, each theorem says why there is none.
     """

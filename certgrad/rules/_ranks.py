@@ -26,7 +26,7 @@ from ._called import Pattern
 from ._calls import Call
 from ._containers import NO_ARRAY, Forms, OtherFormsError
 from ._declaration import Declaration
-from ._fails import fails_at_numbers
+from ._failures import fails_at_numbers
 from ._layers import backward_of, unwrapped
 from ._traced import array_of, misshapen, names_no_axis, of_leaves, why_untraced
 from ._tried import ORIGIN, Tried, shortened

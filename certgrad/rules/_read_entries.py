@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.jaxpr.kinds import HANDS_ON
-from certgrad.jaxpr.programs import held, jaxpr_of
+from certgrad.jaxpr.programs import called_program, jaxpr_of
 from certgrad.obligations.tracing.jax_internals import is_literal
 from certgrad.signatures.nested import leaves
 from certgrad.signatures.sizes import Size, parse_size
@@ -65,7 +65,7 @@ def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
 
     for eqn in jaxpr.eqns:
         own, name = [number(v) for v in eqn.invars], eqn.primitive.name
-        inner, out = jaxpr_of(held(eqn)), _as_index(name, own)
+        inner, out = jaxpr_of(called_program(eqn)), _as_index(name, own)
         if inner is not None and len(inner.invars) == len(own):
             _read(inner, own, found)
         elif out is not None:

@@ -24,7 +24,9 @@ from certgrad.obligations.cache import (
     Folder,
     Identity,
     UnknownError,
+    digest_of_texts,
     entry_name,
+    lines_of,
     package_is_as_it_was,
     package_surroundings,
     sources_of,
@@ -43,10 +45,11 @@ from ._calls import calls_of
 from ._declaration import Declaration, declaration_of
 from ._defaults import choices
 from ._examine import examine, settled
-from ._find import Found
+from ._find import FoundRule
 from ._ignores import ignores_of
 from ._infer import inferred, keep
 from ._layers import plain_function, unwrapped
+from ._lines import ChangedError, Lines, moved
 from ._tried import ORIGIN, Tried
 from ._user_rule import UserRule
 
@@ -62,8 +65,10 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
     key: str
     traces: list[str]
-    layout: str
-    """Where the code stood, if the result says something of that; else empty."""
+    text: str
+    """A digest of the code's text, if the result says something of that, or of lines; else empty,"""
+    lines: dict[str, Lines]
+    """and where in its files it stood."""
     result: RuleResult
 
 
@@ -86,7 +91,8 @@ class Key:
     name: str
     digest: str
     traces: list[str]
-    layout: str
+    text: str
+    lines: dict[str, Lines]
     codes: frozenset[CodeType]
     subjects: Sequence[Subject]
 
@@ -110,11 +116,11 @@ class Memory:
         """The rules whose results stand in the folder, or follow from what was read where there is nothing to keep."""
         package_surroundings()  # read before anything is proved, so that an edit meanwhile is noticed
 
-    def knows(self, found: Found) -> bool:
+    def knows(self, found: FoundRule) -> bool:
         """There are entries of rules of that name, be they of the rule as it is or not."""
         return self.folder.has(entry_name(found.name, ""))
 
-    def key(self, found: Found, infer: bool = True) -> Key | None:
+    def key(self, found: FoundRule, infer: bool = True) -> Key | None:
         """What to look a rule up by; without traces where it has no shapes, and there is nothing to look up. None
         where nobody can say what its code and its data are; without `infer`, also where no earlier audit inferred the
         shapes that nothing declares.
@@ -134,7 +140,7 @@ class Memory:
             roots = [found.rule, said, others, options, rules, *(s.code for s in subjects)]
             identity, sources = self._identity(found, roots)
         except NotDeclaredError:  # code and data were read by then
-            return Key(found.name, "", [], "", frozenset(), [])
+            return Key(found.name, "", [], "", {}, frozenset(), [])
         except (UnknownError, CertgradError):
             return None
         except Exception:  # an object may answer any question with an error
@@ -145,16 +151,17 @@ class Memory:
         calls = calls_of(found) if any(d.origin == ORIGIN for d in said) else ()
         asked = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}\n{calls!r}"
         digest = _digest(asked, identity, sources)
-        return Key(found.name, digest, traces, identity.layout, frozenset(identity.codes), subjects)
+        codes = frozenset(identity.codes)
+        return Key(found.name, digest, traces, digest_of_texts(codes), lines_of(codes), codes, subjects)
 
-    def _identity(self, found: Found, roots: Iterable[Any]) -> tuple[Identity, str]:
+    def _identity(self, found: FoundRule, roots: Iterable[Any]) -> tuple[Identity, str]:
         """What code and data are, and the files that they come from. Raises UnknownError."""
         module = found.name.partition(":")[0]
         own = frozenset([module.partition(".")[0]])
         identity = Identity(roots, own)
         return identity, sources_of([module, *identity.modules], own, self._since)
 
-    def _declarations(self, found: Found, infer: bool) -> list[Declaration]:
+    def _declarations(self, found: FoundRule, infer: bool) -> list[Declaration]:
         """What is said of a rule, or the shapes that an earlier audit inferred of the very same code. Where there are
         none, they are inferred now, or UnknownError is raised.
 
@@ -187,7 +194,7 @@ class Memory:
         self.folder.write(name, msgspec.msgpack.encode(entry))
         return declarations_of(found, self.table)
 
-    def recall(self, found: Found, key: Key) -> RuleResult | None:
+    def recall(self, found: FoundRule, key: Key) -> RuleResult | None:
         """What an earlier audit found of the very same."""
         name = entry_name(key.name, key.digest)
         data = self.folder.read(name) if key.traces else None
@@ -199,13 +206,18 @@ class Memory:
             return None
         if entry.key != key.digest or entry.traces != key.traces or entry.result.name != key.name:
             return None
-        if entry.layout not in ("", key.layout):
+        if entry.text not in ("", key.text):
+            return None
+        edited = {file: (was, key.lines[file]) for file, was in entry.lines.items() if was != key.lines[file]}
+        try:
+            result = moved(entry.result, entry.lines, edited) if edited else entry.result
+        except ChangedError:
             return None
         self.folder.used(name)
         self.certain.add(found.name)
-        return msgspec.structs.replace(entry.result, where=found.where, file=found.file)
+        return msgspec.structs.replace(result, where=found.where, file=found.file)
 
-    def keep(self, found: Found, key: Key | None, result: RuleResult) -> None:
+    def keep(self, found: FoundRule, key: Key | None, result: RuleResult) -> None:
         """Keep what was found, if another run would find it and all the code that ran is in the key."""
         if key is None:
             incomplete = found.problem and ":" in found.name  # by its text, and no module that does not import
@@ -224,7 +236,8 @@ class Memory:
         placed = any(one.verdict not in HOLDS for one in certificates) or _NAMES_A_LINE.search(
             msgspec.json.encode(kept).decode()
         )
-        entry = Entry(key.digest, key.traces, key.layout if placed else "", kept)
+        text, lines = (key.text, key.lines) if placed else ("", {})
+        entry = Entry(key.digest, key.traces, text, lines, kept)
         self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(entry))
         self.certain.add(found.name)
 
@@ -235,7 +248,7 @@ def _digest(asked: str, identity: Identity, sources: str) -> str:
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
 
-def _subjects(found: Found, said: Sequence[Declaration]) -> list[Subject]:
+def _subjects(found: FoundRule, said: Sequence[Declaration]) -> list[Subject]:
     """The rule as the audit sees it, for each of its declarations."""
     if is_op(found.rule):
         return [found.rule]

@@ -24,7 +24,7 @@ from ._structure import array_fields, field_names
 from ._user_rule import UserRule
 
 if TYPE_CHECKING:
-    from ._fails import Failure
+    from ._failures import Failure
 
 WIDTH = 76
 

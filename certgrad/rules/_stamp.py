@@ -12,11 +12,10 @@ from __future__ import annotations
 import io
 import os
 import platform
-import re
 import sys
 import tokenize
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.machinery import all_suffixes
 from pathlib import Path
@@ -26,11 +25,11 @@ import msgspec
 
 from certgrad.errors import UsageError
 from certgrad.obligations.cache import Folder, digest, entry_name, package_is_as_it_was, package_source, state_below
-from certgrad.obligations.certificate import sealed
 from certgrad.report.audited import RuleResult
 
 from ._call_files import file_at, files_beside, files_in
 from ._ignores import COMMENT
+from ._lines import ChangedError, Lines, moved
 
 if TYPE_CHECKING:
     from ._worker import Request
@@ -39,8 +38,6 @@ _ELSEWHERE = frozenset("_ OLDPWD PWD SHLVL COLUMNS LINES JAX_PLATFORMS".split())
 """Variables of the environment that say where a shell stands, and the one that is the same in every audit of code. All
 others count.
 """
-_NAMED = re.compile(r"\bline\s+(\d+)\s+of\s+([\w.-]+\.py)\b|(?<![\w/.\\-])([\w.-]+\.py):(\d+)|\bline\s+\d|\.py:\d")
-"""A line that a text names, with its file, or in a way that does not say of which file it is."""
 _SILENT = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
 MOST_BYTES = 2**20
 """So many bytes of files are kept, so that comments in them may differ."""
@@ -58,7 +55,7 @@ class _Code(NamedTuple):
 
     tokens: str
     """A digest; empty where the file cannot be taken apart."""
-    lines: list[tuple[int, int]]
+    lines: Lines
     """Its lines with code, each with a checksum."""
 
 
@@ -88,10 +85,6 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     results: list[RuleResult]
 
 
-class _ChangedError(Exception):
-    """Something is not as it was."""
-
-
 class Stamps:
     """The audits in a folder, as they may be served to this process."""
 
@@ -116,7 +109,7 @@ class Stamps:
             if stamp.key != key:
                 return None
             stamp = msgspec.structs.replace(stamp, results=_as_now(stamp))
-        except (msgspec.MsgspecError, ValueError, LookupError, RecursionError, OSError, zlib.error, _ChangedError):
+        except (msgspec.MsgspecError, ValueError, LookupError, RecursionError, OSError, zlib.error, ChangedError):
             return None
         self.folder.used(name)
         return stamp
@@ -128,7 +121,7 @@ class Stamps:
         certain = {name for one in told for name in one.certain}
         if not told or request.skip or not certain.issuperset(one.name for one in results):
             return
-        with suppress(_ChangedError, UsageError, OSError):
+        with suppress(ChangedError, UsageError, OSError):
             first = told[0]
             if self.key(request) != key or not package_is_as_it_was():
                 return
@@ -151,7 +144,7 @@ def _joined(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in (item for table in tables for item in table.items()):
         if out.setdefault(name, value) != value:
-            raise _ChangedError
+            raise ChangedError
     return out
 
 
@@ -196,67 +189,21 @@ def importable_in(folder: str) -> str:
 
 
 def _as_now(stamp: Stamp) -> list[RuleResult]:
-    """The results of a stamp, with the lines of today. Raises _ChangedError, or OSError."""
+    """The results of a stamp, with the lines of today. Raises ChangedError, or OSError."""
     grounds = stamp.grounds
     if any(importable_in(folder) != names for folder, names in grounds.folders.items()):
-        raise _ChangedError
-    edited: dict[str, tuple[_Code, _Code]] = {}
+        raise ChangedError
+    edited: dict[str, tuple[Lines, Lines]] = {}
     for file, text in grounds.texts.items():
         data = Path(file).read_bytes()
         if digest(data) != text.whole:
             before, now = _code_of(zlib.decompress(text.packed) if text.packed else b""), _code_of(data)
             if not text.packed or not now.tokens or before.tokens != now.tokens:
-                raise _ChangedError
-            edited[file] = before, now
+                raise ChangedError
+            edited[file] = before.lines, now.lines
     files_in.cache_clear()
     file_at.cache_clear()
     beside = dict.fromkeys(f.name for module in grounds.modules for f in files_beside(Path(module)))
     if [*beside] != grounds.beside or any(state_below(Path(p)) != state for p, state in grounds.packages.items()):
-        raise _ChangedError
-    return [_moved(one, grounds.texts, edited) for one in stamp.results] if edited else stamp.results
-
-
-def _moved(result: RuleResult, texts: Collection[str], edited: Mapping[str, tuple[_Code, _Code]]) -> RuleResult:
-    """A result with the lines that code has in files of which comments were edited. Raises _ChangedError where these
-    are not known, and where a text may quote what is another now.
-    """
-
-    def line_in(name: str, line: str, quotes: bool = False) -> str:
-        named = [file for file in texts if name in (file, Path(file).name)]
-        files = [file for file in named if file in edited]
-        if named and not files:
-            return line
-        if len(named) != 1 or not line.isdigit():
-            raise _ChangedError
-        before, after = (code.lines for code in edited[named[0]])
-        place = next((k for k, (row, _) in enumerate(before) if row == int(line)), None)
-        if place is None or (quotes and before[place][1] != after[place][1]):
-            raise _ChangedError
-        if quotes and len(line) != len(str(after[place][0])):  # a longer text may be wrapped otherwise
-            raise _ChangedError
-        return str(after[place][0])
-
-    def renamed(found: re.Match[str]) -> str:
-        if not (found[2] or found[3]):
-            raise _ChangedError
-        group = 1 if found[2] else 4
-        start, end = (k - found.start() for k in found.span(group))
-        now = line_in(found[2] or found[3], found[group], quotes=group == 1)
-        return found[0][:start] + now + found[0][end:]
-
-    where = result.where
-    if result.file in edited:
-        base, mark, line = where.rpartition(":")
-        where = base + mark + line_in(result.file, line)
-    plain = msgspec.to_builtins(msgspec.structs.replace(result, where="", file=""))
-    moved = msgspec.convert(_each_text(plain, lambda text: _NAMED.sub(renamed, text)), RuleResult)
-    certificate, second = (sealed(one) if one is not None else None for one in (moved.certificate, moved.second))
-    return msgspec.structs.replace(moved, where=where, file=result.file, certificate=certificate, second=second)
-
-
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, dict):
-        return {key: _each_text(one, change) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_each_text(one, change) for one in value]
-    return change(value) if isinstance(value, str) else value
+        raise ChangedError
+    return [moved(one, grounds.texts, edited) for one in stamp.results] if edited else stamp.results

@@ -178,7 +178,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Known:
+class ValueRef:
     """A value that is known at a step, by its key; of `rank` axes if its own are to be only some of these."""
 
     key: Key

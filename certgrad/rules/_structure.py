@@ -82,7 +82,7 @@ def read(signature: str | Sequence[Any]) -> Declared:
 def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) -> tuple[Any, ...]:
     """The arguments with objects of the classes that a text names. Raises SignatureError where one cannot be made."""
 
-    def made(structure: Any) -> Any:
+    def instance(structure: Any) -> Any:
         if not isinstance(structure, OfClass):
             return structure
         kind = class_of(structure.name)
@@ -98,7 +98,7 @@ def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) 
             raise SignatureError(f"{structure.name} cannot hold texts in place of its arrays: {error}") from None
 
     def whole(structure: Any) -> Any:
-        return jax.tree_util.tree_map(made, structure, is_leaf=lambda x: isinstance(x, OfClass))
+        return jax.tree_util.tree_map(instance, structure, is_leaf=lambda x: isinstance(x, OfClass))
 
     return tuple(map(whole, inputs))
 

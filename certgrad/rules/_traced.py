@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from certgrad._subject import Rules
 from certgrad.errors import CertgradError
 from certgrad.jaxpr.kinds import CALLS, SPREADS
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.prove.problem import trace_forward
-from certgrad.obligations.tracing.jax_internals import Program, equations_of
+from certgrad.obligations.tracing.jax_internals import Program, equations_of, evaluate, primal_body
 from certgrad.signatures.sizes import Size
 
 from ._layers import backward_of
@@ -119,3 +120,14 @@ def _of_all_axes(equation: Any) -> bool:
     if equation.primitive.name in SPREADS:
         return not equation.invars[0].aval.shape
     return len(ranks) == 1 and not {"dimension_numbers", "axis", "dimension", "permutation"} & equation.params.keys()
+
+
+def primal_of(one: UserRule, rules: Rules, args: list) -> tuple[Callable[[Any], list], Any]:
+    """The primal function of the argument that moves, the others held, and where it is."""
+    k = one.arg_names.index(one.moving[0])
+    program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
+
+    def run(x: Any) -> list:
+        return evaluate(program, [*args[:k], x, *args[k + 1 :]])
+
+    return run, args[k]

@@ -121,7 +121,7 @@ class Unifier:
             result = self._run(there)
             if result is None:
                 return [*made, *more]
-            if guessed and result.said == failed.said:  # nothing was gained
+            if guessed and result.normalised_error == failed.normalised_error:  # nothing was gained
                 continue
             if guessed and len(more) > 1:
                 more = self._gained(made, more, failed)
@@ -139,7 +139,7 @@ class Unifier:
             fewer = [e for e in guess if e is not one]
             there = self._at([*made, *fewer])
             result = failed if there is None else self._run(there)
-            if result is None or result.said != failed.said:
+            if result is None or result.normalised_error != failed.normalised_error:
                 guess = fewer
         return guess
 
@@ -271,7 +271,7 @@ class _Failed:
     """The differences that were taken for nonzero, in order."""
 
     @property
-    def said(self) -> str:
+    def normalised_error(self) -> str:
         return f"{type(self.error).__name__} {_NAME.sub('#', str(self.error))}"
 
     @property

@@ -25,6 +25,7 @@ from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import DomainError, SignatureError, UsageError
 from certgrad.language.tree import Statement
 from certgrad.obligations import tracing
+from certgrad.obligations.balls._rule import Structure
 from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.process.threads import ALONE
 from certgrad.signatures.cases import Case
@@ -131,7 +132,7 @@ class UserRule(Subject):
         self.complex_outputs = False
         """An output is complex, and so two of real numbers."""
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
-        self.undifferentiated = self._held(differentiable)
+        self.undifferentiated = self._undifferentiated(differentiable)
         self.excluded = tuple(excluded)
         flat = flat_signature(self.arguments, declared.outputs)
         axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
@@ -181,6 +182,11 @@ class UserRule(Subject):
     def granted(self) -> Mapping[str, Statement]:
         """That arguments have the properties which `call` gives them."""
         return {said: h.tree for said, h in rules.granted(self).items()} if self.properties else {}
+
+    @property
+    def structures(self) -> Mapping[str, Structure]:  # type: ignore[override]
+        """The properties of arguments, for points."""
+        return rules.structures(self) if self.properties else {}
 
     @property
     def moving(self) -> list[str]:
@@ -297,7 +303,7 @@ class UserRule(Subject):
             )
         return places
 
-    def _held(self, differentiable: Sequence[str] | None) -> list[str]:
+    def _undifferentiated(self, differentiable: Sequence[str] | None) -> list[str]:
         """The float arrays that the claim leaves out."""
         floats = {
             leaf: a.name
@@ -399,7 +405,7 @@ class UserRule(Subject):
             # JAX hands a Python number on as it is only where the custom function does not take it as an array.
             as_it_is = self.kind in _TAKES_ARRAYS and name in self.dynamic
             given[name] = value if as_it_is else rules.OpenNumber(name, value)
-        rest = rules.projected(self, arrays) if self.properties else list(arrays)
+        rest = rules.projected(self.properties, self.arg_names, arrays) if self.properties else list(arrays)
         for argument in self.arguments:
             own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
             given[argument.name] = argument.made_of(own)

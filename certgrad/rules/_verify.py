@@ -27,7 +27,7 @@ from ._by_name import perhaps_audited
 from ._configuration import nearest
 from ._declaration import Declaration
 from ._defaults import choices
-from ._find import Found
+from ._find import FoundRule
 from ._judged import first_look
 from ._multiples import hypotheses, multiples
 from ._projections import granted
@@ -35,7 +35,7 @@ from ._statement import Attempt, Statement
 from ._user_rule import UserRule
 
 
-def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws: int = 10) -> Verification:
+def verify_rule(certificate: Certificate, found: FoundRule, *, seed: str = "", draws: int = 10) -> Verification:
     """Check a certificate against a rule that was found under its name. What the certificate says chooses no code.
 
     The rule is traced again at the shapes that its declaration gives, its digests compared, and its claims evaluated.
@@ -143,7 +143,7 @@ def unlike_what_was_audited(
     return []
 
 
-def named_as_found(found: Found) -> Subject:
+def named_as_found(found: FoundRule) -> Subject:
     """The op that was found, under the name that it was found by."""
     named = copy(found.rule)
     named.name = found.name
@@ -169,22 +169,22 @@ class AsAudited:
     parts: Sequence[UserRule]
 
 
-def as_audited(found: Found, declared: Declaration, certificate: Certificate) -> AsAudited | str:
+def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate) -> AsAudited | str:
     """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
     looked at, at the sizes at which it traces; or what the certificate ought to list and does not.
     """
     statement = Statement(found.rule, declared.signature, declared.differentiable, declared.domain, name=found.name)
 
-    def made(part: Statement, **more: Any) -> UserRule:
+    def rule_of(part: Statement, **more: Any) -> UserRule:
         return first_look(part, Attempt(**{"static": declared.static, **more})).rule
 
-    rule = made(statement)
-    dividing = multiples(rule, lambda chosen: made(statement, multiples=chosen))
+    rule = rule_of(statement)
+    dividing = multiples(rule, lambda chosen: rule_of(statement, multiples=chosen))
     if dividing:
         for needed in hypotheses(rule, dividing):
             if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
                 return f"the rule traces only where {needed.text}, which the certificate does not list"
-        rule = made(statement, multiples=dividing)
+        rule = rule_of(statement, multiples=dividing)
     for needed in granted(rule).values():
         if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
             return f"the rule is audited only where {needed.text}, which the certificate does not list"
@@ -192,7 +192,7 @@ def as_audited(found: Found, declared: Declaration, certificate: Certificate) ->
     whole, parts = copy(rule), [rule]
     for name, value in choices(rule) if len(traced) > len(whole.cases) else ():
         with suppress(CertgradError):
-            other = made(statement.of_inputs, static={**declared.static, name: value})
+            other = rule_of(statement.of_inputs, static={**declared.static, name: value})
             if all((str(c.signature), {k: str(v) for k, v in c.statics.items()}) in traced for c in other.cases):
                 whole.cases = (*whole.cases, *other.cases)
                 parts.append(other)

@@ -27,7 +27,7 @@ from ._stamp import Grounds
 
 if TYPE_CHECKING:
     from ._declaration import Declaration
-    from ._find import Found
+    from ._find import FoundRule
     from ._remembered import Key, Memory
     from ._report import Report
 
@@ -65,7 +65,7 @@ class NotRemembered(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     name: str = ""
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class ExhibitUpdate(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What a page shows of the rule whose result came before: a verdict does not wait for a picture."""
 
     exhibit: bytes
@@ -103,7 +103,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     message: str
 
 
-Event = RuleResult | NotRemembered | Shown | Begun | Seen | Failure | Grounds
+Event = RuleResult | NotRemembered | ExhibitUpdate | Begun | Seen | Failure | Grounds
 
 
 def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
@@ -114,7 +114,9 @@ def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleRes
 def main(arguments: list[str]) -> None:
     """Find the target's rules, audit those that are asked for, and write the events."""
     os.environ["JAX_PLATFORMS"] = "cpu"
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = MEMORY if allowed == resource.RLIM_INFINITY else min(MEMORY, allowed)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     channel = int(arguments[0])
     os.set_inheritable(channel, False)
@@ -191,7 +193,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
             continue
         yield as_marked(result, found_rule.rule)
         if reports is not None and result.certificate:
-            yield from _shown(result, found_rule, table, reports.pop(task.rule, None))
+            yield from _exhibit_updates(result, found_rule, table, reports.pop(task.rule, None))
 
 
 def _memory(request: Request, table: Mapping[str, Sequence[Declaration]], since: float) -> Memory | None:
@@ -204,7 +206,7 @@ def _memory(request: Request, table: Mapping[str, Sequence[Declaration]], since:
     return Memory(Folder(Path(request.cache)), table, request.conformance, since, request.order)
 
 
-def remembered(found: Found, memory: Memory | None, holds: bool = False) -> RuleResult | None:
+def remembered(found: FoundRule, memory: Memory | None, holds: bool = False) -> RuleResult | None:
     """What an earlier audit found of a rule, where all is as it was then. With `holds`, only a proof: for a page, what
     is not proved is looked at anew.
     """
@@ -220,7 +222,7 @@ def remembered(found: Found, memory: Memory | None, holds: bool = False) -> Rule
 
 
 def audited(
-    found: Found,
+    found: FoundRule,
     table: Mapping[str, Sequence[Declaration]],
     conformance: bool,
     memory: Memory | None,
@@ -248,24 +250,26 @@ def audited(
     return msgspec.structs.replace(result, cache_problem=memory.folder.problem)
 
 
-def _recalled(found: Found, memory: Memory | None, key: Key | None, holds: bool, started: float) -> RuleResult | None:
+def _recalled(
+    found: FoundRule, memory: Memory | None, key: Key | None, holds: bool, started: float
+) -> RuleResult | None:
     known = memory.recall(found, key) if memory is not None and key is not None else None
     if known is None or (holds and known.certificate is not None and known.certificate.verdict not in HOLDS):
         return None
     return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
 
 
-def _shown(
-    result: RuleResult, found: Found, table: Mapping[str, Sequence[Declaration]], report: Report | None
-) -> Iterator[Shown]:
+def _exhibit_updates(
+    result: RuleResult, found: FoundRule, table: Mapping[str, Sequence[Declaration]], report: Report | None
+) -> Iterator[ExhibitUpdate]:
     """What a page shows of a rule that has a certificate, as it comes."""
     from ._exhibited import exhibited
 
     assert result.certificate is not None
     exhibit = b""
     for exhibit in exhibited(found, table, result.certificate, report):
-        yield Shown(exhibit=exhibit)
-    yield Shown(exhibit=exhibit, last=True)
+        yield ExhibitUpdate(exhibit=exhibit)
+    yield ExhibitUpdate(exhibit=exhibit, last=True)
 
 
 if __name__ == "__main__":

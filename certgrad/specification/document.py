@@ -67,7 +67,7 @@ def _lines() -> Iterator[str]:
         domain = meant.domain(*names[: len(meant.arguments)])
         where = "everywhere" if domain == TRUE else text(domain)
         yield f"| {name} | {_cell(meant.says)} | {_cell(where)} |"
-    shown = _shown()
+    shown = _examples()
     for chapter in CHAPTERS:
         module = importlib.import_module(f"{__package__}.primitives.{chapter}")
         yield ""
@@ -98,7 +98,7 @@ def _rules(module: str, shown: dict[str, list[str]]) -> Iterator[str]:
                 yield "```"
 
 
-def _shown() -> dict[str, list[str]]:
+def _examples() -> dict[str, list[str]]:
     """By primitive, what an example of it says."""
     n, m = export.symbolic_shape("n, m", constraints=["n >= 4", "m >= 4"])
     out = {}

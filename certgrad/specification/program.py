@@ -124,7 +124,7 @@ class Program:
 # --- what is read, and what is needed
 
 
-def held(definition: Definition | Carry) -> Iterator[Node]:
+def expressions_of(definition: Definition | Carry) -> Iterator[Node]:
     """The expressions that a definition is made of, those inside a loop not among them."""
     for f in fields(definition):
         value = getattr(definition, f.name)
@@ -154,7 +154,7 @@ def reads(definition: Definition | Carry) -> set[str]:
         inner = [reads(d) for d in (*definition.body, *definition.carries)]
         length = read_by(definition.length) if definition.length is not None else set()
         return length.union(*inner)
-    found = {name for x in held(definition) for name in read_by(x)}
+    found = {name for x in expressions_of(definition) for name in read_by(x)}
     return found | (set(definition.operands) if isinstance(definition, (Determined, Opaque)) else set())
 
 

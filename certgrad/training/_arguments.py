@@ -45,7 +45,7 @@ class Arguments:
             elif name in self.groups:
                 out += [n for k in self.groups[name] if (n := self.leaves[k]) is not None and self.is_real(n)]
             else:
-                raise UsageError(f"There is no {what} '{name}'. {self._known()}")
+                raise UsageError(f"There is no {what} '{name}'. {self._available()}")
         return list(dict.fromkeys(out))
 
     def nesting(self, names: Sequence[str]) -> Nesting:
@@ -64,7 +64,7 @@ class Arguments:
                 out[name] = value
                 continue
             if name not in self.groups:
-                raise UsageError(f"There is no argument '{name}'. {self._known()}")
+                raise UsageError(f"There is no argument '{name}'. {self._available()}")
             found, tree = jax.tree.flatten(value)
             places, wanted = self.groups[name], self.specs.tree[list(self.groups).index(name)]
             if tree != wanted:
@@ -74,7 +74,7 @@ class Arguments:
             out |= {n: x for k, x in zip(places, found, strict=True) if (n := self.leaves[k]) is not None}
         return out
 
-    def _known(self) -> str:
+    def _available(self) -> str:
         groups = [g for g in self.groups if g not in self.names]
         arrays = f"The arrays are {', '.join(self.names)}"
         return arrays + (f"; the arguments that hold several are {', '.join(groups)}." if groups else ".")

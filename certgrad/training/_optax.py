@@ -44,15 +44,15 @@ def from_optax(make: Any, update: Update | None = None) -> Update:
         return unstated(make)
     name = getattr(make, "__name__", getattr(getattr(make, "func", None), "__name__", "optimizer"))
 
-    def made(hyper: Named) -> Any:
+    def transformation(hyper: Named) -> Any:
         return make(**{_ARGUMENTS.get(k, k): v for k, v in hyper.items()})
 
-    slots = _slots(made, name, update)
+    slots = _slots(transformation, name, update)
 
     def run(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         import optax
 
-        rule = made(hyper)
+        rule = transformation(hyper)
         kept = dict(params), dict(grads)
         shapes = jax.eval_shape(rule.init, kept[0])
         tree = jax.tree.structure(shapes, is_leaf=lambda x: _is_moment(x, kept[0]))
@@ -92,7 +92,7 @@ def _slots(made: Callable[[Named], Any], name: str, update: Update) -> Sequence[
     if sorted(slots) != sorted(wanted):
         raise UsageError(
             f"The state of {name} is not that of {update.name}, which has {', '.join(wanted) or 'none'}: it holds "
-            f"{', '.join(_shown(p, example) for p in parts) or 'nothing'}. State the update that it takes as an Update."
+            f"{', '.join(_kind(p, example) for p in parts) or 'nothing'}. State the update that it takes as an Update."
         )
     for slot, part in zip(slots, parts, strict=True):
         begins = update.initial.get(slot, 0.0)
@@ -112,5 +112,5 @@ def _is_count(part: Any) -> bool:
     return not jnp.shape(part) and jnp.issubdtype(jnp.result_type(part), jnp.integer)
 
 
-def _shown(part: Any, params: Named) -> str:
+def _kind(part: Any, params: Named) -> str:
     return "an array a parameter" if _is_moment(part, params) else "a count" if _is_count(part) else "a further value"

@@ -100,7 +100,7 @@ def prove_kept(update: Update, shapes: Iterable[str] = ("n",)) -> Equality | Non
             out += [(nonnegative, found[1 + update.moments.index(m)]) for m, nonnegative in signs]
         return out
 
-    def found(*args: Any) -> list[Any]:
+    def signed_moments(*args: Any) -> list[Any]:
         return [y if nonnegative else jnp.sign(y) for nonnegative, y in after(*args)]
 
     def wanted(*args: Any) -> list[Any]:
@@ -108,7 +108,7 @@ def prove_kept(update: Update, shapes: Iterable[str] = ("n",)) -> Equality | Non
 
     kept = ", ".join(m for m, _ in signs)
     return equal(
-        problem.flat(found, f"the new {kept}"),
+        problem.flat(signed_moments, f"the new {kept}"),
         problem.flat(wanted, f"the new {kept} with the sign that it is said to have"),
         problem.signature,
         domain=problem.domain,

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from certgrad.report.audited import RuleResult
-from certgrad.report.diagnostics import Told
+from certgrad.report.diagnostics import RuleDiagnostics
 from tests.cli.conftest import Result
 
 pytest.importorskip("pygls")
@@ -105,10 +105,10 @@ def test_an_editor_is_told_of_a_refutation_at_its_line(tmp_path: Path) -> None:
 
 def test_it_publishes_rule_by_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier audit told of a rule stands until the next tells of it, or ends without it."""
-    from certgrad._language_server import made
+    from certgrad._language_server import build_server
 
     published: list[tuple[str, list[str]]] = []
-    server = made()
+    server = build_server()
     monkeypatch.setattr(
         server,
         "text_document_publish_diagnostics",
@@ -127,10 +127,10 @@ def test_it_publishes_rule_by_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert published == [("a.py", ["f"]), ("a.py", ["f", "g"])]
 
 
-def told(folder: Path, name: str) -> Told:
+def told(folder: Path, name: str) -> RuleDiagnostics:
     diagnostic = {"range": {p: {"line": 0, "character": 0} for p in ("start", "end")}, "message": name}
     result = RuleResult(name=f"a:{name}", where="a.py:1", file=str(folder / "a.py"))
-    return Told(result=result, diagnostics=[diagnostic], hover="")
+    return RuleDiagnostics(result=result, diagnostics=[diagnostic], hover="")
 
 
 def test_without_pygls_it_says_what_to_install(certgrad: Run, monkeypatch: pytest.MonkeyPatch) -> None:

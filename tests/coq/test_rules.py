@@ -15,7 +15,7 @@ import pytest
 from certgrad.coq import EDITED, File
 from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.rules import _printed
-from certgrad.rules._find import Found, find
+from certgrad.rules._find import FoundRule, find
 from certgrad.rules._printed import print_rule
 from tests.rules.test_verify import EDITED as EDITED_RULES
 from tests.rules.test_verify import certificate_of, of_text
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 @pytest.fixture(scope="module")
-def rules() -> dict[str, Found]:
+def rules() -> dict[str, FoundRule]:
     before = list(sys.path)
     found = {f.name.rpartition(":")[2]: f for f in find(str(FILE)).rules}
     sys.path[:] = before
@@ -44,12 +44,12 @@ class Made(dict[str, T]):
 
 
 @pytest.fixture(scope="module")
-def certificates(rules: dict[str, Found]) -> dict[str, Certificate]:
+def certificates(rules: dict[str, FoundRule]) -> dict[str, Certificate]:
     return Made(lambda name: certificate_of(rules[name]))
 
 
 @pytest.fixture(scope="module")
-def files(rules: dict[str, Found], certificates: dict[str, Certificate]) -> dict[str, File]:
+def files(rules: dict[str, FoundRule], certificates: dict[str, Certificate]) -> dict[str, File]:
     return Made(lambda name: print_rule(certificates[name], rules[name]))
 
 
@@ -76,7 +76,7 @@ def claimed(certificate: Certificate) -> Certificate:
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_rules_are_not(
     kernel,
-    rules: dict[str, Found],
+    rules: dict[str, FoundRule],
     certificates: dict[str, Certificate],
     name: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -118,7 +118,7 @@ def test_names_do_not_capture_each_other(files: dict[str, File]) -> None:
 
 
 def test_a_certificate_of_other_code_is_about_no_theorem(
-    rules: dict[str, Found], certificates: dict[str, Certificate]
+    rules: dict[str, FoundRule], certificates: dict[str, Certificate]
 ) -> None:
     certificate = certificates["softplus"]
     assert all(t.reason for t in print_rule(certificate, rules["logarithm"]).theorems)
@@ -128,7 +128,7 @@ def test_a_certificate_of_other_code_is_about_no_theorem(
 
 
 def test_a_certificate_that_was_edited_is_about_no_theorem(
-    rules: dict[str, Found], certificates: dict[str, Certificate]
+    rules: dict[str, FoundRule], certificates: dict[str, Certificate]
 ) -> None:
     edited = msgspec.structs.replace(certificates["softplus"], source="elsewhere")
     assert {t.reason for t in print_rule(edited, rules["softplus"]).theorems} == {EDITED}
@@ -136,7 +136,7 @@ def test_a_certificate_that_was_edited_is_about_no_theorem(
 
 @pytest.mark.parametrize("left", [0, 3])
 def test_a_certificate_of_other_cases_is_about_no_theorem(
-    rules: dict[str, Found], certificates: dict[str, Certificate], left: int
+    rules: dict[str, FoundRule], certificates: dict[str, Certificate], left: int
 ) -> None:
     certificate = certificates["softplus"]
     claims = [msgspec.structs.replace(c, cases=c.cases * left) for c in certificate.claims]

@@ -59,10 +59,10 @@ def test_a_search_that_ends_by_the_clock_says_so(kernel):
 
 def test_a_known_way_is_gone_first_and_is_the_proof():
     theorem = Theorem("t", "k", "  True", ("fail", "exact I"))
-    assert theorem.told(1, 10).index("exact I") < theorem.told(1, 10).index("fail")
-    assert theorem.found(1, 10) == "exact I."
-    assert theorem.found(None, 10) == theorem.found(2, 10)
-    assert theorem.found(None, 10) == (
+    assert theorem.search_sentence(1, 10).index("exact I") < theorem.search_sentence(1, 10).index("fail")
+    assert theorem.proof_sentence(1, 10) == "exact I."
+    assert theorem.proof_sentence(None, 10) == theorem.proof_sentence(2, 10)
+    assert theorem.proof_sentence(None, 10) == (
         "first [timeout 3 (solve [fail]) | timeout 3 (solve [exact I]) | "
         "timeout 10 (solve [fail]) | timeout 10 (solve [exact I])]."
     )

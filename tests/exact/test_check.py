@@ -10,7 +10,7 @@ from jax.custom_derivatives import SymbolicZero
 
 import certgrad
 from certgrad import exact
-from certgrad.errors import SignatureError, UsageError
+from certgrad.errors import DomainError, SignatureError, UsageError
 from certgrad.language.parse import parse
 
 
@@ -151,6 +151,97 @@ def test_a_rule_is_defined_where_its_function_is() -> None:
     assert exact.check(rule, "n -> ", hypotheses=[parse("x != 0", ("x",))]).verdict == "agrees"
 
 
+def _huber(side: Callable) -> Any:
+    return _saving(
+        lambda x: jnp.where(jnp.abs(x) <= 2, x * x / 2, 2 * jnp.abs(x) - 2),
+        lambda g, x: (g * jnp.where(side(jnp.abs(x)), x, jnp.where(jnp.abs(x) > 2, 2 * jnp.sign(x), 0.0)),),
+    )
+
+
+def _rotation(at_zero: float) -> Any:
+    """x·sin(|x|)/|x|, smooth at 0, where the code has a value of its own."""
+
+    def parts(x: Any, at_zero: float) -> tuple[Any, Any, Any]:
+        square = jnp.sum(x * x)
+        t = jnp.sqrt(jnp.where(square > 0, square, 1.0))
+        return square, t, jnp.where(square > 0, jnp.sin(t) / t, at_zero)
+
+    def bwd(g: Any, x: Any) -> tuple[Any]:
+        square, t, b = parts(x, at_zero)
+        slope = jnp.where(square > 0, (t * jnp.cos(t) - jnp.sin(t)) / t**3, 0.0)
+        return (b * g + slope * jnp.sum(g * x) * x,)
+
+    return _saving(lambda x: parts(x, 1.0)[2] * x, bwd)
+
+
+def _greater(tie: float) -> Any:
+    return _saving(
+        lambda x, y: jnp.maximum(x, y),
+        lambda g, x, y: (
+            g * jnp.where(x > y, 1.0, jnp.where(x < y, 0.0, tie)),
+            g * jnp.where(x > y, 0.0, jnp.where(x < y, 1.0, 1 - tie)),
+        ),
+    )
+
+
+SEAMS: dict[str, tuple[Any, Any, str]] = {
+    "a number of the code": (_huber(lambda a: a <= 2), _huber(lambda a: a < 2), "*s -> *s"),
+    "zero": (_rotation(1.0), _rotation(0.5), "2 -> 2"),
+    "equal arguments": (
+        _saving(lambda x, y: jnp.where(x > y, 1.0, 2.0) * (x - y) ** 3, lambda g, x, y: (
+            g * jnp.where(x > y, 3.0, 6.0) * (x - y) ** 2, -g * jnp.where(x > y, 3.0, 6.0) * (x - y) ** 2)),
+        _saving(lambda x, y: jnp.where(x > y, 1.0, 2.0) * (x - y) ** 3, lambda g, x, y: (
+            g * jnp.where(x > y, 3.0, 6.0) * (x - y) ** 2 + jnp.where(x == y, 1.0, 0.0),
+            -g * jnp.where(x > y, 3.0, 6.0) * (x - y) ** 2)),
+        "n, n -> n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEAMS)
+def test_at_seams_where_the_function_is_smooth(name: str) -> None:
+    right, wrong, signature = SEAMS[name]
+    assert exact.check(right, signature).verdict == "agrees"
+    assert exact.check(wrong, signature).verdict == "differs"
+
+
+@pytest.mark.parametrize("tie", [0.0, 0.3, 1.0])
+def test_at_kinks_nothing_is_asked(tie: float) -> None:
+    assert exact.check(_greater(tie), "n, n -> n").verdict == "agrees"
+    assert exact.check(
+        _saving(
+            lambda x: jax.nn.relu(jnp.min(x)),
+            lambda g, x: (g * jnp.where((x == jnp.min(x)) & (x >= 0), tie if x.ndim == 0 else 1.0, 0.0)
+                          / jnp.sum(jnp.where(x == jnp.min(x), 1.0, 0.0)),),
+        ),
+        "3 -> ",
+    ).verdict == "agrees"  # fmt: skip
+
+
+PROPERTIES: list[tuple[str, str, str, Callable, Callable, Callable]] = [
+    ("x is sorted", "n -> ", "the last", jnp.max, lambda x: jnp.zeros_like(x).at[-1].set(1.0),
+     lambda x: jnp.zeros_like(x).at[0].set(1.0)),
+    ("x is symmetric", "n n -> ", "a triangle", jnp.sum,
+     lambda x: 2 * jnp.tril(jnp.ones_like(x)) - jnp.eye(x.shape[0]), lambda x: 2 * jnp.tril(jnp.ones_like(x))),
+    ("x is symmetric and x > 0", "n n -> ", "signs", lambda x: jnp.sum(jnp.abs(x)), jnp.ones_like, jnp.zeros_like),
+    ("x is unit norm", "n -> ", "along the sphere", lambda x: jnp.sum(x**2), lambda x: 5 * x, lambda x: x**2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("domain, signature, name, function, slope, other", PROPERTIES, ids=[p[2] for p in PROPERTIES])
+def test_arrays_with_a_property(
+    domain: str, signature: str, name: str, function: Callable, slope: Callable, other: Callable
+) -> None:
+    right, wrong = (_saving(lambda x: function(x), lambda g, x, s=s: (g * s(x),)) for s in (slope, other))
+    assert exact.check(right, signature, domain=domain).verdict == "agrees"
+    assert exact.check(wrong, signature, domain=domain).verdict == "differs"
+
+
+def test_a_property_that_is_not_known() -> None:
+    with pytest.raises(DomainError, match="'x is round': the properties are symmetric"):
+        exact.check(lambda x: x * x, "n -> n", domain="x is round")
+
+
 def test_two_updates_of_one_entry_leave_a_scatter_undefined() -> None:
     rule = _saving(_taken, lambda g, x, i: (jnp.zeros_like(x).at[i].set(g), None))
     found = exact.check(rule, "n, m:int -> m")
@@ -228,6 +319,19 @@ def test_regions_are_counted() -> None:
     assert found.regions > 1
     assert f"in {found.regions} regions" in exact.level(found)
     assert exact.check(lambda x: x * x, "n -> n").regions == 0
+
+
+def test_what_is_exact_in_one_case_alone_is_exact_in_none() -> None:
+    """Of exponents one of which is so fine a fraction of the other no bound is known."""
+
+    def found(c: Any) -> exact.Result:
+        return exact.check(lambda x, c: jnp.exp(x) + jnp.exp(c * x), "3 -> 3", static={"c": c})
+
+    one, other, both = found(2.0), found(0.1234567), found(certgrad.each(2.0, 0.1234567))
+    assert (exact.level(one), one.bound is None) == ("exact at its shapes", False)
+    for result in (other, both):
+        assert exact.level(result) == "at points: no bound on the error is known"
+        assert (result.verdict, result.bound, result.sizes) == ("agrees", None, ())
 
 
 def test_no_size_is_left_open() -> None:

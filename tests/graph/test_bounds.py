@@ -12,12 +12,12 @@ from certgrad import ops
 from certgrad.graph import certify, trace
 from certgrad.graph._bounds import (
     both,
+    bounds_from_signs,
     conditions,
     facts,
     given,
     holds,
     joined,
-    known,
     of_array,
     of_selection,
     relation,
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 NUMBERS = [Fraction(k, 2) for k in (-4, -3, -2, -1, 0, 1, 2, 3, 4)]
 SIGNS = [NEG, ZERO, POS, NONNEG, NONPOS, NONZERO, ANY]
-CODES = sorted({known(signs) for signs in product(SIGNS, repeat=3)} - {0})
+CODES = sorted({bounds_from_signs(signs) for signs in product(SIGNS, repeat=3)} - {0})
 
 
 def inside(where: int) -> set[Fraction]:
@@ -49,14 +49,14 @@ def signs_of(x: Fraction) -> int:
 
 
 def test_a_sign_alone_is_that_sign() -> None:
-    assert [known((s, ANY, ANY)) for s in SIGNS] == SIGNS
+    assert [bounds_from_signs((s, ANY, ANY)) for s in SIGNS] == SIGNS
     assert all(facts(ONE, s) == [] or facts(ONE, s)[0].signs == s for s in SIGNS)
 
 
 def test_what_is_known_is_what_is_said() -> None:
     for signs in product(SIGNS, repeat=3):
         expected = {x for x in NUMBERS if all(s & signs_of(x - c) for s, c in zip(signs, (0, 1, -1), strict=True))}
-        assert inside(known(signs)) == expected
+        assert inside(bounds_from_signs(signs)) == expected
 
 
 def test_facts_and_conditions_say_no_more_and_no_less() -> None:
@@ -80,7 +80,9 @@ def test_joined_and_both() -> None:
         assert inside(joined(a, b)) >= inside(a) | inside(b)
         meet = inside(a) & inside(b)
         assert inside(both(a, b)) >= meet
-    assert joined(known((POS, NEG, ANY)), known((NEG, ANY, POS))) == known((NONZERO, NEG, POS))
+    assert joined(bounds_from_signs((POS, NEG, ANY)), bounds_from_signs((NEG, ANY, POS))) == bounds_from_signs(
+        (NONZERO, NEG, POS)
+    )
 
 
 def test_selections_are_among_the_operands() -> None:
@@ -95,11 +97,11 @@ def test_selections_are_among_the_operands() -> None:
 
 def test_words() -> None:
     assert relation(POS) == "> 0"
-    assert relation(known((POS, NEG, ANY))) == "in (0, 1)"
-    assert relation(known((ANY, NONPOS, NONNEG))) == "in [−1, 1]"
-    assert relation(known((NONZERO, NEG, POS))) == "in (−1, 1) and ≠ 0"
-    assert relation(known((ANY, ANY, NONNEG))) == "≥ −1"
-    assert relation(known((ANY, ZERO, ANY))) == "= 1"
+    assert relation(bounds_from_signs((POS, NEG, ANY))) == "in (0, 1)"
+    assert relation(bounds_from_signs((ANY, NONPOS, NONNEG))) == "in [−1, 1]"
+    assert relation(bounds_from_signs((NONZERO, NEG, POS))) == "in (−1, 1) and ≠ 0"
+    assert relation(bounds_from_signs((ANY, ANY, NONNEG))) == "≥ −1"
+    assert relation(bounds_from_signs((ANY, ZERO, ANY))) == "= 1"
     assert relation(ANY) == ""
     assert (side("in (0, 1)"), side("≥ 1"), side("< −1"), side("≠ 0")) == ("> 0", "> 0", "< 0", "≠ 0")
     assert side("in [−1, 1]") == side("≥ −1") == side("") == ""

@@ -51,7 +51,7 @@ class Call:
 
     def run(self, *floats: Any) -> Any:
         """The op, as a function of its float arguments."""
-        return self.op.one(*self.filled(floats), **self.keywords)
+        return self.op.call_case(*self.filled(floats), **self.keywords)
 
     def forward(self, *floats: Any) -> Any:
         """The op's forward as plain JAX code, without its rules."""

@@ -80,7 +80,7 @@ def _seed(y):
 def values(op, arrays, keywords, dtype, over=lambda f: f):
     """The arrays; (value, cotangents) of the op and of its reference in the dtype, and of the reference in float64."""
     narrow = [jnp.asarray(x, dtype) if np.asarray(x).dtype.kind == "f" else jnp.asarray(x) for x in arrays]
-    both = lambda xs: tuple(value_and_cotangents(f, xs, keywords) for f in (op.one, function(op)))
+    both = lambda xs: tuple(value_and_cotangents(f, xs, keywords) for f in (op.call_case, function(op)))
     ours, theirs = jax.jit(over(both))(narrow)
     with jax.enable_x64(True):
         wide = [jnp.asarray(np.asarray(x, float)) if jnp.issubdtype(x.dtype, jnp.floating) else x for x in narrow]

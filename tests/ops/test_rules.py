@@ -109,7 +109,7 @@ def test_integers_are_promoted_as_in_jax(op):
     call = draw(op, op.cases[0], 5, jnp.float32)
     call.arrays = [jnp.ones(x.shape, int) if x.dtype != bool else x for x in call.arrays]
     dtypes = lambda f: [y.dtype for y in jax.tree.leaves(jax.eval_shape(f))]
-    got = dtypes(lambda: op.one(*call.arrays, **call.keywords))
+    got = dtypes(lambda: op.call_case(*call.arrays, **call.keywords))
     want = dtypes(lambda: call.like(*call.floats)) if reference(op).takes_integers else [jnp.float32] * len(got)
     assert got == want
 

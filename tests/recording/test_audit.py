@@ -20,7 +20,7 @@ from tests.recording import kept, rules
 
 def recorded(work, **options):
     notes = Notes()
-    with noticed(notes.told):
+    with noticed(notes.note):
         work()
     # What was not called comes last, and is looked for in every module that the process has loaded: a second.
     called = islice(audited(notes, **{"conformance": False, **options}), len(list(placed(notes.rules.values()))))
@@ -272,7 +272,7 @@ def test_an_audit_that_takes_too_long_is_left_out():
 def test_rules_that_are_there_and_were_not_called_are_listed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(Path(__file__).parent)  # what is below it is the user's: of a test run, a few modules and not all
     notes = Notes()
-    with noticed(notes.told):
+    with noticed(notes.note):
         rules.square(1.0)
     left = {one.result.name: remarks(one) for one in audited(notes, conformance=False) if not one.called}
     (text,) = left["tests.recording.rules:never"]

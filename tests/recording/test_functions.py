@@ -14,7 +14,7 @@ def test_a_number_of_pythons_gives_way_to_the_dtype_that_it_meets() -> None:
 
     def told(rate: object) -> str:
         functions = Functions()
-        functions.told(decayed, False, (jnp.ones(4, "bfloat16"), rate), {})
+        functions.note(decayed, False, (jnp.ones(4, "bfloat16"), rate), {})
         (found,) = certified(functions, 60.0)
         return found.verdict
 

@@ -22,7 +22,7 @@ from tests.recording import rules
 @pytest.fixture
 def notes():
     made = Notes()
-    with noticed(made.told):
+    with noticed(made.note):
         yield made
 
 
@@ -190,7 +190,7 @@ def test_no_tracer_is_kept():
         return made(x)
 
     notes = Notes()
-    with noticed(notes.told):
+    with noticed(notes.note):
         jax.jit(outer)(jnp.ones(3), 2.0)
     (variant,) = only(notes).variants.values()
     assert variant.problem == "it closes over a traced value (float32[]): pass it as an argument"
@@ -234,7 +234,7 @@ def test_calls_in_threads_are_noted_and_those_of_forked_processes_are_not(notes)
         warnings.simplefilter("ignore")
         child = os.fork()
     if child == 0:
-        notes.told(rules.square, (np.ones(7),), {})
+        notes.note(rules.square, (np.ones(7),), {})
         os._exit(only(notes).count)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
 

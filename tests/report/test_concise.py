@@ -26,15 +26,15 @@ REASONS = [
     (f"{CAUSE}w: {LACKS}\nsee other.py:17", f"the cotangent of w: {LACKS} (other.py:17)"),
     (f"{CAUSE}w: {LACKS}\n{CAUSE}b: {LACKS}", f"the cotangents of w and b: {LACKS}"),
     (f"{CAUSE}w: {LACKS}\n{CAUSE}b: half of it", f"the cotangent of w: {LACKS}; the cotangent of b: half of it"),
-    (f"{CAUSE}w: right where b = n", "the cotangent of w: right only where b = n"),
+    (f"{CAUSE}w: right where b = n", "the cotangent of w: right where b = n"),
     ("likely cause: the fwd does not return it: another value", "the fwd does not return it: another value"),
     (
-        f'{CAUSE}x: right where x > 0\nright only where x > 0: declare domain="x > 0" if nothing else is meant',
-        "right only where x > 0",
+        f'{CAUSE}x: right where x > 0\nright where x > 0: declare domain="x > 0" if nothing else is meant',
+        "right where x > 0",
     ),
     (
-        f'{CAUSE}x: right where x ≠ 0\nright only where x != 0: declare domain="x != 0" if nothing else is meant',
-        "right only where x ≠ 0",
+        f'{CAUSE}x: right where x ≠ 0\nright where x != 0: declare domain="x != 0" if nothing else is meant',
+        "right where x ≠ 0",
     ),
     ("the two sides differ at the witness", "the VJP gives 2, the JVP 0.333 at n = 2"),
 ]

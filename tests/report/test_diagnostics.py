@@ -2,10 +2,10 @@
 
 import msgspec
 
-from certgrad.report.diagnostics import LINE_END, Told, told
+from certgrad.report.diagnostics import LINE_END, RuleDiagnostics, rule_diagnostics
 from tests.report.audits import EVERY
 
-TOLD = {one.result.name: one for one in told(EVERY)}
+TOLD = {one.result.name: one for one in rule_diagnostics(EVERY)}
 
 
 def test_a_finding_is_one_line_at_its_line() -> None:
@@ -34,4 +34,4 @@ def test_the_verdict_and_the_hypotheses_are_shown_on_demand() -> None:
 
 def test_it_reads_back() -> None:
     for one in TOLD.values():
-        assert msgspec.json.decode(msgspec.json.encode(one), type=Told) == one
+        assert msgspec.json.decode(msgspec.json.encode(one), type=RuleDiagnostics) == one

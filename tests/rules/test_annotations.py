@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from certgrad.rules._by_name import RECORDED, examined
 from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 
 
 def rule(x, w):
@@ -27,7 +27,7 @@ NOTED = Declaration("n, ", origin=RECORDED)
 
 
 def signature(found, *declarations):
-    result, report = examined(Found("m:scaled", found), {"m:scaled": declarations}, conformance=False)
+    result, report = examined(FoundRule("m:scaled", found), {"m:scaled": declarations}, conformance=False)
     assert report is not None, result.remarks
     assert report.verdict == "proved"
     return report.certificate.signature

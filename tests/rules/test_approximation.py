@@ -16,7 +16,7 @@ from certgrad import special
 from certgrad.errors import CertgradError
 from certgrad.rules._by_name import examined
 from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 from certgrad.testing import assert_certified
 
 from .test_check import custom_vjp
@@ -152,7 +152,7 @@ def test_a_declaration_that_does_not_fit(options, said):
 @pytest.mark.slow
 def test_it_is_a_remark_of_an_audit():
     declared = Declaration("n -> n", domain=NEAR_0, approximates="jax.numpy:exp")
-    result, report = examined(Found("mypkg:pade", right()), {"mypkg:pade": (declared,)})
+    result, report = examined(FoundRule("mypkg:pade", right()), {"mypkg:pade": (declared,)})
     (remark,) = (one for one in result.remarks if one.code == "CG207")
     assert remark.text == report.approximates
     assert assert_certified(right(), "n -> n", domain=NEAR_0, approximates=jnp.exp).proved

@@ -16,7 +16,7 @@ from certgrad.report.findings import INFERRED
 from certgrad.rules import _choices, _infer
 from certgrad.rules._by_name import examined
 from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 from certgrad.rules._infer import inferred
 from certgrad.rules._statics import each
 from certgrad.rules._tried import Tried
@@ -135,7 +135,7 @@ def test_numbers_with_which_the_rule_runs() -> None:
 @pytest.mark.parametrize(("slope", "verdict"), [(jnp.cos, "proved"), (jnp.sin, "refuted")])
 def test_each_value_is_audited(slope: Callable[[Any], Any], verdict: str) -> None:
     report = examined(
-        Found(name="m:f", where="m.py:1", rule=with_scale(lambda x, g: g * slope(x))), {}, conformance=False
+        FoundRule(name="m:f", where="m.py:1", rule=with_scale(lambda x, g: g * slope(x))), {}, conformance=False
     )[1]
     assert report is not None
     assert report.verdict == verdict
@@ -158,9 +158,9 @@ def test_star_args_of_which_one_alone_runs() -> None:
 
 def test_choices_of_ranks_for_which_no_time_is_left_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = of_jax(lambda x, y: jnp.sin(x) * y)
-    of_all = examined(Found(name="m:f", where="m.py:1", rule=rule), {})[0]
+    of_all = examined(FoundRule(name="m:f", where="m.py:1", rule=rule), {})[0]
     monkeypatch.setattr(_choices, "LOOKS", 0.0)
-    of_some = examined(Found(name="m:f", where="m.py:1", rule=rule), {})[0]
+    of_some = examined(FoundRule(name="m:f", where="m.py:1", rule=rule), {})[0]
     all_texts, some_texts = (
         " ".join(r.text for r in result.remarks if r.code == INFERRED) for result in (of_all, of_some)
     )
@@ -175,5 +175,5 @@ def test_a_search_for_shapes_ends_and_takes_no_time_from_the_audit(monkeypatch: 
         assert inferred(rule).found
         assert budget.seconds_left() == pytest.approx(before, rel=1e-12)
     monkeypatch.setattr(_infer, "SEARCH", 0.0)
-    result, _ = examined(Found(name="m:f", where="m.py:1", rule=rule), {})
+    result, _ = examined(FoundRule(name="m:f", where="m.py:1", rule=rule), {})
     assert "there was no time to try more: " in result.remarks[0].text

@@ -11,7 +11,7 @@ import certgrad
 from certgrad.obligations.certificate import with_cases, with_claims
 from certgrad.report.audited import conditions
 from certgrad.rules._by_name import examined
-from certgrad.rules._find import Found, find
+from certgrad.rules._find import FoundRule, find
 from certgrad.rules._listed import listing
 from certgrad.rules._user_rule import UserRule
 from certgrad.rules._verify import verify_rule
@@ -147,7 +147,7 @@ def test_bounds_are_assumed(name):
 def test_a_number_that_jax_hands_on_is_bounded_as_an_argument_is(upper, verdict):
     huber = jax.custom_vjp(_huber, nondiff_argnums=(1,))
     huber.defvjp(lambda x, d: (_huber(x, d), x), lambda d, x, g: (g * jnp.clip(x, -d, upper * d),))
-    _, report = examined(Found("m:huber", huber), {}, conformance=False)
+    _, report = examined(FoundRule("m:huber", huber), {}, conformance=False)
     assert report.verdict == verdict
     assert report.assumed == (["delta > 0"] if upper == 1 else [])
 
@@ -240,7 +240,7 @@ def test_bounds_hide_no_mistake(name):
 @pytest.mark.parametrize(
     ("function", "signature", "first"),
     [
-        (rule(jnp.abs, lambda x, g: (g,)), "n", "right only where x > 0: "),
+        (rule(jnp.abs, lambda x, g: (g,)), "n", "right where x > 0: "),
         (rule(_huber, lambda x, d, g: (g * jnp.clip(x, -d, d), jnp.zeros_like(d))), "n, n", "the two sides differ"),
     ],
 )

@@ -10,7 +10,7 @@ from certgrad.cli._code import Code
 from certgrad.errors import UsageError
 from certgrad.report.findings import Finding, Remark, findings_of
 from certgrad.rules import _baseline
-from certgrad.rules._baseline import Looked
+from certgrad.rules._baseline import AuditScope
 from tests.report import fabricated
 
 ONE = Finding("pkg.losses:f", "CG102", "refuted", "0123456789ab")
@@ -95,13 +95,13 @@ def test_a_remark_is_a_finding():
 
 def test_what_an_interruption_left_over_is_not_stale():
     code = Code(names=["pkg"], interrupted=True, unreached=["pkg.losses:f"])
-    assert _baseline.stale([ONE, TWO], [], code.looked) == [TWO]
+    assert _baseline.stale([ONE, TWO], [], code.audit_scope) == [TWO]
 
 
 def test_only_what_was_looked_at_is_stale():
     entries = [ONE, TWO, Finding("other:h", "CG102", "refuted", "0")]
-    assert _baseline.stale(entries, [ONE], Looked(("pkg",))) == [TWO]
-    assert _baseline.stale(entries, [], Looked(("pkg.losses",))) == [ONE]
-    assert _baseline.stale(entries, [], Looked(("pkg.losses:f",))) == [ONE]
-    assert _baseline.stale(entries, [], Looked(("pkg.losses:other", "pk"))) == []
-    assert _baseline.stale(entries, [], Looked(("pkg",), unseen=("pkg.norms", "pkg.losses:f"))) == []
+    assert _baseline.stale(entries, [ONE], AuditScope(("pkg",))) == [TWO]
+    assert _baseline.stale(entries, [], AuditScope(("pkg.losses",))) == [ONE]
+    assert _baseline.stale(entries, [], AuditScope(("pkg.losses:f",))) == [ONE]
+    assert _baseline.stale(entries, [], AuditScope(("pkg.losses:other", "pk"))) == []
+    assert _baseline.stale(entries, [], AuditScope(("pkg",), unseen=("pkg.norms", "pkg.losses:f"))) == []

@@ -11,8 +11,8 @@ from certgrad import rules
 from certgrad.obligations.terms.budget import auditing, budget
 from certgrad.rules._by_name import SHORT, _of_known
 from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import Found
-from certgrad.rules._known_functions import Known
+from certgrad.rules._find import FoundRule
+from certgrad.rules._known_functions import SpecialFunction
 
 
 @pytest.mark.parametrize("cut_short", [False, True])
@@ -20,7 +20,7 @@ def test_more_time_is_given_to_what_was_cut_short_and_not_to_what_took_long(monk
     rule = jax.custom_vjp(jnp.tanh)
     rule.defvjp(lambda x: (jnp.tanh(x), x), lambda x, g: (g,))
     monkeypatch.setattr(rules, "is_long", lambda program: True)
-    monkeypatch.setattr(rules, "known_as", lambda subject, program: Known("certgrad.special:lambertw", ()))
+    monkeypatch.setattr(rules, "known_as", lambda subject, program: SpecialFunction("certgrad.special:lambertw", ()))
     monkeypatch.setattr(rules, "known_beside", lambda subject: [])
     shares = []
 
@@ -33,6 +33,6 @@ def test_more_time_is_given_to_what_was_cut_short_and_not_to_what_took_long(monk
         return SimpleNamespace(verdict="unproved", assumed=[])
 
     with auditing(0.5):
-        _of_known(Found("m:f", rule), Declaration("n"), checked)
+        _of_known(FoundRule("m:f", rule), Declaration("n"), checked)
     own = [share for approximates, share in shares if approximates is None]
     assert own == ([SHORT, 1] if cut_short else [SHORT])

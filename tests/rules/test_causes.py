@@ -78,8 +78,7 @@ def trailing_mean(x, before):
     return (padded[2:] + padded[1:-1] + padded[:-2]) / 3
 
 
-def test_that_it_is_right_for_one_entry_is_no_cause():
-    """It says nothing of the mistake, which is that the cotangent is shifted."""
+def test_the_cause_is_the_shift_and_not_that_it_is_right_for_one_entry():
     rule = custom_vjp(
         lambda x: trailing_mean(x, (2, 0)),
         lambda x: (trailing_mean(x, (2, 0)), None),
@@ -87,7 +86,7 @@ def test_that_it_is_right_for_one_entry_is_no_cause():
     )
     report = certgrad.check(rule, "n")
     assert report.verdict == "refuted"
-    assert report.cause == ""
+    assert "is to be shifted by -1" in report.cause
 
 
 @pytest.mark.parametrize("sizes", ["n d, ()", "n d, d", "n d, n 1"])
@@ -628,3 +627,120 @@ def test_a_function_that_reads_a_table_is_no_step_that_is_held_constant():
     assert report.verdict == "refuted"
     assert "custom_jvp" not in report.cause
     assert "a rule of its own" not in report.cause
+
+
+def glu(x):
+    first, second = jnp.split(x, 2, -1)
+    return first * jax.nn.sigmoid(second)
+
+
+def glu_bwd(exchanged_at):
+    def bwd(x, g):
+        first, second = jnp.split(x, 2, -1)
+        if exchanged_at == "the start":
+            first, second = second, first
+        s = jax.nn.sigmoid(second)
+        found = [g * s, g * first * s * (1 - s)]
+        return (jnp.concatenate(found[::-1] if exchanged_at == "the end" else found, -1),)
+
+    return bwd
+
+
+def softmax(x):
+    return jax.nn.softmax(x, -1)
+
+
+def log_softmax(x):
+    return jax.nn.log_softmax(x, -1)
+
+
+def total(x, g):
+    return jnp.sum(g * x, -1, keepdims=True)
+
+
+def centred(x):
+    return x - jnp.mean(x, -1, keepdims=True)
+
+
+PLACES = {
+    "halves of a gate": (glu, glu_bwd("the end"), "n 2*d", "its halves along axis 1 are exchanged"),
+    "halves that are read": (glu, glu_bwd("the start"), "n 2*d", "takes the halves of x along axis 1 for one another"),
+    "ddof": (
+        lambda x: jnp.var(x, -1, ddof=1),
+        lambda x, g: (2 * g[:, None] * centred(x) / x.shape[-1],),
+        "n d",
+        "divided by d, and d − 1 is due there, as of a variance with ddof=1",
+    ),
+    "the diagonal alone": (
+        softmax,
+        lambda x, g: (g * softmax(x) * (1 - softmax(x)),),
+        "n d",
+        "how an entry depends on the others along axis 1 is missing: the Jacobian is taken to be diagonal",
+    ),
+    "a factor inside of a sum": (
+        log_softmax,
+        lambda x, g: (g - total(log_softmax(x), g),),
+        "n d",
+        "is to be of the cotangent of the output alone, and that times exp of the",
+    ),
+    "a factor outside of a sum": (
+        lambda x: x * jnp.sum(x),
+        lambda x, g: (g * jnp.sum(x) + x * jnp.sum(g),),
+        "n",
+        "is to be made inside of the sum",
+    ),
+    "around the other way": (
+        lambda x: x * jnp.roll(x, 1),
+        lambda x, g: (g * jnp.roll(x, 1) + jnp.roll(g * x, 1),),
+        "n",
+        "is to be shifted by -2, around its end",
+    ),
+    "padded at the other end": (
+        lambda x: x[1:] ** 2,
+        lambda x, g: (2 * x * jnp.pad(g, (0, 1)),),
+        "n",
+        "is to be shifted by 1, with 0 where nothing comes from",
+    ),
+    "frequencies": (
+        lambda x: jnp.fft.rfft(x),
+        lambda x, g: (x.shape[-1] * jnp.fft.irfft(jnp.conj(g), x.shape[-1]),),
+        "b n",
+        "stand for two each: in the cotangent of the output they are to be halved",
+    ),
+}
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("name", PLACES)
+def test_what_goes_to_other_places(name):
+    f, bwd, signature, said = PLACES[name]
+    report = certgrad.check(custom_vjp(lambda x: f(x), lambda x: (f(x), x), bwd), signature)
+    assert report.verdict == "refuted"
+    assert said in report.cause
+
+
+def test_the_sign_of_a_number():
+    """ELU whose derivative is that of a positive alpha: right for every such one, which is no cause where it is not."""
+
+    def elu(x, alpha):
+        return jnp.maximum(x, 0) + jnp.minimum(alpha * (jnp.exp(x) - 1), 0)
+
+    rule = static_rule(elu, lambda x, g, alpha: g * jnp.where(x > 0, 1.0, elu(x, alpha) + alpha))
+    report = certgrad.check(rule, "n", static={"alpha": -0.5})
+    assert report.cause == "right where alpha > 0: the function and the rule treat negative values differently"
+    rule = static_rule(elu, lambda x, g, alpha: g * jnp.where(x > 0, 1.0, elu(x, alpha) + alpha**2))
+    assert "alpha > 0" not in certgrad.check(rule, "n", static={"alpha": -0.5}).cause
+
+
+@pytest.mark.parametrize(("factor", "named"), [(1, True), (2, False)])
+def test_entries_that_are_written_twice(factor, named):
+    """max_unpool: the backward reads the cotangent of each write, as if all that are made to one entry counted."""
+    rule = custom_vjp(
+        lambda base, x, index: base.at[index].set(x),
+        lambda base, x, index: (base.at[index].set(x), index),
+        lambda index, g: (g.at[index].set(0.0), factor * g[index], None),
+    )
+    report = certgrad.check(rule, "m, n, n:int", domain=["index >= 0", "index < m"], differentiable=["x"])
+    assert report.verdict == "refuted"
+    said = "right where the places that are written to in line "
+    assert report.cause.startswith(said) == named

@@ -150,3 +150,19 @@ def test_labels_below_zero_tell_a_gather_from_a_one_hot():
 def test_a_declaration_that_does_not_fit(options, error, said):
     with pytest.raises(error, match=said):
         certgrad.check(custom_vjp(energy, energy_fwd, energy_bwd), **options)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("certgrad.obligations.prove.prove._attempt", "budget: the proof exceeded the memory that there is"),
+        ("certgrad.rules._check.judged", "memory: what is evaluated at numbers does not fit into it"),
+    ],
+)
+def test_what_does_not_fit_into_memory_is_unproved(place: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(place, full)
+    report = certgrad.check(custom_vjp(energy, energy_fwd, energy_bwd), "n d, d -> n")
+    assert (report.verdict, said in report.reason) == ("unproved", True)

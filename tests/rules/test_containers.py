@@ -16,7 +16,7 @@ from certgrad.errors import SignatureError
 from certgrad.obligations.cache._identity import Identity
 from certgrad.rules import check
 from certgrad.rules._by_name import examined
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 from tests.rules.test_called import project  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")
@@ -238,7 +238,7 @@ WRONG = {
 
 
 def audited(made: Any):
-    return examined(Found("m:f", made), {}, conformance=False)[0]
+    return examined(FoundRule("m:f", made), {}, conformance=False)[0]
 
 
 def perhaps_affine(params: Affine | None, x):

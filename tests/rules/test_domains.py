@@ -9,7 +9,7 @@ import pytest
 import certgrad
 from certgrad.report.audited import conditions
 from certgrad.rules._by_name import examined
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 
@@ -30,12 +30,12 @@ def ramp(domain):
     ],
 )
 def test_a_part_of_the_domain_that_is_excluded_is_a_remark(domain, said):
-    result, _ = examined(Found("m:ramp", ramp(domain)), {}, conformance=False)
+    result, _ = examined(FoundRule("m:ramp", ramp(domain)), {}, conformance=False)
     assert [r.text for r in result.remarks if r.code == "CG204"] == said
 
 
 def test_what_the_author_did_not_say_comes_first():
-    result, _ = examined(Found("m:ramp", ramp("x > -2")), {}, conformance=False)
+    result, _ = examined(FoundRule("m:ramp", ramp("x > -2")), {}, conformance=False)
     assert conditions(result.certificate)[0] == "x ≠ 0"
 
 

@@ -95,3 +95,22 @@ def test_what_was_proved_is_served_after_an_edit_elsewhere(project: Project) -> 
     project.write("apart", PACKAGE["apart"] + "jnp.put_by_a_test = 2\ndel jnp.put_by_a_test\n")
     project.audit()
     assert project.audited == ["cachedpkg.rules:rule"]
+
+
+@pytest.mark.parametrize(("module", "known"), [("", True), ("help", False)])
+def test_a_class_that_is_flattened_by_its_dict(project: Project, module: str, known: bool) -> None:
+    """The dictionary of an object is its state, which is read; that of a module is anything that it has."""
+    project.write("help", "TWO = 2.0\n")
+    entries = f"tuple({module}.__dict__[n] for n in ('TWO', 'TWO'))" if module else "tuple(p.__dict__.values())"
+    text = (
+        "from dataclasses import dataclass\nfrom typing import Any\nimport jax, jax.numpy as jnp\nfrom . import help\n"
+    )
+    text += "@dataclass\nclass Pair:\n    a: Any\n    b: Any\n"
+    text += f"def flat(p):\n    taken = {entries}\n    return (p.a, p.b), None\n"
+    text += "jax.tree_util.register_pytree_node(Pair, flat, lambda _, parts: Pair(*parts))\n"
+    text += "@jax.custom_vjp\ndef rule(p: Pair):\n    return p.a * p.b\n"
+    text += "rule.defvjp(lambda p: (rule(p), p), lambda p, g: (Pair(g * p.b, g * p.a),))\n"
+    project.write("rules", text)
+    for again in (False, True):
+        assert project.verdict() == "proved"
+        assert bool(project.audited) is not (again and known)

@@ -7,7 +7,7 @@ import pytest
 import certgrad
 from certgrad.rules._by_name import examined
 from certgrad.rules._examine import examine
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 from certgrad.rules._user_rule import UserRule
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")
@@ -31,7 +31,7 @@ def test_what_is_only_compared_has_no_gradient_to_lose(rule, lost):
     report = certgrad.check(rule, "n, n")
     assert report.without_gradient == ("m",)
     assert report.lost_gradient == lost
-    result, _ = examined(Found("m:f", certgrad.declare("n, n")(rule)), {})
+    result, _ = examined(FoundRule("m:f", certgrad.declare("n, n")(rule)), {})
     assert [r.text for r in result.remarks] == [f"no gradient for {n}" for n in lost]
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int
 import certgrad
 from certgrad.rules._by_name import examined
 from certgrad.rules._choices import AT_INFERRED
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 from certgrad.rules._infer import inferred
 from certgrad.rules._statics import each, real
 
@@ -292,7 +292,7 @@ AT_RANKS = {
 @pytest.mark.parametrize("case", AT_RANKS)
 def test_the_verdict_is_that_of_the_best_choice_of_ranks(case):
     value, backward, signature, verdict, said = AT_RANKS[case]
-    found, _ = examined(Found("m:f", with_backward(value, backward)), {}, conformance=False)
+    found, _ = examined(FoundRule("m:f", with_backward(value, backward)), {}, conformance=False)
     assert (found.inferred, found.certificate.verdict) == (f'"{signature}"', verdict)
     assert said in found.remarks[0].text
 
@@ -335,10 +335,10 @@ def test_an_argument_with_a_gradient_is_not_taken_for_integers():
 def test_a_refutation_at_inferred_shapes_says_so():
     wrong = jax.custom_vjp(lambda x: x**2)
     wrong.defvjp(lambda x: (x**2, x), lambda x, g: (3 * x * g,))
-    _, found = examined(Found("m:square", wrong), {}, conformance=False)
+    _, found = examined(FoundRule("m:square", wrong), {}, conformance=False)
     assert (found.verdict, AT_INFERRED in " ".join(str(found).split())) == ("refuted", True)
     declared = certgrad.declare("n")(wrong)
-    _, found = examined(Found("m:square", declared), {}, conformance=False)
+    _, found = examined(FoundRule("m:square", declared), {}, conformance=False)
     assert (found.verdict, AT_INFERRED in " ".join(str(found).split())) == ("refuted", False)
 
 
@@ -356,7 +356,7 @@ def summed_over_the_rows(residuals, g):
 def test_where_a_rule_fails_everywhere_it_is_refuted_where_the_fewest_cotangents_are_misshapen():
     made = jax.custom_vjp(lambda x, gain, shift: x * gain[None] + shift[None])
     made.defvjp(lambda *args: (made.fun(*args), args[:2]), summed_over_the_rows)
-    result, report = examined(Found("m:f", made), {})
+    result, report = examined(FoundRule("m:f", made), {})
     assert result.certificate.signature == ["2 3, 3, 3 -> "]
     assert report.verdict == "refuted"
     assert "at output[2] the bwd rule produced" in report.claims[0].cases[0].reason
@@ -379,7 +379,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_rule_that_is_refused_wherever_its_function_runs_is_refuted(case):
     backward, said = REFUSED[case]
-    found, _ = examined(Found("m:f", refused(backward)), {})
+    found, _ = examined(FoundRule("m:f", refused(backward)), {})
     assert found.certificate.verdict == "refuted"
     (reason,) = {c.reason for claim in found.certificate.claims for c in claim.cases if c.verdict == "refuted"}
     assert reason.startswith("the function runs and its rule fails: ")
@@ -395,7 +395,7 @@ def test_a_rule_that_runs_somewhere_is_not_refuted_elsewhere():
 
     made = jax.custom_vjp(lambda x: jnp.cumsum(x, axis=0))
     made.defvjp(lambda x: (jnp.cumsum(x, axis=0), (x,)), of_vectors)
-    found = examined(Found("m:f", made), {})[0].certificate
+    found = examined(FoundRule("m:f", made), {})[0].certificate
     assert (found.verdict, found.signature) == ("proved at sizes", ["n -> "])
 
 
@@ -470,7 +470,7 @@ HANDED_ON = {
 
 @pytest.mark.parametrize(("value", "backward", "verdict", "values"), HANDED_ON.values(), ids=HANDED_ON)
 def test_an_argument_that_is_no_array_has_the_values_of_its_kind(value, backward, verdict, values):
-    result, _ = examined(Found("m:f", handed_on(value, backward)), {}, conformance=False)
+    result, _ = examined(FoundRule("m:f", handed_on(value, backward)), {}, conformance=False)
     assert result.certificate.verdict == verdict
     statics = [", ".join(f"{k}={v}" for k, v in case.statics.items()) for case in result.certificate.claims[0].cases]
     assert values is None or "; ".join(statics) == values
@@ -497,7 +497,7 @@ def test_an_argument_that_is_a_random_key_and_a_number_of_which_nothing_is_prove
 
     dropout = jax.custom_vjp(value, nondiff_argnums=(2,))
     dropout.defvjp(kept, lambda rate, keep, g: (None, jnp.where(keep, g / (1 - rate), 0)))
-    result, _ = examined(Found("m:dropout", dropout), {}, conformance=False)
+    result, _ = examined(FoundRule("m:dropout", dropout), {}, conformance=False)
     assert result.certificate.verdict == "proved"
     cases = result.certificate.claims[0].cases
     assert [(c.signature.strip(), c.statics["rate"]) for c in cases] == [
@@ -511,7 +511,7 @@ def test_a_rule_is_tried_along_other_axes_than_its_default(summed, verdict):
     def along(x, axis=-1):
         return jax.nn.softmax(x, axis=axis)
 
-    result, _ = examined(Found("m:f", handed_on(along, softmax_backward(summed))), {}, conformance=False)
+    result, _ = examined(FoundRule("m:f", handed_on(along, softmax_backward(summed))), {}, conformance=False)
     assert result.certificate.verdict == verdict
 
 
@@ -524,7 +524,7 @@ def test_a_rule_that_forgets_a_factor_of_1_is_tried_at_another_default(forgets, 
         return softplus(x, beta), jax.nn.sigmoid(x if forgets else beta * x) * tangents[0]
 
     softplus.defjvp(tangent)
-    result, _ = examined(Found("m:softplus", softplus), {}, conformance=False)
+    result, _ = examined(FoundRule("m:softplus", softplus), {}, conformance=False)
     assert result.certificate.verdict == verdict
     assert {c.statics["beta"] for c in result.certificate.claims[0].cases} == {"0.5" if forgets else "1.0"}
 
@@ -548,6 +548,6 @@ def taps(store):
 )
 def test_a_size_is_long_enough_for_what_is_cut_off(store, verdict):
     """At two rows it has no entry, and every rule is right: that is no shape that is meant."""
-    _, report = examined(Found("m:f", taps(store)), {})
+    _, report = examined(FoundRule("m:f", taps(store)), {})
     assert report.certificate.signature[0].startswith("n+3 d ")
     assert report.verdict == verdict

@@ -22,8 +22,8 @@ from certgrad.rules import _by_name, _judged
 from certgrad.rules._approximation import ideals_of
 from certgrad.rules._by_name import examined
 from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import Found
-from certgrad.rules._known_functions import FAMILIES, known, known_beside
+from certgrad.rules._find import FoundRule
+from certgrad.rules._known_functions import FAMILIES, known_beside, special_function
 from certgrad.rules._user_rule import UserRule
 from examples.rules.solvers import kepler
 
@@ -130,7 +130,7 @@ WRONG = {
 
 
 def audit(rule: Any) -> Any:
-    return examined(Found(name="m:f", where="m.py:1", rule=rule), {})
+    return examined(FoundRule(name="m:f", where="m.py:1", rule=rule), {})
 
 
 @pytest.mark.one_in(4)
@@ -157,7 +157,7 @@ EXACT = {name: (getattr(special, name), family) for family in FAMILIES for name 
 @pytest.mark.parametrize("name", EXACT)
 def test_each_function_is_known_by_its_values(name: str) -> None:
     function, family = EXACT[name]
-    found = known(UserRule(function, ", ".join(["n d"] * len(family.points))))
+    found = special_function(UserRule(function, ", ".join(["n d"] * len(family.points))))
     assert found is not None
     assert found.name == f"certgrad.special:{name}"
     assert len(found.domain) == len(family.domain)
@@ -177,11 +177,11 @@ def test_each_function_is_known_by_its_values(name: str) -> None:
     ],
 )
 def test_others_are_not(function: Any) -> None:
-    assert known(UserRule(function, "n d")) is None
+    assert special_function(UserRule(function, "n d")) is None
 
 
 def test_a_loop_that_may_end_nowhere_is_not_run_at_points_of_other_domains() -> None:
-    assert known(UserRule(kepler, "n, n")) is None  # it ends for eccentricities below 1 alone
+    assert special_function(UserRule(kepler, "n, n")) is None  # it ends for eccentricities below 1 alone
 
 
 def test_a_helper_that_is_nan_where_the_function_has_a_value_is_not_read_as_it() -> None:
@@ -189,9 +189,9 @@ def test_a_helper_that_is_nan_where_the_function_has_a_value_is_not_read_as_it()
         return special.i1(x) * jnp.sqrt(x) / jnp.sqrt(x)
 
     rule = UserRule(of_positive_numbers, "n d")
-    assert known(rule) is not None
-    assert known(rule, everywhere=True) is None
-    assert known(UserRule(special.i1, "n d"), everywhere=True) is not None
+    assert special_function(rule) is not None
+    assert special_function(rule, everywhere=True) is None
+    assert special_function(UserRule(special.i1, "n d"), everywhere=True) is not None
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_helper_that_is_nan_where_the_function_has_a_value_is_not_read_as_it()
     ],
 )
 def test_others_of_two_arguments_are_not(function: Any) -> None:
-    assert known(UserRule(function, "n, n")) is None
+    assert special_function(UserRule(function, "n, n")) is None
 
 
 def test_functions_that_a_rule_calls_are_known_too() -> None:

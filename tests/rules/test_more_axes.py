@@ -11,7 +11,7 @@ import pytest
 from certgrad.obligations.certificate import fails
 from certgrad.report.findings import INFERRED
 from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 from certgrad.rules._more_axes import wrong_with_an_axis_more
 from tests.rules.test_known_functions import audit
 
@@ -102,7 +102,7 @@ def test_the_function_is_traced_once_with_an_axis_more(fails: str) -> None:
     rule.defvjp(
         lambda x: (jnp.sum(x @ jnp.ones((x.shape[-1], 2)), -1), x), lambda x, g: (2 * g[:, None] * jnp.ones_like(x),)
     )
-    text, why = wrong_with_an_axis_more(Found("m:f", rule), Declaration("n d"), ())
+    text, why = wrong_with_an_axis_more(FoundRule("m:f", rule), Declaration("n d"), ())
     assert seen.count(3) == 1
     if fails == "the rule":
         assert text == "b n d"

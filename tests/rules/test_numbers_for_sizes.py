@@ -16,7 +16,7 @@ from jax import lax
 from certgrad.obligations.terms.atoms import dimension
 from certgrad.rules._by_name import examined
 from certgrad.rules._defaults import values_by_kind
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 from certgrad.rules._infer import inferred
 from certgrad.rules._unify import solutions
 
@@ -128,7 +128,7 @@ def of_three_taps(times: float) -> Callable[..., Any]:
 @pytest.mark.parametrize(("times", "verdict"), [(1.0, "proved"), (2.0, "refuted")])
 def test_sizes_that_the_backward_alone_says_are_those_of_the_rule(times: float, verdict: str) -> None:
     """Of kernels of three taps, and of one filter a channel; the function runs with any."""
-    report = examined(Found(name="m:f", where="m.py:1", rule=of_three_taps(times)), {})[1]
+    report = examined(FoundRule(name="m:f", where="m.py:1", rule=of_three_taps(times)), {})[1]
     assert report is not None
     assert report.verdict == verdict
     assert report.certificate.signature == ["b n d, 3 d -> "]
@@ -188,7 +188,7 @@ def test_an_object_of_the_annotated_class_stands_in_the_module(factor: float, ve
         return model.energy(x)
 
     energy.defvjp(lambda m, x: (m.energy(x), x), lambda m, x, g: (factor * m.k * g * x,))
-    result, report = examined(Found(name="m:energy", where="m.py:1", rule=energy), {})
+    result, report = examined(FoundRule(name="m:energy", where="m.py:1", rule=energy), {})
     assert report is not None
     assert '("n d", with model = Spring(k=0.5)), as nothing declares them' in result.remarks[0].text
     assert report.verdict == verdict

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from fractions import Fraction
+from functools import partial
+from random import Random
 from typing import Any
 
 import jax
@@ -16,6 +19,8 @@ import certgrad
 from certgrad.errors import DomainError
 from certgrad.language import tree as t
 from certgrad.language.implication import implies
+from certgrad.obligations.balls import Input
+from certgrad.obligations.balls._draw import draw_direction, draw_input
 from certgrad.obligations.certificate import sealed
 from certgrad.report.audited import beyond_domain
 from certgrad.rules._by_name import examined
@@ -177,14 +182,64 @@ def test_projections_leave_what_has_the_property(words: str) -> None:
     known = PROPERTIES[words]
     rng = np.random.default_rng(0)
     x, dx = (jnp.asarray(rng.uniform(0.1, 1, (2, 3, 3))) for _ in range(2))
-    y = known.project(x)
+    y = known.project(jnp, x)
     np.testing.assert_allclose(eval(known.code.format("x"), {"x": x, "jnp": jnp}), y, rtol=1e-6)
-    np.testing.assert_allclose(known.project(y), y, atol=1e-6)
+    np.testing.assert_allclose(known.project(jnp, y), y, atol=1e-6)
     if "int" in known.dtypes:
         return
-    along = jax.jvp(known.project, (y,), (dx,))[1]
-    np.testing.assert_allclose(jax.jvp(known.project, (y,), (along,))[1], along, atol=1e-6)
+    project = partial(known.project, jnp)
+    along = jax.jvp(project, (y,), (dx,))[1]
+    np.testing.assert_allclose(jax.jvp(project, (y,), (along,))[1], along, atol=1e-6)
     assert np.allclose(along, dx) == (words == "sorted")  # entries that differ stay sorted along any tangent
+
+
+@pytest.mark.parametrize("words", PROPERTIES)
+@pytest.mark.parametrize("style", ["plain", "special", "eighths"])
+def test_points_are_drawn_with_the_property(words: str, style: str) -> None:
+    """Exactly; one with the property stays as it is, and tangents are those that the projection leaves."""
+    known, rng = PROPERTIES[words], Random(words)
+    kind = "int" if "int" in known.dtypes else "float"
+    x = known.made(draw_input(Input("x", kind=kind), (2, 3, 3), style, rng, 3))  # type: ignore[arg-type]
+    assert np.array_equal(known.made(x), x)
+    floats = jnp.asarray(x.astype(float))
+    np.testing.assert_allclose(known.project(jnp, floats), floats, atol=1e-6)
+    if kind == "int":
+        return
+    assert all(isinstance(entry, Fraction | int) for entry in x.flat)
+    dx = known.along(x, draw_direction(x.shape, rng))
+    assert np.array_equal(known.along(x, dx), dx)
+    if words != "sorted":  # entries that are equal move in an order of their own
+        tangent = jnp.asarray(dx.astype(float))
+        along = jax.jvp(partial(known.project, jnp), (floats,), (tangent,))[1]
+        np.testing.assert_allclose(along, tangent, atol=1e-5)
+
+
+def _has(words: str, x: np.ndarray) -> bool:
+    if words == "unit norm":
+        return sum(x**2) == 1
+    if words == "probabilities":
+        return sum(x) == 1
+    wanted = {
+        "symmetric": lambda: x.T,
+        "antisymmetric": lambda: -x.T,
+        "lower triangular": lambda: np.tril(x),
+        "sorted": lambda: np.sort(x),
+        "permutation": lambda: np.argsort(np.argsort(x)),
+    }
+    return np.array_equal(x, wanted[words]())
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_witness_has_the_property(name: str) -> None:
+    function, signature, domain = WRONG[name]
+    witness = certgrad.check(function, signature, domain=domain).witness
+    assert witness is not None
+    array, _, words = (domain if isinstance(domain, str) else domain[0]).partition(" is ")
+    of = {"the point": witness.inputs[array]}
+    if words in ("symmetric", "antisymmetric", "lower triangular"):
+        of["the tangent"] = witness.tangents[array]
+    for value in of.values():
+        assert _has(words, np.vectorize(Fraction, otypes=[object])(np.array(value, dtype=object)))
 
 
 BAD = {
@@ -318,7 +373,7 @@ def test_where_a_rule_is_right_is_said() -> None:
     report = certgrad.check(function, signature)
     assert report.verdict == "refuted"
     assert report.right_where == "a is symmetric"
-    assert "right only where a is symmetric: declare domain=" in report.reason
+    assert "right where a is symmetric: declare domain=" in report.reason
     function, signature, _ = WRONG["without the factor"]
     assert certgrad.check(function, signature).right_where == ""
     assert certgrad.check(scaled(1.0), "4, 3 -> 3").right_where == "q is unit norm"

@@ -81,3 +81,12 @@ def test_more_places_than_there_are():
     report = certgrad.check(rule(f, bwd), "2, 3, 3:int", domain=["i >= 0", "i < 2"], conformance=False)
     assert report.verdict == "unproved"
     assert "no point was found that satisfies all hypotheses" in str(report)
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, ["i >= 0", "i <= m - 1"]])
+def test_bounds_are_asked_no_further_at_one_size(domain):
+    """At m = 1 an index in range is one that is at most 0, which i < m says there: not that all are 0."""
+    f = rule(lambda x, i: x[i], lambda r, g: (jnp.zeros_like(r[0]).at[r[1]].set(g, **UNIQUE), None))
+    report = certgrad.check(f, "m, n:int", domain=domain, conformance=False)
+    assert report.verdict == "proved under hypotheses"
+    assert "i ≤ 0" not in report.hypotheses

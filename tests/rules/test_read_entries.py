@@ -7,7 +7,7 @@ import pytest
 import certgrad
 from certgrad.rules._by_name import examined
 from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import Found
+from certgrad.rules._find import FoundRule
 from certgrad.rules._read_entries import read_entries, with_read_entries
 from certgrad.rules._user_rule import UserRule
 from certgrad.rules._verify import verify_rule
@@ -68,7 +68,7 @@ def test_sizes_are_as_large_as_that(function, signature, larger):
 
 
 def test_what_is_proved_where_there_are_such_entries_says_so_and_is_verified():
-    found = Found("m:xy", xy, where="m.py:1")
+    found = FoundRule("m:xy", xy, where="m.py:1")
     result, _ = examined(found, {})
     assert result.certificate is not None
     assert result.certificate.verdict == "proved under hypotheses"
@@ -81,6 +81,6 @@ def test_what_is_proved_where_there_are_such_entries_says_so_and_is_verified():
 def test_a_wrong_rule_that_reads_entries_is_refuted():
     wrong = jax.custom_jvp(lambda r: unit(r)[..., 0] * unit(r)[..., 1])
     wrong.defjvp(lambda p, t: (wrong(*p), t[0][..., 0] * unit(p[0])[..., 1]))
-    result, _ = examined(Found("m:wrong", wrong, where="m.py:1"), {})
+    result, _ = examined(FoundRule("m:wrong", wrong, where="m.py:1"), {})
     assert result.certificate is not None
     assert result.certificate.verdict == "refuted"

@@ -11,9 +11,9 @@ import pytest
 from certgrad.errors import UsageError
 from certgrad.report.audited import RuleResult
 from certgrad.rules._by_name import examined
+from certgrad.rules._configuration import Budget
 from certgrad.rules._crew import audit_targets
 from certgrad.rules._find import find
-from certgrad.rules._isolated import Budget
 from certgrad.rules._worker import Failure
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.report.audited import RuleResult
 from certgrad.rules._by_name import examined
 from certgrad.rules._exactly import with_level
-from certgrad.rules._find import Found, find
+from certgrad.rules._find import FoundRule, find
 from certgrad.rules._verify import verify_rule
 from tests.cli.test_process import run
 
@@ -81,7 +81,7 @@ logarithm = certgrad.declare("n")(logarithm)
 
 
 @pytest.fixture(scope="module")
-def rules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
+def rules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FoundRule]:
     file = tmp_path_factory.mktemp("verified") / "verified_rules.py"
     file.write_text(RULES)
     before = list(sys.path)
@@ -90,7 +90,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
     return found
 
 
-def certificate_of(found: Found) -> Certificate:
+def certificate_of(found: FoundRule) -> Certificate:
     certificate = examined(found, {}, False)[0].certificate
     assert certificate is not None
     return certificate
@@ -98,7 +98,7 @@ def certificate_of(found: Found) -> Certificate:
 
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", ["total", "power", "scaled", "held", "by_root", "modulus", "halved", "logarithm"])
-def test_what_is_proved_is_verified(rules: dict[str, Found], name: str) -> None:
+def test_what_is_proved_is_verified(rules: dict[str, FoundRule], name: str) -> None:
     certificate = certificate_of(rules[name])
     checked = verify_rule(certificate, rules[name])
     assert (checked.outcome, checked.problems) == ("verified", ())
@@ -106,7 +106,7 @@ def test_what_is_proved_is_verified(rules: dict[str, Found], name: str) -> None:
     assert checked.points > 0
 
 
-def test_a_certificate_of_other_code_or_of_another_claim_fails(rules: dict[str, Found]) -> None:
+def test_a_certificate_of_other_code_or_of_another_claim_fails(rules: dict[str, FoundRule]) -> None:
     certificate = certificate_of(rules["power"])
     edited = msgspec.structs.replace(certificate, op="verified_rules:scaled")
     assert verify_rule(edited, rules["scaled"]).outcome == "failed"
@@ -117,7 +117,7 @@ def test_a_certificate_of_other_code_or_of_another_claim_fails(rules: dict[str, 
 
 
 @pytest.mark.parametrize("name", ["logarithm", "halved"])
-def test_a_hypothesis_that_was_taken_out_is_missed(rules: dict[str, Found], name: str) -> None:
+def test_a_hypothesis_that_was_taken_out_is_missed(rules: dict[str, FoundRule], name: str) -> None:
     certificate = certificate_of(rules[name])
     assert certificate.verdict == "proved under hypotheses"
     change = msgspec.structs.replace
@@ -183,7 +183,7 @@ square.defvjp(lambda x: (square(x), x), bwd)
 """
 
 
-def of_text(folder: Path, text: str) -> Found:
+def of_text(folder: Path, text: str) -> FoundRule:
     file = folder / "edited_rules.py"
     file.write_text(text)
     sys.modules.pop("edited_rules", None)
@@ -256,7 +256,7 @@ AUDIT = b'{"format": 1, "certgrad": "0", "rules": [], "remarks": [], "problems":
 
 
 @pytest.mark.slow
-def test_the_command_reads_an_audit_and_asks_for_the_code(tmp_path: Path, rules: dict[str, Found]) -> None:
+def test_the_command_reads_an_audit_and_asks_for_the_code(tmp_path: Path, rules: dict[str, FoundRule]) -> None:
     from certgrad.report import json
 
     source = str(Path(rules["power"].file))

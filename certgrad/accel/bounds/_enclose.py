@@ -39,7 +39,7 @@ def enclose(jaxpr: Any, arguments: Sequence[Value], decided: bool = False) -> li
 
 
 def _run(jaxpr: Any, arguments: list[Value]) -> list[Value]:
-    return program(jaxpr).by(_one, arguments)
+    return program(jaxpr).by(_enclose_step, arguments)
 
 
 def _run_closed(jaxpr: Any, arguments: list[Value]) -> list[Value]:
@@ -48,7 +48,7 @@ def _run_closed(jaxpr: Any, arguments: list[Value]) -> list[Value]:
 
 
 def _closed(step: Step, operands: list[Value]) -> Value | list[Value]:
-    out = _one(step, operands, _CLOSED)
+    out = _enclose_step(step, operands, _CLOSED)
     if any(isinstance(x, Truths) for x in ([out] if isinstance(out, Value) else out)):
         raise Undecided(f"{step.name} is open over the box")
     return out
@@ -62,7 +62,7 @@ def _run_decided(jaxpr: Any, arguments: list[Value]) -> list[Value]:
 _CALLING, _DECIDED, _CLOSED = (Context(run=run, keep_stopped=True) for run in (_run, _run_decided, _run_closed))
 
 
-def _one(step: Step, operands: list[Value], calling: Context = _CALLING) -> Value | list[Value]:
+def _enclose_step(step: Step, operands: list[Value], calling: Context = _CALLING) -> Value | list[Value]:
     rule = _RULES.get(step.name)
     if rule is not None and (found := rule(*operands)) is not None:
         return found
@@ -107,7 +107,7 @@ def _comparison(
 ) -> Callable[[Value, Value], Value | None]:
     """`equal` says of == and != which one it is: these compare truth values too."""
 
-    def one(a: Any, b: Any) -> Maybe:
+    def truth_of(a: Any, b: Any) -> Maybe:
         try:
             return holds(s.compare(a, b))
         except Undecided:
@@ -120,7 +120,7 @@ def _comparison(
             same = lambda x, y: None if x is None or y is None else bool(x) == bool(y)  # noqa: E731
             found = _entries(same, *_objects((a, b)))
             return _truths(found if equal else _entries(_not, found))
-        return _truths(_entries(one, a.primal, b.primal)) if a.real and b.real else None
+        return _truths(_entries(truth_of, a.primal, b.primal)) if a.real and b.real else None
 
     return rule
 
@@ -167,11 +167,11 @@ def hull(a: Any, b: Any) -> Any:
         return a
     if not (s.finite(a) and s.finite(b)):
         return s.UNKNOWN
-    return s.known(s.ball(a).union(s.ball(b)))
+    return s.if_finite(s.ball(a).union(s.ball(b)))
 
 
 def _sign(x: Value) -> Value | None:
-    def one(a: Any) -> Any:
+    def sign_of(a: Any) -> Any:
         if a is s.UNKNOWN:
             return arb(0, 1)
         try:
@@ -179,7 +179,7 @@ def _sign(x: Value) -> Value | None:
         except Undecided:
             return arb(0, 1)
 
-    return Value(_entries(one, x.primal)) if x.real else None
+    return Value(_entries(sign_of, x.primal)) if x.real else None
 
 
 _RULES: dict[str, Callable[..., Value | None]] = {

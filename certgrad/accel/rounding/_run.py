@@ -9,11 +9,11 @@ import jax
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad.accel.bounds._enclose import _DECIDED, Truths, _one
+from certgrad.accel.bounds._enclose import _DECIDED, Truths, _enclose_step
 from certgrad.accel.rounding._error import Error, Noise, remainder, zero
 from certgrad.accel.rounding._model import FAR, UP, Format, format_of
 from certgrad.accel.rounding._sums import of_extrema, of_linear, of_products
-from certgrad.accel.rounding._values import Rounded, known, middle, most, span, widened
+from certgrad.accel.rounding._values import Rounded, middle, most, span, widened, with_error
 from certgrad.jaxpr import kinds
 from certgrad.jaxpr.linear import LINEAR as OF_TANGENTS
 from certgrad.jaxpr.linear import program_of
@@ -38,7 +38,7 @@ class Rounding:
 
     def run(self, jaxpr: Any, arguments: Sequence[Value]) -> list[Any]:
         """The outputs. Raises BallError where something has no rule."""
-        return [known(x, self.format) for x in program(jaxpr).by(self._step, arguments)]
+        return [with_error(x, self.format) for x in program(jaxpr).by(self._step, arguments)]
 
     def _step(self, step: Step, operands: Sequence[Value]) -> list[Any]:
         if step.name in kinds.CALLS:
@@ -46,13 +46,13 @@ class Rounding:
             return _listed(step.rule(self._calling, step.params, *operands))
         if step.name in _LOOPS:
             return _LOOPS[step.name](self, step, operands)
-        given = [known(x, self.format) for x in operands]
+        given = [with_error(x, self.format) for x in operands]
         if step.name == OF_TANGENTS:
             types = [jax.ShapeDtypeStruct(x.primal.shape, x.format.name if x.format else x.primal.dtype) for x in given]
             inner = program_of({name: step.params[name] for name in ("linear", "count")}, types)
             return self.run(of_reals(inner, types), given)
         if not any(x.real for x in given) and all(x.sure is None for x in given):
-            return [_plain(x, self.format) for x in _listed(_one(step, list(operands)))]
+            return [_plain(x, self.format) for x in _listed(_enclose_step(step, list(operands)))]
         return self._rule(step, given)
 
     def _rule(self, step: Step, given: list[Rounded]) -> list[Any]:
@@ -67,14 +67,14 @@ class Rounding:
             return [self._converted(step, given[0])]
         if any(x.sure is not None and not np.all(x.sure) for x in given):
             raise Undecided(f"{name} of a comparison that may fall either way")
-        exact = _listed(_one(step, [_value(x) for x in given]))
+        exact = _listed(_enclose_step(step, [_value(x) for x in given]))
         if not any(x.real for x in given):
             return [_plain(x, self.format) for x in exact]
         format = next(x.format for x in given if x.real)
         assert format is not None
         if not all(x.real for x in exact):  # places, such as those of maxima
             if any(x.error is not None and not x.error.none for x in given):
-                _one(
+                _enclose_step(
                     step, [Value(widened(x)) if x.real else _value(x) for x in given]
                 )  # decided all the same, or raises
             return [_plain(x, format) for x in exact]
@@ -166,13 +166,13 @@ class Rounding:
             sign = np.where(lower >= 0, 1.0, np.where(upper <= 0, -1.0, 0.0))
             known_sign = given[0].error.scaled(sign, 0.0)
             return known_sign + remainder(np.where(sign == 0, sizes[0], 0.0))
-        box = _one(step, [Value(widened(x)) for x in given])
+        box = _enclose_step(step, [Value(widened(x)) for x in given])
         assert isinstance(box, Value)
         lower, upper = span(box.primal)
         return remainder(np.where(lower == upper, 0.0, (upper - lower) * UP))
 
     def _truth(self, step: Step, given: list[Rounded]) -> Rounded:
-        exact = _one(step, [_value(x) for x in given])
+        exact = _enclose_step(step, [_value(x) for x in given])
         assert isinstance(exact, Value)
         shape = exact.primal.shape
         if step.name in kinds.LOGIC or not all(x.real for x in given):
@@ -183,7 +183,7 @@ class Rounding:
             exactly = [x.error is None or x.error.none for x in given]
             sure = np.ones(shape, bool)
             if not all(exactly):
-                box = _one(step, [Value(widened(x)) for x in given])
+                box = _enclose_step(step, [Value(widened(x)) for x in given])
                 assert isinstance(box, Value)
                 without = [x.error.size == 0 for x in given if x.error is not None]
                 sure = np.array([v is not None for v in box.primal.flat], bool).reshape(shape)
@@ -194,7 +194,7 @@ class Rounding:
 
     def _selected(self, step: Step, given: list[Rounded]) -> Rounded:
         which, *cases = given
-        exact = _one(step, [_value(x) for x in given])
+        exact = _enclose_step(step, [_value(x) for x in given])
         assert isinstance(exact, Value)
         if not exact.real:
             if any(x.sure is not None for x in given):
@@ -220,12 +220,12 @@ class Rounding:
         return Rounded(exact.primal, total + remainder(np.where(left > 0, left * UP, 0.0)), format)
 
     def _converted(self, step: Step, x: Rounded) -> Rounded:
-        exact = _one(step, [_value(x)])
+        exact = _enclose_step(step, [_value(x)])
         assert isinstance(exact, Value)
         dtype = step.params["new_dtype"]
         if not is_float(dtype):
             if x.real and x.error is not None and not x.error.none:
-                box = _one(step, [Value(widened(x))])
+                box = _enclose_step(step, [Value(widened(x))])
                 assert isinstance(box, Value)
                 if not np.array_equal(box.primal, exact.primal):
                     raise Undecided("an integer made of a number that is rounded")
@@ -249,7 +249,7 @@ def _power(v: Any, n: int) -> Any:
     if type(v) is not arb or v.contains(0) or not v.is_finite():
         return s.power(v, n)
     ends = [s.power(end, n) for end in (v.lower(), v.upper())]
-    return s.known(s.ball(ends[0]).union(s.ball(ends[1]))) if all(map(s.finite, ends)) else s.power(v, n)
+    return s.if_finite(s.ball(ends[0]).union(s.ball(ends[1]))) if all(map(s.finite, ends)) else s.power(v, n)
 
 
 def _entries(function: Any, array: Array) -> Array:
@@ -299,7 +299,7 @@ def _spread(e: Error | None, shape: Any) -> Error:
 def _moved(step: Step, given: list[Rounded]) -> list[Any]:
     """Entries that are moved take their errors with them: the rule of the primitive moves their numbers."""
     real = any(x.real for x in given[:1]) or any(x.real for x in given if step.name in ("concatenate",))
-    exact = _listed(_one(step, [_value(x) for x in given]))
+    exact = _listed(_enclose_step(step, [_value(x) for x in given]))
     if not real:
         if all(x.sure is None for x in given):
             return [_plain(x, None) for x in exact]
@@ -364,7 +364,7 @@ def _scan(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
     consts, carry, rows = (
         list(operands[:first]),
         list(operands[first:last]),
-        [known(x, self.format) for x in operands[last:]],
+        [with_error(x, self.format) for x in operands[last:]],
     )
     length = params["length"]
     if length > STEPS:
@@ -403,7 +403,7 @@ def _stack(parts: list[Rounded]) -> Rounded:
 
 
 def _cond(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
-    index, *rest = (known(x, self.format) for x in operands)
+    index, *rest = (with_error(x, self.format) for x in operands)
     if index.sure is not None or index.primal.dtype == object:
         raise Undecided("a branch whose test may fall either way")
     branches = step.params["branches"]

@@ -33,7 +33,7 @@ class Rounded(Value):
     """Of truth values: where what is computed is what is exact. None: everywhere."""
 
 
-def known(x: Value, format: Format) -> Rounded:
+def with_error(x: Value, format: Format) -> Rounded:
     """A value as one with an error: of literals, the distance to the number of the dtype that stands for it."""
     if isinstance(x, Rounded):
         return x
@@ -99,9 +99,9 @@ def widened(x: Rounded) -> Array:
     assert x.error is not None
     size = x.error.size
 
-    def one(v: Any, e: float) -> Any:
+    def widened_entry(v: Any, e: float) -> Any:
         if e == 0:
             return v
         return s.UNKNOWN if not np.isfinite(e) or not s.finite(v) else s.ball(v) + arb(0, e)
 
-    return boxed(np.frompyfunc(one, 2, 1)(x.primal, size))
+    return boxed(np.frompyfunc(widened_entry, 2, 1)(x.primal, size))

@@ -19,7 +19,7 @@ import numpy as np
 from certgrad.accel._sweep import Sweep
 from certgrad.accel.verify._steps import Walk
 from certgrad.errors import CertgradError
-from certgrad.graph._asked import Asked, holds
+from certgrad.graph._node_statements import NodeStatement, holds
 from certgrad.graph._numbers import IDEAL
 from certgrad.graph._run import Key, Run
 from certgrad.graph._trace import TracedGraph
@@ -36,8 +36,8 @@ from certgrad.obligations.generality.decisions import broken, same
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, kind_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations
 from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, vjp_is_adjoint
-from certgrad.obligations.verify._case import Asked as Claim
 from certgrad.obligations.verify._case import AtShape, Condition
+from certgrad.obligations.verify._case import PointClaims as Claim
 from certgrad.obligations.verify._points import Point, on_boundaries
 from certgrad.signatures.cases import Shape
 from certgrad.signatures.sizes import whole
@@ -180,7 +180,7 @@ class AtSizes(AtShape):
             elif problem == "":
                 counts.undecided += 1
             else:
-                return f"at {self._shown(point)}: {problem}"
+                return f"at {self._point_text(point)}: {problem}"
         return ""
 
     def points(self, draws: Sequence[int], rng: Random) -> Iterator[tuple[Point, bool]]:
@@ -206,7 +206,7 @@ class AtSizes(AtShape):
         except Undecided:
             return False
 
-    def _false(self, inputs: Sequence[Array], asked: Sequence[Asked], precision: int) -> str | None:
+    def _false(self, inputs: Sequence[Array], asked: Sequence[NodeStatement], precision: int) -> str | None:
         """The first that is false at the point. Raises Undecided."""
         if not asked:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from certgrad.accel.verify._steps import Walk
-from certgrad.graph._cases import other_programs, shown
+from certgrad.graph._cases import case_text, other_programs
 from certgrad.graph._certify import CERTIFIED_TOO
 from certgrad.graph._induction import in_names_of_node, in_rule_of
 from certgrad.graph._operation import own_table
@@ -67,7 +67,7 @@ def _of_rule(node: Node, judgement: Judgement, dimensions: list[str]) -> Iterato
         return
     cases = Cases(everything=False)
     questions = cases.met(general, {})
-    for case, text in [*((c, shown(c)) for c in cases.asked), *((Fixed(), q) for q in questions)]:
+    for case, text in [*((c, case_text(c)) for c in cases.asked), *((Fixed(), q) for q in questions)]:
         said = in_names_of_node(f"not {text}", {m: str(s) for m, s in judgement.instance.sizes.items()})
         if not said or f"{said} {in_rule_of(node)}" in dimensions or (case and _is_general(judgement, case)):
             continue

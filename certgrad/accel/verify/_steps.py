@@ -10,9 +10,9 @@ import msgspec
 
 from certgrad.accel.verify._digests import Programs
 from certgrad.graph import _bounds, _walk
-from certgrad.graph._asked import Asked
 from certgrad.graph._induction import described_as
-from certgrad.graph._inside import Parts
+from certgrad.graph._inner_graphs import Parts
+from certgrad.graph._node_statements import NodeStatement
 from certgrad.graph._operation import RESTS, STILL, Operation, with_given
 from certgrad.graph._run import Place
 from certgrad.graph._trace import TracedGraph
@@ -45,8 +45,8 @@ class Shared:
     lemmas: Mapping[str, Lemma]
     programs: Programs = field(default_factory=Programs)
     used: set[str] = field(default_factory=set)
-    hypotheses: list[Asked] = field(default_factory=list)
-    signs: list[Asked] = field(default_factory=list)
+    hypotheses: list[NodeStatement] = field(default_factory=list)
+    signs: list[NodeStatement] = field(default_factory=list)
     """The signs that lemmas are given of their arguments."""
     still: list[Still] = field(default_factory=list)
 
@@ -166,7 +166,7 @@ class Walk(_walk.Walk):
         if any((h.node, h.source) != (node.id, node.source) for h in step.hypotheses):
             raise StepError("it states a hypothesis of another node")
         at = arguments, sizes, self.place
-        self.shared.hypotheses += [Asked(h.tree, *at, text=h.text) for h in step.hypotheses]
+        self.shared.hypotheses += [NodeStatement(h.tree, *at, text=h.text) for h in step.hypotheses]
         for given in lemma.given:
             name, _, relation = given.partition(" ")
             if given == RESTS:
@@ -179,10 +179,12 @@ class Walk(_walk.Walk):
 
     def _where(self, said: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
         """Keep what is said of where a value is, to be evaluated."""
-        where = _bounds.said(relation)
+        where = _bounds.parse_relation(relation)
         if where is None:
             raise StepError(f"'{relation}' does not say where a value is")
-        self.shared.signs += [Asked(s, arguments, {}, self.place, said) for s in _bounds.statements(name, where)]
+        self.shared.signs += [
+            NodeStatement(s, arguments, {}, self.place, said) for s in _bounds.statements(name, where)
+        ]
 
 
 def _compare(step: Step, taken: Step) -> None:

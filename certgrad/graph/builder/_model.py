@@ -142,7 +142,7 @@ class Model:
         uses = Counter([*self.outputs, *(a for term in self._terms for a in term.args if isinstance(a, Term))])
         texts: dict[Term, str] = {}
         for term in self._terms:
-            text = _shown(term, texts)
+            text = _term_text(term, texts)
             long = len(text) > _LENGTH and term not in self.outputs
             if term.operation is not None and (term.name or uses[term] > 1 or long):
                 name = term.name or f"v{len(lines)}"
@@ -174,7 +174,7 @@ _SYMBOLS = {
 }
 
 
-def _shown(term: Term, texts: Mapping[Term, str]) -> str:
+def _term_text(term: Term, texts: Mapping[Term, str]) -> str:
     if term.operation is None:
         return term.name or "constant"
     args = [texts[a] if isinstance(a, Term) else str(a) for a in term.args]

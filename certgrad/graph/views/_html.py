@@ -124,18 +124,18 @@ def _section(graph: Graph, steps: Sequence[Step], prefix: str, title: str = "") 
     rows = [_row(node, step, described, prefix) for node, step in zip(graph.nodes, steps, strict=True)]
     whole = Group(title, graph.nodes, list(steps))
     if len(graph.nodes) <= READABLE:
-        return _made(whole, rows, prefix, _of_nodes(whole, rows))
+        return _group_section(whole, rows, prefix, _of_nodes(whole, rows))
     found = groups(graph, steps)
     place = {row.node.id: row for row in rows}
     parts = []
     for k, group in enumerate(found):
         mine = [place[n.id] for n in group.nodes]
         picture = _of_nodes(group, mine) if 1 < len(mine) <= READABLE else None
-        parts.append(_made(group, mine, f"{prefix}g{k}", picture))
-    return _made(whole, [], prefix, _of_groups(found, parts), parts)
+        parts.append(_group_section(group, mine, f"{prefix}g{k}", picture))
+    return _group_section(whole, [], prefix, _of_groups(found, parts), parts)
 
 
-def _made(
+def _group_section(
     group: Group, rows: list[Row], anchor: str, picture: Picture | None, parts: Sequence[Section] = ()
 ) -> Section:
     verdict = group.verdict

@@ -55,14 +55,14 @@ def _div(z: Pair, w: Pair) -> Pair:
     return Pair((z.re * w.re + z.im * w.im) / n, (z.im * w.re - z.re * w.im) / n)
 
 
-def _one(z: Pair) -> Pair:
+def _ones_like(z: Pair) -> Pair:
     return Pair(jnp.ones_like(z.re), jnp.zeros_like(z.im))
 
 
 def _integer_pow(z: Pair, y: int) -> Pair:
     if y < 0:
-        return _div(_one(z), _integer_pow(z, -y))
-    out = _one(z)
+        return _div(_ones_like(z), _integer_pow(z, -y))
+    out = _ones_like(z)
     for _ in range(y):
         out = _mul(out, z)
     return out
@@ -124,7 +124,7 @@ _UNARY: dict[str, Callable[[Pair], Any]] = {
     "is_finite": lambda z: jnp.isfinite(z.re) & jnp.isfinite(z.im),
     "log": _log,
     "log1p": lambda z: _log(_plus(z, 1)),
-    "logistic": lambda z: _div(_one(z), _plus(_exp(Pair(-z.re, -z.im)), 1)),
+    "logistic": lambda z: _div(_ones_like(z), _plus(_exp(Pair(-z.re, -z.im)), 1)),
     "one_minus_square": lambda z: _plus(_mul(Pair(-z.re, -z.im), z), 1),
     "real": lambda z: z.re,
     "rsqrt": lambda z: _root(z, -0.5),

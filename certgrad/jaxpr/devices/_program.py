@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from certgrad.jaxpr.programs import equations_of, held, programs_in, results, scan_counts
+from certgrad.jaxpr.programs import called_program, equations_of, programs_in, results, scan_counts
 
 from ._collectives import NAMES, meaning
 from ._shards import DevicesError, Mesh, Shards
@@ -51,7 +51,7 @@ class _Run:
             return meaning(self.mesh, eqn, operands)
         if name == "shard_map":
             return self.mapped(eqn.params, operands)
-        if (inner := held(eqn)) is not None:
+        if (inner := called_program(eqn)) is not None:
             return self.closed(inner, operands)
         if any(map(_communicates, programs_in(eqn))):
             if name not in _LOOPS:
@@ -139,20 +139,20 @@ class _Run:
 
         start = self.steady(step, operands[of_test + of_body :])
 
-        def known(arrays: Sequence[Any]) -> list[Shards]:
+        def as_shards(arrays: Sequence[Any]) -> list[Shards]:
             return [Shards(a, x.axes) for a, x in zip(arrays, start, strict=True)]
 
         def test(arrays: Sequence[Any]) -> Any:
-            (found,) = self.closed(params["cond_jaxpr"], [*for_test, *known(arrays)])
+            (found,) = self.closed(params["cond_jaxpr"], [*for_test, *as_shards(arrays)])
             if found.axes:
                 raise DevicesError("a loop with a collective that some devices may leave before others")
             return found.array
 
         def body(arrays: Sequence[Any]) -> list[Any]:
-            after = zip(step(known(arrays)), start, strict=True)
+            after = zip(step(as_shards(arrays)), start, strict=True)
             return [self.mesh.along(x, first.axes).array for x, first in after]
 
-        return known(lax.while_loop(test, body, [x.array for x in start]))
+        return as_shards(lax.while_loop(test, body, [x.array for x in start]))
 
 
 _LOOPS: dict[str, Callable[..., list[Shards]]] = {"scan": _Run.scan, "cond": _Run.switch, "while": _Run.loop}
@@ -160,7 +160,7 @@ _LOOPS: dict[str, Callable[..., list[Shards]]] = {"scan": _Run.scan, "cond": _Ru
 
 
 def _constant(value: Any, aval: Any) -> Shards:
-    return Shards(value if hasattr(value, "dtype") else np.asarray(value, aval.dtype))
+    return Shards(value if hasattr(value, "shape") else np.asarray(value, aval.dtype))
 
 
 def _communicates(jaxpr: Any) -> bool:

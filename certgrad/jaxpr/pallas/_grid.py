@@ -31,7 +31,7 @@ def in_order(params: Mapping[str, Any]) -> bool:
     if kernel.named:
         return False
     unread = [Cell(np.zeros(aval.shape, aval.dtype)) for aval in kernel.prefetched]
-    at = [[_known(one.at(place, unread)) for one in kernel.outputs] for place in np.ndindex(*kernel.grid)]
+    at = [[_known_numbers(one.at(place, unread)) for one in kernel.outputs] for place in np.ndindex(*kernel.grid)]
     shared = any(len({row[k] for row in at} - {None}) < len(at) for k in range(len(kernel.outputs)))
     return len(at) > 1 and (shared or bool(kernel.scratch))
 
@@ -126,7 +126,7 @@ class _Kernel:
         for place in np.ndindex(*self.grid):
             at = [one.known_at(place, ahead) for one in self.outputs]
             read = [one.at(place, ahead) for one in self.inputs]
-            self._look_at_aliases(at, [_known(index) for index in read], left)
+            self._look_at_aliases(at, [_known_numbers(index) for index in read], left)
             here = tuple(place[axis] for axis in self.beside)
             if any(known.setdefault(index, here) != here for known, index in zip(core, at, strict=True)):
                 raise KernelError("steps of its grid that run beside each other share a block")
@@ -148,7 +148,7 @@ class _Kernel:
         return [one.joined(blocks, x) for one, blocks, x in zip(self.outputs, left, initial, strict=True)]
 
 
-def _known(index: Sequence[Value]) -> Index | None:
+def _known_numbers(index: Sequence[Value]) -> Index | None:
     """The numbers of a block, if all are known."""
     numbers = [one.number for one in index]
     return None if any(k is None for k in numbers) else tuple(k for k in numbers if k is not None)
@@ -249,7 +249,7 @@ class _Blocks:
 
     def known_at(self, place: Sequence[int], ahead: Sequence[Cell]) -> Index:
         """As `at`, where that is known."""
-        index = _known(self.at(place, ahead))
+        index = _known_numbers(self.at(place, ahead))
         if index is None:
             raise KernelError("blocks at places that are computed")
         return index
@@ -261,7 +261,7 @@ class _Blocks:
 
     def read(self, x: Any, index: Sequence[Value]) -> Any:
         """A block of the padded array; no number at places that turn out to lie outside of it."""
-        known = _known(index)
+        known = _known_numbers(index)
         if known is not None:
             return self.block_of(x, known)
         at = [jnp.asarray(one.traced, jnp.int32) for one in index]

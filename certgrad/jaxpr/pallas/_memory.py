@@ -264,13 +264,13 @@ def _gathered(x: Any, at: Sequence[Place], lanes: Sequence[int], mask: Value | N
     around = [(a, n - b, 0) for a, b, n in zip(box.low, box.high, lanes, strict=True)]
     if not any(a or b for a, b, _ in around):
         return piece
-    value = other.known.flat[0] if other is not None and other.known is not None and _one(other.known) else None
+    value = other.known.flat[0] if other is not None and other.known is not None and _is_uniform(other.known) else None
     if value is not None:
         return lax.pad(piece, np.asarray(value, piece.dtype), around)
     return _masked(lax.pad(piece, no_number((), piece.dtype), around), mask, other)
 
 
-def _one(known: np.ndarray) -> bool:
+def _is_uniform(known: np.ndarray) -> bool:
     return bool(known.size) and bool((known == known.flat[0]).all())
 
 

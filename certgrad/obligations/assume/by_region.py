@@ -48,14 +48,14 @@ def off_flat_parts(clauses: Sequence[Clause], facts: Facts, moving: Collection[s
         open_ = all(sign != ZERO for _, sign in one.signs)
         return open_ and any(a.relation == "not integer" and not mentions(a.poly, {*moving}) for a in one.alternatives)
 
-    def asked(clause: Clause) -> Sequence[Clause]:
+    def restricted(clause: Clause) -> Sequence[Clause]:
         if not _piecewise(clause) or all(a.relation != "not integer" for a in clause.alternatives):
             return [clause]
         found = _regions_of(clause, facts)
         left = [one for one in found or () if not flat(one)]
         return [clause] if found is None or len(left) == len(found) else [_guarded(clause, one, facts) for one in left]
 
-    return _each_once(one for c in clauses for one in asked(c))
+    return _each_once(one for c in clauses for one in restricted(c))
 
 
 def _each_once(clauses: Iterable[Clause]) -> list[Clause]:

@@ -47,11 +47,11 @@ class Indices:
         Of each group of conditions, one holds.
         """
         out: list[tuple[Condition, ...]]
-        out = [(c[0],) for f in self.facts.facts if (c := _said(f.poly, f.signs, f.universal, entry)) is not None]
+        out = [(c[0],) for f in self.facts.facts if (c := _on_entry(f.poly, f.signs, f.universal, entry)) is not None]
         for clause in self.clauses:
             if clause.guards:
                 continue
-            said = [_said(a.poly, a.signs, True, entry) for a in clause.alternatives]
+            said = [_on_entry(a.poly, a.signs, True, entry) for a in clause.alternatives]
             group = [c for c in said if c is not None]
             if len(group) == len(said) and all(places == group[0][1] for _, places in group):
                 out.append(tuple(condition for condition, _ in group))
@@ -86,14 +86,14 @@ class Indices:
         return None
 
 
-_Said = tuple[Condition, Mapping[Var, Ix]]
+_OnEntry = tuple[Condition, Mapping[Var, Ix]]
 """A condition on an entry, and what the indices of the statement are there: alternatives hold at the same ones."""
 
 
-def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded) -> _Said | None:
+def _on_entry(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded) -> _OnEntry | None:
     """That the term, in which one entry stands, has one of the signs, as a condition on the entry that is asked for."""
     if isinstance(entry, Rounded):
-        return _said_of_rounded(poly, signs, universal, entry)
+        return _on_rounded(poly, signs, universal, entry)
     entries = [a for a in deep_atoms(poly) if isinstance(a, Access)]
     if len(entries) != 1 or entries[0].tensor != entry.tensor or signs not in _CONDITIONS:
         return None
@@ -108,7 +108,7 @@ def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded
     return (value.scaled(factor).subst(mapping).shifted(shift), relation), mapping
 
 
-def _said_of_rounded(poly: Poly, signs: int | None, universal: bool, asked: Rounded) -> _Said | None:
+def _on_rounded(poly: Poly, signs: int | None, universal: bool, asked: Rounded) -> _OnEntry | None:
     value = as_rounded_index(poly) if signs in _CONDITIONS else None
     (known,) = value.atoms if value is not None and len(value.atoms) == 1 else (None,)
     if value is None or not isinstance(known, Rounded) or known.body != asked.body:

@@ -86,7 +86,7 @@ def _as_floats_decide(traces: Traces, certificate: Certificate) -> Certificate:
     for index, family in enumerate(traces.families) if certificate.verdict in PROOFS else ():
         claimed = proved_in(traces, family.prove[0]).claimed
         widths = [width for width in WIDTHS if width in claimed]
-        made = [p for one in traces.made(family.prove[0]) for p in one.all().values()]
+        made = [p for one in traces.programs_at(family.prove[0]) for p in one.all().values()]
         runs = ordinary_runs(traces, certificate, index) if any(rounded_in(p, widths) for p in made) else ()
         if why := as_stored(runs, widths):
             return unproved(certificate, index, why)
@@ -144,7 +144,7 @@ def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:
         with_cases(
             claim,
             (change(case, verdict="proved up to rounding") for case in claim.cases),
-            idealisations=sorted([*claim.idealisations, *reading.said()]),
+            idealisations=sorted([*claim.idealisations, *reading.idealisations()]),
         )
         for claim in certificate.claims
     ]

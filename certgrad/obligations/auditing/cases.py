@@ -208,7 +208,8 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
                 reading = reads_of(op, shapes, outcomes[kind])
                 listed = here.get(kind, ())
                 said = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
-                more = beyond(result.hypotheses, {*map(said, listed)}, own, listed, reading)
+                said_there, integers = {*map(said, listed)}, shapes.integers(op.arg_names)
+                more = beyond(result.hypotheses, said_there, own, listed, reading, integers)
                 result = msgspec.structs.replace(result, hypotheses=more)
             results[kind].append(result)
 

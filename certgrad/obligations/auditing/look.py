@@ -121,16 +121,16 @@ def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
         smooth |= seen.smooth
     change = msgspec.structs.replace
 
-    def told(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    def stated(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
         return [
             change(h, outside="no derivative" if h.tree in kinked else "right") if h.tree in kinked | smooth else h
             for h in hypotheses
         ]
 
     def case(one: CaseClaim) -> CaseClaim:
-        return change(one, hypotheses=told(one.hypotheses))
+        return change(one, hypotheses=stated(one.hypotheses))
 
-    claims = [change(c, hypotheses=told(c.hypotheses), cases=list(map(case, c.cases))) for c in certificate.claims]
+    claims = [change(c, hypotheses=stated(c.hypotheses), cases=list(map(case, c.cases))) for c in certificate.claims]
     return sealed(change(certificate, claims=claims))
 
 

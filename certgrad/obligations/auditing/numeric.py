@@ -20,7 +20,7 @@ from jax.extend.core import jaxpr_as_fun
 
 from certgrad._subject import Subject
 from certgrad.obligations.balls import BallError, Dims, Point, Programs, witness_at
-from certgrad.obligations.balls._draw import draw_dims, draw_point, nested, seeded
+from certgrad.obligations.balls._draw import draw_dims, draw_point, nested, seeded, structured
 from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Witness
 from certgrad.obligations.floats import NoValueError, Setting, compute
 from certgrad.obligations.floats import run as evaluated
@@ -74,7 +74,7 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
             programs = made(dims)
             found = (draw_point(programs, kind, k, rng, partial(inside_domain, op)) for k in range(points))
             drawn = [point for point in found if point is not None]
-            degenerate = _degenerate(op, drawn) if kind != "rule_runs_forward" else ()
+            degenerate = _degenerate(op, programs, drawn) if kind != "rule_runs_forward" else ()
             for k, point in enumerate([*drawn, *degenerate]):
                 if time.thread_time() > until:
                     return Numeric(agreed)
@@ -83,12 +83,12 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
                     continue
                 left, right, error = sides
                 if not np.isfinite([left, right]).all():
-                    return Numeric(agreed, f"{left:.6g} and {right:.6g} at {_shown(op, point)}")
+                    return Numeric(agreed, f"{left:.6g} and {right:.6g} at {_point_text(op, point)}")
                 scale = max(abs(left), abs(right), 1e-6)
                 if abs(left - right) <= CLOSE * scale + 10 * error:
                     agreed += 1
                 elif abs(left - right) > APART * scale + 100 * error:
-                    text = f"{left:.6g} and {right:.6g} at {_shown(op, point)}"
+                    text = f"{left:.6g} and {right:.6g} at {_point_text(op, point)}"
                     return Numeric(agreed, text, _confirmed(kind, programs, point, instance, dims))
         except Exception:  # a rule may refuse a shape, or a point, in its own way
             continue
@@ -103,7 +103,7 @@ def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, 
     return as_data(found, instance.keywords(found.dims.sizes)) if found is not None and not found.undefined else None
 
 
-def _degenerate(op: Subject, drawn: Sequence[Point]) -> Iterator[Point]:
+def _degenerate(op: Subject, programs: Programs, drawn: Sequence[Point]) -> Iterator[Point]:
     """Drawn points of the domain with 0 at the first place along one axis of an array: one for each axis."""
     axes = [(k, axis) for point in drawn[:1] for k, x in enumerate(point.inputs) for axis in range(np.ndim(x))]
     for (k, axis), point in zip(axes, cycle(drawn), strict=False):
@@ -112,9 +112,9 @@ def _degenerate(op: Subject, drawn: Sequence[Point]) -> Iterator[Point]:
             continue
         x[(slice(None),) * axis + (0,)] = Fraction(0)
         inputs = [x if j == k else other for j, other in enumerate(point.inputs)]
-        names = (*op.arg_names, *op.params)
-        if inside_domain(op, {name: nested(y) for name, y in zip(names, inputs, strict=True)}):
-            yield replace(point, inputs=inputs)
+        there = structured(programs.inputs, replace(point, inputs=inputs))
+        if inside_domain(op, {one.name: nested(y) for one, y in zip(programs.inputs, there.inputs, strict=True)}):
+            yield there
 
 
 def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tuple[float, float, float] | None:
@@ -185,7 +185,7 @@ def _dot(left: Sequence[Any], right: Sequence[Any]) -> float:
     return float(sum(np.vdot(np.asarray(a, float), np.asarray(b, float)) for a, b in pairs))
 
 
-def _shown(op: Subject, point: Point) -> str:
+def _point_text(op: Subject, point: Point) -> str:
     names = [*op.arg_names, *op.params]
     parts = [f"{n} = {np.asarray(array(x)).tolist()}" for n, x in zip(names, point.inputs, strict=True)]
     text = ", ".join(parts)

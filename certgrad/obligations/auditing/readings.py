@@ -55,12 +55,12 @@ def refused(runs: Sequence[Run], reading: Reading) -> list[LongLiteral]:
     return [one for one, form in reading.meant.items() if otherwise(AsRead({one: form}))] or [*reading.meant]
 
 
-Found = TypeVar("Found")
+Proof = TypeVar("Proof")
 
 
 def read_otherwise(
-    plain: Reading, prove: Callable[[Reading], Found | None], runs: Callable[[Found], Sequence[Run]]
-) -> tuple[Found, Reading] | None:
+    plain: Reading, prove: Callable[[Reading], Proof | None], runs: Callable[[Proof], Sequence[Run]]
+) -> tuple[Proof, Reading] | None:
     """What is proved with all that was met read as what it stands for, but for literals that cannot be read so.
 
     `prove` gives what is proved with a reading, None where that is not all; `runs` are the programs at points.

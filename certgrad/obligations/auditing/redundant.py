@@ -71,16 +71,22 @@ def ranges_at(ranges: Mapping[Var, Poly], fixed: Fixed) -> dict[Var, Poly]:
 
 
 def beyond(
-    listed: list[Hypothesis], said: set[Statement], clauses: Sequence[Clause], here: Sequence[Clause], read: Reads
+    listed: list[Hypothesis],
+    said: set[Statement],
+    clauses: Sequence[Clause],
+    here: Sequence[Clause],
+    read: Reads,
+    integers: frozenset[str],
 ) -> list[Hypothesis]:
     """Without the hypotheses that follow from those that hold `here`, and say `said`: i ≤ 1 is i ≤ n − 1 at n = 2.
 
-    `clauses` are what is listed, as clauses over the general family's axes, where it is over those.
+    `clauses` are what is listed, as clauses over the general family's axes, where it is over those. The arrays of
+    `integers` have no entry between two of them: i < 1 is i ≤ 0.
     """
     if not listed or not here:
         return listed
     signs, others = facts_of(here, read.shapes)
-    facts = Facts(signs)
+    facts = Facts(signs, integers)
     said = said | {read(c) for c in clauses if entailed(c, facts, others)}
     return [h for h in listed if h.tree not in said]
 

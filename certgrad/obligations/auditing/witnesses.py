@@ -33,7 +33,7 @@ from certgrad.obligations.balls import (
 )
 from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
 from certgrad.obligations.balls._witness import SECONDS, SIZES
-from certgrad.obligations.balls.statements import question, told
+from certgrad.obligations.balls.statements import compared_with, question
 from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.instances import Instance
@@ -200,8 +200,9 @@ def inputs_of(op: Subject, instance: Instance) -> list[Input]:
             dims,
             "float" if dtype == "held" else dtype,  # type: ignore[arg-type]
             differentiable=dtype == "float",
-            told=told(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
+            told=compared_with(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
             exact=exact if dtype == "int" else "",
+            structure=op.structures.get(name),
         )
         for name, dims, dtype, exact in zip(
             op.arg_names, instance.inputs, instance.dtypes, instance.exact or repeat(""), strict=False

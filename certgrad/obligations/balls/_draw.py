@@ -112,7 +112,7 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
     if one.kind == "int":
         low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
         # Of many numbers that are told one by one, some are outside of the domain.
-        told = partial(_told, one.told, low, high, rng) if one.told and rng.random() < 0.5 else None
+        told = partial(_draw_near, one.told, low, high, rng) if one.told and rng.random() < 0.5 else None
         drawn = filled_by(shape, told or (lambda: rng.randint(low, high))).astype(np.int64)
         return np.abs(drawn) if one.exact.startswith("u") else drawn
     if style == GENERIC:
@@ -126,7 +126,7 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
     return filled_by(shape, lambda: STYLES[style](rng))
 
 
-def _told(told: Sequence[int], low: int, high: int, rng: random.Random) -> int:
+def _draw_near(told: Sequence[int], low: int, high: int, rng: random.Random) -> int:
     """A number that is told, one beside it, one between two of them, or one that may be an index."""
     choice = rng.random()
     if choice < 0.3:
@@ -200,9 +200,23 @@ def draw_inputs(
             draw_input(one, shape, style, rng, top) if entry is None or one.kind != "float" else filled_by(shape, entry)
             for one, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
         ]
+        arrays = [one.structured(x) for one, x in zip(inputs, arrays, strict=True)]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
             return arrays
     return None
+
+
+def structured(inputs: Sequence[Input], point: Point) -> Point:
+    """The point with arrays that have the structure which they have to have, and tangents along which they keep it."""
+    if all(one.structure is None for one in inputs):
+        return point
+    arrays = [one.structured(x) for one, x in zip(inputs, point.inputs, strict=True)]
+    moving = [(one.structure, x) for one, x in zip(inputs, arrays, strict=True) if one.moves]
+    tangents = [
+        dx if structure is None else structure.along(x, dx)
+        for (structure, x), dx in zip(moving, point.tangents, strict=False)  # there are none of values
+    ]
+    return Point(arrays, tangents, point.seeds)
 
 
 def draw_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
@@ -229,4 +243,4 @@ def draw_point(
     seeds = []
     if kind == "vjp_is_adjoint":
         seeds = [draw_direction(shape, rng) for shape in programs.output_shapes]
-    return Point(inputs, [] if kind == "rule_runs_forward" else tangents, seeds)
+    return structured(programs.inputs, Point(inputs, [] if kind == "rule_runs_forward" else tangents, seeds))

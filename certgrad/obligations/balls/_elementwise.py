@@ -134,7 +134,7 @@ def real_power(a: Real, b: Real) -> Real:
         root = s.whole_root(a, int(b.denominator))
         if root is not None:
             return s.power(root, int(b.numerator))
-    return s.known(s.ball(a) ** s.ball(b))
+    return s.if_finite(s.ball(a) ** s.ball(b))
 
 
 def _special_power(a: Real, b: Real) -> Real:
@@ -185,7 +185,7 @@ def atan2(y: Real, x: Real) -> Real:
             return ZERO if s.sign(x) > 0 else UNKNOWN
         except Undecided:
             return UNKNOWN
-    return s.known(arb.atan2(s.ball(y), s.ball(x)))
+    return s.if_finite(arb.atan2(s.ball(y), s.ball(x)))
 
 
 def _atan2_tangent(out: Real, y: Real, x: Real, dy: Tangent, dx: Tangent) -> Tangent:

@@ -94,7 +94,7 @@ def trigamma(x: Real) -> Real:
     """The derivative of digamma."""
     if not s.finite(x):
         return ZERO if x == inf else x if x is UNKNOWN else nan
-    return s.known(enclosed("polygamma")(1, s.ball(x)))
+    return s.if_finite(enclosed("polygamma")(1, s.ball(x)))
 
 
 def polygamma(order: int, x: Real) -> Real:
@@ -103,7 +103,7 @@ def polygamma(order: int, x: Real) -> Real:
         return FUNCTIONS["digamma"](x)
     if not s.finite(x):
         return ZERO if x == inf else x if x is UNKNOWN else nan
-    y = s.known(enclosed("polygamma")(order, s.ball(x)))
+    y = s.if_finite(enclosed("polygamma")(order, s.ball(x)))
     return nan if y is UNKNOWN and _pole(x) else y
 
 

@@ -53,7 +53,7 @@ def integers(jaxpr: Jaxpr) -> Iterator[int]:
             yield from (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
 
 
-def _held(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
+def _constants_and_literals(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
     """The constants and literals of a program and its inner ones, with their dtypes; no random keys."""
     inner, consts = jaxpr_of(jaxpr), consts_of(jaxpr)
     held = ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=False))  # of references there are none
@@ -61,22 +61,22 @@ def _held(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
     for eqn in inner.eqns:
         yield from ((v.val, v.aval.dtype) for v in eqn.invars if is_literal(v))
         for program in programs_in(eqn):
-            yield from _held(program)
+            yield from _constants_and_literals(program)
 
 
 def floats(jaxpr: Jaxpr) -> Iterator[np.generic]:
     """The finite floats that stand in a program and its inner ones, those of its arrays among them."""
-    held = (np.asarray(value) for value, dtype in _held(jaxpr) if is_float(dtype))
+    held = (np.asarray(value) for value, dtype in _constants_and_literals(jaxpr) if is_float(dtype))
     return (x for array in held for x in array.flat if np.isfinite(x))
 
 
 def _scalars(jaxpr: Jaxpr) -> Iterator[np.ndarray]:
-    return (x for x in (np.asarray(value) for value, _ in _held(jaxpr)) if x.ndim == 0)
+    return (x for x in (np.asarray(value) for value, _ in _constants_and_literals(jaxpr)) if x.ndim == 0)
 
 
 def long_constants(program: Any) -> bool:
     """A program, or one in it, holds floats with as many digits as their dtype has."""
-    return any(has_long(value, dtype) for value, dtype in _held(program))
+    return any(has_long(value, dtype) for value, dtype in _constants_and_literals(program))
 
 
 @lru_cache(maxsize=256)

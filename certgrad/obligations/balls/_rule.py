@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import MalformedRule
-from certgrad.obligations.balls._values import is_float
+from certgrad.obligations.balls._values import Array, is_float
 from certgrad.signatures.sizes import Size, Star, parse_axis
 
 Kind = Literal["float", "int", "bool", "key"]
@@ -39,6 +39,18 @@ class Rule:
     """Traced in float64, else in float32."""
 
 
+class Structure(Protocol):
+    """What is so of the entries of an array together, as that a matrix is symmetric."""
+
+    def structured(self, x: Array) -> Array:
+        """The array with the structure that is made of any one: of one with it, that one. Rationals stay rationals."""
+        ...
+
+    def along(self, x: Array, dx: Array) -> Array:
+        """The tangent along which an array with the structure keeps it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Input:
     """One argument: its dims (`n`, `*s`, `3`, `2*m`, `n+1`), its kind, and whether it has a tangent."""
@@ -51,6 +63,12 @@ class Input:
     """Whole numbers that somebody names for its entries, such as a label that is ignored: they are drawn as well."""
     exact: str = ""
     """The dtype of its integers, where programs do not trace at others: raw random keys are of uint32."""
+    structure: Structure | None = None
+    """Points are drawn with it."""
+
+    def structured(self, x: Array) -> Array:
+        """The array, with the structure that it has to have."""
+        return x if self.structure is None else self.structure.structured(x)
 
     @property
     def moves(self) -> bool:

@@ -111,7 +111,7 @@ def _kept(q: fmpq) -> Real:
     return q if q.height_bits() <= EXACT_BITS else arb(q)
 
 
-def known(x: arb) -> Real:
+def if_finite(x: arb) -> Real:
     """The result of a ball function: itself if finite, else no information."""
     return x if x.is_finite() else UNKNOWN
 
@@ -177,7 +177,7 @@ def div(a: Real, b: Real) -> Real:
             if not b:
                 return nan
             return _kept(a / b) if ta is fmpq else a / b
-        quotient = known(a / b)
+        quotient = if_finite(a / b)
         if quotient is UNKNOWN:
             return UNKNOWN
         if a is b:
@@ -270,7 +270,7 @@ def either(a: Real, b: Real) -> Real:
     """An enclosure of both, of which it is not known which one it is."""
     if a is b:
         return a
-    return known(ball(a).union(ball(b))) if finite(a) and finite(b) else UNKNOWN
+    return if_finite(ball(a).union(ball(b))) if finite(a) and finite(b) else UNKNOWN
 
 
 def floor(a: Real) -> Real:

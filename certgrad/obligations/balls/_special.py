@@ -53,7 +53,7 @@ def _special(
                 return s.nan
         except Undecided:
             return UNKNOWN
-        return s.known(encloses(*map(s.ball, xs)))
+        return s.if_finite(encloses(*map(s.ball, xs)))
 
     def tangent(out: Real, *both: object) -> Tangent:
         xs, dxs = both[: len(both) // 2], both[len(both) // 2 :]
@@ -77,7 +77,7 @@ def _gamma_density(a: Real, x: Real) -> Real:
     """x^(a-1) e^(-x) / Gamma(a)."""
     if not _positive(a, x):
         return s.nan
-    return s.mul(real_power(x, s.sub(a, ONE)), s.mul(FUNCTIONS["exp"](s.neg(x)), s.known(s.ball(a).rgamma())))
+    return s.mul(real_power(x, s.sub(a, ONE)), s.mul(FUNCTIONS["exp"](s.neg(x)), s.if_finite(s.ball(a).rgamma())))
 
 
 def _beta_density(a: Real, b: Real, x: Real) -> Real:
@@ -86,11 +86,11 @@ def _beta_density(a: Real, b: Real, x: Real) -> Real:
         return s.nan
     p, q = s.ball(a), s.ball(b)
     powers = s.mul(real_power(x, s.sub(a, ONE)), real_power(s.sub(ONE, x), s.sub(b, ONE)))
-    return s.mul(powers, s.known((p + q).gamma() * p.rgamma() * q.rgamma()))
+    return s.mul(powers, s.if_finite((p + q).gamma() * p.rgamma() * q.rgamma()))
 
 
 def _by_first(a: Real, x: Real) -> Real:
-    return s.known(enclosed("igamma_grad_a")(s.ball(a), s.ball(x))) if _positive(a, x) else s.nan
+    return s.if_finite(enclosed("igamma_grad_a")(s.ball(a), s.ball(x))) if _positive(a, x) else s.nan
 
 
 def _beta_at_ends(a: Real, b: Real, x: Real) -> Real | None:
@@ -127,7 +127,7 @@ _special(
 )
 _special(
     "zeta",
-    slope=lambda x, q: s.neg(s.mul(x, s.known(enclosed("zeta")(s.ball(s.add(x, ONE)), s.ball(q))))),
+    slope=lambda x, q: s.neg(s.mul(x, s.if_finite(enclosed("zeta")(s.ball(s.add(x, ONE)), s.ball(q))))),
     inside=lambda x, q: _positive(s.sub(x, ONE), q),
 )
 
@@ -146,7 +146,7 @@ def _half_sum(ball: Callable[[arb, arb], arb], before: int, after: int) -> Calla
 
     def slope(v: Real, x: Real) -> Real:
         order, at = s.ball(v), s.ball(x)
-        return s.known((before * ball(order - 1, at) + after * ball(order + 1, at)) / 2)
+        return s.if_finite((before * ball(order - 1, at) + after * ball(order + 1, at)) / 2)
 
     return slope
 
@@ -170,7 +170,7 @@ def _no_pole(x: Real) -> bool:
 _special(
     "certgrad_hyp1f1",
     slope=lambda a, b, x: s.mul(
-        s.div(a, b), s.known(enclosed("hyp1f1")(s.ball(s.add(a, ONE)), s.ball(s.add(b, ONE)), s.ball(x)))
+        s.div(a, b), s.if_finite(enclosed("hyp1f1")(s.ball(s.add(a, ONE)), s.ball(s.add(b, ONE)), s.ball(x)))
     ),
     inside=lambda a, b, x: _no_pole(b),
 )
@@ -178,7 +178,7 @@ _special(
     "certgrad_hyp2f1",
     slope=lambda a, b, c, x: s.mul(
         s.div(s.mul(a, b), c),
-        s.known(enclosed("hyp2f1")(*(s.ball(s.add(p, ONE)) for p in (a, b, c)), s.ball(x))),
+        s.if_finite(enclosed("hyp2f1")(*(s.ball(s.add(p, ONE)) for p in (a, b, c)), s.ball(x))),
     ),
     inside=lambda a, b, c, x: _no_pole(c) and _positive(s.sub(ONE, x)),
 )
@@ -187,12 +187,12 @@ _special(
 def _owens_by_first(h: Real, a: Real) -> Real:
     """−φ(h)·(Φ(ah) − ½)."""
     p, q = s.ball(h), s.ball(a)
-    return s.known(-(-(p**2) / 2).exp() * (p * q / arb(2).sqrt()).erf() / (8 * arb.pi()).sqrt())
+    return s.if_finite(-(-(p**2) / 2).exp() * (p * q / arb(2).sqrt()).erf() / (8 * arb.pi()).sqrt())
 
 
 def _owens_slope(h: Real, a: Real) -> Real:
     p, q = s.ball(h), 1 + s.ball(a) ** 2
-    return s.known((-(p**2) * q / 2).exp() / (2 * arb.pi() * q))
+    return s.if_finite((-(p**2) * q / 2).exp() / (2 * arb.pi() * q))
 
 
 _special(
@@ -212,13 +212,13 @@ def _wofz_slope(x: Real, y: Real) -> tuple[arb, arb]:
 
 _special(
     "certgrad_wofz_re",
-    slope=lambda x, y: s.known(-_wofz_slope(x, y)[1]),
+    slope=lambda x, y: s.if_finite(-_wofz_slope(x, y)[1]),
     inside=lambda x, y: True,
-    by_first=lambda x, y: s.known(_wofz_slope(x, y)[0]),
+    by_first=lambda x, y: s.if_finite(_wofz_slope(x, y)[0]),
 )
 _special(
     "certgrad_wofz_im",
-    slope=lambda x, y: s.known(_wofz_slope(x, y)[0]),
+    slope=lambda x, y: s.if_finite(_wofz_slope(x, y)[0]),
     inside=lambda x, y: True,
-    by_first=lambda x, y: s.known(_wofz_slope(x, y)[1]),
+    by_first=lambda x, y: s.if_finite(_wofz_slope(x, y)[1]),
 )

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._draw import Domain, draw_dims, draw_point, nested, seeded
+from certgrad.obligations.balls._draw import Domain, draw_dims, draw_point, nested, seeded, structured
 from certgrad.obligations.balls._errors import MalformedRule
 from certgrad.obligations.balls._evaluate import PRECISION
 from certgrad.obligations.balls._gaps import Gap, Point, settled_gap
@@ -77,7 +77,7 @@ def _read(text: tuple[str, str]) -> arb:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Candidate:
     programs: Programs
     point: Point
     gap: Gap
@@ -104,7 +104,7 @@ class _Search:
     def gap(self, programs: Programs, point: Point) -> Gap | None:
         return _gap(self.kind, programs, point, self.precision, self.at_least, self.loose)
 
-    def gaps(self, programs: Programs, points: int, rng: Random, beside: bool = False) -> Iterator[_Found]:
+    def gaps(self, programs: Programs, points: int, rng: Random, beside: bool = False) -> Iterator[_Candidate]:
         """The points with a gap among so many drawn ones; with `beside`, of those by the numbers in the programs."""
         numbers = programs.numbers(self.kind) if beside else []
         whole = beside and any(one.kind == "int" for one in self.inputs)
@@ -119,15 +119,15 @@ class _Search:
                 return
             gap = self.gap(programs, point)
             if gap is not None:
-                yield _Found(programs, point, gap)
+                yield _Candidate(programs, point, gap)
 
-    def undefined_around(self, found: _Found, rng: Random) -> bool:
+    def undefined_around(self, found: _Candidate, rng: Random) -> bool:
         """A side is undefined beside the point as well: so at a corner of a region, and not at single points.
 
         A rule that is undefined at x = 0 alone is right under x ≠ 0 or wrong elsewhere, which this search tells.
         """
         for _ in range(BESIDE):
-            point = _moved(found.point, rng)
+            point = structured(self.inputs, _moved(found.point, rng))
             gap = self.gap(found.programs, point) if self.inside(point) else None
             if gap is not None and gap.undefined:
                 return True
@@ -179,7 +179,7 @@ def find_witness(
     deadline = time.thread_time() + seconds
     search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic, loose, deadline)
     rng = seeded(name, kind)
-    fallback: _Found | None = None
+    fallback: _Candidate | None = None
     failure: MalformedRule | None = None
     # After that half as many dims for points beside the programs' own numbers: a clip may act in a thin region.
     rounds = [(shapes, False), *([] if generic else [((shapes + 1) // 2, True)])]
@@ -203,7 +203,7 @@ def find_witness(
 def witness_at(kind: str, programs: Programs, point: Point, at_least: Fraction) -> WitnessPoint | None:
     """A witness at this very point, if the two sides are apart by at least this relative size there."""
     gap = _gap(kind, programs, point, PRECISION, at_least, loose=True)
-    return _report(kind, _Found(programs, point, gap)) if gap is not None else None
+    return _report(kind, _Candidate(programs, point, gap)) if gap is not None else None
 
 
 def _gap(kind: str, programs: Programs, point: Point, precision: int, at_least: Fraction, loose: bool) -> Gap | None:
@@ -219,7 +219,7 @@ def _gap(kind: str, programs: Programs, point: Point, precision: int, at_least: 
 # a witness for a reader: small dims, then simple numbers
 
 
-def _smaller(found: _Found, search: _Search) -> _Found:
+def _smaller(found: _Candidate, search: _Search) -> _Candidate:
     """The same failure at smaller dims, if a few points show it."""
     for dims in _below(found.programs.dims):
         if not search.fits(dims) or any(n < 1 for one in search.inputs for n in dims.shape(one.dims)):
@@ -249,7 +249,7 @@ def _below(dims: Dims) -> Iterator[Dims]:
             yield candidate
 
 
-def _simplified(found: _Found, search: _Search) -> _Found:
+def _simplified(found: _Candidate, search: _Search) -> _Candidate:
     """Greedy: tangents and seeds to 0 and 1, inputs to small integers, as long as the gap stays."""
     best = found
     budget = SHRINK_EVALUATIONS
@@ -260,10 +260,10 @@ def _simplified(found: _Found, search: _Search) -> _Found:
                     if budget == 0 or time.thread_time() > search.deadline:
                         return best
                     budget -= 1
-                    point = _replaced(best.point, group, which, index, value)
+                    point = structured(search.inputs, _replaced(best.point, group, which, index, value))
                     gap = search.gap(best.programs, point) if search.inside(point) else None
                     if gap is not None and gap.undefined == found.gap.undefined:
-                        best = _Found(best.programs, point, gap)
+                        best = _Candidate(best.programs, point, gap)
                         break
     return best
 
@@ -300,7 +300,7 @@ def _replaced(point: Point, group: str, which: int, index: tuple[int, ...], valu
     return Point(**parts)
 
 
-def _report(kind: str, found: _Found) -> WitnessPoint:
+def _report(kind: str, found: _Candidate) -> WitnessPoint:
     programs, point, gap = found.programs, found.point, found.gap
     moving = [programs.inputs[i].name for i in programs.moving]
     relative = gap.relative

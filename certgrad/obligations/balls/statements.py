@@ -115,7 +115,7 @@ def evaluate(statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str
     return language.evaluate.evaluate(statement, arrays, sizes, BALLS)
 
 
-def told(conditions: Sequence[str], names: Sequence[str], name: str) -> tuple[int, ...]:
+def compared_with(conditions: Sequence[str], names: Sequence[str], name: str) -> tuple[int, ...]:
     """The whole numbers, with either sign, that conditions, as a user writes them, compare an array with."""
     parts = [part for text in conditions for part in walk(language.parse.parse(text, tuple(names)))]
     about = [part for part in parts if isinstance(part, Compare) and name in arrays(part)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.cache._homes import UnknownError, home_of
     from certgrad.obligations.cache._identity import Identity
     from certgrad.obligations.cache._key import of_library, package_surroundings
+    from certgrad.obligations.cache._places import digest_of_texts, lines_of
     from certgrad.obligations.cache._sources import beyond_project, packages_of, sources_of
 
 _PUBLIC = {
@@ -28,8 +29,10 @@ _PUBLIC = {
     "UnknownError": "_homes",
     "beyond_project": "_sources",
     "digest": "_files",
+    "digest_of_texts": "_places",
     "entry_name": "_folder",
     "home_of": "_homes",
+    "lines_of": "_places",
     "of_library": "_key",
     "package_is_as_it_was": "_files",
     "package_source": "_files",
@@ -47,8 +50,10 @@ __all__ = [
     "UnknownError",
     "beyond_project",
     "digest",
+    "digest_of_texts",
     "entry_name",
     "home_of",
+    "lines_of",
     "of_library",
     "package_is_as_it_was",
     "package_source",

@@ -67,7 +67,7 @@ def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
         isinstance(value, types.BuiltinFunctionType)
         or _is_static(value)
         or any(
-            _found(one, as_) is value
+            _value_at(one, as_) is value
             for one in ((module, "scipy.special") if isinstance(value, np.ufunc) else (module,))
             for as_ in (name, short)
         )
@@ -103,7 +103,7 @@ def home_of(module: str, own: frozenset[str] = frozenset()) -> str:
     return "installed" if f"{os.sep}site-packages{os.sep}" in file else "own"
 
 
-def _found(module: str, name: str) -> Any:
+def _value_at(module: str, name: str) -> Any:
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)

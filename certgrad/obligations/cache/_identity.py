@@ -15,7 +15,6 @@ import ast
 import builtins
 import hashlib
 import inspect
-import linecache
 import logging
 import sys
 import types
@@ -28,7 +27,6 @@ from enum import Enum
 from functools import _lru_cache_wrapper, lru_cache, partial
 from importlib import import_module
 from operator import attrgetter
-from os.path import basename
 from typing import Any
 
 import jax
@@ -40,6 +38,7 @@ from certgrad.signatures.nested import has_fields
 
 from ._homes import UnknownError, home_of, library_name, package_state
 from ._names import Named
+from ._places import text_of
 
 _LOOKS_UP = frozenset(
     "import_module __dict__ __globals__ __getattribute__ f_globals environ getenv __code__ __traceback__ __doc__ "
@@ -73,6 +72,8 @@ class Identity:
         self._own = frozenset(own)
         self._hash = hashlib.blake2b(digest_size=20)
         self._seen: dict[int, tuple[int, Any]] = {}
+        self._flattening: set[int] = set()
+        """Functions that take objects apart for JAX: their argument is an object, whose state is read."""
         self.codes: set[types.CodeType] = set()
         """The code that was read."""
         self.modules: set[str] = set()
@@ -83,13 +84,6 @@ class Identity:
         except RecursionError:
             raise UnknownError("its data is nested too deeply") from None
         self.digest = self._hash.hexdigest()
-
-    @property
-    def layout(self) -> str:
-        """A digest of where code stands in its files, in whichever folder, and of its source text with its comments."""
-        places = sorted((basename(code.co_filename), code.co_firstlineno, code.co_qualname) for code in self.codes)
-        texts = sorted(map(_text_of, self.codes))
-        return hashlib.blake2b(repr([places, texts]).encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
     # --- what is written ---
 
@@ -252,7 +246,9 @@ class Identity:
 
     def _class(self, kind: type) -> None:
         self.modules.add(kind.__module__)
-        self._all([type(kind), *kind.__bases__, *registered_with_jax(kind)])
+        flattening = registered_with_jax(kind)
+        self._flattening |= {id(one.func if isinstance(one, partial) else one) for one in flattening}
+        self._all([type(kind), *kind.__bases__, *flattening])
         for name, held in vars(kind).items():
             if name in _SKIPPED or isinstance(held, (types.GetSetDescriptorType, types.MemberDescriptorType)):
                 continue
@@ -289,7 +285,7 @@ class Identity:
         self._say(str(code.co_posonlyargcount), str(code.co_kwonlyargcount), code.co_code.hex())
         self._say(code.co_exceptiontable.hex(), *code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars)
         tree = tree_of_code(code)  # which certgrad reads as well, and in which comments and the layout are no part
-        self._say(_dumped(tree) if tree is not None else _text_of(code))
+        self._say(_dumped(tree) if tree is not None else text_of(code))
         doc = _docstring(tree) if tree is not None else None
         described = doc is not None and code.co_consts[:1] in ((doc,), (inspect.cleandoc(doc),))
         for constant in (None, *code.co_consts[1:]) if described else code.co_consts:
@@ -336,10 +332,13 @@ class Identity:
     def _names(self, function: types.FunctionType) -> None:
         """What the code names: globals, and attributes of the modules that it comes to."""
         names = Named(function.__code__)
-        if found := names.attributes & _LOOKS_UP:
-            raise UnknownError(f"{function.__name__} uses {min(found)}: what it comes to is not written in it")
-        modules: list[types.ModuleType] = []
         builtin = vars(builtins)
+        of_objects = id(function) in self._flattening and not any(
+            isinstance(function.__globals__.get(name), types.ModuleType) for name in names.globals
+        )
+        if unknown := names.attributes & (_LOOKS_UP - {"__dict__"} if of_objects else _LOOKS_UP):
+            raise UnknownError(f"{function.__name__} uses {min(unknown)}: what it comes to is not written in it")
+        modules: list[types.ModuleType] = []
         for name in sorted(names.globals):
             if name not in function.__globals__ and name not in builtin:
                 self._say("no global", name)
@@ -362,9 +361,9 @@ class Identity:
             for name in taken:
                 self._chain(module, (name,))
             modules.append(module)
-        self._asked(modules, names.attributes)
+        self._module_attributes(modules, names.attributes)
 
-    def _asked(self, modules: list[types.ModuleType], names: set[str]) -> None:
+    def _module_attributes(self, modules: list[types.ModuleType], names: set[str]) -> None:
         """The values of these names in modules of the project, and in those that they lead to: certgrad looks for each
         attribute in each module (`generality/reach.py`).
         """
@@ -457,12 +456,6 @@ def _dumped(tree: ast.AST) -> str:
             if isinstance(node, ast.FunctionDef) and _docstring(node) is not None:
                 del node.body[0]
     return ast.dump(tree)
-
-
-def _text_of(code: types.CodeType) -> str:
-    """The source lines of a code object, from its first decorator to its last instruction."""
-    last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
-    return "".join(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 : last])
 
 
 def _state_is_all(kind: type) -> bool:

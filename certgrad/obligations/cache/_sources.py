@@ -70,7 +70,7 @@ def _led_to(modules: Iterable[str], own: frozenset[str], since: float) -> tuple[
             packages |= {name.partition(".")[0]} if home == "installed" else set()
             continue
         read.add(name)
-        waiting += [*_held(module), name.rpartition(".")[0]]
+        waiting += [*_modules_named_in(module), name.rpartition(".")[0]]
         if text := _text(name):
             if text.written >= since:
                 raise UnknownError(f"{name} was written while it was in use")
@@ -91,7 +91,7 @@ def _with_what_they_use(packages: set[str]) -> set[str]:
 def _used_by(package: str) -> frozenset[str]:
     """The installed packages of which its modules that are loaded hold something."""
     loaded = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == package and m is not None]
-    names = {name for module in loaded for name in _held(module)}
+    names = {name for module in loaded for name in _modules_named_in(module)}
     return frozenset(name.partition(".")[0] for name in names if home_of(name) == "installed")
 
 
@@ -182,7 +182,7 @@ def _named(imports: Iterable[tuple[str, int]], module: ModuleType) -> Iterator[s
             continue
 
 
-def _held(module: ModuleType) -> Iterator[str]:
+def _modules_named_in(module: ModuleType) -> Iterator[str]:
     """The modules that a module has under some name, and those of its functions, classes and objects."""
     for value in list(vars(module).values()):
         yield value.__name__ if isinstance(value, ModuleType) else _home(value)

@@ -14,12 +14,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from certgrad._subject import Subject
+from certgrad.obligations.tracing.ambient_reads import Heard, hearing
 from certgrad.process.threads import ALONE
 
 from ..generality.in_code import in_code
 from ..generality.reach import loads, reachable, users_files
 from ..generality.state import ReadState
-from ..tracing.asked import Heard, hearing
 from ._at_numbers import Difference, at_numbers, chosen, most_entries, unlike
 from ._calls import called, precisions
 from ._compared import Compared, Sizes, sized
@@ -32,7 +32,7 @@ ONLY_LIBRARIES = "no code but the libraries' runs"
 UNBATCHED = "calls that no vmap batches, as it has rules of its own for that"
 WEAK = "it asks whether an array is weakly typed, as Python's numbers are under jit: there it may do other things"
 WHOLE = "integers of 32 and 64 bits, as its code asks for dtypes"
-NARROW = "float32 where JAX computes in 32 bits, as its code asks for dtypes"
+NARROW = "float32 arrays only while JAX computes in 32 bits, as its code asks for dtypes"
 LIMITS = (UNBATCHED, WHOLE, NARROW)
 """What a claim may be about alone."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"

@@ -225,7 +225,7 @@ def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: S
             continue
         first, second, third = (np.asarray(x, np.float64).ravel() for x in (a, b, c))
         if (where := _apart(first, second, third, dtype)) is not None:
-            return f"output {k} is {_shown(a, where)} in place of {_shown(b, where)}"
+            return f"output {k} is {_entry_text(a, where)} in place of {_entry_text(b, where)}"
     return ""
 
 
@@ -250,5 +250,5 @@ def _apart(a: np.ndarray, b: np.ndarray, c: np.ndarray, dtype: str) -> int | Non
     return None if near.all() else int(np.argmin(near))
 
 
-def _shown(values: np.ndarray, at: int) -> str:
+def _entry_text(values: np.ndarray, at: int) -> str:
     return f"{float(np.asarray(values, np.float64).ravel()[at]):.6g}"

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from certgrad.errors import CertgradError
+from certgrad.obligations.tracing.ambient_reads import WIDTHS, Heard, hearing, other_values
 from certgrad.signatures.sizes import whole
 
 from ..generality.decisions import Fixed, rendering
 from ..generality.reach import raised_by_users
 from ..generality.state import ReadState
-from ..tracing.asked import WIDTHS, Heard, hearing, other_values
 from ..tracing.jax_internals import serialised_all, unremembered
 from ._at_numbers import Difference, in_words, values_apart
 from ._compared import Compared, Programs, Sizes, sized

@@ -53,7 +53,7 @@ def matched(poly: Poly, region: Region) -> tuple[Poly, list[Relation]]:
         if not found:
             return poly, relations
         applied(Law.EQUAL_RECURRENCES)
-        relations += [(_shown(*member), _shown(*first), sign) for member, (first, sign) in found.items()]
+        relations += [(_carry_entry(*member), _carry_entry(*first), sign) for member, (first, sign) in found.items()]
 
         def first(a: Atom, found: Mapping = found) -> Poly | None:
             if isinstance(a, Rec) and (a.loop, a.position) in found:
@@ -64,7 +64,7 @@ def matched(poly: Poly, region: Region) -> tuple[Poly, list[Relation]]:
         poly = Rewriter(replace=first)(poly)
 
 
-def _shown(loop: Loop, position: int) -> Rec:
+def _carry_entry(loop: Loop, position: int) -> Rec:
     axes = range(len(loop.carries[position].ranges))
     return Rec(loop, position, of_var(("t", 0, 0)), tuple(of_var(("t", 1 + k, 0)) for k in axes))
 

@@ -39,14 +39,14 @@ def unified(poly: Poly, region: Region) -> Poly:
         return poly
     applied(Law.EQUAL_INVERSES)
 
-    def other(a: Atom) -> Poly | None:
+    def representative(a: Atom) -> Poly | None:
         if not isinstance(a, Matrix) or a.name != "inverse":
             return None
         b, turned, factor = written[_whole(a)]
         index = a.index[::-1] if turned else a.index
         return matrix("inverse", b.body, *b.vars, b.ranges[0], index).scale(1 / factor)
 
-    return Rewriter(replace=other)(poly)
+    return Rewriter(replace=representative)(poly)
 
 
 def without_repeated(clauses: Sequence[Clause], region: Region, inputs: Shapes) -> list[Clause]:

@@ -362,7 +362,7 @@ def _samples(difference: Poly) -> list[Fixed]:
             if plain:
                 size = (_solution(_set(difference, {n: number(k) for n, k in others.items()})) or {}).get(name)
             else:
-                size = None if (least := _found(difference, others, name)) is None else whole(least)
+                size = None if (least := _least_root(difference, others, name)) is None else whole(least)
             if size is not None and size != ONE:
                 fixed = {**{n: whole(k) for n, k in others.items()}, name: size}
                 found.setdefault(str(sorted(fixed.items())), fixed)
@@ -371,7 +371,7 @@ def _samples(difference: Poly) -> list[Fixed]:
     return list(found.values())[:MOST_SAMPLES]
 
 
-def _found(difference: Poly, others: Mapping[str, int], name: str) -> int | None:
+def _least_root(difference: Poly, others: Mapping[str, int], name: str) -> int | None:
     """The least size at which the difference is 0; None where none is small, or no number can be put in."""
     values = ((n, _at(difference, {**others, name: n})) for n in range(1, LARGEST))
     return next((n for n, value in takewhile(lambda one: one[1] is not None, values) if value == 0), None)

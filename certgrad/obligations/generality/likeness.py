@@ -80,11 +80,11 @@ class Likeness:
             return Itself(value)
         self._open[id(value)] = depth
         try:
-            return (Itself(kind), *self._made(value, kind, depth + 1))
+            return (Itself(kind), *self._key_parts(value, kind, depth + 1))
         finally:
             del self._open[id(value)]
 
-    def _made(self, value: Any, kind: type, depth: int) -> Iterator[Hashable]:
+    def _key_parts(self, value: Any, kind: type, depth: int) -> Iterator[Hashable]:
         if isinstance(value, (jax.custom_vjp, jax.custom_jvp)):
             parts = vars(value)
             yield from (self._of(parts.get(name), depth) for name in _PARTS)

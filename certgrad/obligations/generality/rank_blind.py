@@ -22,7 +22,7 @@ import jax
 from certgrad._subject import Subject, is_op
 from certgrad.jaxpr.closures import captured
 
-from .rank_flow import READS, Known, beyond_what_is_shown, followed, reads_rank_openly
+from .rank_flow import READS, RankFlow, beyond_what_is_shown, followed, reads_rank_openly
 from .reach import LIBRARIES, loads, named_in, reachable
 from .syntax import given_to, library_call, name_of, names_in, nodes_of, parameters_of, source_tree, with_ancestors
 
@@ -66,7 +66,7 @@ def _text_digest(file: str) -> str:
     return hashlib.blake2b("".join(linecache.getlines(file)).encode(errors="surrogatepass")).hexdigest()
 
 
-def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str, ast.AST, Known], bool]) -> str:
+def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str, ast.AST, RankFlow], bool]) -> str:
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
     large: dict[str, frozenset[str]] = {}
     for function in reachable(op):
@@ -82,7 +82,7 @@ def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str,
             name += "′"
         trees[name] = tree
         large[name] = beyond_what_is_shown(function, tree)
-    known = Known(frozenset(), {}, {})
+    known = RankFlow(frozenset(), {}, {})
     while (more := followed(trees, known, large)) != known:
         known = more
     for name, tree in trees.items():
@@ -107,7 +107,7 @@ _LIMITS = frozenset({"eps", "max", "min", "tiny", "smallest_normal"})
 _LIMITED = frozenset({"finfo", "iinfo"})
 
 
-def _reads_dtype_openly(name: str, tree: ast.AST, known: Known) -> bool:
+def _reads_dtype_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
     """Dtypes are only handed on to the libraries, and limits of a dtype to arithmetic that stays in the program."""
     for node, above in with_ancestors(tree):
         if isinstance(node, ast.Attribute) and node.attr in ("dtype", "itemsize"):

@@ -20,7 +20,7 @@ READS = frozenset({"ndim", "len"})
 
 
 @dataclass(frozen=True)
-class Known:
+class RankFlow:
     """Where ranks, and lists of axes made of them, go from one function to another."""
 
     returning: frozenset[str]
@@ -32,8 +32,8 @@ class Known:
 
 
 def followed(
-    trees: Mapping[str, ast.FunctionDef | ast.Lambda], known: Known, large: Mapping[str, frozenset[str]]
-) -> Known:
+    trees: Mapping[str, ast.FunctionDef | ast.Lambda], known: RankFlow, large: Mapping[str, frozenset[str]]
+) -> RankFlow:
     """What is known, and what follows from it in one step."""
     ranks = {name: set(known.ranks.get(name, ())) for name in trees}
     returning = set(known.returning)
@@ -47,7 +47,7 @@ def followed(
                 ranks[callee] |= {n for n, a in given_to(trees[callee], node) if _carries(a, own, trees)}
         if any(_carries(value, {*own, *ranks[name]}, trees) for value in _returned(tree)):
             returning.add(name)
-    return Known(frozenset(returning), {n: frozenset(r) for n, r in ranks.items()}, large)
+    return RankFlow(frozenset(returning), {n: frozenset(r) for n, r in ranks.items()}, large)
 
 
 def _carries(value: ast.AST, ranks: set[str], searched: Collection[str]) -> bool:
@@ -84,7 +84,7 @@ def beyond_what_is_shown(function: FunctionType, tree: ast.FunctionDef | ast.Lam
     return frozenset(n for n, v in values.items() if isinstance(v, int) and abs(v) >= _LAST_SHOWN) | assigned
 
 
-def reads_rank_openly(name: str, tree: ast.AST, known: Known) -> bool:
+def reads_rank_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
     """Ranks go only where they cannot matter: one size of a shape, an axis list, an axis argument of the libraries.
 
     That is: `x.shape[-1]`; `ndim` and `len` inside `range(…)` or where a call of JAX takes axes; a whole shape as an
@@ -135,7 +135,7 @@ _JAX = ("jnp", "lax", "jax")
 _LISTS = frozenset({"tuple", "list", "sorted", "reversed", "set"})
 
 
-def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known: Known) -> bool:
+def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known: RankFlow) -> bool:
     """The rank, or what is made of it, goes into `range` or where JAX takes axes, beside small numbers only."""
     inner, repeats = rank, False
     for k, outer in reversed([*enumerate(above)]):

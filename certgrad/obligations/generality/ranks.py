@@ -140,19 +140,19 @@ class _Collapsing(Serialiser):
             handled["new_sizes"] = str(self.axes(p["new_sizes"])[0])
         elif name == "iota":
             handled["shape"] = str(self.axes(p["shape"])[0])
-            handled["dimension"] = str(self.one(p["dimension"], out_shapes[0]))
+            handled["dimension"] = str(self.collapsed_axis(p["dimension"], out_shapes[0]))
         elif name in ("concatenate", "split"):
             key = "dimension" if name == "concatenate" else "axis"
-            handled[key] = str(self.one(p[key], shapes[0]))
+            handled[key] = str(self.collapsed_axis(p[key], shapes[0]))
             handled["sizes"] = str([self.dim(n) for n in p.get("sizes", ())])
         elif name == "dim_as_value":
             handled["dim"] = self.dim(p["dim"])
         elif name == "rev":
-            handled["dimensions"] = str([self.one(a, shapes[0]) for a in p["dimensions"]])
+            handled["dimensions"] = str([self.collapsed_axis(a, shapes[0]) for a in p["dimensions"]])
         elif name in kinds.ALONG_AN_AXIS:
             key = kinds.ALONG_AN_AXIS[name]
             axis = p[key][0] if key == "axes" else p[key]
-            handled[key] = str(self.one(axis, shapes[0]))
+            handled[key] = str(self.collapsed_axis(axis, shapes[0]))
         elif name == "slice":
             parts = list(zip(p["start_indices"], p["limit_indices"], p["strides"] or [1] * len(shapes[0]), strict=True))
             whole = [(0, n, 1) for n in shapes[0]]
@@ -211,7 +211,7 @@ class _Collapsing(Serialiser):
             raise SplitGroupError("part of a star group is reduced")
         return sorted(chosen)
 
-    def one(self, axis: int, shape: Sequence[Any]) -> list[int]:
+    def collapsed_axis(self, axis: int, shape: Sequence[Any]) -> list[int]:
         """The collapsed position of an axis along which entries differ in more than their values."""
         place = self.whole((axis,), shape)
         if not place:

@@ -192,7 +192,7 @@ def _difference(part: _Part, now: Contents) -> str:
             if key not in before or key not in after:
                 return _written(now.form, part.name, key)
             if before[key] is not after[key] and _key(before[key]) != _key(after[key]):
-                return _written(then.form, part.name, key) + _shown(before[key], after[key])
+                return _written(then.form, part.name, key) + _values_text(before[key], after[key])
         return ""
     same = list(map(_key, then.keys)) == list(map(_key, now.keys))
     return "" if same and list(map(_key, then.values)) == list(map(_key, now.values)) else part.name
@@ -208,7 +208,7 @@ def _written(form: str, owner: str, key: Any) -> str:
     return form.format(owner=owner, key=key)
 
 
-def _shown(before: Any, after: Any) -> str:
+def _values_text(before: Any, after: Any) -> str:
     """Two values in words, where these are short."""
     if any(type(x) not in _PLAIN or type(x) is bytes for x in (before, after)):
         return ""

@@ -124,7 +124,7 @@ class Traces:
             raise found
         return found
 
-    def made(self, instance: Instance) -> list[Programs]:
+    def programs_at(self, instance: Instance) -> list[Programs]:
         """The programs of all traces that were made at an instance."""
         return [t.programs for t in self._made.values() if isinstance(t, Trace) and t.instance is instance]
 

@@ -42,10 +42,10 @@ ORTHOGONAL, UPPER = "orthogonal factor", "upper factor"
 
 def factor(name: str, a: Matrix, *index: Ix) -> Poly:
     """An entry of another factor of the same matrix."""
-    return made(name, a.body, *a.vars, a.ranges, index)
+    return entry_of(name, a.body, *a.vars, a.ranges, index)
 
 
-def made(name: str, body: Poly, row: Var, column: Var, ranges: tuple[Poly, Poly], index: tuple[Ix, ...]) -> Poly:
+def entry_of(name: str, body: Poly, row: Var, column: Var, ranges: tuple[Poly, Poly], index: tuple[Ix, ...]) -> Poly:
     """An entry of the named factor of a matrix. That of one number is what LAPACK makes of it."""
     if ranges == (ONE, ONE):
         value = substitute(body, {row: index[0], column: index[0]})
@@ -260,5 +260,5 @@ DERIVATIVES |= {
     ORTHOGONAL: _noted(_of_orthogonal),
     UPPER: _noted(_of_upper),
 }
-MADE |= dict.fromkeys(WHOLE, made)
+MADE |= dict.fromkeys(WHOLE, entry_of)
 FURTHER.append(contracted)

@@ -48,8 +48,8 @@ SYMMETRIC = frozenset({"inverse"})
 """Names for which the value of the transpose is the transpose of the value."""
 INVARIANT = frozenset({"determinant"})
 """Names for which the transpose has the same value."""
-Made = Callable[[str, Poly, Var, Var, tuple[Poly, Poly], tuple[Ix, ...]], Poly]
-MADE: dict[str, Made] = {}
+MakeEntry = Callable[[str, Poly, Var, Var, tuple[Poly, Poly], tuple[Ix, ...]], Poly]
+MADE: dict[str, MakeEntry] = {}
 """How atoms are made whose laws stand elsewhere, by name: of matrices that need not be square."""
 Derivative = Callable[[Matrix, Var, Var, Poly], Poly]
 DERIVATIVES: dict[str, Derivative] = {}

@@ -3,8 +3,8 @@
 Wherever what is compared is defined, and with n > 0:
 
     Σ c·log P + q has the sign of exp(n·q)·Π_{c>0} P^(n·c) − Π_{c<0} P^(−n·c), all P being positive;
-    exp(p) − exp(q) has the sign of p − q;
-    A − B has the sign of Aⁿ − Bⁿ, if A ≥ 0 and B ≥ 0;
+    exp(p) − exp(q) has the sign of p − q, and f·(exp(p) − exp(q)) that of ±(p − q) where the sign of f is known;
+    A − B has the sign of Aⁿ − Bⁿ, if A ≥ 0 and B ≥ 0, and a product of roots that of what these are of;
     f(u) − f(v) has the sign of u − v for a strictly increasing f, that of v − u for a decreasing one.
 
 What is compared is brought from the left to the right: to terms without logarithms and roots, where linear arithmetic
@@ -76,13 +76,25 @@ def _by_logarithms(poly: Poly, facts: Facts) -> Poly | None:
 
 
 def _by_exponents(poly: Poly, facts: Facts) -> Poly | None:
-    _, _, rest = content(poly, only_positive=True)
-    return difference_of_exponents(rest)
+    c, factors, rest = content(poly)
+    found, negative = difference_of_exponents(rest), c < 0
+    for a, e in factors.items() if found is not None else ():
+        signs = POS if a.positive else facts.signs(Poly({((a, 1),): ONE.coefficient(())}))
+        if signs not in (POS, NEG) or (signs == NEG and not isinstance(e, int)):
+            return None
+        negative ^= signs == NEG and e % 2 == 1
+    return -found if found is not None and negative else found
 
 
 def _by_powers(poly: Poly, facts: Facts) -> Poly | None:
-    """A difference of two products with roots, without them."""
+    """A product with roots, or a difference of two, without them."""
     _, _, rest = content(poly, only_positive=True)
+    if len(rest) == 1:
+        ((mono, c),) = rest.sorted_items()
+        of_roots = [(a, e) for a, e in mono if isinstance(e, Fraction)]
+        if not of_roots or not all(e > 0 and _not_negative(a, e, facts) for a, e in of_roots):
+            return None
+        return Poly({tuple((a, 1 if isinstance(e, Fraction) else e) for a, e in mono): c})
     if len(rest) != 2:
         return None
     (first, c), (second, d) = rest.sorted_items()

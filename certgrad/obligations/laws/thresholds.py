@@ -77,13 +77,13 @@ def with_places(poly: Poly, indices: Indices) -> Poly:
     return in_closed_form(_Placed(indices, {}, {})(poly), indices)
 
 
-Found = tuple[Order, Ix, bool]
+Threshold = tuple[Order, Ix, bool]
 """An order of an axis, and the number of the last places in it (or the first ones, if it is false)."""
-Known = dict[tuple[Poly, Poly, tuple[tuple[Var, Poly | None], ...]], Found | None]
+Thresholds = dict[tuple[Poly, Poly, tuple[tuple[Var, Poly | None], ...]], Threshold | None]
 
 
 class _Placed(Rewriter):
-    def __init__(self, context: Indices, names: Mapping[Var, Ix], known: Known) -> None:
+    def __init__(self, context: Indices, names: Mapping[Var, Ix], known: Thresholds) -> None:
         super().__init__(names, replace=self._value)
         self.context, self.known = context, known
 
@@ -100,14 +100,14 @@ class _Placed(Rewriter):
             if beside:  # [[φ]·p > 0] = [φ]·[p > 0]
                 return _Placed(self.context, {}, self.known)(monomial(dict.fromkeys(beside, 1)) * pred(inside))
             for v in sorted(p.free & self.context.ranges.keys()):
-                if (found := self._found(p, v, self.context.ranges[v])) is not None:
+                if (found := self._threshold(p, v, self.context.ranges[v])) is not None:
                     order, k, up = found
                     rank = order.rank(of_var(v))
                     applied(Law.THRESHOLD)
                     return index_condition(rank.plus(k).shifted(-order.size) if up else k.minus(rank).shifted(-ONE))
         return None
 
-    def _found(self, p: Poly, v: Var, n: Poly) -> Found | None:
+    def _threshold(self, p: Poly, v: Var, n: Poly) -> Threshold | None:
         """The same whatever the name of the variable is."""
         others = tuple((w, self.context.ranges.get(w)) for w in sorted(p.free - {v}))
         key = substitute(p, {v: of_var(ENTRY)}), n, others
@@ -115,7 +115,7 @@ class _Placed(Rewriter):
             self.known[key] = self._looked_for(key[0], ENTRY, n)
         return self.known[key]
 
-    def _looked_for(self, p: Poly, v: Var, n: Poly) -> Found | None:
+    def _looked_for(self, p: Poly, v: Var, n: Poly) -> Threshold | None:
         """At how many of the last places (or the first ones) of an order of the axis p(v) is positive."""
         for order in _orders(p):
             if order.size != n or any(v in ix.free for ix in order.others):

@@ -186,7 +186,7 @@ class Reading:
         meant = {literal: form for literal, form in self.meant.items() if literal not in refused}
         return replace(self, meant=meant, long=set()) if meant or self.ideal or self.infinite else None
 
-    def said(self) -> list[str]:
+    def idealisations(self) -> list[str]:
         """What a certificate says of reading so."""
         return [*(literal.read_as(form) for literal, form in self.meant.items()), *self.approximated, *self.masks]
 

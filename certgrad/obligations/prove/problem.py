@@ -55,6 +55,10 @@ class Shapes:
     def floats(self) -> list[int]:
         return [k for k, d in enumerate(self.dtypes) if d == "float"]
 
+    def integers(self, names: Sequence[str]) -> frozenset[str]:
+        """Of the arguments' names, those of arrays of integers or conditions."""
+        return frozenset(n for n, d in zip(names, self.dtypes, strict=True) if d in ("int", "bool"))
+
     def structs(self, floats: str = "float32") -> list[jax.ShapeDtypeStruct]:
         """The arguments without values: floats of this dtype, integers of 32 bits."""
         own = {"int": "int32", "bool": "bool", "key": key_dtype()}
@@ -314,8 +318,7 @@ def build(
     table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
     scalars_only = dict.fromkeys(params, ())
     constraints = _read(tuple(c for c in params.values() if c), scalars_only, where)
-    integers = frozenset(n for n, d in zip(names, shapes.dtypes, strict=True) if d in ("int", "bool"))
-    facts = Facts(facts_of(constraints, scalars_only)[0], integers)
+    facts = Facts(facts_of(constraints, scalars_only)[0], shapes.integers(names))
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
     values: dict[str, Opaque] = {}
     moving = frozenset(names[k] for k in shapes.floats)

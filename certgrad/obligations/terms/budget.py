@@ -97,6 +97,8 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
     budget.deadline, budget.part = time.thread_time() + min(seconds, longest), (most < steps, longest < seconds)
     try:
         yield
+    except MemoryError:  # an audit in a process of its own has only so much
+        raise BudgetError("budget: the proof exceeded the memory that there is") from None
     finally:
         if budget.steps is not None:
             budget.steps = max(budget.steps - (given - budget.left), 0)

@@ -52,7 +52,7 @@ class Ideal:
     _calls: dict[tuple[str, ...], _Call | None] = field(default_factory=dict)
     _near: bool | None = None
 
-    def is_called(self, eqn: Any, body: Program, known: Known) -> bool:
+    def is_called(self, eqn: Any, body: Program, known: Constants) -> bool:
         """An equation calls the function: of the same constants it computes the same of its last operands."""
         if self.custom != eqn.primitive.name.startswith("custom_") or len(eqn.invars) < self.arity:
             return False
@@ -80,7 +80,7 @@ class Ideal:
         return self._near
 
 
-Known = dict[Any, Any]
+Constants = dict[Any, Any]
 """The variables of a program that are constants."""
 
 
@@ -99,7 +99,7 @@ def _call_of(function: Callable[..., Any], avals: Sequence[Any], custom: bool) -
         program = program_of(jax.make_jaxpr(lambda *xs: jax.tree.leaves(function(*xs)))(*args))
     except Exception:  # it is no function of such arrays
         return None
-    known: Known = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    known: Constants = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
     inputs = list(program.jaxpr.invars)
     while True:
         if len(program.jaxpr.eqns) != 1:
@@ -131,7 +131,7 @@ def _at(body: Program, constants: Sequence[Any], avals: Sequence[Any]) -> Progra
     return program_of(jax.make_jaxpr(lambda *xs: run(*constants, *xs))(*avals))
 
 
-def _value(v: Any, known: Known) -> Any:
+def _value(v: Any, known: Constants) -> Any:
     return v.val if is_literal(v) else known.get(v)
 
 
@@ -140,7 +140,7 @@ def _same(a: Any, b: Any) -> bool:
     return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
 
 
-def _inside(eqn: Any, body: Program, known: Known) -> Known:
+def _inside(eqn: Any, body: Program, known: Constants) -> Constants:
     """The constants of the program that an equation runs."""
     given = {u: c for u, v in zip(body.jaxpr.invars, eqn.invars, strict=True) if (c := _value(v, known)) is not None}
     return given | dict(zip(body.jaxpr.constvars, body.consts, strict=True))
@@ -153,9 +153,9 @@ def reading(function: Callable[..., list[Any]], ideals: Sequence[Ideal]) -> Call
     """
 
     def read(*lists: Sequence[Any]) -> list[Any]:
-        with _shown([one.shown for one in ideals if one.shown is not None]):
+        with _rebound_in_modules([one.shown for one in ideals if one.shown is not None]):
             closed = jax.make_jaxpr(function)(*map(list, lists))
-        found: Found = {}
+        found: Replaced = {}
         _met(closed.jaxpr, ideals, dict(zip(closed.jaxpr.constvars, closed.consts, strict=True)), found)
         return _run(closed, [x for one in lists for x in one], found)
 
@@ -163,7 +163,7 @@ def reading(function: Callable[..., list[Any]], ideals: Sequence[Ideal]) -> Call
 
 
 @one_at_a_time
-def _shown(helpers: Sequence[Callable[..., Any]]) -> Iterator[None]:
+def _rebound_in_modules(helpers: Sequence[Callable[..., Any]]) -> Iterator[None]:
     """Let modules find these helpers under `jit` where they name them."""
     plain: dict[Callable[..., Any], FunctionType] = {one: one.__wrapped__ for one in helpers}  # type: ignore[attr-defined]
     for one, own in plain.items():
@@ -175,11 +175,11 @@ def _shown(helpers: Sequence[Callable[..., Any]]) -> Iterator[None]:
             own.__globals__[own.__name__] = own
 
 
-Found = dict[int, Ideal | Program]
+Replaced = dict[int, Ideal | Program]
 """By the identity of an equation that is a call: what is called instead, or the program inside that has such calls."""
 
 
-def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Known, found: Found) -> bool:
+def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Constants, found: Replaced) -> bool:
     """Whether a program calls approximations, which are `found` then."""
     known = dict(known)
     for eqn in jaxpr.eqns:
@@ -196,7 +196,7 @@ def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Known, found: Found) -> boo
     return any(id(eqn) in found for eqn in jaxpr.eqns)
 
 
-def _number(eqn: Any, known: Known) -> Known:
+def _number(eqn: Any, known: Constants) -> Constants:
     """The number that an equation computes of numbers, such as an order less one."""
     operands = [_value(v, known) for v in eqn.invars]
     scalars = all(v.aval.shape == () for v in (*eqn.invars, *eqn.outvars))
@@ -208,7 +208,7 @@ def _number(eqn: Any, known: Known) -> Known:
     return {eqn.outvars[0]: value.item() if value.weak_type else np.asarray(value)[()]}
 
 
-def _run(program: Any, args: Sequence[Any], found: Found) -> list[Any]:
+def _run(program: Any, args: Sequence[Any], found: Replaced) -> list[Any]:
     def rule(eqn: Any, operands: list[Any]) -> list[Any]:
         instead = found.get(id(eqn))
         if instead is None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from certgrad.process.on_demand import door
 
 if TYPE_CHECKING:
-    from ._case import Asked, AtShape
+    from ._case import AtShape, PointClaims
     from ._excluded import Excluded, Look, Outside, bounds_no_gradient, excluded_look, look_outside
     from ._look import failing, first_shape, last_look, least_shape, ordinary_runs
     from ._verify import Verification, verify
 
 _PUBLIC = {
-    "Asked": "_case",
+    "PointClaims": "_case",
     "AtShape": "_case",
     "Excluded": "_excluded",
     "bounds_no_gradient": "_excluded",

@@ -24,7 +24,7 @@ from certgrad.obligations.balls._errors import BallError, OutOfTime, Undecided, 
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate, needed_equations
 from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.balls._values import Array
-from certgrad.obligations.balls.statements import question, told
+from certgrad.obligations.balls.statements import compared_with, question
 from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Tied, Unbounded
 from certgrad.obligations.verify._points import (
@@ -78,7 +78,7 @@ class Counts:
 Condition: TypeAlias = "Question | OffBoundaries"
 
 
-class Asked:
+class PointClaims:
     """What is asked at points: claims about arguments with names, each under its hypotheses."""
 
     parameters = 0
@@ -115,7 +115,7 @@ class Asked:
         return {}
 
 
-class Case(Asked):
+class Case(PointClaims):
     """One case of the op beside what the certificate claims of it."""
 
     def __init__(
@@ -125,7 +125,8 @@ class Case(Asked):
         names = [*op.arg_names, *op.params]
         kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
         numbers = tuple(
-            told(op.domain, names, name) if kind == "int" else () for name, kind in zip(names, kinds, strict=True)
+            compared_with(op.domain, names, name) if kind == "int" else ()
+            for name, kind in zip(names, kinds, strict=True)
         )
         constraints = [question(language.parse.parse(text, tuple(op.params))) for text in op.params.values() if text]
         granted = {*op.granted.values()}
@@ -218,7 +219,7 @@ class AtShape:
     ordinary_ones = True
     """Whether points at which nothing is equal by the way they are drawn are asked about."""
 
-    def __init__(self, asked: Asked, shape: Shape, programs: Programs) -> None:
+    def __init__(self, asked: PointClaims, shape: Shape, programs: Programs) -> None:
         self.asked, self.shape, self.programs = asked, shape, programs
         shapes_ = (*shape.inputs, *(() for _ in range(asked.parameters)))
         self.space = Space(asked.kinds, shapes_, asked.parameters, programs.outputs, asked.told)
@@ -253,7 +254,7 @@ class AtShape:
         arrays = dict(zip(self.asked.names, inputs, strict=True))
         try:
             return all(
-                self.off_boundaries(inputs) if isinstance(f, OffBoundaries) else self.one(f, arrays)
+                self.off_boundaries(inputs) if isinstance(f, OffBoundaries) else self.condition_holds(f, arrays)
                 for f in (*self.asked.constraints, *formulas)
             )
         except Undecided:
@@ -269,7 +270,7 @@ class AtShape:
             evaluate(self.programs.forward, inputs)
         return all(s.compare(distance, s.ZERO) for distance in seen)
 
-    def one(self, asked: Question, arrays: Mapping[str, Array]) -> bool:
+    def condition_holds(self, asked: Question, arrays: Mapping[str, Array]) -> bool:
         if asked.whole or not asked.names:
             return asked.holds(arrays, self.shape.collapsed)
         if self.asked.broadcast:
@@ -348,7 +349,7 @@ class AtShape:
             else:
                 self.asked.open.discard(kind)
                 text = problem or f"not decided with {PRECISIONS[-1]} bits"
-                failures.append(f"{self.asked.name}.{kind} at {self._shown(point)}: {text}")
+                failures.append(f"{self.asked.name}.{kind} at {self._point_text(point)}: {text}")
         return failures
 
     def disagreement(self, point: Point, at_least: float) -> tuple[str, str] | None:
@@ -363,7 +364,7 @@ class AtShape:
                 continue
             except Disagreement as error:
                 if error.gap > at_least:
-                    return kind, f"at {self._shown(point)}: {error}"
+                    return kind, f"at {self._point_text(point)}: {error}"
         return None
 
     def _claim(self, kind: str, point: Point, tried: dict[int, At]) -> str | None:
@@ -383,7 +384,7 @@ class AtShape:
             return TIED
         return f"no bound is found for {last}" if isinstance(last, Unbounded) else ""
 
-    def _shown(self, point: Point) -> str:
+    def _point_text(self, point: Point) -> str:
         parts = [f"{name} = {_text(x)}" for name, x in zip(self.asked.names, point.inputs, strict=True)]
         text = ", ".join(parts)
         return text if len(text) < 300 else f"{text[:300]} …"

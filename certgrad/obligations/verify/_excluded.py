@@ -150,7 +150,7 @@ class Look:
         found = []
         for statement, asked in self.excluding:
             with suppress(Undecided):
-                if not at.one(asked, named):
+                if not at.condition_holds(asked, named):
                     found.append(statement)
         if not found or not at.holds(self.domain, inputs):
             return []
@@ -160,7 +160,7 @@ class Look:
         return found
 
 
-Asked = Sequence[tuple[Look, list[Statement]]]
+Excluding = Sequence[tuple[Look, list[Statement]]]
 """The claims whose hypotheses exclude a point, each with those that do."""
 
 
@@ -182,7 +182,7 @@ def _points(at: AtShape, looks: Sequence[Look], rng: Random) -> Iterator[Point]:
                 yield point
 
 
-def _wrong(at: AtShape, asked: Asked, point: Point, rng: Random) -> Excluded | None:
+def _wrong(at: AtShape, asked: Excluding, point: Point, rng: Random) -> Excluded | None:
     """A claim that is wrong at a point that its hypotheses exclude. Raises NoDerivative, as `_errors` does."""
     for (look, broken), error in zip(asked, _errors(at, [look.kind for look, _ in asked], point, rng), strict=True):
         if error is not None:

@@ -23,7 +23,7 @@ from certgrad.obligations.balls._errors import BallError
 from certgrad.obligations.balls._evaluate import PRECISION
 from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.certificate import Certificate
-from certgrad.obligations.verify._case import ROUNDING, Asked, AtShape, Case, NotCheckedError
+from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, NotCheckedError, PointClaims
 from certgrad.signatures.cases import Case as SubjectCase
 from certgrad.signatures.cases import Shape
 from certgrad.signatures.schedule import least, shapes
@@ -84,7 +84,7 @@ def ordinary_runs(
 
 
 def failing(
-    asked: Asked, shape: Shape, programs: Programs, draws: Sequence[int], rng: Random
+    asked: PointClaims, shape: Shape, programs: Programs, draws: Sequence[int], rng: Random
 ) -> tuple[str, str] | None:
     """A claim that fails at a shape inside its own hypotheses, with the point; None where none is found."""
     with s.precision(PRECISION), suppress(UnfitError, BallError):

@@ -53,7 +53,7 @@ _CASES = 6
 
 
 @dataclass(frozen=True)
-class Said:
+class WordedHypothesis:
     """A hypothesis: as a formula, in words, and where it comes from."""
 
     formula: Formula
@@ -96,7 +96,7 @@ class Obligation:
     mark: Mark
     words: str
     formula: Formula
-    hypotheses: list[Said]
+    hypotheses: list[WordedHypothesis]
     scopes: list[str]
     failing: list[Failing]
     sides: list[Sides]
@@ -280,7 +280,7 @@ def _obligation(claim: Claim, shown: Exhibit, anchor: str) -> Obligation:
         mark(claim.verdict),
         words,
         formula,
-        [_said(h) for h in claim.hypotheses],
+        [_worded(h) for h in claim.hypotheses],
         list(dict.fromkeys(case.scope for case in claim.cases if case.scope and is_discharged(case.verdict))),
         [_failing(c, len(claim.cases) > 1) for c in failing[:_CASES]],
         []
@@ -296,8 +296,8 @@ def _sides(left: Formula, right: Formula, same: bool, common: Sequence) -> Sides
     return Sides(left, right, same, [(form.where, of_form(form)) for form in common])
 
 
-def _said(h: Hypothesis) -> Said:
-    return Said(of_hypothesis(h), in_words(h), grounds(h), h.negligible)
+def _worded(h: Hypothesis) -> WordedHypothesis:
+    return WordedHypothesis(of_hypothesis(h), in_words(h), grounds(h), h.negligible)
 
 
 def _failing(case: CaseClaim, several: bool) -> Failing:

@@ -239,7 +239,7 @@ def of(name: str, *arguments: Node) -> Node:
     return Apply(name, arguments)
 
 
-def _made(name: str, says: str, formula: Callable[..., Node]) -> None:
+def _register(name: str, says: str, formula: Callable[..., Node]) -> None:
     def apply(call: Call, *operands: Operand) -> Entries:
         return lambda *i: formula(*(x.beside(*i) for x in operands))
 
@@ -247,13 +247,13 @@ def _made(name: str, says: str, formula: Callable[..., Node]) -> None:
     rule(name)(apply)
 
 
-_made("exp2", "2 to the power of x", lambda x: real_power(number(2), x))
-_made("expm1", "exp(x) − 1", lambda x: of("exp", x) - number(1))
-_made("log1p", "log(1 + x)", lambda x: of("log", number(1) + x))
-_made("log2", "log(x)/log(2)", lambda x: of("log", x) / of("log", number(2)))
-_made("rsqrt", "1/√x", lambda x: number(1) / of("sqrt", x))
-_made("tan", "sin(x)/cos(x)", lambda x: of("sin", x) / of("cos", x))
-_made("logistic", "1/(1 + exp(−x))", lambda x: number(1) / (number(1) + of("exp", -x)))
-_made("erfc", "1 − erf(x)", lambda x: number(1) - of("erf", x))
-_made("igammac", "1 − igamma(a, x)", lambda a, x: number(1) - of("igamma", a, x))
-_made("one_minus_square", "1 − x·x", lambda x: number(1) - x * x)
+_register("exp2", "2 to the power of x", lambda x: real_power(number(2), x))
+_register("expm1", "exp(x) − 1", lambda x: of("exp", x) - number(1))
+_register("log1p", "log(1 + x)", lambda x: of("log", number(1) + x))
+_register("log2", "log(x)/log(2)", lambda x: of("log", x) / of("log", number(2)))
+_register("rsqrt", "1/√x", lambda x: number(1) / of("sqrt", x))
+_register("tan", "sin(x)/cos(x)", lambda x: of("sin", x) / of("cos", x))
+_register("logistic", "1/(1 + exp(−x))", lambda x: number(1) / (number(1) + of("exp", -x)))
+_register("erfc", "1 − erf(x)", lambda x: number(1) - of("erf", x))
+_register("igammac", "1 − igamma(a, x)", lambda a, x: number(1) - of("igamma", a, x))
+_register("one_minus_square", "1 − x·x", lambda x: number(1) - x * x)

@@ -283,10 +283,10 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
             x = now(*batch, t + k, t)
             return If(less(x, NOTHING), -x, x)
 
-        def found(*b: Node) -> Node:
+        def pivot_position(*b: Node) -> Node:
             return t + argmax_over("k0", n - t, size_of(Index("k0")))
 
-        pivot = reader.named("lu", Operand(lead, "integer", None, found))
+        pivot = reader.named("lu", Operand(lead, "integer", None, pivot_position))
         chosen = pivot.at(*batch)
 
         def source(i: Node) -> Node:

@@ -142,7 +142,7 @@ def put(place, value):
 @pytest.fixture
 def notes():
     made = Notes()
-    with noticed(made.told):
+    with noticed(made.note):
         yield made
 
 
@@ -181,7 +181,7 @@ def test_a_context_a_helper_and_a_closed_over_variable(monkeypatch):
     def said(forward, change, back):
         notes = Notes()
         rule = rule_of(forward)
-        with noticed(notes.told):
+        with noticed(notes.note):
             rule(jnp.ones(3))
             held = change()
             rule(jnp.ones(3))
@@ -300,7 +300,7 @@ def test_what_is_differentiated_says_what_changed():
     net, functions = Net(), Functions()
 
     def differentiated():
-        functions.told(net, False, (jnp.ones(3),), {})
+        functions.note(net, False, (jnp.ones(3),), {})
 
     differentiated()
     net.train = True

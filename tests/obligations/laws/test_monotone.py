@@ -3,9 +3,12 @@
 from fractions import Fraction
 from itertools import product
 
+import jax
+import jax.numpy as jnp
 import pytest
 from flint import fmpq
 
+import certgrad
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, NONNEG, POS
@@ -46,6 +49,8 @@ COMPARISONS = {
     "exp x > exp y": (lambda x, y: exp_of(x) - exp_of(y), [""]),
     "exp(−x) > 1": (lambda x, y: exp_of(-x) - ONE, [""]),
     "exp(x − y) > exp(2x)": (lambda x, y: exp_of(x - y).scale(3) - exp_of(x.scale(2)).scale(3), [""]),
+    "y³ (exp x − 1)": (lambda x, y: y * y * y * (exp_of(x) - ONE), ["x>0,y>0", "x<0,y<0"]),
+    "(exp x − exp y)/y": (lambda x, y: (exp_of(y) - exp_of(x)).scale(-2) * power(y, -1), ["x>0,y>0", "x<0,y<0"]),
     "exp x > 2 exp y": (lambda x, y: exp_of(x) - exp_of(y).scale(2), []),
     "exp x + exp y": (lambda x, y: exp_of(x) + exp_of(y), []),
     "x exp x > exp y": (lambda x, y: x * exp_of(x) - exp_of(y), []),
@@ -56,6 +61,8 @@ COMPARISONS = {
     "√x > 2": (lambda x, y: power(x, HALF) - n(2), ["x>0", "x>=0,y>=0", "x>1"]),
     "√x > √y": (lambda x, y: power(x, HALF) - power(y, HALF), ["x>=0,y>=0", "x>0,y>0"]),
     "x > √y": (lambda x, y: x - power(y, HALF), ["x>=0,y>=0", "x>0,y>0"]),
+    "−y √x": (lambda x, y: -(y * power(x, HALF)), ["x>0", "x>=0,y>=0", "x>0,y>0", "x>1"]),
+    "y³ √x √(x + 1)": (lambda x, y: y * y * y * power(x, HALF) * power(x + ONE, HALF), ["x>0,y>0"]),
     "√x + √y": (lambda x, y: power(x, HALF) + power(y, HALF), []),
     "1/√x > y": (lambda x, y: power(x, -HALF) - y, ["x>0,y>0"]),
     "atan x > atan y": (lambda x, y: fn("atan", x) - fn("atan", y), [""]),
@@ -167,3 +174,32 @@ def test_what_is_undefined_is_no_comparison() -> None:
     x, y = entries()
     with pytest.raises((UndecidedError, AssertionError)):
         sign(log_of(x) - y, Fraction(-1), Fraction(0))
+
+
+def normalised(guard):
+    """x / (|x| + 1/2), with the norm that its backward divides by behind a guard."""
+    norm = lambda x: jnp.sqrt(jnp.sum(x * x, -1, keepdims=True))
+    rule = jax.custom_vjp(lambda x: x / (norm(x) + 0.5))
+
+    def bwd(x, g):
+        n = norm(x)
+        m = n + 0.5
+        return (g / m - x * jnp.sum(g * x, -1, keepdims=True) / (m * m * guard(n)),)
+
+    rule.defvjp(lambda x: (rule(x), x), bwd)
+    return rule
+
+
+GUARDS = {
+    "n = 0": (lambda n: jnp.where(n == 0, 1.0, n), "proved under hypotheses"),
+    "n > 0": (lambda n: jnp.where(n > 0, n, 1.0), "proved under hypotheses"),
+    "another norm": (lambda n: jnp.where(n == 0, 1.0, n + 0.5), "refuted"),
+    "half of it": (lambda n: jnp.where(n > 0, n / 2, 1.0), "refuted"),
+    "below 1 as well": (lambda n: jnp.where(n > 1, n, 1.0), "refuted"),
+}
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_a_guard_of_a_norm_is_one_of_its_square(guard) -> None:
+    of, verdict = GUARDS[guard]
+    assert certgrad.check(normalised(of), "n d").verdict == verdict

@@ -40,8 +40,8 @@ def test_its_program_is_recognised_and_no_other() -> None:
 def test_the_distance_is_measured_in_its_dtype() -> None:
     found = approximation(body(log_ndtr))
     assert found is not None
-    assert "differ by less than 1e-06 in float32" in found.said(jnp.float32)
-    assert "differ by less than 1e-10 in float64" in found.said(jnp.float64)
+    assert "differ by less than 1e-06 in float32" in found.idealisation(jnp.float32)
+    assert "differ by less than 1e-10 in float64" in found.idealisation(jnp.float64)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_equations_that_stand_in_another_program() -> None:
     (found,) = inlined(of_two(lambda a, b: 2 * betaln(a + 1, b) - a))
     assert (found.one.name, found.first) == ("betaln", 1)
     assert len(inlined(of_two(lambda a, b: betaln(a, b) + betaln(b, a)))) == 2
-    assert "at 625 points from 0.25 to 30.25 the two differ by less than 1e-06" in found.one.said(jnp.float64)
+    assert "at 625 points from 0.25 to 30.25 the two differ by less than 1e-06" in found.one.idealisation(jnp.float64)
 
 
 def near_miss(threshold, order):

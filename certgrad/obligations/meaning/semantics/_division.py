@@ -19,6 +19,7 @@ from certgrad.obligations.terms.power import fn, power
 from certgrad.obligations.terms.rounded import as_rounded_index
 
 from ._elementwise import common, rests_on_exp, settle
+from ._infinite import finite, meant
 from ._registry import Context
 
 
@@ -69,8 +70,14 @@ def divided(which: str, x: Tensor, divisor: int) -> Tensor:
 
 
 def ratio(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...], origin: str = "division") -> Tensor:
-    """x / y; of integers towards 0."""
+    """x / y; of integers towards 0. A number divided by an infinity is 0."""
+    x, y = finite(x), finite(y) if meant(y) else y
     _, defined, smooth = common([shape], x, y)
+    if y.infinite:
+        own = tuple(c.guarded(y.kept, True) for c in settle(condition("!= 0", y.body, origin), ctx.facts, y.signs))
+        body = y.kept * x.body * power(y.kept * y.body + ONE - y.kept, -1)
+        signs = times(x.signs, y.signs & NONZERO) | ZERO
+        return Tensor(shape, body, x.kind, merged(defined, own), merged(smooth, own), signs)
     own = settle(condition("!= 0", y.body, origin), ctx.facts, y.signs)
     if y.body.is_zero:
         return Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)

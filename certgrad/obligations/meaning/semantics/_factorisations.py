@@ -11,7 +11,7 @@ from typing import Any
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, merged
 from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.assume.tensor import Tensor, own_index
-from certgrad.obligations.laws.factorisations import LEFT, ORTHOGONAL, RIGHT, SINGULAR, UPPER, VALUE, VECTOR, made
+from certgrad.obligations.laws.factorisations import LEFT, ORTHOGONAL, RIGHT, SINGULAR, UPPER, VALUE, VECTOR, entry_of
 from certgrad.obligations.laws.matrices import invertible, triangle
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import Poly
@@ -48,7 +48,7 @@ def _factors(
     for name, shape in named:
         index: Any = own_index(shape)[x.rank - 2 :]
         index = index[::-1] if name.endswith("ᵀ") else index
-        body = made(name.removesuffix("ᵀ"), *entry[:3], entry[3], index)
+        body = entry_of(name.removesuffix("ᵀ"), *entry[:3], entry[3], index)
         out.append(Tensor(shape, body, "f", defined, smooth, ANY))
     return out
 

@@ -32,7 +32,7 @@ from ._registry import UnprovedError
 VANISHING = frozenset("exp exp2 logistic".split())
 """Functions that are positive, and 0 at −∞."""
 AWARE = (MOVES | VANISHING | kinds.CHOOSES | kinds.ADDS | kinds.COMPARES) | frozenset(
-    "convert_element_type is_finite mul reduce_max reduce_min scan scatter-max scatter-min".split()
+    "convert_element_type div is_finite mul reduce_max reduce_min scan scatter-max scatter-min".split()
 )
 
 

@@ -46,7 +46,7 @@ from certgrad.obligations.tracing.jax_internals import (
 from ..literals import Reading
 from ._fits import noted, used
 from ._infinite import finite, known_after, looked_at
-from ._known_integers import Constant, Known, is_constant, keep, known_results
+from ._known_integers import Constant, KnownIntegers, is_constant, keep, known_results
 from ._opaque import opaque
 from ._registry import LIBRARY, REFUSED, RULES, Context, Runs, UnprovedError
 
@@ -175,10 +175,10 @@ def _as_read(
     if found is None:
         parts = inlined(program)
         for part in parts:
-            ctx.reading.approximated.setdefault(part.one.said(part.out.aval.dtype))
+            ctx.reading.approximated.setdefault(part.one.idealisation(part.out.aval.dtype))
         return (with_ideals(program, parts) if parts and ctx.reading.ideal else program), inputs
     aval = program.jaxpr.invars[len(constants)].aval
-    ctx.reading.approximated.setdefault(found.said(aval.dtype))
+    ctx.reading.approximated.setdefault(found.idealisation(aval.dtype))
     return (found.program(aval), inputs[len(constants) :]) if ctx.reading.ideal else (program, inputs)
 
 
@@ -270,7 +270,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     return outs
 
 
-def _listed(ctx: Context, integers: Sequence[Known]) -> list[Tensor] | None:
+def _listed(ctx: Context, integers: Sequence[KnownIntegers]) -> list[Tensor] | None:
     """Integers that are known, as constants; None where they are not computed or too many to be written out."""
     arrays = [x.array for x in integers]
     try:

@@ -26,7 +26,7 @@ from ._registry import Context
 
 
 @dataclass(eq=False)
-class Known:
+class KnownIntegers:
     """An array of integers or booleans, computed where it is asked for.
 
     `listed`: a constant whose entries differ has a part in it, so that the term is the list of its entries; of others,
@@ -34,7 +34,7 @@ class Known:
     """
 
     eqn: Any
-    operands: Sequence[tuple[Any, Known]]
+    operands: Sequence[tuple[Any, KnownIntegers]]
     place: int
     listed: bool
 
@@ -47,7 +47,7 @@ class Known:
         return None if found is None else found[self.place]
 
 
-class Constant(Known):
+class Constant(KnownIntegers):
     """A constant of the program."""
 
     def __init__(self, array: np.ndarray) -> None:
@@ -61,7 +61,7 @@ def is_constant(ctx: Context, x: Tensor, value: Any, aval: Any) -> None:
         ctx.integers[id(x)] = x, Constant(found)
 
 
-def known(ctx: Context, x: Tensor, aval: Any) -> Known | None:
+def known_integers(ctx: Context, x: Tensor, aval: Any) -> KnownIntegers | None:
     """The integers that a tensor is, if that is known."""
     if id(x) in ctx.integers:
         return ctx.integers[id(x)][1]
@@ -72,21 +72,21 @@ def known(ctx: Context, x: Tensor, aval: Any) -> Known | None:
     return None if found is None else Constant(found)
 
 
-def known_results(ctx: Context, eqn: Any, values: Sequence[Tensor]) -> list[Known] | None:
+def known_results(ctx: Context, eqn: Any, values: Sequence[Tensor]) -> list[KnownIntegers] | None:
     """What an equation makes of known integers; None where not all of its operands are, or it is not computed."""
     if not is_computed(eqn):
         return None
-    operands: list[tuple[Any, Known]] = []
+    operands: list[tuple[Any, KnownIntegers]] = []
     for v, x in zip(eqn.invars, values, strict=True):
-        one = known(ctx, x, v.aval)
+        one = known_integers(ctx, x, v.aval)
         if one is None:
             return None
         operands.append((v.aval, one))
     listed = any(x.listed for _, x in operands)
-    return [Known(eqn, operands, place, listed) for place in range(len(eqn.outvars))]
+    return [KnownIntegers(eqn, operands, place, listed) for place in range(len(eqn.outvars))]
 
 
-def keep(ctx: Context, outs: Sequence[Tensor], found: Sequence[Known] | None) -> None:
+def keep(ctx: Context, outs: Sequence[Tensor], found: Sequence[KnownIntegers] | None) -> None:
     """Keep in mind what the tensors are."""
     for x, one in zip(outs, found or (), strict=False):
         ctx.integers.setdefault(id(x), (x, one))

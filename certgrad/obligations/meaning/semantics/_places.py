@@ -224,10 +224,10 @@ def in_order(x: t.Least) -> tuple[t.Range, list[t.Node], t.Node] | None:
             keys = _keys(first)
             names = p.variable, q.variable
 
-            def there(k: t.Node) -> list[t.Node]:
+            def keys_at(k: t.Node) -> list[t.Node]:
                 return [substitute(key, {q.variable: k}) for key in keys]
 
-            made = coming_to(place, names, q.size, there)  # type: ignore[arg-type]
+            made = coming_to(place, names, q.size, keys_at)  # type: ignore[arg-type]
             return (q, keys, place) if keys and x == made else None
     return None
 

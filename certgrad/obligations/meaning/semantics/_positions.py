@@ -73,9 +73,9 @@ def whole(r: Entry, x: t.Node) -> Tensor:
     while True:
         match x:
             case t.Given(holds, value) if rounded(x) is None:
-                asked, x = merged(asked, _asked(r, holds)), value
+                asked, x = merged(asked, _required(r, holds)), value
             case t.If(t.Both() as holds, value, t.Integer() | t.Infinity()) if places_in(value) and _has_entries(holds):
-                asked, x = merged(asked, _asked(r, holds)), value  # an integer or ∞ that fills in is not looked at
+                asked, x = merged(asked, _required(r, holds)), value  # an integer or ∞ that fills in is not looked at
             case _:
                 break
     places = places_in(x)
@@ -132,17 +132,17 @@ def _each_case(r: Entry, places: Sequence[t.Node]) -> Iterator[tuple[Poly, tuple
 # --- what is asked of places
 
 
-def _asked(r: Entry, x: t.Node) -> Clauses:
+def _required(r: Entry, x: t.Node) -> Clauses:
     """A condition on places, as far as it is not shown."""
     match x:
         case t.Both((t.Compare("<=", t.Integer(0), left), t.Compare("<", right, size))) if left == right:
             last, ranges = r.size_of(size) - ONE, r.ctx.ranges | r.ranges
             return merged(*(in_range(case, last, ranges) for case in _cases(r, left)))
         case t.Both(parts):
-            return merged(*(_asked(r, part) for part in parts))
+            return merged(*(_required(r, part) for part in parts))
         case t.ForAll():
             over, _, body = r.opened(x)
-            return for_all(_promised(r, body) if isinstance(body, t.Either) else _asked(r, body), over)
+            return for_all(_promised(r, body) if isinstance(body, t.Either) else _required(r, body), over)
         case t.Compare("<=", t.Fold() as count, t.Integer(1)):
             if _hits(r, count).may_meet(r):
                 raise UnprovedError("a scatter that may write an entry twice: which write wins is not defined")

@@ -55,7 +55,7 @@ class Approximation:
         """The ideal function as a program."""
         return _traced(self.ideal, self.arity, aval)
 
-    def said(self, dtype: Any) -> str:
+    def idealisation(self, dtype: Any) -> str:
         """What a certificate says of reading the function as the ideal one."""
         low, high, count = self.points
         return (

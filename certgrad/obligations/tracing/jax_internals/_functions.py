@@ -25,7 +25,7 @@ def as_made(value: Any) -> Any:
     lists can come to differ. Objects of a user's class are told apart by identity, whatever they say of their equality;
     others that are no functions are their own keys. The key is valid while the value exists.
     """
-    made = _made(value, ())
+    made = _function_key(value, ())
     return _itself(value) if made is None else made
 
 
@@ -35,7 +35,7 @@ def _itself(value: Any) -> Hashable:
     return "one", id(value)
 
 
-def _made(value: Any, within: tuple[int, ...]) -> Hashable | None:
+def _function_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
     """None where the value is its own key, as it holds itself or is no function."""
     if id(value) in within:
         return None
@@ -67,11 +67,11 @@ def _made(value: Any, within: tuple[int, ...]) -> Hashable | None:
 
 
 def _all(kind: type, said: tuple[Any, ...], parts: list[Any], within: tuple[int, ...]) -> Hashable | None:
-    keys = [_held(x, within) for x in parts]
+    keys = [_part_key(x, within) for x in parts]
     return None if any(k is None for k in keys) else (kind, said, tuple(keys))
 
 
-def _held(value: Any, within: tuple[int, ...]) -> Hashable | None:
+def _part_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
     if type(value) in (float, complex):  # 0.0 and −0.0 are equal
         return type(value), repr(value)
     if type(value) in _PLAIN or type(value) is jax.ShapeDtypeStruct or _says_all(value):
@@ -81,7 +81,7 @@ def _held(value: Any, within: tuple[int, ...]) -> Hashable | None:
     if type(value) is _TREE:
         return _tree(value, within)
     if type(value) is FunctionType or type(value) is partial:
-        return _made(value, within)
+        return _function_key(value, within)
     return _itself(value) if type(value) in _ONE_BY_OWNER else ("one", id(value))
 
 

@@ -44,3 +44,68 @@ def test_one_entry_that_is_raised_to_an_infinity():
     f.defvjp(lambda x, y, kept: (value(x, y, kept), (x, y)), back)
     found = certgrad.check(f, "n, , :bool -> n")
     assert "kept > 0" in [str(h) for h in found.hypotheses] or not found.proved, found
+
+
+def over(divisor):
+    return 1 / divisor
+
+
+def guarded(x):
+    return over(jnp.where(x == 0, np.inf, x))
+
+
+def spectrum(a):
+    return tuple(jnp.linalg.eigh(a))
+
+
+def of_spectrum(factor):
+    """With 1/(λj − λi) off the diagonal, where there is such a gap."""
+
+    def bwd(a, g):
+        (w, v), (dw, dv) = jnp.linalg.eigh(a), g
+        gap = w[None, :] - w[:, None]
+        return (v @ (jnp.diag(dw) + factor * over(jnp.where(gap == 0, np.inf, gap)) * (v.T @ dv)) @ v.T,)
+
+    return bwd
+
+
+def masked(x, m):
+    return x / jnp.where(m, np.inf, 1 + x**2)
+
+
+DIVIDED = {
+    "an inverse": (guarded, lambda x, g: (-g * guarded(x) ** 2,), "n", (), "proved under hypotheses"),
+    "its sign": (guarded, lambda x, g: (g * guarded(x) ** 2,), "n", (), "refuted"),
+    "gaps": (spectrum, of_spectrum(1), "n n", "a is symmetric", "proved under hypotheses"),
+    "gaps the other way": (spectrum, of_spectrum(-1), "n n", "a is symmetric", "refuted"),
+    "a mask": (
+        masked,
+        lambda x, m, g: (jnp.where(m, 0, g * (1 - x**2) / (1 + x**2) ** 2), None),
+        "n, n:bool",
+        (),
+        "proved",
+    ),
+    "a mask that is forgotten": (
+        masked,
+        lambda x, m, g: (g * (1 - x**2) / (1 + x**2) ** 2, None),
+        "n, n:bool",
+        (),
+        "refuted",
+    ),
+    "a large number is no infinity": (
+        lambda x: x * 1.0,
+        lambda x, g: (g + g / jnp.where(x > 0, 1e30, 1e31),),
+        "n",
+        (),
+        "unproved",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+def test_a_number_divided_by_an_infinity_is_0(name):
+    f, bwd, signature, domain, verdict = DIVIDED[name]
+    rule = jax.custom_vjp(lambda a: f(a)) if f is spectrum else jax.custom_vjp(f)
+    rule.defvjp(lambda *a: (f(*a), a), lambda r, g: bwd(*r, g))
+    report = certgrad.check(rule, signature, domain=domain)
+    assert report.verdict == verdict, report

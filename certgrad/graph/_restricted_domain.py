@@ -55,7 +55,7 @@ def again_where_right(induction: Induction) -> tuple[Induction, set[int]] | None
     return (again, {s.node for s in wrong}) if all(s.verdict in PROOFS for s in again.steps) else None
 
 
-def said(again: Induction, nodes: set[int]) -> str:
+def conditions_text(again: Induction, nodes: set[int]) -> str:
     """The conditions at the nodes whose rules are wrong elsewhere, as a finding."""
     steps: list[Step] = [s for s in again.steps if s.node in nodes]
     texts = dict.fromkeys(h.text for s in steps for h in s.hypotheses)

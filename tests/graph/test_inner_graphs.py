@@ -114,7 +114,7 @@ def test_a_wrong_rule_in_a_body_is_named_with_its_line() -> None:
     found = certification(trace(f, "n")).certificate
     assert found.verdict == "refuted"
     assert "scan" in found.findings[0]
-    assert "inside, custom_jvp wrong_jvp(x) at test_inside.py:" in found.findings[0]
+    assert "inside, custom_jvp wrong_jvp(x) at test_inner_graphs.py:" in found.findings[0]
 
 
 def test_while_has_no_reverse_mode() -> None:

@@ -27,9 +27,10 @@ from certgrad.obligations.tracing.jax_internals import own_lines, trace, wide_fl
 from certgrad.signatures.sizes import whole
 
 from ._layers import backward_of
-from ._plausible import drawn, primal_of
+from ._plausible import drawn
 from ._returned import with_own_lines
-from ._steps import Act, Change, Key, Known, Run, Step, Steps
+from ._steps import Act, Change, Key, Run, Step, Steps, ValueRef
+from ._traced import primal_of
 from ._user_rule import UserRule
 from ._words import place_of_step, word_of
 
@@ -232,7 +233,7 @@ class Search:
             rest.points, rest._parts, rest._first = points, {}, _entries(points[0].returned, points[0].right)
             yield change, rest
 
-    def alike(self, step: Step, than: Key, *others: Key, kind: str = "") -> list[Known]:
+    def alike(self, step: Step, than: Key, *others: Key, kind: str = "") -> list[ValueRef]:
         """The values known at a step that have the shape of another value, or of others, or that go along some of the
         axes of the step's own. Each once, the latest first; of the same dtype, or of a `kind`.
         """
@@ -240,13 +241,15 @@ class Search:
         old = np.asarray(run.values[than])
         shapes = {np.shape(run.values[key]) for key in (than, *others)}
         own = np.shape(run.values[step.outs[0]])
-        found: list[Known] = []
+        found: list[ValueRef] = []
         seen = [old]
         for key, value in reversed(list(run.before(step))):
             value = np.asarray(value)
             if key == than or (value.dtype.kind != kind if kind else value.dtype != old.dtype):
                 continue
-            there = [Known(key)] if value.shape in shapes else [Known(key, a, len(own)) for a in _along(value, own)]
+            there = (
+                [ValueRef(key)] if value.shape in shapes else [ValueRef(key, a, len(own)) for a in _along(value, own)]
+            )
             for one in there:
                 array = one.value(run)
                 if not any(np.array_equal(array, other) for other in seen):
@@ -254,17 +257,24 @@ class Search:
                     seen.append(array)
         return found[:MAX_VALUES]
 
-    def arguments_along(self, step: Step) -> list[Known]:
+    def arguments_along(self, step: Step) -> list[ValueRef]:
         """The arguments with axes of length 1 that go with the value of a step, as a scale does."""
         run, shape = self.points[0].run, np.shape(self.points[0].run.values[step.outs[0]])
         floats = [key for key, value in run.before(step) if key[0] == "in" and np.asarray(value).dtype.kind == "f"]
         return [
-            Known(key) for key in floats if np.shape(run.values[key]) != shape and _goes_with(run.values[key], shape)
+            ValueRef(key) for key in floats if np.shape(run.values[key]) != shape and _goes_with(run.values[key], shape)
         ]
 
     def maker(self, key: Key | None) -> Step | None:
         """The step that gives a value."""
         return next((s for s in self.program.steps if key in s.outs), None)
+
+    def origin(self, key: Key | None) -> Step | None:
+        """The step that gives a value, behind those that hand it on as it is."""
+        step = self.maker(key)
+        while step is not None and step.eqn.primitive.name in HANDS_ON:
+            step = self.maker(step.operands[0].key)
+        return step
 
     def is_cotangent(self, key: Key | None) -> bool:
         """It is the cotangent of an output, as it is handed to the backward."""
@@ -272,9 +282,9 @@ class Search:
         made_of = step.operands[0].key if step is not None and step.operands else None
         return made_of is not None and made_of[0] == "in" and made_of[1] >= len(self.one.arg_names)
 
-    def named(self, known: Known | Key) -> str:
+    def named(self, known: ValueRef | Key) -> str:
         """A value in words."""
-        if isinstance(known, Known):
+        if isinstance(known, ValueRef):
             axes = known.axes or ()
             as_numpy = not axes or axes[0] + len(axes) == known.rank  # its axes are the last ones
             return self.named(known.key) + ("" if as_numpy else f" along axis {' and '.join(map(str, axes))}")

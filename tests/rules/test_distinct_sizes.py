@@ -8,7 +8,7 @@ import pytest
 
 import certgrad
 from certgrad.obligations.tracing.jax_internals import abstract, trace
-from certgrad.rules._telling import telling
+from certgrad.rules._distinct_sizes import distinct_sizes
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 
@@ -26,16 +26,18 @@ def forward(function, *shapes):
 
 
 def test_small_sizes_that_differ_come_first():
-    assert telling(["n", "d"], forward(jnp.matmul, "nd", "d")) == {"n": 2, "d": 3}
+    assert distinct_sizes(["n", "d"], forward(jnp.matmul, "nd", "d")) == {"n": 2, "d": 3}
 
 
 def test_nothing_is_found_where_sizes_must_be_equal():
-    assert telling(["n", "m"], forward(jnp.add, "n", "m")) is None
-    assert telling(["n"], forward(lambda x: x.reshape(1), "n")) is None
+    assert distinct_sizes(["n", "m"], forward(jnp.add, "n", "m")) is None
+    assert distinct_sizes(["n"], forward(lambda x: x.reshape(1), "n")) is None
 
 
 def test_sizes_divide_as_the_function_asks():
-    found = telling(["b", "h", "g"], forward(lambda q, k: q * jnp.repeat(k, q.shape[1] // k.shape[1], 1), "bh", "bg"))
+    found = distinct_sizes(
+        ["b", "h", "g"], forward(lambda q, k: q * jnp.repeat(k, q.shape[1] // k.shape[1], 1), "bh", "bg")
+    )
     assert found is not None
     assert len({*found.values()}) == 3
     assert found["h"] % found["g"] == 0
@@ -43,13 +45,13 @@ def test_sizes_divide_as_the_function_asks():
 
 
 def test_there_is_more_than_one_group():
-    assert telling(["n", "c"], forward(lambda x: x.reshape(x.shape[0], -1, 4).max(-1), "nc")) == {"n": 2, "c": 8}
+    assert distinct_sizes(["n", "c"], forward(lambda x: x.reshape(x.shape[0], -1, 4).max(-1), "nc")) == {"n": 2, "c": 8}
 
 
 def test_the_result_has_several_entries():
     """At 2 it has none, and at 4 one."""
     windows = forward(lambda x: x[2 * jnp.arange((x.shape[0] - 3) // 2 + 1)[:, None] + jnp.arange(3)], "n")
-    assert telling(["n"], windows) == {"n": 5}
+    assert distinct_sizes(["n"], windows) == {"n": 5}
 
 
 def test_a_number_of_the_code_is_tried():
@@ -57,7 +59,7 @@ def test_a_number_of_the_code_is_tried():
         assert x.shape[0] == 7
         return jnp.cumsum(x, axis=0)
 
-    assert telling(["n", "d"], forward(insists, "nd"), [{"n": 7, "d": 7}]) == {"n": 7, "d": 2}
+    assert distinct_sizes(["n", "d"], forward(insists, "nd"), [{"n": 7, "d": 7}]) == {"n": 7, "d": 2}
 
 
 def _grouped(spread):

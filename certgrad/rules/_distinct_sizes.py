@@ -30,7 +30,7 @@ SECONDS = 20.0
 """A backstop, so high that it decides nothing but where one trace takes long."""
 
 
-def telling(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = ()) -> Sizes | None:
+def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = ()) -> Sizes | None:
     """Sizes that tell something, as small as they were found; None where none were found at which the function runs.
 
     Args:

@@ -27,7 +27,7 @@ from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
 
 @dataclass(frozen=True)
-class Asked:
+class NodeStatement:
     """A statement over the values of a node's operands."""
 
     tree: Statement
@@ -67,7 +67,7 @@ Table = Mapping[Any, Any]
 """Values of a graph by key, and by place whether a graph inside runs, at each step of the loops around it."""
 
 
-def holds(asked: Asked, table: Table, sizes: Mapping[str, int]) -> bool:
+def holds(asked: NodeStatement, table: Table, sizes: Mapping[str, int]) -> bool:
     """It certainly holds at values that are balls. Raises Undecided or UnfitError where that cannot be told."""
     one, dims = statements.question(asked.tree), asked.dims(sizes)
     here = {name: np.asarray(table[key], dtype=object) for name, key in asked.keys.items()}
@@ -76,7 +76,7 @@ def holds(asked: Asked, table: Table, sizes: Mapping[str, int]) -> bool:
     return all(one.holds({n: x[(*step, ...)] for n, x in here.items()}, dims) for step in np.argwhere(runs))
 
 
-def holds_in_floats(asked: Asked, table: Table, sizes: Mapping[str, int]) -> bool:
+def holds_in_floats(asked: NodeStatement, table: Table, sizes: Mapping[str, int]) -> bool:
     """It holds at arrays of floats, as computed in floats. Raises UnfitError where that cannot be told."""
     here = {name: np.asarray(table[key]) for name, key in asked.keys.items()}
     runs = np.asarray(table.get(asked.place, True)).astype(bool)
@@ -102,7 +102,7 @@ class About:
 
     def instead(self, sides: tuple[Any, Any] | None) -> str:
         """What is compared, in numbers: `-1 > 0`; an empty text where it is no comparison."""
-        return "" if sides is None else f" {SIGNS[self.relation]} ".join(map(_shown, sides))
+        return "" if sides is None else f" {SIGNS[self.relation]} ".join(map(_number_text, sides))
 
 
 class Failing(NamedTuple):
@@ -119,7 +119,7 @@ class Failing(NamedTuple):
 
 
 def failing(
-    asked: Asked, values: Mapping[str, Any], runs: Any, sizes: Mapping[str, Any], where: bool = True
+    asked: NodeStatement, values: Mapping[str, Any], runs: Any, sizes: Mapping[str, Any], where: bool = True
 ) -> tuple[About, Failing]:
     """How often a statement fails at arrays of JAX or of numpy, at the steps of the loops around it that run.
 
@@ -145,12 +145,12 @@ def failing(
         return of, Failing(times.sum(), None, None, None)
     at = jnp.argmax(times.reshape(-1) > 0) if times.size else jnp.zeros((), jnp.int32)
 
-    def there(x: Any) -> Any:
+    def entry(x: Any) -> Any:
         return jnp.asarray(x).reshape(-1)[at] if times.size else jnp.zeros((), jnp.int32)
 
-    return of, Failing(times.sum(), at, there(first), None if sides is None else (there(sides[0]), there(sides[1])))
+    return of, Failing(times.sum(), at, entry(first), None if sides is None else (entry(sides[0]), entry(sides[1])))
 
 
-def _shown(value: Any) -> str:
+def _number_text(value: Any) -> str:
     value = np.asarray(value)
     return f"{float(value):.6g}" if value.dtype.kind not in "iub" else str(value)

@@ -1,7 +1,7 @@
 """Which values of a graph do not move where they are 0, as the entries of a relu.
 
-A value is asked only where a lemma would ask less because of it (`prove/still.py` says what follows). Of a node it is
-shown by the kernel, from its lemma and from what holds of its operands in turn.
+A value is asked only where a lemma would ask less because of it: `prove/zero_tangents.py` says what follows. Of a node
+it is shown by the kernel, from its lemma and from what holds of its operands in turn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.prove.prove import prove
-from certgrad.obligations.prove.still import still_outputs
+from certgrad.obligations.prove.zero_tangents import still_outputs
 from certgrad.obligations.terms.budget import BudgetError, limited
 
 from ._operation import UNTRACEABLE, Operation, TracedRules, active_shapes, own_table, traced_programs

@@ -1,0 +1,75 @@
+"""The regions around a point at which numbers are compared that are equal there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flint import arb
+
+from ._model import Model
+from ._number import Infinite, Number, OpenError
+
+NEAR = arb(2) ** -20
+"""Numbers that differ by less, relative to 1 and to them, where all entries are 2⁻⁶⁰ from those of a point, are taken
+as equal at it.
+"""
+REGIONS = 32
+"""More are not looked at."""
+
+
+class Beside(Model):
+    """The real numbers beside a point, where what is equal at it compares in one way after the other.
+
+    Two comparisons fall out together where the one difference is a multiple of the other: it has the same logarithmic
+    derivative, along a tangent that is drawn.
+    """
+
+    real_alone = True
+
+    def __init__(self) -> None:
+        self.outcomes: list[int] = []
+        """Of what is equal at the point, in order; what is not among them falls out as 1."""
+        super().__init__()
+
+    def begin(self, seed: str, width: int) -> None:
+        super().begin(seed, width)
+        self.met: list[tuple[arb, arb]] = []
+        """The differences that are no multiples of others before them, and how they move."""
+
+    def order(self, u: Any, v: Any) -> int:
+        if {Number} - {type(u), type(v)} or Infinite in (type(u), type(v)):
+            return super().order(u, v)
+        p, q = self.lifted(u), self.lifted(v)
+        gap = p.x - q.x
+        if p.a == q.a or not abs(gap) < NEAR * (1 + abs(p.x)):
+            return super().order(u, v)
+        slope = (p.dx or arb(0)) - (q.dx or arb(0))
+        if 0 in gap:
+            raise OpenError("how near numbers compare")
+        for k, (other, moved) in enumerate(self.met):
+            left, right = gap * moved, other * slope
+            if 0 not in left and abs(left - right) < NEAR * abs(left):
+                return self.outcomes[k] * (1 if gap * other > 0 else -1)
+        self.met.append((gap, slope))
+        if len(self.met) > len(self.outcomes):
+            self.outcomes.append(1)
+        return self.outcomes[len(self.met) - 1]
+
+    def floor(self, u: Any) -> int:
+        if isinstance(u, Number) and u.dx is not None and abs(u.x - u.x.mid().floor()) < NEAR:
+            raise OpenError("a jump")
+        return super().floor(u)
+
+    def regions(self) -> Iterator[None]:
+        """Once for each region, after which the outcomes are the next ones. Raises OpenError of too many."""
+        self.outcomes = []
+        for _ in range(REGIONS):
+            yield
+            del self.outcomes[len(self.met) :]
+            while self.outcomes and self.outcomes[-1] < 0:
+                self.outcomes.pop()
+            if not self.outcomes:
+                return
+            self.outcomes[-1] = -1
+        raise OpenError("regions around a point")
