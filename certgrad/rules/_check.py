@@ -152,18 +152,26 @@ def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes]
     # Of the shapes of outputs the author speaks at the defaults alone.
     inputs = statement.of_inputs
 
-    def at_value(chosen: Mapping[str, Any], compared: bool = True) -> Report | str | None:
+    def at_value(chosen: Mapping[str, Any]) -> Report | str | None:
         other = Attempt({**(asked.static or {}), **chosen})
         try:
             here = rules.first_sizes(inputs.rule(other))
             at_default = inputs.rule(replace(asked, sizes=here))
             if rules.runs(at_default) and not rules.runs(inputs.rule(replace(other, sizes=here))):
                 return None
-            return _attempted(inputs if compared else replace(inputs, conformance=False), other, sizes)
+            return _attempted(inputs, other, sizes)
         except CertgradError as error:
             return str(error)
 
-    report = at_choices(report, rule, at_value)
+    def refuted_at(chosen: Mapping[str, Any]) -> Report | None:
+        other = Attempt({**(asked.static or {}), **chosen})
+        with suppress(CertgradError):
+            if rules.differs_at_a_point(inputs.rule(other)):
+                found = _attempted(replace(inputs, conformance=False), other, sizes)
+                return found if found.verdict == "refuted" else None
+        return None
+
+    report = at_choices(report, rule, at_value, refuted_at)
     if order == 1 or report.verdict not in (*PROOFS, AT_SIZES):
         return report
     return _with_second(report, first_look(statement, asked), sizes)

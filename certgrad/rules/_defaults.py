@@ -7,7 +7,8 @@ defaults as they stand: that one is looked at, and what is left out is said.
 
 A rule that is right at the defaults can be wrong, or fail, at `keepdims=True`. Booleans, `Literal`s and enums are tried
 at each of their values: what is proved there is part of the claim, and where nothing comes of it the report says so.
-At a number such as 1.0, of which a factor is idle, a rule that forgets it is right: at another one it is refuted.
+A rule that has the number at which an argument stands by default in its backward, or forgets a factor of 1.0, is right
+at that one alone: where a numeric check of another one finds a point at which both sides differ, it is refuted there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from enum import Enum
 from functools import wraps
+from itertools import islice
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -112,6 +114,8 @@ DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)
 """Of a dtype, and of the `dimension_numbers` of a `dot_general`: those of a product of matrices."""
 IDLE = {0.0: 0.5, 1.0: 0.5, -1.0: -0.5}
 """Numbers at which a factor or a term does nothing, and others beside them."""
+ANOTHER = "other"
+"""A word that code does not know."""
 AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
 _CHOICE = re.compile(r"(is|has|use|with|keep|include|apply)_\w+|causal|reverse\w*|exclusive|keepdims|training|inverse")
 _SHARE = re.compile(r"(\w+_)?(rate|prob|probability|smoothing)|p")
@@ -195,14 +199,45 @@ def _of_default(name: str, default: Any) -> Sequence[Any]:
     return list(type(default)) if isinstance(default, Enum) else ()
 
 
-def at_choices(report: Report, rule: UserRule, checked: Callable[..., Report | str | None]) -> Report:
+def _beside(default: Any, plain: Callable) -> Iterator[Any]:
+    """A number beside one that is a default; the words of the code, and another one, beside a word; of a dataclass or a
+    NamedTuple of these, one field at another value.
+    """
+    if type(default) is int:
+        yield default + 1
+    elif type(default) is str:
+        code = getattr(inspect.unwrap(plain), "__code__", None)
+        words = [c for c in code.co_consts if type(c) is str and c.isidentifier()] if code is not None else []
+        yield from (word for word in [*words, ANOTHER] if word != default)
+    elif type(default) is float and np.isfinite(default):
+        yield IDLE.get(default, default / 2)
+    elif is_dataclass(default) and not isinstance(default, type):
+        for one in fields(default):
+            if one.init:
+                yield from (replace(default, **{one.name: v}) for v in _of_field(getattr(default, one.name), plain))
+    elif isinstance(default, tuple):
+        for name in getattr(default, "_fields", ()):
+            others = _of_field(getattr(default, name), plain)
+            yield from (default._replace(**{name: v}) for v in others)  # type: ignore[attr-defined]
+
+
+def _of_field(default: Any, plain: Callable) -> Iterator[Any]:
+    yield from [not default] if type(default) is bool else _beside(default, plain)
+
+
+def at_choices(
+    report: Report,
+    rule: UserRule,
+    checked: Callable[[dict[str, Any]], Report | str | None],
+    refuted: Callable[[dict[str, Any]], Report | None],
+) -> Report:
     """The report with what comes of the other values of its static arguments, one argument at a time.
 
     Args:
         report: what came of the rule at the defaults; proved.
         rule: that rule.
-        checked: the report at a value, or why there is none; None where the function does not run. With a second
-            argument that is false what runs is not compared with the proof.
+        checked: the report at a value, or why there is none; None where the function does not run.
+        refuted: the report at a value where it is refuted and a numeric check sees it.
     """
     certificates: list[Certificate] = [report.certificate]
     left: list[str] = []
@@ -219,11 +254,12 @@ def at_choices(report: Report, rule: UserRule, checked: Callable[..., Report | s
             certificates.append(found.certificate)
         else:
             left.append(f"{at}: {found.verdict}: {found.reason}")
-    for name, default in rule.unsaid.items():
-        if type(default) is float and default in IDLE:
-            found = checked({name: IDLE[default]}, False)
-            if isinstance(found, Report) and found.verdict == "refuted":
-                return found  # where nothing comes of it, the claim is about the default as ever
+    looked_at = {name for name, _ in choices(rule)}
+    unsaid = ((name, default) for name, default in rule.unsaid.items() if name not in looked_at)
+    beside = ({name: v} for name, default in unsaid for v in _beside(default, rule.plain))
+    for chosen in islice(beside, MOST):
+        if (wrong := refuted(chosen)) is not None:
+            return wrong  # where nothing comes of it, the claim is about the default as ever
     same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
     if len(same) > 1:
         report = replace(report, certificate=rules.merged(same))

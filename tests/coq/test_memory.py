@@ -25,11 +25,11 @@ def section():
 def test_an_acceptance_outlives_the_tactics(tmp_path, section):
     theorem = section.theorems[0]
     memory = Memory(Lib(tmp_path), 10)
-    assert memory.known(section, theorem) is None
+    assert memory.recall(section, theorem) is None
     memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True, "", 0.5, way=0))
     other = Lib(tmp_path)
     other.digest = "other tactics"
-    assert Memory(other, 1).known(section, theorem).accepted
+    assert Memory(other, 1).recall(section, theorem).accepted
 
 
 def test_what_is_said_otherwise_is_not_known(tmp_path, section):
@@ -38,21 +38,21 @@ def test_what_is_said_otherwise_is_not_known(tmp_path, section):
     memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True, "", 0.5, way=0))
     stronger = replace(theorem, statement=theorem.statement.replace(f"  {theorem.hypotheses} ->\n", ""))
     assert stronger.statement != theorem.statement
-    assert memory.known(section, stronger) is None
+    assert memory.recall(section, stronger) is None
     definition = section.definitions[0]
     changed = replace(definition, text=definition.text.replace("ln", "exp"))
-    assert memory.known(replace(section, definitions=(changed, *section.definitions[1:])), theorem) is None
+    assert memory.recall(replace(section, definitions=(changed, *section.definitions[1:])), theorem) is None
 
 
 def test_a_failure_is_known_for_these_tactics_and_no_longer_limit(tmp_path, section):
     theorem = section.theorems[0]
     memory = Memory(Lib(tmp_path), 10)
     memory.keep(section, theorem, Judged(theorem.name, theorem.kind, False, "no proof was found in time", 10.0))
-    assert not memory.known(section, theorem).accepted
-    assert Memory(Lib(tmp_path), 20).known(section, theorem) is None
+    assert not memory.recall(section, theorem).accepted
+    assert Memory(Lib(tmp_path), 20).recall(section, theorem) is None
     other = Lib(tmp_path)
     other.digest = "other tactics"
-    assert Memory(other, 10).known(section, theorem) is None
+    assert Memory(other, 10).recall(section, theorem) is None
 
 
 def test_a_definition_of_the_library_counts_with_those_that_it_mentions(tmp_path):
@@ -66,7 +66,7 @@ def test_nothing_is_kept_where_nothing_is_to_be(tmp_path, section):
     theorem = section.theorems[0]
     memory = Memory(Lib(tmp_path), 10, used=False)
     memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True))
-    assert memory.known(section, theorem) is None
+    assert memory.recall(section, theorem) is None
     assert not list(tmp_path.iterdir())
 
 
@@ -87,4 +87,4 @@ def test_the_way_that_found_a_proof_is_remembered(tmp_path, section):
     theorem = section.theorems[0]
     memory = Memory(Lib(tmp_path), 10)
     memory.keep(section, theorem, Judged(theorem.name, theorem.kind, True, "", 0.5, way=2))
-    assert memory.known(section, theorem).way == 2
+    assert memory.recall(section, theorem).way == 2

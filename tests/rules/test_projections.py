@@ -199,8 +199,8 @@ def test_points_are_drawn_with_the_property(words: str, style: str) -> None:
     """Exactly; one with the property stays as it is, and tangents are those that the projection leaves."""
     known, rng = PROPERTIES[words], Random(words)
     kind = "int" if "int" in known.dtypes else "float"
-    x = known.made(draw_input(Input("x", kind=kind), (2, 3, 3), style, rng, 3))  # type: ignore[arg-type]
-    assert np.array_equal(known.made(x), x)
+    x = known.structured(draw_input(Input("x", kind=kind), (2, 3, 3), style, rng, 3))  # type: ignore[arg-type]
+    assert np.array_equal(known.structured(x), x)
     floats = jnp.asarray(x.astype(float))
     np.testing.assert_allclose(known.project(jnp, floats), floats, atol=1e-6)
     if kind == "int":
