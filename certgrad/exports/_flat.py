@@ -129,7 +129,7 @@ class _Builder:
     def step(self, eqn: Any, operands: tuple[Atom, ...], nodes: tuple[int, ...]) -> Sequence[Atom]:
         name = str(eqn.primitive.name)
         same = name == "convert_element_type" and eqn.outvars[0].aval.dtype == eqn.invars[0].aval.dtype
-        if same or name in ("stop_gradient", "copy", "copy_p", "optimization_barrier"):  # of no effect on values
+        if same or name in ("stop_gradient", "copy", "optimization_barrier"):  # of no effect on values
             return operands
         params = {k: v for k, v in eqn.params.items() if not hasattr(v, "eqns") and not hasattr(v, "jaxpr")}
         if name == "scatter" and not _replaces(eqn):

@@ -80,11 +80,6 @@ def _without(parameter: str) -> Rule:
     return rule
 
 
-def _expand_dims(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    axes = iter(shapes[0])
-    return [[Axis(1) if k in params["dimensions"] else next(axes) for k in range(len(outs[0]))]], _same(params)
-
-
 def _transpose(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     return [[shapes[0][k] for k in params["permutation"]]], _same(params)
 
@@ -276,7 +271,6 @@ _RULES: dict[str, Rule] = {
     "conv_general_dilated": _convolution,
     "dot_general": _dot_general,
     "dynamic_slice": _dynamic_slice,
-    "expand_dims": _expand_dims,
     "gather": _gather,
     "iota": _iota,
     "pad": _pad,

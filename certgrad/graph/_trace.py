@@ -222,7 +222,7 @@ def _text(value: Any) -> str:
 
 
 _HIDDEN = frozenset(
-    "sharding out_sharding weak_type precision preferred_element_type call_jaxpr jaxpr jvp_jaxpr_fun fun_jaxpr bwd "
+    "sharding out_sharding weak_type precision preferred_element_type call_jaxpr jaxpr jvp_jaxpr_fun bwd "
     "fwd_jaxpr_thunk num_consts symbolic_zeros out_trees ctx_mesh donated_invars inline keep_unused in_shardings "
     "out_shardings in_layouts out_layouts resource_env compiler_options_kvs name accuracy "
     "branches cond_jaxpr body_jaxpr update_jaxpr update_consts".split()

@@ -46,7 +46,7 @@ def sampler(eqn: Any) -> str:
     computed is no such number: it is 1 where a number of the key alone is below the probability, as its program says.
     """
     name, inner = eqn.params.get("name"), eqn.params.get("jaxpr")
-    if name not in _SAMPLERS or inner is None or eqn.primitive.name not in ("jit", "pjit"):
+    if name not in _SAMPLERS or inner is None or eqn.primitive.name != "jit":
         return ""
     if not eqn.invars or len(eqn.outvars) != 1:  # a part of one, as derivatives take functions apart
         return ""

@@ -13,11 +13,11 @@ def _of(names: str) -> frozenset[str]:
 
 # --- entries that stay as they are
 
-RENAMES = _of("copy copy_p name stop_gradient")
+RENAMES = _of("copy name stop_gradient")
 """The operand itself. What is stopped has no derivative."""
 SPREADS = _of("broadcast_in_dim")
 """The operand, repeated along further axes."""
-RESHAPES = _of("reshape squeeze expand_dims")
+RESHAPES = _of("reshape squeeze")
 """The same entries in the same row-major order."""
 CASTS = _of("convert_element_type reduce_precision")
 """Each entry in another dtype, or with fewer bits."""
@@ -69,9 +69,7 @@ CONTRACTS = _of("conv_general_dilated dot_general")
 """Sums of products of entries of both operands: linear in each."""
 TAKES = _of("dynamic_slice gather slice")
 """Entries at places that are given."""
-ADDS_AT = _of("scatter-add scatter_add")
-"""The operand, with updates added at places that are given."""
-LINEAR = REARRANGES | PLACES | ADDS | SUMS | ADDS_AT | _of("gather scatter scatter-sub select_n")
+LINEAR = REARRANGES | PLACES | ADDS | SUMS | _of("gather scatter scatter-add scatter-sub select_n")
 """Linear in all of its operands that are no places or truth values, with real coefficients."""
 ENTRIES = REARRANGES | CHOOSES | EXTREMA | _of("gather scatter sort")
 """Each entry is one of the operands', or what stands where there is none."""
@@ -90,10 +88,7 @@ POINTWISE = (
 
 # --- programs inside
 
-CALLS = _of(
-    "jit pjit closed_call core_call custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr checkpoint remat remat2 "
-    "composite custom_vmap_call linear_call remat_opt"
-)
+CALLS = _of("jit closed_call custom_jvp_call custom_vjp_call remat2 composite custom_vmap_call linear_call remat_opt")
 """What runs an inner program on its operands."""
-INLINES = CALLS - _of("custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr linear_call remat_opt")
+INLINES = CALLS - _of("custom_jvp_call custom_vjp_call linear_call remat_opt")
 """Calls whose derivative is that of the program inside."""

@@ -63,7 +63,7 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
     return len(consts), len(carries)
 
 
-_INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee", "fwd_jaxpr")
+_INNER = ("jaxpr", "call_jaxpr", "call", "callee", "fwd_jaxpr")
 """The parameters, one a primitive, that hold an inner program; their names differ between versions of JAX."""
 
 

@@ -251,13 +251,9 @@ def _scatter(eqn: Any, params: dict[str, Any], operands: list[Array], setting: S
 _COMBINED: dict[str, Callable[[Array, Array, Array], None]] = {
     "scatter": np.put,  # the last of several for one entry stays
     "scatter-add": np.add.at,
-    "scatter_add": np.add.at,
     "scatter-mul": np.multiply.at,
-    "scatter_mul": np.multiply.at,
     "scatter-min": np.minimum.at,
-    "scatter_min": np.minimum.at,
     "scatter-max": np.maximum.at,
-    "scatter_max": np.maximum.at,
 }
 _NESTED: dict[str, Callable[..., list[Array]]] = {
     "scan": _scan,
@@ -268,8 +264,8 @@ _NESTED: dict[str, Callable[..., list[Array]]] = {
     **dict.fromkeys(_COMBINED, _scatter),
     "dim_as_value": lambda eqn, params, operands, setting: [np.asarray(params["dim"])],
 }
-_MOVED = kinds.REARRANGES | {"broadcast_to", "platform_index"}
-"""Operations that move entries: the evaluator of balls moves those of any array."""
+_MOVED = kinds.REARRANGES | {"broadcast_to", "platform_index", "select_n"}
+"""Operations that move or choose entries: the evaluator of balls moves those of any array."""
 _EXACT = (kinds.ENTRIES | kinds.CALLS | _NESTED.keys()) | frozenset(
     "abs argmax argmin broadcast_to ceil complex conj convert_element_type floor imag iota neg platform_index real "
     "round sign".split()
@@ -387,14 +383,6 @@ def _rounded(params: dict[str, Any], x: Array) -> Array:
     return np.sign(x) * np.floor(np.abs(x) + x.dtype.type(0.5))
 
 
-def _select(params: dict[str, Any], which: Array, *cases: Array) -> Array:
-    return (
-        np.choose(np.broadcast_to(which.astype(np.int64), cases[0].shape), cases)
-        if len(cases) > 2
-        else np.where(which.astype(bool), cases[-1], cases[0])
-    )
-
-
 def _iota(params: dict[str, Any], *sizes: Array) -> Array:
     shape, axis = params["shape"], params["dimension"]
     along = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
@@ -491,7 +479,6 @@ _OWN: dict[str, Callable[..., Any]] = {
     "reduce_sum": _reduced(_sum, lambda dtype: 0),
     "rem": lambda params, x, y: np.fmod(x, y),
     "round": _rounded,
-    "select_n": _select,
     "shift_left": _shifted(np.left_shift),
     "shift_right_logical": _shifted(np.right_shift),
     "sort": _sort,

@@ -194,6 +194,9 @@ CASES: dict[str, list[Case]] = {
         (lambda x, i: x.at[:, i].add(jnp.ones((3, 3))), (X, LABELS)),
         gradient(lambda x: jnp.take_along_axis(x, jnp.asarray(LABELS)[:, None], 1), X),
     ],
+    "scatter-max": [(lambda x, i: x.at[i].max(-0.5 * x[:2]), (X, np.array([2, 0], np.int32)))],
+    "scatter-min": [(lambda x, i: x.at[i].min(-0.5 * x[:2]), (X, np.array([2, 0], np.int32)))],
+    "scatter-mul": [(lambda x, i: x.at[i].multiply(x[:2]), (X, np.array([2, 0], np.int32)))],
     "select_and_scatter_add": [
         gradient(lambda x: pool(x, -jnp.inf, lax.max, 2, 2, "VALID"), IMAGE),
         gradient(lambda x: pool(x, -jnp.inf, lax.max, 3, 2, "SAME"), IMAGE),
@@ -224,9 +227,5 @@ UNREACHED = {
     "one_minus_square",
     "pvary",
     "real",
-    "scatter_add",
-    "scatter_max",
-    "scatter_min",
-    "scatter_mul",
 }
 """Rows of primitives of other versions of JAX, on meshes, or that stand only in programs of symbolic sizes."""

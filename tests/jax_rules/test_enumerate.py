@@ -6,7 +6,7 @@ from certgrad.jax_rules.configurations import CONFIGURATIONS
 from certgrad.obligations.meaning.semantics._registry import REFUSED
 from certgrad.obligations.tracing.jax_internals import primitives_with_rules
 
-OF_OTHER_VERSIONS = {"expand_dims", "log2", "one_minus_square", "polynomial"}
+OF_OTHER_VERSIONS = {"log2", "one_minus_square", "polynomial"}
 """Configured primitives that some versions of JAX do not have."""
 
 

@@ -28,18 +28,19 @@ def traced(call, arguments):
         return jax.make_jaxpr(call)(*arguments)
 
 
-def definition(call, arguments):
-    """What an entry is by the rule, and the variables of its place; None of what is several equations or results, or of
-    what no rule gives entry by entry."""
-    program = traced(call, arguments)
-    if not all(e.primitive.name in RULES for e in program.eqns):
-        return None
-    found = [d for d in meaning(program).definitions if isinstance(d, Defined)]
+def definition(name):
+    """What an entry is by the rule, and the variables of its place; None of what is several equations or results."""
+    program = traced(*EXAMPLES[name])
+    found = [d for d in meaning(program).definitions if isinstance(d, Defined) and d.primitive == name]
     return found[0] if len(program.eqns) == len(found) == 1 else None
 
 
 EXAMPLES = calls(*export.symbolic_shape("n, m", constraints=["n >= 4", "m >= 4"]))
-DEFINED = {name: found for name, example in EXAMPLES.items() if (found := definition(*example)) is not None}
+DEFINED = {name: found for name in EXAMPLES if (found := definition(name)) is not None}
+
+
+def test_most_rules_have_a_form_to_look_at() -> None:
+    assert len(DEFINED) > 80
 
 
 def at_its_own_place(entry, variables):

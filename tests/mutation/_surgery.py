@@ -24,12 +24,10 @@ PROGRAMS = {
     "while": ("cond_jaxpr", "body_jaxpr"),
     "cond": ("branches",),
     "jit": ("jaxpr",),
-    "pjit": ("jaxpr",),
     "shard_map": ("jaxpr",),
     "pallas_call": ("jaxpr",),
     "custom_jvp_call": ("call_jaxpr",),
     "custom_vjp_call": ("call_jaxpr",),
-    "checkpoint": ("jaxpr",),
     "closed_call": ("call_jaxpr",),
 }
 """By primitive: the parameters that are programs which it runs as they stand."""

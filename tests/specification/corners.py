@@ -349,6 +349,34 @@ CASTS = [
     corner("booleans to int8", lambda x: (x > 0).astype(np.int8), NEAR),
 ]
 
+EXTREME = {"int8": [3, -128, 127, 0, -1, 5], "uint8": [3, 255, 200, 0, 1, 5], "uint32": [3, 2**32 - 1, 2**31, 0, 1, 5]}
+AT = np.array([5, 0, 7, -1, -9])
+NUMBERED: dict[str, Callable[[Any], Any]] = {
+    "sorted": jnp.sort,
+    "padded": lambda x: lax.pad(x, x[1], [(2, -1, 1)]),
+    "a slice beyond the end": lambda x: lax.dynamic_slice(x, (4,), (3,)),
+    "an update beyond the end": lambda x: lax.dynamic_update_slice(x, x[1:3], (5,)),
+    "entries elsewhere": lambda x: x.at[AT].get(mode="fill"),
+    "entries replaced": lambda x: x.at[AT[:3]].set(x[:3], mode="drop"),
+    "stacked": lambda x: jnp.stack([x, x[::-1]], 1),
+    "split": lambda x: lax.split(x, (2, 4))[1],
+    "repeated": lambda x: jnp.tile(x, 2),
+    "the greatest": lambda x: jnp.max(x),
+    "the least so far": lambda x: lax.cummin(x, 0, reverse=True),
+    "the greatest of windows": lambda x: lax.reduce_window(
+        x, x.dtype.type(np.iinfo(x.dtype).min), lax.max, (2,), (2,), "VALID"
+    ),
+    "the greater": lambda x: jnp.maximum(x, x[::-1]),
+    "within": lambda x: jnp.clip(x, x[0], x[5]),
+    "chosen": lambda x: jnp.where(x > 3, x, x[::-1]),
+}
+"""Of integers that wrap these are read: there is no arithmetic."""
+WRAPPING = [
+    corner(f"{name}, of {dtype}", lambda x, f=f: f(x).astype(np.int64), np.array(entries, dtype))
+    for name, f in NUMBERED.items()
+    for dtype, entries in EXTREME.items()
+]
+
 CORNERS = [
     *NOTHING,
     *SIZE_1,
@@ -359,6 +387,7 @@ CORNERS = [
     *MOVES,
     *ARITHMETIC,
     *CASTS,
+    *WRAPPING,
     *LOOPS,
     *LINEAR_ALGEBRA,
 ]

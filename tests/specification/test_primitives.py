@@ -63,6 +63,6 @@ ELSEWHERE = frozenset(
     # Names of other versions of JAX, of primitives with the same rule as a tested one, of opaque ones, what has no
     # value, and those among the corners; solutions of equations: tests/exact.
     """lu platform_index random_bits random_fold_in random_seed random_split random_unwrap random_wrap
-    bitcast_convert_type stack add_any copy_p scatter_add lt_to le_to log2 one_minus_square threefry2x32
+    bitcast_convert_type stack add_any lt_to le_to log2 one_minus_square threefry2x32
     random_clone random_gamma_grad empty empty2 tridiagonal_solve certgrad_solution""".split()
 )

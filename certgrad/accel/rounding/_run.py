@@ -85,7 +85,7 @@ class Rounding:
             out = Value(_entries(lambda v: _power(v, int(step.params["y"])), given[0].primal))
         if name in kinds.EXTREMA:
             return [Rounded(out.primal, of_extrema(step, given), format)]
-        if name in kinds.SUMS or name in kinds.ADDS_AT:
+        if name == "scatter-add" or name in kinds.SUMS:
             error, size, roundings = of_linear(step, given)
         elif name in kinds.CONTRACTS:
             error, size, roundings = of_products(step, given)

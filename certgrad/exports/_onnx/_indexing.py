@@ -162,8 +162,7 @@ TABLE: dict[str, Rule] = {
     "gather": _gather,
     "scatter": _scatter("none"),
     "scatter-add": _scatter("add"),
-    "scatter_add": _scatter("add"),
-    "scatter_max": _scatter("max"),
-    "scatter_min": _scatter("min"),
-    "scatter_mul": _scatter("mul"),
+    "scatter-max": _scatter("max"),
+    "scatter-min": _scatter("min"),
+    "scatter-mul": _scatter("mul"),
 }

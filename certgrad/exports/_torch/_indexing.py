@@ -77,8 +77,7 @@ TABLE: dict[str, str | Rule] = {
     "gather": _gather,
     "scatter": _scatter(""),
     "scatter-add": _scatter("sum"),
-    "scatter_add": _scatter("sum"),
-    "scatter_max": _scatter("amax"),
-    "scatter_min": _scatter("amin"),
-    "scatter_mul": _scatter("prod"),
+    "scatter-max": _scatter("amax"),
+    "scatter-min": _scatter("amin"),
+    "scatter-mul": _scatter("prod"),
 }

@@ -40,7 +40,6 @@ MOVES: list[Configuration] = [
         "n d, m d, k d",
         form="other sizes, an operand twice",
     ),
-    *configurations("expand_dims", lambda x, axis: lax.expand_dims(x, (axis,)), "n m", axis=[0, 1, 2]),
     *configurations("reshape", lambda x: lax.reshape(x, (x.shape[0] * x.shape[1],)), "n m", form="merged"),
     *configurations("reshape", lambda x: lax.reshape(x, (x.shape[0] // 3, 3)), "3*n", form="split"),
     *configurations(

@@ -18,7 +18,7 @@ import numpy as np
 from jax import lax
 
 from certgrad.jaxpr.kinds import MOVES
-from certgrad.jaxpr.programs import consts_of, jaxpr_of, no_number, scan_counts
+from certgrad.jaxpr.programs import called_program, consts_of, jaxpr_of, no_number, scan_counts
 
 from ._memory import Cell, KernelError, Value, read, written
 
@@ -28,8 +28,6 @@ MAX_EQUATIONS = 20_000
 MAX_KNOWN = 1 << 16
 """Entries of an array that is known."""
 
-_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
-"""Where calls hold what they run, of those that are gone into."""
 _SILENT = frozenset("debug_print debug_callback debug_barrier_p delay".split())
 _HINTS = frozenset("multiple_of max_contiguous".split())
 """They say something of their operand, and give it back."""
@@ -64,8 +62,8 @@ class Body:
         name, params = eqn.primitive.name, eqn.params
         if name in ("program_id", "num_programs"):
             return [(self.place if name == "program_id" else self.grid)[params["axis"]]]
-        if name in _CALLS:
-            return self.closed(params[_CALLS[name]], operands)
+        if (inner := called_program(eqn)) is not None:
+            return self.closed(inner, operands)
         if name in _STRUCTURED:
             return _STRUCTURED[name](self, params, operands)
         if name in _SILENT and not eqn.outvars:

@@ -19,10 +19,7 @@ MAX_STEPS = 2_000
 """A while loop that runs longer is refused."""
 
 
-@primitive(
-    "jit", "pjit", "closed_call", "call", "core_call", "remat2", "remat", "checkpoint", "remat_opt", "eval_jaxpr",
-    "composite",
-)  # fmt: skip
+@primitive("jit", "closed_call", "call", "remat2", "remat_opt", "eval_jaxpr", "composite")
 def _call(ctx: Context, params: Params, *xs: Value) -> list[Value]:
     (inner,) = (params[name] for name in ("jaxpr", "call_jaxpr", "fwd_jaxpr") if name in params)
     return ctx.run(inner, list(xs))

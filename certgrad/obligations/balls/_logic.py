@@ -189,7 +189,7 @@ def _int_mark(x: Real, dx: Tangent) -> Tangent:
 # identities
 
 
-@primitive("copy", "copy_p", "reduce_precision", "real", "conj", "name", "sharding_constraint", "reshard", "pvary")
+@primitive("copy", "reduce_precision", "real", "conj", "name", "sharding_constraint", "reshard", "pvary")
 def _identity(ctx: Context, params: Params, x: Value) -> Value:
     return x
 

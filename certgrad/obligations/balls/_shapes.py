@@ -64,11 +64,6 @@ def _squeeze(params: Params, x: Array) -> Array:
     return np.squeeze(x, axis=tuple(params["dimensions"]))
 
 
-@_moving("expand_dims")
-def _expand_dims(params: Params, x: Array) -> Array:
-    return np.expand_dims(x, axis=tuple(params["dimensions"]))
-
-
 @_moving("transpose")
 def _transpose(params: Params, x: Array) -> Array:
     return np.transpose(x, params["permutation"])

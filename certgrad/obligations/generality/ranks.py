@@ -127,8 +127,8 @@ class _Collapsing(Serialiser):
             handled["broadcast_dimensions"] = str(_once(place))
         elif name in kinds.REDUCES:
             handled["axes"] = str(self.whole(p["axes"], shapes[0]))
-        elif name in ("squeeze", "expand_dims"):
-            handled["dimensions"] = str(self.whole(p["dimensions"], shapes[0] if name == "squeeze" else out_shapes[0]))
+        elif name == "squeeze":
+            handled["dimensions"] = str(self.whole(p["dimensions"], shapes[0]))
         elif name == "transpose":
             handled["permutation"] = str(_once([self.axes(shapes[0])[1][a] for a in p["permutation"]]))
         elif name == "dot_general":
@@ -179,7 +179,7 @@ class _Collapsing(Serialiser):
                 (d.start_indices_batching_dims, shapes[1]),
                 (d.start_index_map, shapes[0]),
             )
-        elif name in _SCATTERS:
+        elif name in ("scatter", "scatter-add"):
             d = p["dimension_numbers"]
             kept = {*range(len(shapes[0]))} - {*d.inserted_window_dims, *d.operand_batching_dims}
             window = dict(zip(sorted(kept), (shapes[2][a] for a in d.update_window_dims), strict=True))
@@ -299,5 +299,4 @@ def _once(places: list[int]) -> list[int]:
     return out
 
 
-_SCATTERS = kinds.ADDS_AT | {"scatter"}
 _WITHOUT_AXES = kinds.POINTWISE | kinds.CALLS

@@ -190,7 +190,6 @@ def nearest(call: Call, x: Operand) -> Entries:
 @rule(
     "stop_gradient",
     "copy",
-    "copy_p",
     "name",
     "device_put",
     "sharding_constraint",

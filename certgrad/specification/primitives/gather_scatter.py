@@ -241,7 +241,6 @@ def _written(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
 
 
 _scatter("scatter-add", "x[i] plus the sum of the updates that meet i; of booleans, or", _added, _some)
-_scatter("scatter_add", "x[i] plus the sum of the updates that meet i; of booleans, or", _added, _some)
 _scatter("scatter-sub", "x[i] minus the sum of the updates that meet i", _taken)
 _scatter("scatter-mul", "x[i] times the product of the updates that meet i; of booleans, and", _multiplied, _every)
 _scatter("scatter-max", "The greatest of x[i] and the updates that meet i", _greatest, _some)

@@ -64,12 +64,6 @@ def squeeze(call: Call, x: Operand) -> Entries:
     return entry
 
 
-@rule("expand_dims")
-def expand_dims(call: Call, x: Operand) -> Entries:
-    """New axes of size 1 at `dimensions`"""
-    return lambda *i: x.at(*(j for axis, j in enumerate(i) if axis not in call["dimensions"]))
-
-
 @rule("rev")
 def rev(call: Call, x: Operand) -> Entries:
     """Along the axes `dimensions`, out[i] = x[n − 1 − i]"""

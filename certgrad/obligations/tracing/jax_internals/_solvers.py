@@ -47,7 +47,7 @@ def is_slogdet(eqn: Any) -> bool:
 
 def is_det(eqn: Any) -> bool:
     """JAX's own determinant, recognised in the same way."""
-    if eqn.primitive.name not in ("jit", "pjit") or not _of_a_matrix(eqn, 1):
+    if eqn.primitive.name != "jit" or not _of_a_matrix(eqn, 1):
         return False
     return _is_library("det", _UNWRAPPED[_dense.det], eqn.invars[0].aval, eqn.params["jaxpr"])
 
@@ -110,7 +110,7 @@ def is_sign_bit(eqn: Any) -> bool:
 
     Where JAX differentiates it, a tangent stands beside, which nothing is made of.
     """
-    if eqn.primitive.name not in ("jit", "pjit") or eqn.params.get("name") != "signbit" or not eqn.invars:
+    if eqn.primitive.name != "jit" or eqn.params.get("name") != "signbit" or not eqn.invars:
         return False
     aval = eqn.invars[0].aval
     if aval.dtype not in (np.float32, np.float64):
