@@ -95,6 +95,8 @@ def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
         def jvp(args: list, tangents: list, params: list) -> list:
             function, x = primal_of(one, plain, args)
             places = jnp.arange(x.shape[axis])
+            if any(y.shape != x.shape for y in jax.eval_shape(function, x)):
+                raise ValueError("entries of the result have no places of their own")
 
             def at(place: Any) -> list:
                 here = jnp.expand_dims(places == place, [j for j in range(x.ndim) if j != axis])

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from . import (
         counts,
         directions,
+        half_spectra,
         homogeneous,
         inverses,
         log_space,
@@ -26,6 +27,6 @@ if TYPE_CHECKING:
 
 __getattr__ = door(
     __name__,
-    modules="counts directions homogeneous inverses log_space logarithms monotone multiple_angles places roots "
-    "roots_of_unity shifts sum_ends thresholds transposition unfolding",
+    modules="counts directions half_spectra homogeneous inverses log_space logarithms monotone multiple_angles places "
+    "roots roots_of_unity shifts sum_ends thresholds transposition unfolding",
 )

@@ -34,7 +34,7 @@ TURNS = 2
 """How many lengths of the range, up and down, the whole number may be."""
 
 
-class _Wave(NamedTuple):
+class Wave(NamedTuple):
     """coefficient · cos or sin (2π·k·m/n + φ)."""
 
     name: str
@@ -66,11 +66,9 @@ def _is_wave(a: Atom) -> bool:
 def _summed(mono: Mono, dummies: list[tuple[Var, Poly]], ranges: Ranges) -> Poly:
     for v, n in dummies:
         moving = [(a, e) for a, e in mono if v in a.free]
-        if not moving or not all(_is_wave(a) and e in range(1, MOST_FACTORS + 1) for a, e in moving):
-            continue
-        waves = _waves(moving, v, n)
+        found = waves(moving, v, n) if moving else None
         left = [(w, m) for w, m in dummies if w != v]
-        total = None if waves is None else _total(waves, n, {w: m for w, m in ranges.items() if w != v})
+        total = None if found is None else over_all(found, n, {w: m for w, m in ranges.items() if w != v})
         if total is not None:
             applied(Law.ROOTS_OF_UNITY)
             rest = monomial({a: e for a, e in mono if v not in a.free})
@@ -78,11 +76,13 @@ def _summed(mono: Mono, dummies: list[tuple[Var, Poly]], ranges: Ranges) -> Poly
     return sum_over(monomial(dict(mono)), dummies)
 
 
-def _waves(factors: Sequence[tuple[Atom, Exponent]], v: Var, n: Poly) -> list[_Wave] | None:
+def waves(factors: Sequence[tuple[Atom, Exponent]], v: Var, n: Poly) -> list[Wave] | None:
     """The product as a sum of single waves; None where a factor is none over roots of unity, or there are many."""
+    if not all(_is_wave(a) and e in range(1, MOST_FACTORS + 1) for a, e in factors):
+        return None
     if sum(e for _, e in factors) > MOST_FACTORS:
         return None
-    out = [_Wave("cos", Fraction(1), of_const(ZERO), ZERO)]
+    out = [Wave("cos", Fraction(1), of_const(ZERO), ZERO)]
     for a, e in factors:
         assert isinstance(a, Fn)
         wave = _wave(a, v, n)
@@ -93,7 +93,7 @@ def _waves(factors: Sequence[tuple[Atom, Exponent]], v: Var, n: Poly) -> list[_W
     return out
 
 
-def _wave(a: Fn, v: Var, n: Poly) -> _Wave | None:
+def _wave(a: Fn, v: Var, n: Poly) -> Wave | None:
     """The function of 2π·v·m/n + φ for a whole number m that does not depend on v."""
     own, turns, phase = intern(IndexNumber(v)), ZERO, ZERO
     for mono, c in a.args[0].items():
@@ -109,24 +109,24 @@ def _wave(a: Fn, v: Var, n: Poly) -> _Wave | None:
     if not all(isinstance(b, IndexNumber | Dim) for mono, _ in whole.items() for b, _ in mono):
         return None
     m = as_index(whole)
-    return None if m is None else _Wave(a.name, Fraction(1), m, phase)
+    return None if m is None else Wave(a.name, Fraction(1), m, phase)
 
 
-def _product(a: _Wave, b: _Wave) -> list[_Wave]:
+def _product(a: Wave, b: Wave) -> list[Wave]:
     half = a.coefficient * b.coefficient / 2
     over = (a.m.plus(b.m), a.phase + b.phase)
     under = (a.m.minus(b.m), a.phase - b.phase)
     if a.name == b.name:
         sign = 1 if a.name == "cos" else -1
-        return [_Wave("cos", half, *under), _Wave("cos", sign * half, *over)]
+        return [Wave("cos", half, *under), Wave("cos", sign * half, *over)]
     sign = 1 if a.name == "sin" else -1
-    return [_Wave("sin", half, *over), _Wave("sin", sign * half, *under)]
+    return [Wave("sin", half, *over), Wave("sin", sign * half, *under)]
 
 
-def _total(waves: list[_Wave], n: Poly, ranges: Ranges) -> Poly | None:
+def over_all(found: list[Wave], n: Poly, ranges: Ranges) -> Poly | None:
     """Σ over k of the waves, divided by n; None where it is not known which whole numbers n divides."""
     total = ZERO
-    for wave in waves:
+    for wave in found:
         divides = _divides(n, wave.m, ranges)
         if divides is None:
             return None

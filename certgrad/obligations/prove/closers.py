@@ -105,7 +105,9 @@ class Closing:
 
 def _further(poly: Poly, region: Region) -> Iterator[Poly]:
     """Other forms of a term."""
-    yield laws.roots_of_unity.carried_out(poly, region.indices.ranges)
+    carried_out = laws.roots_of_unity.carried_out(poly, region.indices.ranges)
+    yield carried_out
+    yield laws.half_spectra.carried_out(carried_out, region.indices.ranges)
     above = bounded_above(poly)
     yield above
     yield laws.sum_ends.with_ends(above, region.indices)

@@ -214,6 +214,12 @@ class Law(Enum):
         "m is a whole number",
     )
 
+    HALF_SPECTRUM = (
+        "sums over half a spectrum",
+        "Σ_{k≤⌊n/2⌋} f(k) = (Σ_{k<n} f(k) + f(0) + e·f(n/2)) / 2, and Σ_{k≤⌊n/2⌋} [2·k = n]·f(k) = e·f(n/2)",
+        "f(k) = cos(2π·k·m/n), m is a whole number, e = 2·⌊n/2⌋ − n + 1",
+    )
+
     # loops and equations
     CLOSED_CARRY = (
         "carries with a closed form",

@@ -682,6 +682,16 @@ def _(draw: Draw) -> Sides:
             yield np.sin(angles).sum(), n * (m % n == 0) * np.sin(phase)
 
 
+@of(Law.HALF_SPECTRUM)
+def _(draw: Draw) -> Sides:
+    for n in range(1, 8):
+        even, k = 2 * (n // 2) - n + 1, np.arange(n // 2 + 1)
+        for m in range(-8, 9):
+            f = lambda k, m=m, n=n: np.cos(2 * np.pi * k * m / n)
+            yield f(k).sum(), (f(np.arange(n)).sum() + 1 + even * f(n / 2)) / 2
+            yield ((2 * k == n) * f(k)).sum(), even * f(n / 2)
+
+
 # --- loops and equations --------------------------------------------------------------------------------------------
 
 

@@ -207,6 +207,11 @@ def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> 
         return out
 
 
+def _compares_draws(eqn: Any, inner: Program) -> bool:
+    """It is a condition on what another sampler draws, as `bernoulli(key, p)` is `uniform(key) < p`."""
+    return all(v.aval.dtype == bool for v in eqn.outvars) and any(map(sampler, inner.jaxpr.eqns))
+
+
 def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
     name = eqn.primitive.name
     if not genuine(eqn.primitive) and not is_python(eqn.primitive):
@@ -217,9 +222,9 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         ctx.primitives.setdefault(called)
         given = [finite(read(v)) for v in eqn.invars if is_literal(v) or v in env]
         return meaning(ctx, {}, [shape_polys(v.aval) for v in eqn.outvars], *given)
-    if drawn := sampler(eqn):
-        raise UnprovedError(f"what random.{drawn} draws")
     inner = inner_program(eqn)
+    if (drawn := sampler(eqn)) and not (inner is not None and _compares_draws(eqn, inner)):
+        raise UnprovedError(f"what random.{drawn} draws")
     if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
         known = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]
         for note in idealised(eqn):

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import pytest
 from jax import lax
 
 import certgrad
@@ -74,3 +75,25 @@ def test_what_does_not_move_may_be_any_value():
     scaled = jax.custom_vjp(lambda x, k: x * lax.population_count(k))
     scaled.defvjp(lambda x, k: (x * lax.population_count(k), k), lambda k, g: (g * lax.population_count(k), None))
     assert certgrad.check(scaled, "n, n:int").verdict == "proved"
+
+
+def dropped(x, key, kept):
+    return jnp.where(kept(key, x.shape), x / 0.75, 0.0)
+
+
+SAMPLES = {
+    "bernoulli": (lambda key, shape: jax.random.bernoulli(key, 0.75, shape), "proved"),
+    "not above": (lambda key, shape: ~(jax.random.uniform(key, shape) >= 0.75), "proved"),
+    "another probability": (lambda key, shape: jax.random.bernoulli(key, 0.5, shape), "refuted"),
+    "the others": (lambda key, shape: jax.random.uniform(key, shape) >= 0.75, "refuted"),
+    "another key": (lambda key, shape: jax.random.uniform(jax.random.fold_in(key, 1), shape) < 0.75, "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_condition_on_what_is_drawn_is_followed(name):
+    kept, verdict = SAMPLES[name]
+    below = lambda key, shape: jax.random.uniform(key, shape) < 0.75
+    rule = jax.custom_vjp(lambda x, key: dropped(x, key, below))
+    rule.defvjp(lambda x, key: (dropped(x, key, below), key), lambda key, g: (dropped(g, key, kept), None))
+    assert certgrad.check(rule, "n d, :key").verdict == verdict
