@@ -63,7 +63,7 @@ class MayBeZero:
 
 
 def may_be_zero(problem: Problem) -> MayBeZero | None:
-    """Hypotheses of the derivative that are spared if the tangent of the active argument is 0 wherever it is 0, or None.
+    """Hypotheses of the derivative that are spared if the tangent of the active argument is 0 where it is 0, or None.
 
     The caller ensures that no other law needs what is left out.
     """
