@@ -11,7 +11,7 @@ class CertgradError(Exception):
 
     exit_code = 2
     of_function = False
-    """Of what does not trace: it is the function, and not its derivative."""
+    """Where something does not trace: it is the function, not its derivative."""
 
     def __init__(self, message: str = "", brief: str = "") -> None:
         super().__init__(message)

@@ -32,7 +32,7 @@ class _Head(msgspec.Struct):
     op: str = ""
     graph: dict[str, Any] = {}
     certificates: list[msgspec.Raw] | None = None
-    """Of the document of an audit."""
+    """The certificates in the document of an audit."""
 
 
 def find(paths: Sequence[Path]) -> list[Path]:

@@ -53,7 +53,7 @@ class Watch:
         self._task = None if bar is None else bar.add_task(verb, total=total, now="")
 
     def more(self, count: int) -> None:
-        """So many more tasks are known, and begin."""
+        """Add this many tasks to the total."""
         self._total = (self._total or 0) + count
         self._forget_imports()
         self._tell(total=self._total)

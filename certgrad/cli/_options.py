@@ -122,7 +122,7 @@ Verbose = Annotated[
     ),
 ]
 WORTH_A_PROCESS = 12
-"""So many ops or certificates take longer than a process takes to start."""
+"""From this many ops or certificates on, another process pays for its start."""
 
 
 def processes(jobs: int | None, tasks: int) -> int:

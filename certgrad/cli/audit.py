@@ -307,7 +307,7 @@ def _in_order(
 
 EXPLAINED = "`certgrad explain RULE` says more of a finding; with --script it prints a program that shows it"
 SHOWN = 10
-"""So many names of what an interruption left over are printed."""
+"""At most this many names of what an interruption left unfinished are printed."""
 
 
 def _said_of_interruption(done: int, unreached: Sequence[str]) -> str:
@@ -336,7 +336,7 @@ def _entries(configured: "Configuration") -> "list[Finding]":
 
 
 def _stale(entries: "Sequence[Finding]", code: "_code.Code") -> list[str]:
-    """That the baseline lists what is no finding any more."""
+    """The message that the baseline lists findings which no longer occur."""
     from certgrad.rules import _baseline
 
     gone = _baseline.stale(entries, code.findings, code.audit_scope)

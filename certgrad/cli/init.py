@@ -77,7 +77,7 @@ def init() -> None:
 
 
 def _stopped(rules: "Sequence[RuleResult]", left: Sequence[str]) -> str:
-    """That time was over, and what was not looked at."""
+    """The message that time ran out, with what was not examined."""
     names = ", ".join(left[:NAMED]) + (f" and {len(left) - NAMED} more" if len(left) > NAMED else "")
     return (
         f"stopped after {SECONDS:.0f} s, having looked at {len(rules)}; left: {names}. `certgrad init` goes on with "

@@ -24,7 +24,7 @@ from certgrad.obligations.balls._errors import BallError
 from certgrad.ops import Op
 
 RADIUS = 2.0**-5
-"""Of the box: each entry of the arguments, and of the cotangents."""
+"""Radius of the box in each entry of the arguments and of the cotangents."""
 POINTS = 25
 
 

@@ -20,7 +20,7 @@ from certgrad.ops import Case, Op
 from certgrad.ops._magnitudes import ANY
 
 SIZES = ((4, 3, 5), (3, 2, 4), (2, 3, 2), (2, 1, 2))
-"""Of the named dimensions in turn: the first that make arguments of no more than `ENTRIES` entries."""
+"""Sizes of the named dimensions in turn: the first choice that gives arguments of at most `ENTRIES` entries is used."""
 ENTRIES = 400
 GROUPS = ((2,), (), (2,), (3,), ())
 RANGES = ((-3.0, 3.0), (0.0, 1.0), (0.0, 3.0), (-1.0, 1.0), (1.0, 4.0))
@@ -28,11 +28,11 @@ PARAMETERS = (0.5, 1.5, 0.25, 2.0, 0.75, 1.0, -0.5, 4.0)
 """Numbers that every dtype has."""
 TRIES = 2000
 ENDS = 2
-"""How often each kind of point at the ends of the stated magnitudes is drawn."""
+"""Number of draws for each kind of point at the ends of the stated magnitudes."""
 SCALES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 15 / 16)
-"""Of the exponents of the largest and of the smallest number: where NaN is searched for."""
+"""Fractions of the exponents of the largest and the smallest number, at which NaN is searched for."""
 DRAWS = 6
-"""How often at each."""
+"""Number of draws at each."""
 DOMINANT = 2.0
 """Added to the diagonal of square arguments, which solvers need and others do not mind."""
 

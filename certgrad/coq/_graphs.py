@@ -202,7 +202,7 @@ class _Nodes:
 
     @property
     def names(self) -> Iterator[str]:
-        """Of the definitions of lists."""
+        """The names of the definitions of lists."""
         for loop in self.inside:
             yield from loop.nodes.names
         yield from (*self.lists, *(f"{self.name}_{what}" for what in ("nodes", "inputs", "outputs", "gives")))

@@ -80,7 +80,7 @@ class Library:
 
     @cached_property
     def digest(self) -> str:
-        """Of the library's text and of Coq's version."""
+        """A digest of the library's text and of Coq's version."""
         texts = [f"{name}\n{(sources() / f'{name}.v').read_text()}" for name in ORDER]
         return hashlib.sha256("\n".join([self.version, *texts]).encode()).hexdigest()
 

@@ -40,7 +40,7 @@ class Judged:
     accepted: bool
     reason: str = ""
     seconds: float = 0.0
-    """Of the processor, for its proof."""
+    """Processor time of its proof."""
     stated: bool = True
     """False where the rule has no program that such a claim is about: there is nothing to prove."""
     way: int | None = None

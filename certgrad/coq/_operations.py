@@ -109,7 +109,7 @@ class Placed:
 
 
 def binders(sizes: Sequence[str], tensors: Sequence[p.Tensor]) -> str:
-    """Of a definition or a theorem: sizes, and what does not move."""
+    """The binders of a definition or a theorem: sizes, and tensors that are held."""
     of_sizes = f" ({' '.join(sizes)} : Z)" if sizes else ""
     return of_sizes + "".join(f" ({identifier(t.name)} : {type_of(t)})" for t in tensors)
 

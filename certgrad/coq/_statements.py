@@ -214,7 +214,7 @@ class Case:
             return Theorem(name, kind, reason=str(error), stated=False)
 
     def point(self, hypotheses: Sequence[Statement]) -> Theorem:
-        """That there are sizes and inputs at which these hypotheses hold together."""
+        """The theorem that these hypotheses hold together at some sizes and inputs."""
         name = identifier(f"{self.name}_{HOLD}")
         try:
             constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
@@ -276,7 +276,7 @@ class Case:
         )
 
     def sizes_hold(self) -> list[str]:
-        """That each size is at least 1."""
+        """The premises that each size is at least 1."""
         return [f"(1 <= {printed(x)})%Z" for x in (*map(e.Size, self.sizes), *self._compound())]
 
     def assumptions(self, hypotheses: Sequence[Statement]) -> list[str]:
@@ -361,7 +361,7 @@ class Case:
         return [f"cbv beta delta [{names}]; {law} ({_names(tensors)})"]
 
     def _seeded(self) -> _Conclusion:
-        """Of a rule that has a VJP alone: the derivative of the seeded outputs along a line is what the VJP says."""
+        """For a rule with a VJP only: the derivative of the seeded outputs along a line is what the VJP says."""
         forward, vjp, moved = _all(self.forward), _all(self.vjp), self._moved()
         left = [
             _summed(f.output, partial(_at, s), partial(f.at, **moved)) for f, s in zip(forward, self.seeds, strict=True)

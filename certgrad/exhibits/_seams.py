@@ -19,7 +19,7 @@ from ._evaluated import BITS, curve, number, steps
 from .data import Curve, Dot, Plot
 
 AROUND = Fraction(2)
-"""So far a plot goes to each side of the seams."""
+"""Plot range beyond the outermost seam."""
 NEAR = Fraction(1, 1000)
 """How near to a seam a curve is drawn."""
 _SEAMS = ("!=", ">", ">=", "<", "<=")

@@ -27,10 +27,10 @@ from .data import Equation, Form, Sides
 LONGEST = 1200
 """Characters of a side that a page shows as a formula."""
 PAGES = 1500
-"""Of a side with more parts than that only its size is said."""
+"""A side with more parts is not shown: the page states its size only."""
 SECONDS = 5.0
 REGIONS = 8
-"""Of a piecewise equation so many regions are shown."""
+"""At most this many regions of a piecewise equation are shown."""
 _UNTYPESET = (t.Carry, t.Carried, t.Matrix, t.Chosen)
 """What is read as text, with what loops carry defined beside it."""
 Names = Mapping[Var, str]

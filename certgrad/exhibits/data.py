@@ -88,7 +88,7 @@ class Mend(Struct, frozen=True):
     file: str
     diff: str
     verdict: str
-    """Of the rule with the change."""
+    """The verdict on the rule with the change."""
 
 
 class Box(Struct, frozen=True):

@@ -31,7 +31,7 @@ from certgrad.jaxpr.kinds import COMPARES
 from certgrad.obligations.certificate import HOLDS
 
 DEPTH = 12
-"""So many operations before a comparison, one behind the other, are looked at."""
+"""A chain of at most this many operations before a comparison is followed."""
 
 
 def with_comparisons(traced: TracedGraph, induction: Induction, never: Set[int]) -> TracedGraph | None:

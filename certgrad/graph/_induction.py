@@ -81,11 +81,11 @@ class Induction(Walk):
         self.used: dict[str, Lemma] = {}
         self.signs: dict[Value, int] = {(k, 0): sign for k, sign in enumerate(signs)}
         self.resting = resting
-        """The nodes of which it is asked that their values do not move where they are 0."""
+        """The nodes required to have a zero tangent wherever their value is 0."""
         self.to_rest: set[int] = set()
-        """Those of which it would be asked, so that others ask less."""
+        """Nodes of which that would be required, so that others need weaker hypotheses."""
         self.still: dict[Value, bool] = {}
-        """Whether a value does not move where it is 0, as far as that was asked."""
+        """Whether a value has a zero tangent wherever it is 0, for the values examined so far."""
         self.asked: list[NodeStatement] = []
         self.clauses: dict[int, list[Clause]] = {}
         """The hypotheses at each node, as clauses."""

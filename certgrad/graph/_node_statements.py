@@ -98,7 +98,7 @@ class About:
     steps: tuple[int, ...]
     """How many each of the loops takes, or can."""
     relation: str
-    """Of a single comparison."""
+    """The sign of a single comparison."""
 
     def instead(self, sides: tuple[Any, Any] | None) -> str:
         """What is compared, in numbers: `-1 > 0`; an empty text where it is no comparison."""

@@ -53,9 +53,9 @@ class Operation:
     signs: tuple[int, ...] = ()
     """Where the arguments are, as `_bounds` says it."""
     still: tuple[int, ...] = ()
-    """The arguments of which each entry that is 0 has the tangent 0, whatever moves: see `prove/zero_tangents.py`."""
+    """Arguments every zero entry of which has a zero tangent, whatever moves: see `prove/zero_tangents.py`."""
     resting: bool = False
-    """Whether it is asked as well that no entry of the result moves which is 0."""
+    """Also require that every zero entry of the result has a zero tangent."""
     search: bool = True
     """Whether to look for a witness where the proof fails."""
     used: tuple[int, ...] | None = None

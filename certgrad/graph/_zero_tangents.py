@@ -1,4 +1,4 @@
-"""Which values of a graph do not move where they are 0, as the entries of a relu.
+"""Which values of a graph have a zero tangent wherever they are 0, as the entries of a relu.
 
 A value is asked only where a lemma would ask less because of it: `prove/zero_tangents.py` says what follows. Of a node
 it is shown by the kernel, from its lemma and from what holds of its operands in turn.

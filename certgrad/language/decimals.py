@@ -11,7 +11,7 @@ LONG = 10**6
 WHOLE = 10**16
 """Integers below this are written out: a float of 64 bits holds each of them."""
 DIGITS = 17
-"""So many significant digits tell a float of 64 bits from all others."""
+"""Significant digits that distinguish a 64-bit float from all others."""
 
 
 def decimal(c: Fraction, latex: bool = False) -> str:

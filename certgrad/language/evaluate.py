@@ -61,7 +61,7 @@ class Question:
             yield scope.entry, False
 
     def holds(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
-        """Whether it is true everywhere. What is undefined is not."""
+        """Whether it holds at every index. An undefined comparison does not hold."""
         return next(self.failing(arrays, sizes), None) is None
 
 

@@ -37,7 +37,7 @@ _REAL: Sort = "real"
 
 @dataclass(frozen=True, kw_only=True)
 class Function:
-    """What is known of a function: facts are for all real arguments inside its domain."""
+    """Facts about a function, for all real arguments inside its domain."""
 
     arguments: tuple[Sort, ...]
     result: Sort = _REAL

@@ -23,9 +23,9 @@ from certgrad.language.relations import HOLDS
 from certgrad.language.substitute import substitute, unbound
 
 DEPTH = 6
-"""So many cases and parts inside each other are looked at."""
+"""Depth to which nested cases and parts are examined."""
 INSTANCES = 8
-"""So many choices of values for its variables are tried of one fact."""
+"""At most this many instances of one fact are tried."""
 _WEAK: dict[str, Any] = {">": ">=", "<": "<="}
 
 

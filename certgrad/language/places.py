@@ -53,7 +53,7 @@ class Scope:
     sizes: Mapping[str, int]
     axes: tuple[tuple[str, int], ...] = ()
     entry: int = 0
-    """So many axes are those of whole arrays."""
+    """Number of axes that belong to whole arrays."""
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
     """The values of a variable that does not take all below its range, along its axis and the axes before."""
 
@@ -108,7 +108,7 @@ class Question:
     axes: tuple[tuple[str, int], ...]
     """Each variable, or axis of whole arrays, with how far it runs."""
     relation: str
-    """Of a single comparison."""
+    """The sign of a single comparison."""
     scope: Scope
     body: t.Statement
 

@@ -330,7 +330,7 @@ def sealed(certificate: Certificate) -> Certificate:
 RANKS = ", ranks "
 """What stands in the scope of a case before the ranks that were shown, where these are not all."""
 SHOWN = 3
-"""Of the sizes that a verdict is about, so many are named beside it."""
+"""At most this many of the sizes that a verdict covers are named beside it."""
 HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
 """The verdicts of what is proved of the program as it is written, for all shapes of its signature."""
 PROOFS: tuple[VerdictName, ...] = (*HOLDS, "proved up to rounding")

@@ -41,7 +41,7 @@ CHANGED = "a value that its code reads changed during the run, and the audit is 
 SECONDS = 60.0
 """For the audit of one rule, at all of its calls."""
 MAX_SHOWN = 120
-"""Of a signature or a static value, so many characters are shown in a note."""
+"""A note shows at most this many characters of a signature or of a static value."""
 MADE_INSIDE = "it is made inside a function, where no name leads to it"
 
 

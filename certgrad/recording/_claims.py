@@ -39,7 +39,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Claims:
-    """Of one variant of a rule."""
+    """The claims about one variant of a rule."""
 
     claims: tuple[Claim, ...]
     left: tuple[str, ...]

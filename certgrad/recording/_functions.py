@@ -32,7 +32,7 @@ MAX_FUNCTIONS = 64
 MAX_ENTRIES = 1 << 20
 """Of how many numbers copies are kept, for one call."""
 MAX_SHAPES = 2
-"""Of one function, the calls of so many different shapes are looked at."""
+"""For one function, calls of at most this many different shapes are examined."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Point:
     """The arguments of a call: shapes and dtypes for arrays, and what is no array as it is."""
 
     tree: Any
-    """Of the arguments by position, and those by name."""
+    """The tree of the positional and keyword arguments."""
     leaves: tuple[Any, ...]
     """A number of Python's is weakly typed here, and is handed on so: beside bfloat16 it makes no float32."""
     arrays: tuple[Any, ...] | None

@@ -26,7 +26,7 @@ from certgrad.rules._layers import plain_function
 
 MAX_RULES = 2000
 MAX_VARIANTS = 8
-"""Of one rule, made anew with other closed-over values."""
+"""At most this many variants of one rule: the same code, other closed-over values."""
 MAX_CALLS = 32
 """Distinct calls of one variant."""
 OTHERS = ("jax", "jaxlib", "certgrad")
@@ -132,7 +132,7 @@ class Rule:
 
     @property
     def count(self) -> int:
-        """How often it was called, as far as that is kept."""
+        """Number of calls, as far as they are kept."""
         return self.more + sum(v.more + sum(c.count for c in v.calls.values()) for v in self.variants.values())
 
 

@@ -19,9 +19,9 @@ Axis = tuple[int, int]
 
 MAX_TRIES = 240
 MAX_APART = 8
-"""So many axes that always agree are tried in all ways."""
+"""At most this many axes that always agree are tried in every combination."""
 MAX_SIZES = 2
-"""Of the sizes of calls, so many are looked at where a proof at names does not close."""
+"""At most this many sizes of calls are tried where the proof with named sizes does not close."""
 NEAR = 3
 """Lengths that differ by so little, always by the same, may belong together: n and n+1."""
 _PRIMES = (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107)

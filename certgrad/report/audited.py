@@ -79,7 +79,7 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     name: str
     where: str = ""
-    """Of a rule in code: the name of its file, and the line."""
+    """For a rule in code: its file name and line."""
     file: str = ""
     """In full."""
     certificate: Certificate | None = None
@@ -99,9 +99,9 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     inferred: str = ""
     """The declaration, as `[tool.certgrad.signatures]` says it, that it was audited with where nobody made one."""
     exhibit: bytes = b""
-    """What a page shows of it, where that was asked for: `Shown` brings it, after the result."""
+    """What a page shows of it, if requested: an `ExhibitUpdate` brings it after the result."""
     graphs: list[bytes] = []
-    """Of a composed op the certified graph of each case, where that was asked for, encoded."""
+    """For a composed op: the certified graph of each case, encoded, if requested."""
     ignored: list[str] = []
     """The codes of its obligations, where all of them are ignored and there is no certificate."""
     of: str = ""

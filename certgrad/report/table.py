@@ -131,7 +131,7 @@ def _parts(value: str) -> list[str]:
 
 
 def _style(verdict: str) -> str:
-    """Of the verdict that a cell begins with."""
+    """The style for the verdict that a cell begins with."""
     found = max((v for v in _STYLES if verdict.startswith(v)), key=len, default="")
     return _STYLES.get(found, "")
 

@@ -66,7 +66,7 @@ def but_for_causes(reason: str) -> list[str]:
 
 
 def open_too(codes: Sequence[str]) -> str:
-    """That other claims are open for the same reason."""
+    """The remark that other claims are open for the same reason."""
     return f"and so {' and '.join(codes)}"
 
 

@@ -161,7 +161,7 @@ def joined(name: str, value: ValueRef) -> Act:
 
 
 def with_number(j: int, number: float | str) -> Act:
-    """Of a number, or of one that the program is given by a name."""
+    """The act that puts a number in the place of an operand, given as a literal or by the name of a static argument."""
 
     def act(r: Run, s: Step) -> Any:
         operands, value = r.operands(s), r.statics[number] if isinstance(number, str) else number

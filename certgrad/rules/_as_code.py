@@ -36,7 +36,7 @@ class Writer:
     sizes: Mapping[str, str]
     numpy: str
     order: Sequence[str] = ()
-    """In which order the axes of a result are wanted."""
+    """The order of the axes in the result."""
 
     def at(self, term: t.Term, axes: Sequence[str]) -> str:
         """The term as an array with these axes, or one that broadcasts to it. Raises NotCodeError."""

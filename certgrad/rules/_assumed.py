@@ -47,7 +47,7 @@ from ._statement import SECONDS_AT_SIZES
 from ._user_rule import UserRule
 
 MOST = 4
-"""So many choices of bounds are tried."""
+"""At most this many choices of bounds are tried."""
 SIZES = 3
 """At so many sizes it is looked whether a rule is wrong at an end."""
 

@@ -248,7 +248,7 @@ def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reas
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 16, 512)
 """The last is more than integers of 8 bits can hold."""
 MOST = 48
-"""So many integers of the code are looked at, the smallest first."""
+"""At most this many integers in the code are tried, the smallest first."""
 
 
 def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, int]]:

@@ -63,7 +63,7 @@ KNOWN_WHERE = (
 
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
-    """That a rule, or a module, has no certificate."""
+    """The remark that a rule, or a module, has no certificate."""
     lines = reason.splitlines()
     if lines and lines[-1].strip() == "^":  # which points to something in the line above
         reason = f"{' '.join(lines[:-2])} It says: {lines[-2].strip()}"
@@ -238,7 +238,7 @@ def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tupl
 
 
 def declarations_of(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
-    """What is said of a rule, or else the shapes that fit it. Raises UsageError where none do."""
+    """The author's declarations of a rule, or else the shapes that fit it. Raises UsageError where none do."""
     if (said := _declarations(found, table)) is not None:
         return said
     return _inferred(found).declarations

@@ -38,11 +38,11 @@ from ._layers import bound_by, unwrapped
 from ._structure import field_names
 
 MOST_STEPS = 100_000
-"""So many expressions are evaluated for one rule."""
+"""At most this many expressions are evaluated for one rule."""
 MOST_ROWS = 16
-"""So many rows of a `parametrize` are read."""
+"""At most this many rows of a `parametrize` are read."""
 DEEPEST = 4
-"""So many functions hand on what they are called with."""
+"""Calls are followed through at most this many functions that pass their arguments on."""
 _AS_IT_IS = frozenset(
     "jax.jit jax.grad jax.value_and_grad jax.checkpoint jax.remat jax.jacobian jax.jacrev jax.jacfwd jax.hessian "
     "jax.make_jaxpr equinox.filter_jit equinox.filter_grad equinox.filter_value_and_grad jax.custom_vjp "

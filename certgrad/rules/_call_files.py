@@ -19,7 +19,7 @@ TESTS = ("tests", "test")
 INSTALLED = ("site-packages", "dist-packages")
 MOST_FILES = 1_500
 MOST_BYTES = 2**20
-"""Of one file; a longer one is not read."""
+"""Limit for one file; a longer one is not read."""
 _IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _NAMES = re.compile(rb"\w+(?![\w.])")
 _PASSED_OVER = frozenset(("node_modules", "__pycache__", *INSTALLED, *BUILT))

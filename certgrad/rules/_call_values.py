@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 MOST_PARTS = 16
-"""So many parts of one value are read."""
+"""At most this many parts of one value are read."""
 FLOAT, INT, BOOL = "", ":int", ":bool"
 """The dtypes as a signature writes them."""
 

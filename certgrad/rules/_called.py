@@ -13,7 +13,7 @@ from ._calls import Call
 from ._statics import different
 
 MOST = 3
-"""So many different calls count."""
+"""At most this many different calls count."""
 MATRICES, HIGHEST = 2, 4
 
 

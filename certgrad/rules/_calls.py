@@ -26,11 +26,11 @@ from ._layers import bound_by, plain_function, unwrapped
 from ._layers import parameters_of as parameters_of_rule
 
 MOST_TEXT = 2**21
-"""So many bytes of files that name a rule are parsed for it,"""
+"""At most this many bytes of the files that name a rule are parsed for it,"""
 MOST_CALLS = 64
-"""and so many of its calls count."""
+"""and at most this many of its calls count."""
 MOST_NAMES = 12
-"""Of a rule and of functions that call it."""
+"""Limit on the names of a rule and of the functions that call it."""
 _CALLS = frozenset(("jax.vjp", "jax.linearize", "jax.eval_shape"))
 """What calls its first argument with the others,"""
 _CALLS_WITH_TUPLE = frozenset(("jvp", "check_grads", "check_vjp", "check_jvp"))

@@ -57,7 +57,7 @@ from ._user_rule import UserRule
 SHARE = 2.0
 """How much longer than for its verdict is looked for what is wrong with a rule, all its arguments together."""
 LEAST = 5.0
-"""So many seconds are given to that however quick the verdict was."""
+"""Seconds that this search has at least, however quick the verdict was."""
 MOST = 10.0
 """And no more than this, however long it took; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
@@ -69,7 +69,7 @@ proof is as long as that of a right rule can be, and for each of the others, whi
 RESERVED = 1.5
 """Seconds of these for changes of one step, which are tried last."""
 MAX_CHANGES = 4
-"""So many changes of one step that are right at some points are tried to be proved."""
+"""At most this many changes of one step, right at the points that were tried, go to the proof."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
 MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
 """The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""

@@ -52,7 +52,7 @@ class Budget:
     starting: float = 180
     importing: float = 60
     auditing: float = AUDIT
-    """Of the process: the audit itself ends then."""
+    """Processor seconds after which the audit itself ends."""
 
     @property
     def waiting(self) -> float:

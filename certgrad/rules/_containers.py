@@ -32,7 +32,7 @@ from ._statics import annotations_of
 from ._structure import array_fields, field_names, named_leaves, written
 
 DEEPEST = 3
-"""So many functions hand on an argument that they do not take apart."""
+"""An argument is followed through at most this many functions that pass it on whole."""
 NO_ARRAY = re.compile(r"string indexing|has no attribute|Tracer' and '(builtin_function_or_method|method|function)'")
 """What JAX says of an array where code takes it for a container."""
 _MAPPINGS = (dict, typing.get_origin(Mapping[str, int]))

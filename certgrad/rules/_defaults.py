@@ -101,7 +101,7 @@ def _of_arrays(custom: Any, values: Sequence[Any], places: Sequence[int]) -> Any
 
 
 MOST = 8
-"""So many values beside the defaults are looked at."""
+"""At most this many values beside the defaults are tried."""
 
 
 AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
@@ -109,9 +109,9 @@ AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
 SHARES = (0.5, 0.25)
 """and of a number between 0 and 1."""
 COUNTS = (3,)
-"""Of what integers among the arguments are below: one value, as their bounds are other ones at each."""
+"""The bound below which integer arguments lie: one value, since each would have other bounds."""
 DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)
-"""Of a dtype, and of the `dimension_numbers` of a `dot_general`: those of a product of matrices."""
+"""Values tried for a dtype, and for the `dimension_numbers` of a `dot_general`: a matrix product."""
 IDLE = {0.0: 0.5, 1.0: 0.5, -1.0: -0.5}
 """Numbers at which a factor or a term does nothing, and others beside them."""
 ANOTHER = "other"

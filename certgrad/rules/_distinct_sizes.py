@@ -23,7 +23,7 @@ VALUES = (2, 3, 4, 5, 6, 8)
 """What each size is tried at, beside multiples of what it is."""
 EQUAL = (4, 8, 16, 32, 64, 128)
 CHOICES = 200
-"""So many assignments of small sizes that all differ are tried, where one size for all does not run."""
+"""At most this many assignments of distinct small sizes are tried, where one size for all does not run."""
 TRACES = 150
 """So often the function is traced at the most."""
 SECONDS = 20.0

@@ -69,7 +69,7 @@ class Comparison:
 
     number: float
     equal: bool = False
-    """Whether it is that number, and not on which side of it."""
+    """The comparison is with the number itself (==, !=), not an order."""
 
 
 def handled(program: Program, place: int) -> Iterator[Comparison]:

@@ -42,12 +42,12 @@ _OPTIONAL = re.compile(r"\bOptional\[|\bNone\b")
 _ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b")
 """What an annotation of arrays, or of numbers, has in its name."""
 MOST_FORMS = 4
-"""So many structures of the arguments are tried."""
+"""At most this many structures of the arguments are tried."""
 _COUNTED = re.compile(r"(?<![\w*+-])\d+(?![\w*+-])")
 """An axis of a number of entries."""
 REST = 2
 MOST_VALUES = 6
-"""Of an argument that is no array and has no default."""
+"""At most this many values are tried for an argument that is no array and has no default."""
 
 
 def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:

@@ -56,7 +56,7 @@ class Family:
 _FAR = np.array([2e-5, 1.3e-3, 30.3, 57.1, 101.9, 203.3])
 POINTS = np.concatenate([np.linspace(-19.9, 19.8, 148), _FAR, -_FAR])
 ORDERS = np.tile([0.0, 1.0, 2.0, 5.0], 40)
-"""Of a function of two arguments, the first one."""
+"""The first argument of a function of two."""
 POSITIVE = np.geomspace(0.03, 190, 160)
 _MIXED = np.arange(160) * 37 % 160
 """An order of the points of a second argument in which no two of the first one go with neighbours."""
@@ -288,7 +288,7 @@ def _is_measurable(rule: UserRule) -> bool:
 
 
 def _shape(rule: UserRule) -> tuple[int, ...]:
-    """That of the points, as arrays of the function's rank."""
+    """The shape of the points, as arrays of the function's rank."""
     rank = len([d for d in rule.signature.inputs[0].dims if not isinstance(d, Star)])
     lengths = [4] * (rank - 1)
     return (*lengths, len(POINTS) // prod(lengths))

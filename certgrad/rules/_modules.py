@@ -31,7 +31,7 @@ class Loaded:
     module: ModuleType | None = None
     problem: str = ""
     file: str = ""
-    """Of what did not import, with the line where that failed."""
+    """The file that did not import, with the line that failed."""
     line: int = 1
     passed_over: bool = False
     """It is a file that is not imported, as those of tests are not."""

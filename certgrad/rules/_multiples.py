@@ -31,11 +31,11 @@ from ._user_rule import UserRule
 Multiples = Mapping[str, str]
 """By the name of a size, what it is a multiple of: a number, or the name of another size."""
 TRACES = 60
-"""So many choices are tried."""
+"""At most this many choices are tried."""
 SECONDS = 20.0
 LARGEST = 1 << 10
 SEVERAL = 3
-"""So many sizes at most are taken for multiples."""
+"""At most this many sizes are taken for multiples."""
 UNTRACED = "at symbolic shapes"
 NO_NUMBER = "requires a constant"
 """What JAX says where a size must be a number: of a multiple of another it is none either."""
@@ -102,7 +102,7 @@ def no_multiples(rule: UserRule, chosen: Multiples) -> Iterator[dict[str, int]]:
 
 
 def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
-    """That the sizes which the signature of the rule names are these multiples."""
+    """The hypotheses that the sizes in the rule's signature are these multiples."""
     axes = _axes(rule.signature)
 
     def length(name: str) -> Term:

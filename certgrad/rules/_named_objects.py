@@ -22,7 +22,7 @@ from certgrad.obligations.generality.reach import LIBRARIES, attributes_of, each
 from ._layers import parts_of_rule
 
 MOST = 50_000
-"""So many objects of one module are looked at."""
+"""At most this many objects of one module are visited."""
 _PLAIN = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range, slice, type(...)})
 _CLOSED = frozenset({*LIBRARIES, "jaxlib", "certgrad", *sys.stdlib_module_names})
 """Whose objects and classes are not looked into. What their functions close over and wrap is."""

@@ -216,6 +216,6 @@ def _exact(array: np.ndarray) -> Any:
 
 
 def _derivative(one: UserRule, rules: Rules, args: list, tangent: Any) -> list:
-    """Of the primal function, by JAX."""
+    """The derivative of the primal function, as JAX computes it."""
     run, x = primal_of(one, rules, args)
     return jax.jvp(run, [x], [tangent])[1]

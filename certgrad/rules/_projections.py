@@ -68,7 +68,7 @@ def structures(rule: UserRule) -> dict[str, Property]:
 
 
 def granted(rule: UserRule) -> dict[str, Hypothesis]:
-    """That the arguments have the properties that they are said to have, by what the author says."""
+    """The hypotheses that arguments have the properties which the author states, by statement."""
     return {f"{name} is {words}": _hypothesis(rule, name, words) for name, words in rule.properties.items()}
 
 

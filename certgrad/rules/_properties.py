@@ -29,9 +29,9 @@ class Property:
     """What is said of an array: of its last axes, whatever the others are."""
 
     axes: int
-    """So many of its last axes it is about; two of them are equally long."""
+    """Number of last axes that it is about; two of them have equal length."""
     project: Callable[[Any, Any], Any]
-    """Of an array, by the functions of JAX or numpy."""
+    """The projection of an array, written with the functions of JAX or numpy."""
     code: str
     """The projection in Python, of an array `{0}`."""
     says: Says

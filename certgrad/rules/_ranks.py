@@ -36,7 +36,7 @@ from ._user_rule import UserRule
 RANKS = (2, 1, 3, 4, 0)
 """The highest rank of an argument, in the order in which choices are tried."""
 WHOLE_RANKS = (1, 2, 0)
-"""Of an argument of integers or booleans."""
+"""Ranks that are tried for an argument of integers or booleans."""
 NAMES = {3: "b n d m k l p q r", 4: "b h n d m k l p q r"}
 """What axes are called, in order, by the rank of the first argument,"""
 FEW = "n d m k l p q r u v w"
@@ -53,14 +53,14 @@ WHOLE_NUMBERS = frozenset(
 """Names of arguments without a gradient that are integers more often than floats."""
 MOST_REFUSED = 16
 MOST_AS_CALLED = 8
-"""So many choices are tried that agree with one call."""
+"""At most this many choices that agree with one call are tried."""
 SAME_REFUSALS, MOST_TIED = 4, 3
 MOST_MIXED = 4
-"""So many arguments have ranks of their own above 2."""
+"""At most this many arguments have ranks of their own above 2."""
 KEY = "prng key"
 """What JAX calls it when an argument is a key of random numbers, and no floats."""
 CHOICES = 80
-"""So many choices of ranks and dtypes are tried."""
+"""At most this many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
 _OF_SHAPES = re.compile("shape|dimension|axis|operand")
 _NO_FLOATS = re.compile(f"(?i)integer|bool|{KEY}")

@@ -48,7 +48,7 @@ ACCURACY = {
 
 EXACT = kinds.RENAMES | kinds.CLIPS | kinds.ROUNDS | {"abs", "neg", "real", "sign"}
 ROUNDED = {"add": 1, "add_any": 1, "sub": 1, "mul": 1, "sqrt": 1, "square": 1, "div": 2, "one_minus_square": 2}
-"""How often an operation is rounded."""
+"""Number of roundings in one operation."""
 FAR = 8192.0
 """Arguments of sines and cosines beyond which nothing is assumed."""
 UP = 1 + 1e-12

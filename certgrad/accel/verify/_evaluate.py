@@ -221,14 +221,14 @@ class AtSizes(AtShape):
         return None
 
     def _false_sign(self, inputs: Sequence[Array], precision: int) -> str | None:
-        """What is said of where a value is, and is false; nothing where a value is too close to a bound to tell."""
+        """A false statement about the sign of a value; None where a value is too close to a bound to decide."""
         try:
             return self._false(inputs, self.walk.shared.signs, precision)
         except Undecided:
             return None
 
     def _moving_zero(self, point: Point, precision: int) -> str | None:
-        """What is said not to move where it is 0, and does. Raises Undecided."""
+        """A value claimed to have a zero tangent where it is 0, and that moves there. Raises Undecided."""
         if not self.walk.shared.still:
             return None
         _, inputs, along = next(self.runs(point))

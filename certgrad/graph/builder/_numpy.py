@@ -19,7 +19,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def sqrt(x: Array) -> Array:
-    """Of a negative number 0, as `certgrad.ops.sqrt`."""
+    """0 for a negative number, as `certgrad.ops.sqrt` returns."""
     return np.sqrt(np.maximum(x, 0))
 
 

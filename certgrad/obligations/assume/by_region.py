@@ -24,7 +24,7 @@ from .signs import NEG, NONPOS, POS, ZERO
 from .simplify import coprime, simplified
 
 DEPTH = 4
-"""So many predicates are decided one after the other."""
+"""At most this many predicates are decided in turn."""
 MOST = 2
 """As more clauses than this a clause is no easier to read."""
 

@@ -26,7 +26,7 @@ MAX_ENTRIES = 40
 MOST_ENTRIES = 128
 """The largest input that is drawn where there is only one shape."""
 TRIES = 300
-"""How often a point is drawn again until it lies in the domain."""
+"""At most this many draws of a point until one lies in the domain."""
 
 
 def seeded(*words: str) -> random.Random:

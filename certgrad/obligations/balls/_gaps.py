@@ -121,7 +121,7 @@ def _same_value(x: Real, y: Real) -> bool:
 
 
 MOST_DIRECTIONS = 12
-"""So many entries of inputs may move where branches meet: each is a direction of its own."""
+"""At most this many input entries may move where branches meet: each is a direction of its own."""
 
 
 def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bool) -> tuple[list[Array], bool]:

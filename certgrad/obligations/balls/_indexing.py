@@ -60,9 +60,9 @@ class _Windows:
     """Windows into an array, one for each vector of indices: what gather reads and scatter writes."""
 
     shape: tuple[int, ...]
-    """Of the array."""
+    """The shape of the array."""
     sizes: Sequence[int]
-    """Of a window, in each dimension of the array."""
+    """The sizes of a window, in each dimension of the array."""
     indexed: Sequence[int]
     """The dimensions that the indices are about, in their order."""
     batching: Sequence[tuple[int, int]]

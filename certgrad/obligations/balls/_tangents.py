@@ -108,7 +108,7 @@ def quotient(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
 
 
 def later(da: Tangent, db: Tangent) -> int:
-    """Of two numbers that are equal at the point, the order just beyond it; 0 if that is not looked at, or open."""
+    """The order, just beyond the point, of two numbers that are equal at it; 0 if it is open or not examined."""
     if not here.side or any(d is KINK or d is UNKNOWN for d in (da, db)):
         return 0
     try:

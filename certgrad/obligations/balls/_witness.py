@@ -24,7 +24,7 @@ from certgrad.obligations.balls._values import Array
 
 ProgramsAt = Callable[[Dims], Programs]
 SIZES = 8
-"""So many sizes are drawn for a search."""
+"""Number of choices of sizes that a search draws."""
 SHRINK_EVALUATIONS = 120
 SECONDS = 60.0
 """For one search: a backstop, so high that it decides nothing but where one point takes seconds."""

@@ -53,7 +53,7 @@ _BASES = (dict, list, tuple, set, frozenset, str, bytes, int, float)
 _OF_JIT = ("_fun", "_jit_info", "cache_parameters")
 _INLINED = ("inline", "keep_unused")
 MOST = 200_000
-"""So many values are read, and no more."""
+"""At most this many values are read."""
 _OF_IMPORT = frozenset(
     "__name__ __doc__ __package__ __loader__ __spec__ __path__ __file__ __cached__ __builtins__ __annotations__".split()
 )

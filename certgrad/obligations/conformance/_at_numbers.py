@@ -196,7 +196,7 @@ def _in_64_bits(program: Program, operands: list[np.ndarray], sizes: Sizes) -> l
 
 
 def _coarsest(program: Program, dtype: str) -> str:
-    """Of the dtype and those that the program itself names, the one that rounds most."""
+    """The coarsest of the dtype and those that the program names."""
     named = {str(v.aval.dtype) for eqn in equations_of(program.jaxpr) for v in eqn.outvars if _is_float(v)}
     return max({dtype, *named - {"float64"}}, key=lambda d: float(ml_dtypes.finfo(d).eps))
 

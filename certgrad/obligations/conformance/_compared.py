@@ -88,7 +88,7 @@ class Compared:
         """Programs that could not be evaluated, so that nothing was seen of them."""
 
     def programs(self, dtype: str) -> Programs:
-        """Of the traces of a dtype's width, or of the only ones."""
+        """The programs of the traces in a dtype's width, or of the only traces."""
         traces = self._of(dtype)
         if traces not in self._programs:
             programs = traces.at(self.instance).programs.all()

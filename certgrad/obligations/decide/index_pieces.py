@@ -99,7 +99,7 @@ class Piece:
 
 
 def _defining(a: IntegerAtom, arguments: tuple[Ix, ...], value: Ix) -> Factor:
-    """That the integer has the value: σ⁻¹(i) = t says of a permutation what σ(t) = i says."""
+    """The condition that the integer has the value; for a permutation, σ⁻¹(i) = t is written as σ(t) = i."""
     if isinstance(a, Chosen) and a.comparison.kind in (RANK, PIVOTED):
         index, *others = arguments
         return Factor(f"{a.comparison.inverse().key}.{a.component}", 1, (value, *others, index))

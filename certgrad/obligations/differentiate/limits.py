@@ -39,7 +39,7 @@ from .derivative import Differentiator
 from .seams import forced
 
 TERMS = 12
-"""So many terms of a Taylor series are taken, from its first one on."""
+"""Number of terms taken of a Taylor series."""
 _ANALYTIC = frozenset("log sin cos asin acos atan asinh acosh atanh erf erf_inv".split())
 """Functions that are analytic where their rows say that they are smooth."""
 _U, _DU = "°", "d°"

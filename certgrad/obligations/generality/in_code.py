@@ -21,7 +21,7 @@ from .reach import loads
 LARGEST = 2**21
 """A larger size is not looked at."""
 ENTRIES = 64
-"""Of a table that code holds, so many entries are read."""
+"""At most this many entries of a table in the code are read."""
 DEPTH = 4
 
 

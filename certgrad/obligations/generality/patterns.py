@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from certgrad.obligations.tracing.jax_internals import equations_of
 
 INPUTS = 16
-"""Of a rule that sees which inputs are perturbed, so many choices of them at most."""
+"""At most this many patterns of perturbed inputs are traced, for a rule that can see which are perturbed."""
 PATTERNS = 4 * INPUTS
 """And of inputs and outputs together."""
 _OPS = str(Path(__file__).parents[2] / "ops" / "_execute.py")

@@ -45,9 +45,9 @@ from certgrad.obligations.generality.reach import (
 from .likeness import Likeness
 
 MAX_OBJECTS = 2000
-"""Of what one rule reads."""
+"""Limit for what one rule reads."""
 MAX_ENTRIES = 4096
-"""Of a numpy array, so many entries are compared in a call; of a larger one, evenly spaced."""
+"""At most this many entries of a numpy array are compared in a call; they are evenly spaced in a larger one."""
 EVERY = 32
 """The first calls, in each of which all is compared; of later ones, those whose number is a power of two."""
 FEW, FEW_VALUES = 16, 256

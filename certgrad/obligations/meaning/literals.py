@@ -196,7 +196,7 @@ class Reading:
         return self.ideal or self.infinite or bool(self.meant)
 
     def masking(self, value: Fraction) -> int:
-        """Of which sign the infinity is that a mask means by a number; 0 where that number is meant."""
+        """The sign of the infinity that a mask's number stands for; 0 where the number itself is meant."""
         if abs(value) < MASKING:
             return 0
         sign = 1 if value > 0 else -1

@@ -56,7 +56,7 @@ class Shapes:
         return [k for k, d in enumerate(self.dtypes) if d == "float"]
 
     def integers(self, names: Sequence[str]) -> frozenset[str]:
-        """Of the arguments' names, those of arrays of integers or conditions."""
+        """Those of the names that belong to arrays of integers or booleans."""
         return frozenset(n for n, d in zip(names, self.dtypes, strict=True) if d in ("int", "bool"))
 
     def structs(self, floats: str = "float32") -> list[jax.ShapeDtypeStruct]:
@@ -253,7 +253,7 @@ class Problem:
     in_range: list[Clause] = field(default_factory=list)
     """What says of the function's indices that are clamped that they are in range."""
     also: list[Clause] = field(default_factory=list)
-    """What is asked beside the conditions of the derivative."""
+    """Conditions that are required beside those of the derivative."""
 
     @property
     def differentiable(self) -> list[int]:

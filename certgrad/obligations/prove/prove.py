@@ -311,7 +311,7 @@ def _ranges(problem: Problem, kind: str) -> dict[Var, Poly]:
 
 
 def _extents(clauses: Iterable[Clause]) -> dict[Var, Poly]:
-    """How far indices run on which conditions are, where a clause is asked at all their values."""
+    """The ranges of indices in conditions, where a clause is required at all their values."""
     return {v: n for c in clauses for v in beyond_axes(c) if (n := EXTENTS.table.get(v)) is not None}
 
 

@@ -37,7 +37,7 @@ MAX_STEPS = 256
 
 
 ENDS = 3
-"""So many places at each end of a long axis."""
+"""Number of places that are checked at each end of a long axis."""
 
 
 def satisfiable(
@@ -131,7 +131,7 @@ def _all_atoms(poly: Poly) -> list:
 
 
 def _steps(test: Poly, step: Var, at: Evaluation) -> int:
-    """How often the test is made, which fails the last time. Raises UndecidedError where that is too often."""
+    """Number of evaluations of the test up to the first that fails. Raises UndecidedError above a limit."""
     for s in range(MAX_STEPS):
         if at.poly(test, {step: s}) == 0:
             return s + 1
@@ -144,7 +144,7 @@ def _places(size: int) -> Sequence[int]:
 
 
 def _lengths(clause: Clause, axes: Mapping[tuple[str, int], int]) -> dict[Var, int]:
-    """How far indices run that are places along axes whose lengths are numbers."""
+    """The ranges of indices that run along axes of concrete length."""
     polys = [*(a.poly for a in clause.alternatives), *(g for g, _ in clause.guards)]
     accesses = (a for p in polys for a in deep_atoms(p) if isinstance(a, Access))
     found = ((ix.variable(), axes.get((a.tensor, k))) for a in accesses for k, ix in enumerate(a.index))

@@ -48,7 +48,7 @@ from .problem import Problem
 
 @dataclass(frozen=True)
 class MayBeZero:
-    """Hypotheses of the derivative that ask less, or nothing, if an argument is still at 0."""
+    """Hypotheses of the derivative that are weaker, or none, if an argument has a zero tangent wherever it is 0."""
 
     argument: int
     asked: tuple[Clause, ...]
@@ -57,15 +57,15 @@ class MayBeZero:
 
     @property
     def ranges(self) -> dict[Var, Poly]:
-        """How far the indices run at whose values these are asked."""
+        """The ranges of the indices at which these conditions are required."""
         free = frozenset[Var]().union(*(c.free for c in (*self.asked, *self.instead)))
         return {v: EXTENTS.table[v] for v in free if v in EXTENTS.table}
 
 
 def may_be_zero(problem: Problem) -> MayBeZero | None:
-    """What is asked less if the one argument that moves is still at 0; None where that is nothing.
+    """Hypotheses of the derivative that are spared if the tangent of the active argument is 0 where it is 0, or None.
 
-    The caller sees to it that no other law needs what is left out.
+    The caller ensures that no other law needs what is left out.
     """
     if problem.jvp is None or len(problem.forward) != 1 or len(problem.differentiable) != 1:
         return None
@@ -86,7 +86,7 @@ def _reads_inputs(poly: Poly, problem: Problem) -> bool:
 
 
 def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | None:
-    """Of a function of one entry of the argument that moves, for each entry of the result."""
+    """The case of a result each entry of which is a function of one entry of the active argument."""
     (k,) = problem.differentiable
     name = problem.names[k]
     read = {a for a in deep_atoms(out.body) if isinstance(a, Access) and a.tensor == name}
@@ -107,7 +107,7 @@ def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | Non
 
 
 def _of_maximum(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | None:
-    """Of a maximum of entries of the argument that moves, if the JVP reads no others than those that attain it."""
+    """The case of a maximum over entries of the active argument, if the JVP reads only those that attain it."""
     (k,) = problem.differentiable
     value = _signed(out.body)
     if value is None or not isinstance(once := value[0], Max) or mentions(once.where, problem.tangents):
@@ -127,7 +127,7 @@ def _of_maximum(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | N
 
 
 def _reads_its_own(poly: Poly, once: Max, entry: Access, problem: Problem) -> bool:
-    """Of the array that a maximum is taken over, the term reads no entries but those."""
+    """Whether the term reads only those entries of the array that the maximum is taken over."""
     (k,) = problem.differentiable
     axes = problem.inputs[k].shape
     whole = {v for v, n in zip(once.vars, once.ranges, strict=True) if once.where == ONE}

@@ -56,7 +56,7 @@ class _Budget(threading.local):
         """How many proofs ended, or were not begun, because of what was left of an audit: more of it may prove them."""
 
     def seconds_left(self) -> float:
-        """How long all that is still to be done may take."""
+        """Seconds that are left for everything still to be done."""
         return max(self.end - time.thread_time(), 0.0)
 
     def until(self, seconds: float) -> float:

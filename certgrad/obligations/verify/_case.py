@@ -79,7 +79,7 @@ Condition: TypeAlias = "Question | OffBoundaries"
 
 
 class PointClaims:
-    """What is asked at points: claims about arguments with names, each under its hypotheses."""
+    """Claims to be checked at points, about named arguments, each under its hypotheses."""
 
     parameters = 0
     """How many of the arguments, the last ones, are parameters."""

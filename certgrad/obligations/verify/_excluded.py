@@ -53,13 +53,13 @@ if TYPE_CHECKING:
 DRAWS = (*[SCHEDULE.index("special")] * 4, SCHEDULE.index("equal"))
 """The points that are drawn at each shape: entries are often 0 or equal, as hypotheses exclude them."""
 _TRIES = 40
-"""How often a point is drawn again until a hypothesis excludes it."""
+"""At most this many draws of a point until a hypothesis excludes one."""
 _KINKS = 3
 """After so many points without a derivative of the forward, the next shape is looked at."""
 _NEAR_ENTRIES = 12
 """The zeros of what a hypothesis compares are met exactly at shapes with at most so many entries."""
 _SIMPLER = 24
-"""So many entries of a witness are tried as 1."""
+"""At most this many entries of a witness are tried as 1."""
 _ONE = fmpq(1)
 
 

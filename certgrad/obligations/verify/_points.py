@@ -19,7 +19,7 @@ from certgrad.obligations.balls._scalars import ZERO
 from certgrad.obligations.balls._values import Array, lifted
 
 TRIES = 200
-"""How often a point is drawn again until it satisfies the hypotheses."""
+"""At most this many draws of a point until one satisfies the hypotheses."""
 GENERIC = SCHEDULE.index("eighths")
 """The number of a point whose entries are rarely equal or 0."""
 WITHOUT_COINCIDENCES = _draw.GENERIC

@@ -51,7 +51,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         return self.outcome == "verified" and self.level != BALLS
 
     error: str = ""
-    """Of what is exact: a bound on the probability that a wrong claim passed."""
+    """A bound on the probability that a wrong claim passed the exact check."""
 
 
 def verify(

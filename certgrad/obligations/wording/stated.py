@@ -270,7 +270,7 @@ class Writer:
         return t.Compare(">=" if isinstance(a, IxPred) else "=", self.index(a.ix), t.ZERO)
 
     def condition(self, where: Poly) -> tuple[t.Statement, ...]:
-        """That a 0/1-valued term is 1, as statements that all hold."""
+        """The statements, all of which hold, that a 0/1-valued term is 1."""
         if where == ONE:
             return ()
         single = where.single()

@@ -319,7 +319,7 @@ def _sign_bit(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, *_: 
 
 
 def is_finite(ctx: Context, x: Tensor) -> Tensor:
-    """Of a number: true."""
+    """True for every number: terms are finite."""
     ctx.note(FINITE)
     kept = ONE if meant(x) else x.kept
     return replace(x, body=kept, kind="b", signs=NONNEG, infinite=0, kept=ONE)

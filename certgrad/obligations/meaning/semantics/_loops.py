@@ -163,7 +163,7 @@ def _row(x: Tensor, place: Ix) -> Tensor:
 
 
 def _rows(x: Tensor, first: Poly, count: Poly) -> Tensor:
-    """So many slices along the first axis, from one on."""
+    """`count` slices along the first axis, beginning at `first`."""
     shape = (count, *x.shape[1:])
     index = own_index(shape)
     return x.indexed([index[0].shifted(first), *index[1:]], shape)
@@ -264,7 +264,7 @@ class _Body:
         return for_all((clause,), [(v, self._extent(v)) for v in sorted(clause.free - {self.step})])[0]
 
     def _extent(self, v: Var) -> Poly | None:
-        """How far the variable that numbers the steps runs, where that is known."""
+        """The range of the variable that numbers the steps, if it is known."""
         return self.ctx.ranges.get(v) if v == self.s else None
 
     def carry(self, k: int, time: Ix) -> Tensor:

@@ -91,7 +91,7 @@ class Context:
         self.tests: dict[Var, Poly] = {}
         """For each loop that ends by its values, the variable that numbers its steps, and its test as 0 or 1."""
         self.ranges: dict[Var, Poly] = {}
-        """How far the variables run that number the steps of loops."""
+        """The ranges of the variables that number the steps of loops."""
         self.wrapped: dict[int, tuple[Tensor, Ix]] = {}
         """Sums of an index and a size of which it is not said that they fit, by object, with the index (`_fits`)."""
         self.in_range: dict[Clause, None] = {}

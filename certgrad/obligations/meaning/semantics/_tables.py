@@ -34,7 +34,7 @@ from ._registry import Context, UnprovedError
 MAX_ENTRIES = 64
 """A table is written out that has so many entries beside the most common one: it stands in a term once for each."""
 MAX_LOOKED_AT = 1 << 12
-"""Of a larger table, the entries are not looked at one by one."""
+"""The entries of a larger table are not examined one by one."""
 
 
 class LargeTableError(UnprovedError):
@@ -115,7 +115,7 @@ def _canonical(array: Any, kind: str) -> tuple[str, Order, int, list[tuple[Order
         return f"{kind}{a.shape}{[str(x) for x in a.ravel()]}".encode()
 
     def sign_of(a: Any) -> int:
-        """Of the first entry that is not 0."""
+        """The sign of the first nonzero entry."""
         return 1 if kind != "f" or a.ravel()[(a != 0).argmax()] > 0 else -1
 
     def positive(a: Any) -> Any:

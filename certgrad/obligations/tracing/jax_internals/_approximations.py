@@ -100,7 +100,7 @@ def _frexp(x: Any) -> Any:
 
 
 def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
-    """Of a number that is not 0. Not an approximation: what JAX does to the bits of a float gives these numbers."""
+    """For a nonzero number. Exact, not an approximation: JAX's operations on the bits of a float give these numbers."""
     exponent = jnp.floor(jnp.log(jnp.abs(x)) / jnp.log(jnp.asarray(2.0, x.dtype))) + 1
     return x * jnp.exp2(-exponent), exponent.astype(jnp.int32)
 

@@ -215,7 +215,7 @@ class _Elsewhere:
 
     @property
     def process_index(self) -> Any:
-        """Of a device it is a number, of a backend a method."""
+        """`process_index` is an int on devices and a method on backends."""
         index = self._own.process_index
         return (lambda: index() + 1) if callable(index) else index + self._processes
 
