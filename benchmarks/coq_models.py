@@ -22,9 +22,9 @@ from certgrad.cli import _library
 from certgrad.cli._coq_graphs import names_of
 from certgrad.coq import DEFINED, File, Judged, Kernel, Library, NotPrintedError, Result, graph_not_printed
 from certgrad.graph import trace
-from certgrad.graph._certify import Certification, certification
-from certgrad.graph._composed import certifications
-from certgrad.graph._printed import print_graph
+from certgrad.graph.certifying.certify import Certification, certification
+from certgrad.graph.certifying.composed import certifications
+from certgrad.graph.coq.printed import print_graph
 from certgrad.ops._composed import Composed
 
 ROOT = Path(__file__).parents[1]

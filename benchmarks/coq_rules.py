@@ -27,10 +27,10 @@ from certgrad.coq import DEFINED, File, Judged, Kernel, Library, Obligation, Res
 from certgrad.obligations.auditing.heard import heard
 from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.obligations.generality.traces import Traces
-from certgrad.rules._by_name import declarations_of, examined
-from certgrad.rules._find import FoundRule, find
-from certgrad.rules._printed import print_rule
-from certgrad.rules._verify import AsAudited, as_audited
+from certgrad.rules.certificates.printed import print_rule
+from certgrad.rules.certificates.verify import AsAudited, as_audited
+from certgrad.rules.finding.find import FoundRule, find
+from certgrad.rules.judging.by_name import declarations_of, examined
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "reports" / "coq_rules.md"

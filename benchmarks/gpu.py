@@ -37,7 +37,7 @@ from benchmarks import train_vs_jax
 from benchmarks.models import MODELS, difference
 from certgrad.accel import check_sweep, compile_graph
 from certgrad.graph import trace
-from certgrad.graph._certify import certification
+from certgrad.graph.certifying.certify import certification
 from certgrad.ops import registry
 from tests.ops.sampling import draw
 

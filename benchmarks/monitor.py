@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import certgrad
 from benchmarks.counted import counted
 from benchmarks.train_vs_jax import MODELS, _Draw, _quartiles, _steps, device_text
-from certgrad.graph._certify import certification
+from certgrad.graph.certifying.certify import certification
 from certgrad.training import ADAM, training_step
 from examples.models.transformers import block, gpt_parameters
 

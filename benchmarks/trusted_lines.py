@@ -67,19 +67,22 @@ WHOLE = (
     "coq/_operations.py",
     "coq/_runs.py",
     "coq/_signs.py",
-    "graph/_printed.py",
-    "graph/_whole.py",
-    "graph/_signs_said.py",
+    "graph/coq/printed.py",
+    "graph/coq/whole.py",
+    "graph/coq/signs.py",
 )
 BESIDE_COQ = {
     "the specification": (SPECIFIED, "a primitive that means something else"),
-    "the printer, and how Coq is asked": (("coq/*.py", "rules/_printed.py"), "a theorem that is not the claim"),
+    "the printer, and how Coq is asked": (
+        ("coq/*.py", "rules/certificates/printed.py"),
+        "a theorem that is not the claim",
+    ),
     "graphs": (WHOLE, "another graph than the certificate's"),
 }
 """What stands between a rule or a graph and a wrong `accepted by Coq`, beside JAX's tracing and Coq."""
 RUN = {
     "finding the rule, and its declaration": (
-        ("rules/*", "ops/*", "hypotheses/*"),
+        ("rules/**/*", "ops/*", "hypotheses/*"),
         "another rule than the certificate's",
     ),
     "tracing its code": (
@@ -179,9 +182,9 @@ def called() -> set[Path]:
 def print_called() -> None:
     """Print a user's rules for Coq, and name the files of certgrad whose functions that calls."""
     sys.path.insert(0, str(ROOT))
-    from certgrad.rules._by_name import examined
-    from certgrad.rules._find import find
-    from certgrad.rules._printed import print_rule
+    from certgrad.rules.certificates.printed import print_rule
+    from certgrad.rules.finding.find import find
+    from certgrad.rules.judging.by_name import examined
 
     rules = [one for one in find(str(RULES)).rules if "wrong" not in one.name]
     certificates = [examined(one, {})[0].certificate for one in rules]

@@ -24,7 +24,7 @@ def audit(op: Subject, cache: Cache | None = None) -> Certificate:
     from certgrad.ops._composed import Composed
 
     if isinstance(op, Composed):
-        from certgrad.graph._composed import audit as by_induction
+        from certgrad.graph.certifying.composed import audit as by_induction
 
         return by_induction(op, cache)
     from certgrad.obligations import audit as by_the_calculus

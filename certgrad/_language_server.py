@@ -22,8 +22,8 @@ from pygls.lsp.server import LanguageServer
 
 import certgrad
 from certgrad.report.diagnostics import RuleDiagnostics
-from certgrad.rules._fix import function_at, with_declarations
-from certgrad.rules._marked import of_result
+from certgrad.rules.declared.fix import function_at, with_declarations
+from certgrad.rules.project.marked import of_result
 
 SECONDS_TO_END = 5.0
 LONGEST_LINE = 2**26

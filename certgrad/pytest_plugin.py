@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from certgrad.recording import Record
     from certgrad.report.audited import RuleResult
     from certgrad.report.findings import Finding, Strictness
-    from certgrad.rules._configuration import Configuration
-    from certgrad.rules._find import FoundRule
-    from certgrad.rules._remembered import Memory
+    from certgrad.rules.finding.find import FoundRule
+    from certgrad.rules.project.configuration import Configuration
+    from certgrad.rules.workers.remembered import Memory
 
 
 _STATED = "certgrad verdict"
@@ -147,9 +147,9 @@ class Rules(pytest.Collector):
         Raises:
             pytest.UsageError: no target is configured, or one does not import.
         """
-        from certgrad.rules import _baseline
-        from certgrad.rules._configuration import nearest
-        from certgrad.rules._find import find
+        from certgrad.rules.finding.find import find
+        from certgrad.rules.project import baseline as _baseline
+        from certgrad.rules.project.configuration import nearest
 
         try:
             configured = nearest(self.config.rootpath)
@@ -171,7 +171,7 @@ class Rules(pytest.Collector):
 
 def _memory(configured: Configuration) -> Memory:
     from certgrad.obligations.cache import Folder
-    from certgrad.rules._remembered import Memory
+    from certgrad.rules.workers.remembered import Memory
 
     folder = Folder(configured.cache_folder)
     return Memory(folder, configured.declarations, configured.conformance, STARTED, configured.order)
@@ -239,10 +239,10 @@ class RuleItem(pytest.Item):
         """What comes of the rule, or came of the very same before; or that the time was over."""
         from certgrad.obligations.terms.budget import CLOCK, auditing
         from certgrad.report.findings import EXACT
-        from certgrad.rules import _by_name  # noqa: F401  (what is imported now is not torn apart by the clock)
-        from certgrad.rules._exactly import with_level
-        from certgrad.rules._marked import as_marked
-        from certgrad.rules._worker import audited, left_out
+        from certgrad.rules.certificates.exactly import with_level
+        from certgrad.rules.judging import by_name  # noqa: F401  (what is imported now is not torn apart by the clock)
+        from certgrad.rules.project.marked import as_marked
+        from certgrad.rules.workers.worker import audited, left_out
 
         said = self.configured
         try:

@@ -37,7 +37,7 @@ def assert_certified(
         UsageError: nothing says the shapes; or pyproject.toml or the baseline cannot be read.
     """
     from certgrad.rules import check
-    from certgrad.rules._accepted import declared
+    from certgrad.rules.project.accepted import declared
 
     options: dict[str, Any] = {
         "static": static,
@@ -64,7 +64,7 @@ def _certified(function: Callable, report: Report, sizes: Any, hypotheses: Seque
     """The report, if it is one that passes. Raises AssertionError."""
     from certgrad.obligations.certificate import AT_SIZES
     from certgrad.report.findings import NO_GRADIENT
-    from certgrad.rules._accepted import accepted
+    from certgrad.rules.project.accepted import accepted
 
     passed = accepted(function, report)
     if any(c.verdict in ("refuted", "unproved") and c.code not in passed for c in report.claims):

@@ -16,7 +16,7 @@ import jax
 import pytest
 
 from certgrad import rules
-from certgrad.graph import _certify
+from certgrad.graph.certifying import certify
 from certgrad.obligations.conformance import Conformance
 from tests.durations import Durations
 
@@ -144,7 +144,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def verdicts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody looks for the likely cause of what is refuted, which takes longer than the verdict: for tests of verdicts.
 
-    Those that read causes, or what is written of them, go without (tests/rules/test_causes.py and its neighbours).
+    Those that read causes, or what is written of them, go without (tests/rules/causes/).
     """
     monkeypatch.setattr(rules, "diagnosed", lambda rule, certificate, made, seconds: ())
 
@@ -164,8 +164,8 @@ def uncompared(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(audit, "looked_at", lambda traces, certificate: certificate)
         if not getattr(request.module, "LOOKS_OUTSIDE", False):
             patch.setattr(audit, "where_excluded", lambda traces, certificate: certificate)
-        patch.setattr(_certify, "measured", lambda traced: Conformance(()))
-        patch.setattr(_certify, "defects", lambda induction, there, fixed, outside: [])
+        patch.setattr(certify, "measured", lambda traced: Conformance(()))
+        patch.setattr(certify, "defects", lambda induction, there, fixed, outside: [])
         yield
 
 

@@ -106,7 +106,7 @@ def test_the_lines_that_coq_s_word_rests_on_are_those_that_run() -> None:
     from benchmarks.trusted_lines import PACKAGE, called, table_beside_coq
 
     files = {str(f.relative_to(PACKAGE)) for f in called()}
-    assert {"obligations/generality/traces.py", "obligations/prove/problem.py", "rules/_verify.py"} <= files
+    assert {"obligations/generality/traces.py", "obligations/prove/problem.py", "rules/certificates/verify.py"} <= files
     assert {"obligations/terms/polynomials.py", "coq/_statements.py", "specification/reading.py"} <= files
     here, there = table_beside_coq(), (ROOT / "docs/trust.md").read_text(encoding="utf-8")
     now, then = (

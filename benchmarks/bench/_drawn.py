@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.rules._statics import Each, Real
+from certgrad.rules.declared.statics import Each, Real
 
 SIZES = (3, 2, 4, 5, 6)
 GROUP = (3, 2)

@@ -19,8 +19,8 @@ from benchmarks.bench import _drawn
 from benchmarks.bench._clock import ROOT, seconds
 from certgrad import audit, check
 from certgrad.ops import Op
-from certgrad.rules._declaration import Declaration, declaration_of
-from certgrad.rules._layers import plain_function, unwrapped
+from certgrad.rules.declared.declaration import Declaration, declaration_of
+from certgrad.rules.subject.layers import plain_function, unwrapped
 from tests.ops.sampling import draw
 
 CASES = ROOT / "corpus" / "cases"

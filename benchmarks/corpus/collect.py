@@ -133,9 +133,9 @@ def _tests() -> Iterator[Entry]:
 
 def _rules(source: str, target: str) -> Iterator[Entry]:
     """Rules as `certgrad audit` finds them; by their names those are wrong that say so."""
-    from certgrad.rules._declaration import declaration_of
-    from certgrad.rules._find import find
-    from certgrad.rules._layers import plain_function, unwrapped
+    from certgrad.rules.declared.declaration import declaration_of
+    from certgrad.rules.finding.find import find
+    from certgrad.rules.subject.layers import plain_function, unwrapped
 
     for rule in find(target).rules:
         if rule.problem or rule.rule is None:

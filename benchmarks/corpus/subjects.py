@@ -116,7 +116,7 @@ def _attacks(module: Any) -> list[Any]:
 
 def _by_name(entry: Entry) -> dict[str, Any]:
     """A rule as `certgrad audit` finds it, with the declaration that it carries, or that the survey has of it."""
-    from certgrad.rules._find import find
+    from certgrad.rules.finding.find import find
 
     target, _, name = entry.where.partition(":")
     path = CORPUS.parent / target
@@ -129,16 +129,16 @@ def _by_name(entry: Entry) -> dict[str, Any]:
 
 def _undeclared(entry: Entry) -> dict[str, Any]:
     """An object by its name. A declaration beside it is not seen; annotations are code, and stay."""
-    from certgrad.rules._find import find
+    from certgrad.rules.finding.find import find
 
     target, _, name = entry.where.partition(":")
     (found,) = find(f"{CORPUS.parent / target if target.endswith('.py') else target}:{name}").rules
-    with mock.patch("certgrad.rules._declaration._ATTRIBUTE", "__not_declared__"):
+    with mock.patch("certgrad.rules.declared.declaration._ATTRIBUTE", "__not_declared__"):
         return _of_found(entry, found, {})
 
 
 def _of_found(entry: Entry, found: Any, declared: Mapping[str, Any]) -> dict[str, Any]:
-    from certgrad.rules._by_name import examined
+    from certgrad.rules.judging.by_name import examined
 
     made: Any = examined(found, declared)
     result, report = made if isinstance(made, tuple) else (made, made.report)  # an older checkout makes one object
@@ -158,7 +158,7 @@ def _inferred(result: Any) -> dict[str, str]:
 def _excluded(rule: Any, report: Any) -> bool:
     """Whether the claim is not about the arguments that the rule's module gives as an example: they have other shapes,
     or a hypothesis is false there."""
-    from certgrad.rules._layers import plain_function, unwrapped
+    from certgrad.rules.subject.layers import plain_function, unwrapped
 
     plain = plain_function(unwrapped(rule))
     example = getattr(plain, "__globals__", {}).get("example")

@@ -127,8 +127,8 @@ def _pair(entry: Entry) -> exact.Result:
 def _by_name(entry: Entry) -> exact.Result:
     """A rule as `certgrad audit` finds it, at the shapes that it carries, or that are inferred."""
     from certgrad._subject import is_op
-    from certgrad.rules._by_name import declarations_of
-    from certgrad.rules._find import find
+    from certgrad.rules.finding.find import find
+    from certgrad.rules.judging.by_name import declarations_of
 
     target, _, name = entry.where.partition(":")
     path = CORPUS.parent / target
@@ -163,7 +163,7 @@ def _attack(entry: Entry) -> exact.Result:
 
 
 def _undeclared(entry: Entry) -> exact.Result:
-    with mock.patch("certgrad.rules._declaration._ATTRIBUTE", "__not_declared__"):
+    with mock.patch("certgrad.rules.declared.declaration._ATTRIBUTE", "__not_declared__"):
         return _by_name(entry)
 
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from benchmarks.libraries import NO_ENTRY, REFUSED
 from benchmarks.libraries._part import Call, Part, abstract
 from certgrad.graph import trace
-from certgrad.graph._certify import certification
+from certgrad.graph.certifying.certify import certification
 
 NOT_TRIED = "not tried"
 FAILED = "failed"

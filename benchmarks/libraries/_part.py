@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.graph._spec import Argument, read_specs
+from certgrad.graph.tracing.spec import Argument, read_specs
 
 Sizes = Mapping[str, Any]
 """What each name stands for: a number or, while the function is traced, JAX's symbolic size."""

@@ -17,7 +17,7 @@ import scipy.special
 
 import certgrad
 from certgrad import special
-from certgrad.rules._declaration import Declaration
+from certgrad.rules.declared.declaration import Declaration
 
 DECLARED: dict[str, Declaration | Callable[[], Declaration]] = {}
 """By the name that the audit gives a rule; a function where a value comes from the package itself."""

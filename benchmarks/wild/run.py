@@ -371,7 +371,7 @@ class Worker:
     def found(self) -> None:
         """Those that names lead to."""
         from certgrad.errors import UsageError
-        from certgrad.rules._find import find
+        from certgrad.rules.finding.find import find
 
         modules = [self.package]
         if self.package in NARROW:
@@ -417,7 +417,7 @@ class Worker:
                 self.tell(self._as_called(rule, place))
 
     def _audited(self, found: Any) -> dict[str, Any]:
-        from certgrad.rules._by_name import examined
+        from certgrad.rules.judging.by_name import examined
 
         said = _declared(found.name)
         line: dict[str, Any] = {"name": found.name, "where": found.where}
@@ -478,7 +478,7 @@ def _declared(name: str) -> Any:
     """What `declared.py` says of a rule; None where it says nothing."""
     from declared import DECLARED
 
-    from certgrad.rules._declaration import Declaration
+    from certgrad.rules.declared.declaration import Declaration
 
     said = DECLARED.get(name)
     return said if said is None or isinstance(said, Declaration) else said()

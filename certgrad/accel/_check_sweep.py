@@ -9,8 +9,8 @@ import numpy as np
 
 from certgrad.accel._compile import CompiledGraph
 from certgrad.accel._sweep import Sweep
-from certgrad.graph._wellformed import line_of
 from certgrad.graph.ir import Ref
+from certgrad.graph.tracing.wellformed import line_of
 
 ROUNDING = 1e3
 """How many units of rounding the order of a sum may change, relative to its greatest term."""

@@ -15,15 +15,15 @@ from certgrad.accel._monitor import Monitor
 from certgrad.accel._options import PLAIN, Options
 from certgrad.accel._sweep import Cotangents, Sweep, Values
 from certgrad.errors import CertgradError, UsageError
-from certgrad.graph._cases import program_at
-from certgrad.graph._certify import Certification, certification, digest
-from certgrad.graph._induction import Induction
-from certgrad.graph._numbers import Numbers, OwnNumbers
-from certgrad.graph._run import Run
-from certgrad.graph._trace import TracedGraph
-from certgrad.graph._wellformed import line_of
 from certgrad.graph.certificate import GraphCertificate, Step
+from certgrad.graph.certifying.certify import Certification, certification, digest
+from certgrad.graph.induction.induction import Induction
 from certgrad.graph.ir import Ref
+from certgrad.graph.points.run import Run
+from certgrad.graph.tracing.cases import program_at
+from certgrad.graph.tracing.numbers import Numbers, OwnNumbers
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.graph.tracing.wellformed import line_of
 from certgrad.obligations.certificate import PROOFS
 from certgrad.obligations.tracing.jax_internals import kind_of
 

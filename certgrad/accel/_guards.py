@@ -18,12 +18,12 @@ import numpy as np
 
 from certgrad.accel._sweep import Cotangents, Sweep, Values
 from certgrad.errors import CertgradError
-from certgrad.graph._certify import Certification
-from certgrad.graph._node_statements import About, Failing, NodeStatement, failing
-from certgrad.graph._run import Key, Place, Run
-from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis
+from certgrad.graph.certifying.certify import Certification
 from certgrad.graph.ir import Literal, Node
+from certgrad.graph.points.node_statements import About, Failing, NodeStatement, failing
+from certgrad.graph.points.run import Key, Place, Run
+from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.language.arithmetic import UnfitError
 
 

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.accel._residuals import Split, split
-from certgrad.graph._induction import Induction
-from certgrad.graph._run import dimension, length_of
+from certgrad.graph.induction.induction import Induction
 from certgrad.graph.ir import Node
+from certgrad.graph.points.run import dimension, length_of
 from certgrad.obligations.tracing.jax_internals import scan_loop
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.accel._loops import Loop
-from certgrad.graph._induction import Induction
-from certgrad.graph._jaxpr import evaluate
-from certgrad.graph._node_statements import sized
-from certgrad.graph._numbers import Numbers
-from certgrad.graph._run import Key, Place, Run
-from certgrad.graph._walk import Judgement
+from certgrad.graph.induction.induction import Induction
+from certgrad.graph.induction.walk import Judgement
 from certgrad.graph.ir import Node, Ref
+from certgrad.graph.points.node_statements import sized
+from certgrad.graph.points.run import Key, Place, Run
+from certgrad.graph.tracing.jaxpr import evaluate
+from certgrad.graph.tracing.numbers import Numbers
 from certgrad.obligations.tracing.jax_internals import kind_of
 
 Cotangents = dict[tuple[int, int], Any]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from certgrad._plugins import Plugin
     from certgrad.report.audited import RuleResult
     from certgrad.report.findings import Finding
-    from certgrad.rules._baseline import AuditScope
-    from certgrad.rules._configuration import Configuration
-    from certgrad.rules._find import FoundRule
+    from certgrad.rules.finding.find import FoundRule
+    from certgrad.rules.project.baseline import AuditScope
+    from certgrad.rules.project.configuration import Configuration
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Code:
     def audit_scope(self) -> "AuditScope":
         """Where a rule would have been found."""
         from certgrad.report.findings import UNSEEN
-        from certgrad.rules._baseline import AuditScope
+        from certgrad.rules.project.baseline import AuditScope
 
         unseen = [rule.name for rule in self.rules if any(r.code in UNSEEN for r in rule.remarks)]
         return AuditScope(tuple(self.names), (*unseen, *self.unreached))
@@ -76,7 +76,7 @@ class Code:
 
 def configured() -> "Configuration":
     """What the nearest pyproject.toml says."""
-    from certgrad.rules._configuration import nearest
+    from certgrad.rules.project.configuration import nearest
 
     return nearest(Path.cwd())
 
@@ -111,7 +111,7 @@ def _is_code(target: str) -> bool:
 @lru_cache(maxsize=8)
 def found_in(target: str) -> "dict[str, FoundRule]":
     """The rules of a target by name, found in this process."""
-    from certgrad.rules._find import find
+    from certgrad.rules.finding.find import find
 
     return {found.name: found for found in find(target).rules}
 
@@ -142,9 +142,9 @@ def audit(
     Ctrl-C ends it: what is finished by then is returned, and `unreached` says what is not.
     """
     from certgrad.report.audited import RuleResult
-    from certgrad.rules._configuration import Budget
-    from certgrad.rules._crew import audit_targets
-    from certgrad.rules._worker import Begun, Failure, Seen
+    from certgrad.rules.project.configuration import Budget
+    from certgrad.rules.workers.crew import audit_targets
+    from certgrad.rules.workers.worker import Begun, Failure, Seen
 
     budget = Budget(importing=limits.importing, auditing=limits.rule)
     watch = watch or Watch()

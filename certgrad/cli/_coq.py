@@ -47,7 +47,7 @@ def printed(certificates: "Sequence[Certificate | GraphCertificate]", target: st
 
 def _of_rule(certificate: Certificate, target: str) -> "File":
     from certgrad.coq import not_printed
-    from certgrad.rules._printed import print_rule
+    from certgrad.rules.certificates.printed import print_rule
 
     if not target:
         raise UsageError(_code.without_target(certificate.op))

@@ -7,8 +7,8 @@ from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
     from certgrad.coq import File
-    from certgrad.graph._certify import Certification
     from certgrad.graph.certificate import GraphCertificate
+    from certgrad.graph.certifying.certify import Certification
     from certgrad.ops._composed import Composed
 
 OTHER = "the code is another than the certificate is about"
@@ -82,21 +82,21 @@ def certified(target: str, specs: list[str]) -> "Certification":
     """The graph of the function that the target names, certified as `certgrad graph` does it."""
     from certgrad.cli.graph import load, specs_of
     from certgrad.graph import trace
-    from certgrad.graph._certify import certification
+    from certgrad.graph.certifying.certify import certification
 
     function = load(target)
     return certification(trace(function, *specs_of(function, target, specs)))
 
 
 def _certified(op: "Composed") -> "list[Certification]":
-    from certgrad.graph._composed import certifications
+    from certgrad.graph.certifying.composed import certifications
 
     return certifications(op)
 
 
 def _printed(done: "Certification", name: str) -> "File":
     from certgrad.coq import NotPrintedError, graph_not_printed
-    from certgrad.graph._printed import print_graph
+    from certgrad.graph.coq.printed import print_graph
 
     try:
         return print_graph(done, name)

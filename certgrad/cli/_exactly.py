@@ -45,7 +45,7 @@ def with_levels(
 
 def _with_level(task: _Task) -> "RuleResult":
     _library.prepare()
-    from certgrad.rules._exactly import with_level
+    from certgrad.rules.certificates.exactly import with_level
 
     def rule_named(name: str) -> Any:
         return next((rules[name] for target in task.targets if name in (rules := _code.found_in(target))), None)

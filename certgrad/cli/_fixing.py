@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from certgrad.cli._code import counted
 from certgrad.report.audited import from_here
-from certgrad.rules._fix import Beside, write
-from certgrad.rules._marked import of_result
+from certgrad.rules.declared.fix import Beside, write
+from certgrad.rules.project.marked import of_result
 
 if TYPE_CHECKING:
     from certgrad.report.audited import RuleResult

@@ -88,7 +88,7 @@ def graphs(name: str) -> list[bytes]:
     """The certified graph of each case of a composed op, encoded; none of another op."""
     prepare()
     from certgrad.graph import encode
-    from certgrad.graph._composed import certified
+    from certgrad.graph.certifying.composed import certified
     from certgrad.ops._composed import Composed
 
     op = get(name)

@@ -18,7 +18,7 @@ from certgrad.obligations.certificate import HOLDS, ORDER, VerdictName
 if TYPE_CHECKING:
     from certgrad.report.audited import Audit, RuleResult
     from certgrad.report.findings import Finding
-    from certgrad.rules._configuration import Configuration
+    from certgrad.rules.project.configuration import Configuration
 
 
 def selected(code: Code, selection: Selection, configuration: "Configuration") -> "list[RuleResult]":

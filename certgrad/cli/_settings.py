@@ -16,7 +16,7 @@ from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
     from certgrad.report.findings import Strictness
-    from certgrad.rules._configuration import Configuration
+    from certgrad.rules.project.configuration import Configuration
 
 PREFIX = "CERTGRAD_"
 _KEYS = (
@@ -169,7 +169,7 @@ def settings_as_toml(settings: Settings, configured: "Configuration") -> str:
         table += ["", f"[tool.certgrad.per-file-ignores]  # {configured.file}"]
         table += [f"{_toml(glob)} = {_toml(codes)}" for glob, codes in configured.per_file_ignores.items()]
     if configured.signatures:
-        from certgrad.rules._written import inline
+        from certgrad.rules.declared.written import inline
 
         table += ["", f"[tool.certgrad.signatures]  # {configured.file}"]
         table += [f"{_toml(name)} = {inline(said)}" for name, said in configured.signatures.items()]

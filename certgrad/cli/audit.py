@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from certgrad.cli._select import Selection
     from certgrad.report.audited import RuleResult
     from certgrad.report.findings import Finding
-    from certgrad.rules._configuration import Configuration
+    from certgrad.rules.project.configuration import Configuration
 
 
 class Failing(StrEnum):
@@ -330,16 +330,16 @@ def _resolved(ops: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _entries(configured: "Configuration") -> "list[Finding]":
     """What the baseline lists, if there is one."""
-    from certgrad.rules import _baseline
+    from certgrad.rules.project import baseline
 
-    return _baseline.read(configured.baseline_file) if configured.has_baseline else []
+    return baseline.read(configured.baseline_file) if configured.has_baseline else []
 
 
 def _stale(entries: "Sequence[Finding]", code: "_code.Code") -> list[str]:
     """The message that the baseline lists findings which no longer occur."""
-    from certgrad.rules import _baseline
+    from certgrad.rules.project import baseline
 
-    gone = _baseline.stale(entries, code.findings, code.audit_scope)
+    gone = baseline.stale(entries, code.findings, code.audit_scope)
     if not gone:
         return []
     shown = ", ".join(f"{f.code} {f.verdict} of {f.rule}" for f in gone[:3]) + (", …" if len(gone) > 3 else "")

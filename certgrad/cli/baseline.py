@@ -30,7 +30,7 @@ def baseline(
 
     Exit codes: 0 written; 2 usage or bad input; 3 internal error.
     """
-    from certgrad.rules import _baseline
+    from certgrad.rules.project import baseline as _baseline
 
     configuration = _code.configured()
     chosen = targets or list(configuration.targets)

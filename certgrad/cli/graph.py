@@ -65,9 +65,9 @@ def graph(
     """
     _library.prepare()
     from certgrad.graph import certify, encode, trace
-    from certgrad.graph._report import render_markdown, render_text
     from certgrad.graph.certificate import Source, with_source
     from certgrad.graph.views import render_dot, render_html
+    from certgrad.graph.wording.report import render_markdown, render_text
 
     function = load(target)
     specs = specs_of(function, target, spec or [])
@@ -158,7 +158,7 @@ def ordered(function: Callable[..., Any], target: str, specs: list[str]) -> list
     """The specs in the order of the function's arguments. Raises UsageError where they do not fit."""
     import inspect
 
-    from certgrad.graph._spec import split_name
+    from certgrad.graph.tracing.spec import split_name
 
     try:
         parameters = list(inspect.signature(function).parameters.values())

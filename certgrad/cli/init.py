@@ -29,7 +29,7 @@ def init() -> None:
 
     Exit codes: 0 done; 2 bad input, and nothing was written; 3 internal error; 5 no rule was found.
     """
-    from certgrad.rules._scan import joined, scan
+    from certgrad.rules.finding.scan import joined, scan
 
     folder = Path.cwd()
     found = scan(folder)
@@ -105,9 +105,9 @@ def _check_place(folder: Path, root: Path | None) -> None:
 def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], list[str]]":
     """What comes of the rules in a short time, and which are left. Raises UsageError where no target imports."""
     from certgrad.report.audited import RuleResult
-    from certgrad.rules._configuration import Budget
-    from certgrad.rules._crew import audit_targets
-    from certgrad.rules._worker import Failure, Seen
+    from certgrad.rules.project.configuration import Budget
+    from certgrad.rules.workers.crew import audit_targets
+    from certgrad.rules.workers.worker import Failure, Seen
 
     started = time.monotonic()
     rules: dict[str, RuleResult] = {}

@@ -220,7 +220,7 @@ def _name(certificate: Readable) -> str:
 
 def _check_rule(given: _OfRule, task: _Task) -> Any:
     from certgrad.obligations.verify import Verification
-    from certgrad.rules._verify import verify_rule
+    from certgrad.rules.certificates.verify import verify_rule
 
     name = given.certificate.op
     found = _code.found_in(given.target).get(name)

@@ -17,11 +17,11 @@ from certgrad.errors import SignatureError, UsageError
 from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.language.arithmetic import UndefinedError
 from certgrad.language.lengths import in_lengths
-from certgrad.rules._layers import unwrapped
-from certgrad.rules._open_number import OpenNumber
-from certgrad.rules._properties import check_properties, projected, properties_in
-from certgrad.rules._statics import combinations, plain, reals
-from certgrad.rules._structure import flat_signature, named, read, real_parts
+from certgrad.rules.declared.statics import combinations, plain, reals
+from certgrad.rules.declared.structure import flat_signature, named, read, real_parts
+from certgrad.rules.subject.layers import unwrapped
+from certgrad.rules.subject.open_number import OpenNumber
+from certgrad.rules.subject.properties import check_properties, projected, properties_in
 from certgrad.signatures.cases import Case
 
 from ._number import as_float

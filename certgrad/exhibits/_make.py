@@ -46,7 +46,7 @@ def _traced(subject: Subject) -> tuple[list[Sides], list[Program]]:
 
 
 def _drawings(op: Composed) -> list[Drawing]:
-    from certgrad.graph._composed import certified
+    from certgrad.graph.certifying.composed import certified
 
     from ._drawings import drawing
 

@@ -15,12 +15,12 @@ from certgrad.accel._compile import CompiledGraph
 from certgrad.accel._sweep import Sweep
 from certgrad.errors import CertgradError, UsageError
 from certgrad.exports._flat import NODE, Flat, Step, flatten
-from certgrad.graph._cases import other_programs
-from certgrad.graph._certify import Certification
-from certgrad.graph._numbers import Numbers, OwnNumbers
-from certgrad.graph._run import Key, Place, Run
-from certgrad.graph._trace import TracedGraph
+from certgrad.graph.certifying.certify import Certification
 from certgrad.graph.ir import Node, Ref
+from certgrad.graph.points.run import Key, Place, Run
+from certgrad.graph.tracing.cases import other_programs
+from certgrad.graph.tracing.numbers import Numbers, OwnNumbers
+from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.obligations.tracing.jax_internals import kind_of, program_of, symbols, wide_floats
 from certgrad.signatures.sizes import Size
 

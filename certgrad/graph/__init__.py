@@ -4,12 +4,12 @@ graph = trace(loss, "x: n d", "W: d h", "target: n h")
 certificate = certify(graph)
 """
 
-from certgrad.graph._certify import certify
-from certgrad.graph._describe import describe
-from certgrad.graph._trace import TracedGraph, trace
-from certgrad.graph._wellformed import check
 from certgrad.graph.certificate import GraphCertificate, decode, encode
+from certgrad.graph.certifying.certify import certify
 from certgrad.graph.ir import Graph, Node
+from certgrad.graph.tracing.trace import TracedGraph, trace
+from certgrad.graph.tracing.wellformed import check
+from certgrad.graph.wording.describe import describe
 
 __all__ = [
     "Graph",

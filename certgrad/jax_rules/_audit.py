@@ -36,7 +36,7 @@ from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._registry import REFUSED
 from certgrad.obligations.prove.problem import Shapes, trace_rules
 from certgrad.obligations.tracing.jax_internals import primitives_of, versions, wide_floats
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.subject.user_rule import UserRule
 
 from ._configuration import Configuration
 from ._enumerate import CUSTOM, PRIMITIVE, Subject, subjects

@@ -22,15 +22,15 @@ from certgrad.obligations.certificate import ORDER, PROOFS
 from certgrad.obligations.conformance import NARROW
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import LEFT_OUT, Remark
-from certgrad.rules._at_sizes import at_these
-from certgrad.rules._by_name import examined, not_audited, of_report
-from certgrad.rules._configuration import nearest
-from certgrad.rules._declaration import Declaration, declaration_of
-from certgrad.rules._find import FoundRule, name_in, rules_of_module
-from certgrad.rules._layers import place_of, plain_function, unwrapped
-from certgrad.rules._reexports import imported
-from certgrad.rules._report import Report
-from certgrad.rules._worker import left_out
+from certgrad.rules.declared.declaration import Declaration, declaration_of
+from certgrad.rules.finding.find import FoundRule, name_in, rules_of_module
+from certgrad.rules.finding.reexports import imported
+from certgrad.rules.judging.at_sizes import at_these
+from certgrad.rules.judging.by_name import examined, not_audited, of_report
+from certgrad.rules.project.configuration import nearest
+from certgrad.rules.subject.layers import place_of, plain_function, unwrapped
+from certgrad.rules.subject.report import Report
+from certgrad.rules.workers.worker import left_out
 
 from ._claims import Claim, claims_of
 from ._limit import OverError, limited
@@ -236,7 +236,7 @@ def declaration_text(declared: Declaration) -> str:
 
 
 def _texts(declared: Declaration) -> tuple[str, tuple[tuple[str, str], ...]]:
-    from certgrad.rules._statics import Each, Real, text_of
+    from certgrad.rules.declared.statics import Each, Real, text_of
 
     def value(v: Any) -> str:
         if isinstance(v, Each):

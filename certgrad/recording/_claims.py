@@ -12,10 +12,10 @@ import jax.numpy as jnp
 from certgrad.errors import CertgradError
 from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.obligations.generality.likeness import Likeness
-from certgrad.rules._by_name import RECORDED
-from certgrad.rules._declaration import Declaration
-from certgrad.rules._statics import Each, each, real
-from certgrad.rules._structure import read, written
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.declared.statics import Each, each, real
+from certgrad.rules.declared.structure import read, written
+from certgrad.rules.judging.by_name import RECORDED
 from certgrad.signatures.signature import parse
 
 from ._notes import NO_ARRAY, Call, Given, Leaf, Static, Variant

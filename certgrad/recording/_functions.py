@@ -17,12 +17,12 @@ import jax.numpy as jnp
 
 from certgrad.errors import CertgradError
 from certgrad.graph import certify, trace
-from certgrad.graph._report import excluded, grouped
+from certgrad.graph.wording.report import excluded, grouped
 from certgrad.obligations.generality.likeness import Likeness
 from certgrad.obligations.generality.state import ReadState
 from certgrad.obligations.tracing.jax_internals import weakly_typed
 from certgrad.process.threads import ALONE
-from certgrad.rules._layers import plain_function, unwrapped
+from certgrad.rules.subject.layers import plain_function, unwrapped
 
 from ._audit import CHANGED, located
 from ._limit import OverError, limited

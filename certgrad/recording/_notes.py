@@ -22,7 +22,7 @@ from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.obligations.generality.likeness import Likeness
 from certgrad.obligations.generality.state import ReadState
 from certgrad.process.threads import ALONE
-from certgrad.rules._layers import plain_function
+from certgrad.rules.subject.layers import plain_function
 
 MAX_RULES = 2000
 MAX_VARIANTS = 8

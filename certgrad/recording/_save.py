@@ -7,7 +7,7 @@ from pathlib import Path
 
 from certgrad.errors import UsageError
 from certgrad.process.files import write_atomically
-from certgrad.rules._written import UnwritableError, entries, text
+from certgrad.rules.declared.written import UnwritableError, entries, text
 
 from ._audit import Recorded, declaration_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from certgrad.graph._report import conclusions, discharged, grouped, lemma_line, operation, theorem_line
 from certgrad.graph.certificate import GraphCertificate
+from certgrad.graph.wording.report import conclusions, discharged, grouped, lemma_line, operation, theorem_line
 from certgrad.report.markdown import code, tabulated
 
 GRAPHS = "graphs"

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from certgrad.errors import UsageError
-from certgrad.graph._spec import Specs
+from certgrad.graph.tracing.spec import Specs
 from certgrad.training._unstated import Nesting
 
 

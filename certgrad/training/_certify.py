@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import jax.numpy as jnp
 
-from certgrad.graph._own_witness import at_witness
 from certgrad.graph.certificate import Conclusion, GraphCertificate, Theorem
+from certgrad.graph.certifying.own_witness import at_witness
 from certgrad.language.tree import ZERO, Array, Compare, arrays
 from certgrad.obligations.certificate import HOLDS, Hypothesis, worst
 from certgrad.rules import Equality, equal

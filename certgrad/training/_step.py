@@ -17,8 +17,8 @@ from certgrad.accel import Options, compile_graph
 from certgrad.accel._options import PLAIN
 from certgrad.errors import CertgradError, UsageError
 from certgrad.graph import TracedGraph
-from certgrad.graph._certify import Certification, certification
-from certgrad.graph._spec import parameter_names
+from certgrad.graph.certifying.certify import Certification, certification
+from certgrad.graph.tracing.spec import parameter_names
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.generality.state import ReadState

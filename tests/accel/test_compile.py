@@ -9,7 +9,7 @@ from certgrad import ops
 from certgrad.accel import CompiledGraph, NotCertifiedError, compile_graph
 from certgrad.errors import UsageError
 from certgrad.graph import trace
-from certgrad.graph._jaxpr import evaluate
+from certgrad.graph.tracing.jaxpr import evaluate
 from tests.graph import models
 from tests.graph.models import MLP, mlp, mlp_with
 

@@ -8,7 +8,7 @@ import pytest
 
 from certgrad.accel import CompiledGraph, GuardError, NotCertifiedError, compile_graph
 from certgrad.graph import trace
-from certgrad.graph._certify import certification
+from certgrad.graph.certifying.certify import certification
 from certgrad.training import SGD, curves, train, training_step
 from examples.models import Draw
 

@@ -13,7 +13,7 @@ from benchmarks.library_models._model import MODELS
 from benchmarks.models import difference
 from certgrad import trace
 from certgrad.accel import compile_graph
-from certgrad.graph._certify import certification
+from certgrad.graph.certifying.certify import certification
 
 UNITS = 64
 """How many units in the last place of the coarsest dtype two orders of the same sums may be apart."""

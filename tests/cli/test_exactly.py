@@ -13,8 +13,8 @@ from certgrad.report.json import render
 from certgrad.report.junit import render as junit
 from certgrad.report.markdown import render as markdown
 from certgrad.report.text import table
-from certgrad.rules import _exactly
-from certgrad.rules._configuration import nearest
+from certgrad.rules.certificates import exactly
+from certgrad.rules.project.configuration import nearest
 from tests.cli.conftest import Result
 from tests.cli.test_process import run
 from tests.report import fabricated
@@ -54,8 +54,8 @@ def test_what_does_not_agree_fails_and_is_named(tmp_path: Path) -> None:
 def test_the_level_of_a_proof(
     monkeypatch: pytest.MonkeyPatch, verification: Verification, level: str, remarked: bool
 ) -> None:
-    monkeypatch.setattr(_exactly, "verify", lambda certificate: verification)
-    found = _exactly.with_level(RuleResult(name="relu", certificate=fabricated.RELU), {}.get)
+    monkeypatch.setattr(exactly, "verify", lambda certificate: verification)
+    found = exactly.with_level(RuleResult(name="relu", certificate=fabricated.RELU), {}.get)
     assert found.level == level
     assert [r.code for r in found.remarks] == [NOT_EXACT] * remarked
     assert all(fatal(r.code, ("exact",)) and not fatal(r.code, ("assumed",)) for r in found.remarks)
@@ -63,9 +63,9 @@ def test_the_level_of_a_proof(
 
 @pytest.mark.parametrize("certificate", [fabricated.SWAPPED, fabricated.UNKNOWN, None])
 def test_what_is_not_proved_is_not_evaluated(monkeypatch: pytest.MonkeyPatch, certificate: Certificate | None) -> None:
-    monkeypatch.setattr(_exactly, "verify", lambda certificate: pytest.fail("it is evaluated"))
+    monkeypatch.setattr(exactly, "verify", lambda certificate: pytest.fail("it is evaluated"))
     before = RuleResult(name="x", certificate=certificate)
-    assert _exactly.with_level(before, {}.get) is before
+    assert exactly.with_level(before, {}.get) is before
 
 
 @pytest.mark.parametrize("shown", [

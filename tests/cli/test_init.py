@@ -16,8 +16,8 @@ from certgrad.cli import _starting, init
 from certgrad.errors import UsageError
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import Remark
-from certgrad.rules import _crew
-from certgrad.rules._worker import Begun, Failure, Seen
+from certgrad.rules.workers import crew
+from certgrad.rules.workers.worker import Begun, Failure, Seen
 from tests.cli.conftest import Result
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +70,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         yield RuleResult(name="losses:odd", remarks=[missing])
         yield RuleResult(name="losses:energy", inferred='"n d"')
 
-    monkeypatch.setattr(_crew, "audit_targets", audit)
+    monkeypatch.setattr(crew, "audit_targets", audit)
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_what_is_left_when_time_is_over_is_named(folder: Path, certgrad: Run, mo
         yield RuleResult(name=names[1])
         raise AssertionError("time was over")
 
-    monkeypatch.setattr(_crew, "audit_targets", slow)
+    monkeypatch.setattr(crew, "audit_targets", slow)
     monkeypatch.setattr(init, "SECONDS", 0.01)
     told = certgrad("init").out
     left = ", ".join(f"losses:rule{k}" for k in range(2, 7))
@@ -228,7 +228,7 @@ def test_where_nothing_imports_nothing_is_written(folder: Path, certgrad: Run, m
     def audit(targets: list[str], *_: object, **__: object) -> Iterator[object]:
         yield Failure(target="losses.py", message="Cannot import 'losses.py': no flax.")
 
-    monkeypatch.setattr(_crew, "audit_targets", audit)
+    monkeypatch.setattr(crew, "audit_targets", audit)
     done = certgrad("init")
     assert done.code == 2
     assert "error: Cannot import 'losses.py': no flax. Nothing was written.\n" in done.err

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from certgrad.report.audited import RuleResult
-from certgrad.rules._crew import audit_targets
-from certgrad.rules._worker import Begun, Seen
+from certgrad.rules.workers.crew import audit_targets
+from certgrad.rules.workers.worker import Begun, Seen
 
 ROOT = Path(__file__).parents[2]
 FINE = "import jax\nf = jax.custom_vjp(lambda x: 2 * x)\nf.defvjp(lambda x: (2 * x, None), lambda _, g: (2 * g,))\n"
@@ -98,7 +98,7 @@ def test_a_rule_that_takes_too_long_is_left_out_and_the_limit_can_be_configured(
 )
 def test_a_limit_that_is_no_number_of_seconds(project: Path, line: str, said: str) -> None:
     from certgrad.errors import UsageError
-    from certgrad.rules._configuration import nearest
+    from certgrad.rules.project.configuration import nearest
 
     (project / "pyproject.toml").write_text(f"[tool.certgrad]\n{line}\n")
     with pytest.raises(UsageError) as error:

@@ -11,8 +11,8 @@ from certgrad.cli import _code
 from certgrad.obligations.certificate import Certificate, ignoring
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import Remark
-from certgrad.rules import _crew
-from certgrad.rules._worker import Begun, Seen
+from certgrad.rules.workers import crew
+from certgrad.rules.workers.worker import Begun, Seen
 from tests.cli.conftest import Library, Result
 from tests.report import fabricated
 
@@ -50,7 +50,7 @@ def project(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             yield Seen(target=target, names=[target], rules=places)
             yield from chosen
 
-    monkeypatch.setattr(_crew, "audit_targets", audit)
+    monkeypatch.setattr(crew, "audit_targets", audit)
     monkeypatch.setattr(_code, "_is_code", lambda target: target.startswith("pkg"))
     write("targets = ['pkg']")
     return found

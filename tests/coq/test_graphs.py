@@ -8,8 +8,8 @@ import pytest
 
 from certgrad.coq import DEFINED, Judged, NotPrintedError, export_graph
 from certgrad.graph import trace
-from certgrad.graph._certify import certification
-from certgrad.graph._printed import print_graph, read_graph
+from certgrad.graph.certifying.certify import certification
+from certgrad.graph.coq.printed import print_graph, read_graph
 
 WHOLE = ("tangents_are_derivatives", "sweep_is_adjoint", "sweep_is_gradient")
 

@@ -14,11 +14,11 @@ import pytest
 
 from certgrad.coq import EDITED, File
 from certgrad.obligations.certificate import Certificate, sealed
-from certgrad.rules import _printed
-from certgrad.rules._find import FoundRule, find
-from certgrad.rules._printed import print_rule
-from tests.rules.test_verify import EDITED as EDITED_RULES
-from tests.rules.test_verify import certificate_of, of_text
+from certgrad.rules.certificates import printed
+from certgrad.rules.certificates.printed import print_rule
+from certgrad.rules.finding.find import FoundRule, find
+from tests.rules.certificates.test_verify import EDITED as EDITED_RULES
+from tests.rules.certificates.test_verify import certificate_of, of_text
 
 FILE = Path(__file__).parent / "rules_for_coq.py"
 T = TypeVar("T")
@@ -81,7 +81,7 @@ def test_wrong_rules_are_not(
     name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_printed, "unlike_what_was_audited", lambda certificate, parts: [])  # all is left to Coq
+    monkeypatch.setattr(printed, "unlike_what_was_audited", lambda certificate, parts: [])  # all is left to Coq
     assert certificates[name].verdict == "refuted"
     (judged,) = [
         j

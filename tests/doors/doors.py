@@ -34,8 +34,8 @@ from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.obligations.tracing.jax_internals import unremembered
 from certgrad.recording import Record, audited, certified
 from certgrad.report import json as reports
-from certgrad.rules._find import find
-from certgrad.rules._printed import print_rule
+from certgrad.rules.certificates.printed import print_rule
+from certgrad.rules.finding.find import find
 from certgrad.training import SGD, certify_step
 from tests.doors.examples import NAME, Example, Function, named
 

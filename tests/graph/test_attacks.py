@@ -12,8 +12,8 @@ from jax import lax
 
 from certgrad.errors import TraceError
 from certgrad.graph import GraphCertificate, certify, trace
-from certgrad.graph import _lemma as lemmas
 from certgrad.graph.ir import Ref
+from certgrad.graph.lemmas import lemma as lemmas
 
 
 def rule(f, backward, forward=None):

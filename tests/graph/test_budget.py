@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from certgrad.graph import _certify, _lemma, certify, trace
-from certgrad.graph._certify import certification
-from certgrad.graph._induction import Shared
-from certgrad.graph._lemma import MORE_A_LEMMA, SHARE, Lemmas
+from certgrad.graph import certify, trace
+from certgrad.graph.certifying import certify as _certify
+from certgrad.graph.certifying.certify import certification
+from certgrad.graph.induction.induction import Shared
+from certgrad.graph.lemmas import lemma
+from certgrad.graph.lemmas.lemma import MORE_A_LEMMA, SHARE, Lemmas
 from certgrad.obligations.terms.budget import AUDIT, MORE_OF_A_GRAPH, auditing
 from certgrad.process.threads import Kept
 
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("proofs_alone")
 @pytest.fixture(autouse=True)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     for table in ("_proved", "_instances", "_same", "_signs"):
-        monkeypatch.setattr(_lemma, table, Kept())
+        monkeypatch.setattr(lemma, table, Kept())
 
 
 def own(factor: float) -> Callable[[Any], Any]:

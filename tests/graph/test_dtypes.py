@@ -9,7 +9,7 @@ import pytest
 
 from certgrad import certify, compile_graph, trace
 from certgrad.errors import TraceError, UsageError
-from certgrad.graph._spec import read_specs
+from certgrad.graph.tracing.spec import read_specs
 
 
 def verdict(function, *specs) -> str:

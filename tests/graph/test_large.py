@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from certgrad import certify, trace
-from certgrad.graph import _points, _satisfiable
+from certgrad.graph.points import points, satisfiable
 
 
 def loss(w: jax.Array, x: jax.Array) -> jax.Array:
@@ -29,8 +29,8 @@ def no_rationals(monkeypatch: pytest.MonkeyPatch) -> None:
         assert x.size < 100_000
         return np.asarray(x)
 
-    monkeypatch.setattr(_points, "rationals", refused)
-    monkeypatch.setattr(_satisfiable, "rationals", refused)
+    monkeypatch.setattr(points, "rationals", refused)
+    monkeypatch.setattr(satisfiable, "rationals", refused)
 
 
 @pytest.mark.one_in(2)
@@ -48,7 +48,7 @@ def test_large_arrays_are_looked_at_in_floats(given: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_rationals")
 def test_few_points_are_tried_where_each_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_satisfiable, "FLOATS", 10_000_000)
+    monkeypatch.setattr(satisfiable, "FLOATS", 10_000_000)
     certificate = certify(trace(lambda x: jnp.sum(jnp.log(x) + jnp.log(-x)), large((1000, 1000))))
     assert certificate.verdict == "unproved"
     (finding,) = certificate.findings
@@ -71,9 +71,9 @@ def test_calls_are_compared_however_large_they_are(asks) -> None:
     assert "it returns something else" in certificate.findings[0]
 
 
-@pytest.mark.parametrize("kind", [*_points.kinds((3, 3), "float")])
+@pytest.mark.parametrize("kind", [*points.kinds((3, 3), "float")])
 def test_floats_are_of_the_kinds_that_rationals_are(kind: str) -> None:
-    x = _points.drawn(random.Random(1), kind, (4, 3, 3), "float", exact=False)
+    x = points.drawn(random.Random(1), kind, (4, 3, 3), "float", exact=False)
     assert x.dtype == np.float64
     rows, turned = x.sum(-1), np.swapaxes(x, -1, -2)
     holds = {

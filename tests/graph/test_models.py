@@ -6,7 +6,7 @@ import pytest
 
 from certgrad.accel import compile_graph
 from certgrad.graph import trace
-from certgrad.graph._certify import certification
+from certgrad.graph.certifying.certify import certification
 from examples.models import contrastive, convolutions, generative, perceptrons, recurrent, scientific, transformers
 
 slow = pytest.mark.slow

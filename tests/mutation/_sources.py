@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from certgrad.rules._at_sizes import first_sizes
-from certgrad.rules._by_name import approximating, declarations_of
-from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import find
-from certgrad.rules._judged import first_look
-from certgrad.rules._statement import Attempt, Statement
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.finding.find import find
+from certgrad.rules.judging.at_sizes import first_sizes
+from certgrad.rules.judging.by_name import approximating, declarations_of
+from certgrad.rules.judging.judged import first_look
+from certgrad.rules.subject.statement import Attempt, Statement
+from certgrad.rules.subject.user_rule import UserRule
 from certgrad.signatures.sizes import Star
 
 NAMES, NUMBERS = "names", "numbers"

@@ -22,10 +22,10 @@ from certgrad.obligations.prove.problem import trace_rules
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body
 from certgrad.report.wording import INTENDED
 from certgrad.rules import Report
-from certgrad.rules._declaration import Declaration, declaration_of
-from certgrad.rules._layers import plain_function, unwrapped
-from certgrad.rules._report import OTHER_VALUE, ArgumentClaim
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.declared.declaration import Declaration, declaration_of
+from certgrad.rules.subject.layers import plain_function, unwrapped
+from certgrad.rules.subject.report import OTHER_VALUE, ArgumentClaim
+from certgrad.rules.subject.user_rule import UserRule
 from tests.mutation import _index_changes  # noqa: F401  (registers its changes)
 from tests.mutation._changes import Mutation, mutations
 from tests.mutation._interpreter import Hook, Site, interposed, recording

@@ -9,8 +9,8 @@ from jax import lax
 import certgrad
 from certgrad.obligations import audit
 from certgrad.ops import Registry
-from certgrad.rules._examine import examine, settled
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.subject.examine import examine, settled
+from certgrad.rules.subject.user_rule import UserRule
 
 
 def rule(forward, backward, fwd=None):

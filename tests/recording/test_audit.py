@@ -11,10 +11,10 @@ import pytest
 
 from certgrad.recording import Notes, audited, noticed, save
 from certgrad.recording._audit import CHANGED, _also_joined, placed
-from certgrad.rules._by_name import examined
-from certgrad.rules._configuration import nearest
-from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import find
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.finding.find import find
+from certgrad.rules.judging.by_name import examined
+from certgrad.rules.project.configuration import nearest
 from tests.recording import kept, rules
 
 

@@ -20,11 +20,12 @@ from jax.interpreters import ad
 from certgrad.obligations.cache import Folder
 from certgrad.obligations.generality.syntax import _functions_in
 from certgrad.report.audited import RuleResult
-from certgrad.rules import _by_name, _call_files
-from certgrad.rules._configuration import nearest
-from certgrad.rules._find import find
-from certgrad.rules._remembered import Key, Memory
-from certgrad.rules._worker import audited
+from certgrad.rules.finding.find import find
+from certgrad.rules.judging import by_name
+from certgrad.rules.project.configuration import nearest
+from certgrad.rules.syntax import files
+from certgrad.rules.workers.remembered import Key, Memory
+from certgrad.rules.workers.worker import audited
 
 HEAD = """
 import jax, jax.numpy as jnp, numpy as np
@@ -71,13 +72,13 @@ class Project:
         self.conformance = False  # quicker, and of no interest here
         (root / "cachedpkg").mkdir()
         self.write("__init__", "")
-        examined = _by_name.examined
+        examined = by_name.examined
 
         def counted(found: object, *options: object) -> object:
             self.audited.append(found.name)  # type: ignore[attr-defined]
             return examined(found, *options)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(_by_name, "examined", counted)
+        monkeypatch.setattr(by_name, "examined", counted)
         monkeypatch.syspath_prepend(root)
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
         monkeypatch.chdir(root)
@@ -90,8 +91,8 @@ class Project:
             del sys.modules[name]
         linecache.clearcache()
         _functions_in.cache_clear()
-        _call_files.files_in.cache_clear()
-        _call_files.file_at.cache_clear()
+        files.files_in.cache_clear()
+        files.file_at.cache_clear()
         importlib.invalidate_caches()
 
     def key(self, module: str = "rules") -> Key | None:

@@ -9,7 +9,7 @@ import pytest
 import certgrad
 from certgrad.errors import CertgradError
 
-from .test_check import custom_vjp
+from .judging.test_check import custom_vjp
 
 
 def with_output(function, in_fwd):

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from certgrad.rules._by_name import RECORDED, examined
-from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import FoundRule
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.judging.by_name import RECORDED, examined
 
 
 def rule(x, w):

@@ -13,15 +13,16 @@ import pytest
 
 from certgrad.obligations.terms.budget import auditing, budget
 from certgrad.report.findings import INFERRED
-from certgrad.rules import _choices, _infer
-from certgrad.rules._by_name import examined
-from certgrad.rules._declaration import Declaration
-from certgrad.rules._find import FoundRule
-from certgrad.rules._infer import inferred
-from certgrad.rules._statics import each
-from certgrad.rules._tried import Tried
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.declared.statics import each
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.inference import infer
+from certgrad.rules.inference.infer import inferred
+from certgrad.rules.inference.tried import Tried
+from certgrad.rules.judging import choices
+from certgrad.rules.judging.by_name import examined
 
-from .test_infer import of_jax
+from .inference.test_infer import of_jax
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")
 
@@ -98,14 +99,14 @@ def no_segments(x: Any, segments: jax.Array | None) -> Any:
 
 def test_what_is_kept_of_a_rule_is_found_with_the_same_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a second audit does, which reads the shapes from the cache."""
-    monkeypatch.setattr(_infer, "_KNOWN", {})
+    monkeypatch.setattr(infer, "_KNOWN", {})
     alone = jax.custom_jvp(called_back)
     alone.defjvp(lambda p, t: (alone(*p), 3 * p[0] ** 2 * t[0]))
     none = jax.custom_vjp(no_segments)
     none.defvjp(lambda x, s: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x), None))
     for rule in (none, alone):
         first = inferred(rule).found
-        _infer.keep(rule, Tried([Declaration(str(d.signature)) for d in first]))
+        infer.keep(rule, Tried([Declaration(str(d.signature)) for d in first]))
         assert [(str(d.signature), d.static) for d in inferred(rule).found] == [
             (str(d.signature), d.static) for d in first
         ]
@@ -159,7 +160,7 @@ def test_star_args_of_which_one_alone_runs() -> None:
 def test_choices_of_ranks_for_which_no_time_is_left_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = of_jax(lambda x, y: jnp.sin(x) * y)
     of_all = examined(FoundRule(name="m:f", where="m.py:1", rule=rule), {})[0]
-    monkeypatch.setattr(_choices, "LOOKS", 0.0)
+    monkeypatch.setattr(choices, "LOOKS", 0.0)
     of_some = examined(FoundRule(name="m:f", where="m.py:1", rule=rule), {})[0]
     all_texts, some_texts = (
         " ".join(r.text for r in result.remarks if r.code == INFERRED) for result in (of_all, of_some)
@@ -174,6 +175,6 @@ def test_a_search_for_shapes_ends_and_takes_no_time_from_the_audit(monkeypatch: 
         before = budget.seconds_left()
         assert inferred(rule).found
         assert budget.seconds_left() == pytest.approx(before, rel=1e-12)
-    monkeypatch.setattr(_infer, "SEARCH", 0.0)
+    monkeypatch.setattr(infer, "SEARCH", 0.0)
     result, _ = examined(FoundRule(name="m:f", where="m.py:1", rule=rule), {})
     assert "there was no time to try more: " in result.remarks[0].text

@@ -9,7 +9,7 @@ import pytest
 
 import certgrad
 
-from .test_check import custom_vjp
+from .judging.test_check import custom_vjp
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 

@@ -8,8 +8,8 @@ import pytest
 
 import certgrad
 from certgrad.report.audited import conditions
-from certgrad.rules._by_name import examined
-from certgrad.rules._find import FoundRule
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.judging.by_name import examined
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 

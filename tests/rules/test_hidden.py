@@ -15,9 +15,9 @@ from jax import lax
 import certgrad
 from certgrad.obligations.generality.hidden import unlike_its_traces
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.subject.user_rule import UserRule
 
-from .test_check import custom_vjp
+from .judging.test_check import custom_vjp
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")
 

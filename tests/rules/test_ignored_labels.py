@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
-from certgrad.rules._defaults import NUMBERS, values_by_kind
-from certgrad.rules._infer import inferred
+from certgrad.rules.inference.infer import inferred
+from certgrad.rules.subject.defaults import NUMBERS, values_by_kind
 
 
 def loss(logits: Any, labels: Any, ignore_index: int) -> Any:

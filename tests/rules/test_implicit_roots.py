@@ -8,8 +8,8 @@ import pytest
 from jax import lax
 
 from certgrad import check
-from certgrad.rules._missing import NOTHING, missing_term
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.causes.missing import NOTHING, missing_term
+from certgrad.rules.subject.user_rule import UserRule
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 

@@ -6,10 +6,10 @@ import time
 import pytest
 
 from certgrad.obligations.cache import Folder
-from certgrad.rules._configuration import nearest
-from certgrad.rules._find import find
-from certgrad.rules._remembered import Memory
-from certgrad.rules._worker import remembered
+from certgrad.rules.finding.find import find
+from certgrad.rules.project.configuration import nearest
+from certgrad.rules.workers.remembered import Memory
+from certgrad.rules.workers.worker import remembered
 from tests.rules.cached_project import HEAD, Project
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")

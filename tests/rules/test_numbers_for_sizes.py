@@ -14,13 +14,13 @@ import pytest
 from jax import lax
 
 from certgrad.obligations.terms.atoms import dimension
-from certgrad.rules._by_name import examined
-from certgrad.rules._defaults import values_by_kind
-from certgrad.rules._find import FoundRule
-from certgrad.rules._infer import inferred
-from certgrad.rules._unify import solutions
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.inference.infer import inferred
+from certgrad.rules.inference.unify import solutions
+from certgrad.rules.judging.by_name import examined
+from certgrad.rules.subject.defaults import values_by_kind
 
-from .test_infer import of_jax
+from .inference.test_infer import of_jax
 
 pytestmark = pytest.mark.usefixtures("verdicts_alone")
 

@@ -13,10 +13,10 @@ import certgrad
 from certgrad.errors import SignatureError, UsageError
 from certgrad.report import json, markdown, text
 from certgrad.report.audited import Audit, RuleResult
-from certgrad.rules._find import find
-from certgrad.rules._infer import inferred
+from certgrad.rules.finding.find import find
+from certgrad.rules.inference.infer import inferred
 
-from .test_check import custom_vjp
+from .judging.test_check import custom_vjp
 
 pytestmark = pytest.mark.usefixtures("uncompared")
 

@@ -10,11 +10,11 @@ import pytest
 
 from certgrad.errors import UsageError
 from certgrad.report.audited import RuleResult
-from certgrad.rules._by_name import examined
-from certgrad.rules._configuration import Budget
-from certgrad.rules._crew import audit_targets
-from certgrad.rules._find import find
-from certgrad.rules._worker import Failure
+from certgrad.rules.finding.find import find
+from certgrad.rules.judging.by_name import examined
+from certgrad.rules.project.configuration import Budget
+from certgrad.rules.workers.crew import audit_targets
+from certgrad.rules.workers.worker import Failure
 
 ROOT = Path(__file__).parents[2]
 RULES = """

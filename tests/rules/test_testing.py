@@ -18,7 +18,7 @@ from certgrad.errors import UsageError
 from certgrad.pytest_plugin import _limited, _OverError
 from certgrad.testing import assert_certified
 
-from .test_check import clip_rule, custom_vjp, energy, energy_bwd, energy_fwd, without_factor
+from .judging.test_check import clip_rule, custom_vjp, energy, energy_bwd, energy_fwd, without_factor
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = """

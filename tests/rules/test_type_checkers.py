@@ -5,7 +5,7 @@ import pytest
 
 import certgrad
 
-from .test_check import custom_vjp
+from .judging.test_check import custom_vjp
 
 beartype = pytest.importorskip("beartype").beartype
 jaxtyping = pytest.importorskip("jaxtyping")

@@ -37,7 +37,7 @@ def arrays() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def graph() -> Any:
-    from certgrad.graph._certify import certification
+    from certgrad.graph.certifying.certify import certification
 
     return certification(certgrad.trace(mlp, *MLP))
 

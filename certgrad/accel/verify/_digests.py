@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from certgrad.graph._family import Family, families_of, is_symbolic
-from certgrad.graph._lemma import Instance
-from certgrad.graph._operation import UNTRACEABLE, Operation, own_table
-from certgrad.graph._proof import CASES, of_family, of_node, traced_only
 from certgrad.graph.certificate import Lemma
+from certgrad.graph.lemmas.lemma import Instance
+from certgrad.graph.lemmas.operation import UNTRACEABLE, Operation, own_table
+from certgrad.graph.lemmas.proof import CASES, of_family, of_node, traced_only
+from certgrad.graph.tracing.family import Family, families_of, is_symbolic
 from certgrad.obligations.generality.decisions import broken
 from certgrad.obligations.tracing.jax_internals import wide_floats
 

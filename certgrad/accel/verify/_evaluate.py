@@ -19,10 +19,10 @@ import numpy as np
 from certgrad.accel._sweep import Sweep
 from certgrad.accel.verify._steps import Walk
 from certgrad.errors import CertgradError
-from certgrad.graph._node_statements import NodeStatement, holds
-from certgrad.graph._numbers import IDEAL
-from certgrad.graph._run import Key, Run
-from certgrad.graph._trace import TracedGraph
+from certgrad.graph.points.node_statements import NodeStatement, holds
+from certgrad.graph.points.run import Key, Run
+from certgrad.graph.tracing.numbers import IDEAL
+from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.jaxpr.at_shapes import Programs
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s

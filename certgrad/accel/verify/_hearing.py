@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from certgrad.accel.verify._steps import Walk
-from certgrad.graph._cases import case_text, other_programs
-from certgrad.graph._certify import CERTIFIED_TOO
-from certgrad.graph._induction import in_names_of_node, in_rule_of
-from certgrad.graph._operation import own_table
-from certgrad.graph._proof import of_node, runs_as
-from certgrad.graph._subject import measured, unlike_its_graph
-from certgrad.graph._trace import TracedGraph
-from certgrad.graph._walk import Judgement
 from certgrad.graph.certificate import GraphCertificate
+from certgrad.graph.certifying.certify import CERTIFIED_TOO
+from certgrad.graph.induction.induction import in_names_of_node, in_rule_of
+from certgrad.graph.induction.walk import Judgement
 from certgrad.graph.ir import Node
+from certgrad.graph.lemmas.operation import own_table
+from certgrad.graph.lemmas.proof import of_node, runs_as
+from certgrad.graph.tracing.cases import case_text, other_programs
+from certgrad.graph.tracing.subject import measured, unlike_its_graph
+from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.obligations.generality.decisions import Cases, Fixed, Sample
 
 

@@ -9,17 +9,18 @@ from typing import Any, Self
 import msgspec
 
 from certgrad.accel.verify._digests import Programs
-from certgrad.graph import _bounds, _walk
-from certgrad.graph._induction import described_as
-from certgrad.graph._inner_graphs import Parts
-from certgrad.graph._node_statements import NodeStatement
-from certgrad.graph._operation import RESTS, STILL, Operation, with_given
-from certgrad.graph._run import Place
-from certgrad.graph._trace import TracedGraph
-from certgrad.graph._walk import COMPUTED, Judgement
-from certgrad.graph._wellformed import line_of
 from certgrad.graph.certificate import Cotangent, Lemma, Step
+from certgrad.graph.induction import walk
+from certgrad.graph.induction.induction import described_as
+from certgrad.graph.induction.inner_graphs import Parts
+from certgrad.graph.induction.walk import COMPUTED, Judgement
 from certgrad.graph.ir import Node, Ref
+from certgrad.graph.lemmas import bounds
+from certgrad.graph.lemmas.operation import RESTS, STILL, Operation, with_given
+from certgrad.graph.points.node_statements import NodeStatement
+from certgrad.graph.points.run import Place
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.graph.tracing.wellformed import line_of
 from certgrad.language.text import text
 from certgrad.language.tree import arrays
 from certgrad.obligations.certificate import HOLDS
@@ -51,7 +52,7 @@ class Shared:
     still: list[Still] = field(default_factory=list)
 
 
-class Walk(_walk.Walk):
+class Walk(walk.Walk):
     """One graph's steps as a certificate has them, each beside the one that the induction takes at its node.
 
     It holds what `Sweep` needs of an induction.
@@ -179,12 +180,10 @@ class Walk(_walk.Walk):
 
     def _where(self, said: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
         """Keep what is said of where a value is, to be evaluated."""
-        where = _bounds.parse_relation(relation)
+        where = bounds.parse_relation(relation)
         if where is None:
             raise StepError(f"'{relation}' does not say where a value is")
-        self.shared.signs += [
-            NodeStatement(s, arguments, {}, self.place, said) for s in _bounds.statements(name, where)
-        ]
+        self.shared.signs += [NodeStatement(s, arguments, {}, self.place, said) for s in bounds.statements(name, where)]
 
 
 def _compare(step: Step, taken: Step) -> None:

@@ -8,8 +8,8 @@ from random import Random
 
 import numpy as np
 
-from certgrad.graph._theorems import needed, traced
 from certgrad.graph.certificate import Theorem
+from certgrad.graph.induction.theorems import needed, traced
 
 _SIZES = 4
 

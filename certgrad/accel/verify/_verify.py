@@ -11,13 +11,13 @@ from certgrad.accel.verify import _evaluate, _hearing, _theorems
 from certgrad.accel.verify._evaluate import Counts, NotEvaluatedError
 from certgrad.accel.verify._steps import Shared, StepError, Walk
 from certgrad.errors import CertgradError
-from certgrad.graph._certify import digest, installed, kinds_of
-from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
-from certgrad.graph._induction import Shared as Proofs
-from certgrad.graph._regions import joined_as
-from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.certificate import FORMAT, GraphCertificate, checksum
+from certgrad.graph.certifying.certify import digest, installed, kinds_of
+from certgrad.graph.induction.conclusions import ASSUMPTIONS, conclusions
+from certgrad.graph.induction.induction import Shared as Proofs
+from certgrad.graph.induction.regions import joined_as
 from certgrad.graph.ir import Graph
+from certgrad.graph.tracing.trace import TracedGraph, trace
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.certificate import HOLDS
 

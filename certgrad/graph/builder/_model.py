@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from certgrad.errors import UsageError
-from certgrad.graph import _jaxpr
-from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.builder._term import Sizes, Term, dims_of, sized
+from certgrad.graph.tracing import jaxpr
+from certgrad.graph.tracing.trace import TracedGraph, trace
 
 
 class Model:
@@ -53,7 +53,7 @@ class Model:
 
         def run(term: Term, args: Sequence[Any], sizes: Sizes) -> Any:
             assert term.operation is not None
-            with _jaxpr.as_written_at(term.place):
+            with jaxpr.as_written_at(term.place):
                 return term.operation.jax(*args, **sized(term.operation, term.statics, sizes))
 
         return self._run(self._given(params, inputs), run)

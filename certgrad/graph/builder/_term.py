@@ -16,9 +16,9 @@ import jax
 import numpy as np
 
 from certgrad.errors import SignatureError, UsageError
-from certgrad.graph import _jaxpr
-from certgrad.graph._spec import Argument, split_name
 from certgrad.graph.ir import ArrayType
+from certgrad.graph.tracing import jaxpr
+from certgrad.graph.tracing.spec import Argument, split_name
 from certgrad.obligations.tracing.jax_internals import symbols, wide_floats
 from certgrad.process.threads import Kept
 from certgrad.signatures.signature import ArraySpec, parse
@@ -59,7 +59,7 @@ class Operation(Chainable):
         if len(args) == len(self.arguments):
             return apply(self, args, statics)
         if len(args) == len(self.arguments) - 1:
-            place = _jaxpr.here()
+            place = jaxpr.here()
             return Layer((lambda x: apply(self, (x, *args), statics, place),))
         message = f"{self.name} was given {len(args)} arguments. It takes {', '.join(self.arguments) or 'none'}"
         if self.arguments:
@@ -84,7 +84,7 @@ def _steps(part: Any) -> tuple[Callable[[Any], Any], ...]:
     if isinstance(part, Layer):
         return part.steps
     if isinstance(part, Operation):  # the line of the chain is where it is used
-        place = _jaxpr.here()
+        place = jaxpr.here()
         if len(part.arguments) != 1:
             raise UsageError(f"{part.name} in a chain takes {', '.join(part.arguments[1:])}: write {part.name}(…).")
         return (lambda x: apply(part, (x,), {}, place),)
@@ -114,7 +114,7 @@ class Term:
 
     @property
     def type(self) -> ArrayType:
-        return _jaxpr.type_of(self.aval)
+        return jaxpr.type_of(self.aval)
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -163,7 +163,7 @@ setattr(Term, "__neg__", lambda self: apply(_NEG, (self,), {}))  # noqa: B010
 
 def apply(operation: Operation, args: Sequence[Any], statics: Mapping[str, Any], place: Any = None) -> Term:
     """The term of an operation on these arguments. Raises UsageError, naming the line, where they do not fit."""
-    place = place or _jaxpr.here()
+    place = place or jaxpr.here()
     for name, arg in zip(operation.arguments or map(str, range(len(args))), args, strict=True):
         if not isinstance(arg, Term | int | float | np.generic):
             raise UsageError(
@@ -214,7 +214,7 @@ def _kind(arg: Any) -> Any:
 
 
 def _written(place: Any) -> str:
-    source, _ = _jaxpr.place_of(place)
+    source, _ = jaxpr.place_of(place)
     return f" at {source}" if source else ""
 
 
@@ -279,7 +279,7 @@ def variable(spec: str) -> Term:
         raise UsageError(f"The spec {spec!r} of a variable has no name. Write it as 'x: n d', or 'x:' for a scalar.")
     argument = Argument(name, _spec(body, spec))
     aval = jax.ShapeDtypeStruct(shape_of(_text(argument), _SYMBOLS), argument.dtype(wide=True))
-    return Term(None, (), {}, aval, name=name, argument=argument, place=_jaxpr.here())
+    return Term(None, (), {}, aval, name=name, argument=argument, place=jaxpr.here())
 
 
 def _text(argument: Argument) -> str:
@@ -297,7 +297,7 @@ def constant(value: Any, name: str = "") -> Term:
     if array.dtype.kind not in "fiub":
         raise UsageError(f"A constant of dtype {array.dtype} is no array of real numbers, integers or booleans.")
     aval = jax.ShapeDtypeStruct(array.shape, np.float64 if array.dtype.kind == "f" else array.dtype)
-    return Term(None, (), {}, aval, name=name, value=array, place=_jaxpr.here())
+    return Term(None, (), {}, aval, name=name, value=array, place=jaxpr.here())
 
 
 def let(*values_and_body: Any) -> Any:

@@ -15,10 +15,10 @@ import numpy as np
 
 import certgrad
 from certgrad.errors import TraceError, UsageError
-from certgrad.graph import _jaxpr
-from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.tape._sweep import Sweep, swept
 from certgrad.graph.tape._value import Value, is_real, is_value
+from certgrad.graph.tracing import jaxpr
+from certgrad.graph.tracing.trace import TracedGraph, trace
 
 _PACKAGE = str(Path(certgrad.__file__).parent)
 
@@ -112,7 +112,7 @@ class Tape:
                 vjp,
                 call,
                 _source(),
-                _jaxpr.here(),
+                jaxpr.here(),
             )
         )
         here = len(self.records) - 1
@@ -162,7 +162,7 @@ class Tape:
             values: dict[int, Sequence[Any]] = {v.record: [x] for v, x in zip(inputs, arrays, strict=True)}
             for record in self.records:
                 if record.id in needed and record.replay is not None:
-                    with _jaxpr.as_written_at(record.place):
+                    with jaxpr.as_written_at(record.place):
                         values[record.id] = record.replay([values[p.record][p.output] for p in record.parents])
             found = [values[y.record][y.output] for y in chosen]
             return found[0] if single else found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certgrad.graph._describe import Descriptions
 from certgrad.graph.certificate import GraphCertificate, Step
 from certgrad.graph.ir import Graph, Node, Ref
+from certgrad.graph.wording.describe import Descriptions
 
 COLOURS = {
     "proved": "#d7f0dc",

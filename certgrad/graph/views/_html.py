@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 from certgrad.errors import UsageError
-from certgrad.graph._describe import Descriptions
-from certgrad.graph._explain import broken_in_floats, lines
-from certgrad.graph._report import conclusions, grouped, lemma_line, theorem_line
 from certgrad.graph.certificate import GraphCertificate, Step
 from certgrad.graph.ir import Graph, Node
 from certgrad.graph.views._groups import READABLE, Group, edges, groups
 from certgrad.graph.views._layout import Point, layout
+from certgrad.graph.wording.describe import Descriptions
+from certgrad.graph.wording.explain import broken_in_floats, lines
+from certgrad.graph.wording.report import conclusions, grouped, lemma_line, theorem_line
 
 MARKS = {
     "proved": "✓",

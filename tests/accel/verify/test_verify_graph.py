@@ -15,8 +15,11 @@ from jax import lax
 
 from certgrad import ops
 from certgrad.accel import verify_graph
-from certgrad.graph import GraphCertificate, _certify, _interpreted, _lemma, _look, _proof, _refutation, certify, trace
+from certgrad.graph import GraphCertificate, certify, trace
 from certgrad.graph.certificate import Lemma, NodeHypothesis, Step, sealed
+from certgrad.graph.certifying import certify as _certify
+from certgrad.graph.certifying import look
+from certgrad.graph.lemmas import interpreted, lemma, proof, refutation
 from certgrad.language.canonical import canonical
 from certgrad.language.text import text
 from certgrad.language.tree import Add, Number
@@ -98,10 +101,10 @@ def test_it_uses_nothing_of_the_calculus(perceptron: GraphCertificate, monkeypat
         raise AssertionError("the calculus is used")
 
     for module, names in (
-        (_proof, ("prove", "build", "_judged", "_prove_at")),
-        (_interpreted, ("interpret",)),
-        (_refutation, ("find_witness",)),
-        (_lemma, ("output_signs",)),
+        (proof, ("prove", "build", "_judged", "_prove_at")),
+        (interpreted, ("interpret",)),
+        (refutation, ("find_witness",)),
+        (lemma, ("output_signs",)),
     ):
         for name in names:
             monkeypatch.setattr(module, name, used)
@@ -173,10 +176,10 @@ def test_another_rule_of_a_node_has_another_digest() -> None:
 def test_a_wrong_rule_with_a_forged_proof_is_found_by_evaluation(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if isinstance(rule, jax.custom_jvp):
         rule.defjvp(lambda p, t: (rule(p[0]), 3 * p[0] * t[0]))
-    monkeypatch.setattr(_proof, "prove", lambda problem, kind: Outcome())
-    monkeypatch.setattr(_lemma._proved, "table", {})
+    monkeypatch.setattr(proof, "prove", lambda problem, kind: Outcome())
+    monkeypatch.setattr(lemma._proved, "table", {})
     traced = trace(of(rule), "x: n d", "w: d")
-    monkeypatch.setattr(_certify, "defects", _look.defects)
+    monkeypatch.setattr(_certify, "defects", look.defects)
     assert any("defect: its lemma was proved, and does not hold at " in text for text in certify(traced).findings)
     monkeypatch.setattr(_certify, "defects", lambda induction, there, fixed, outside: [])
     certificate = certify(traced)

@@ -7,8 +7,8 @@ import pytest
 import certgrad
 from certgrad.obligations import audit
 from certgrad.obligations.auditing import attempts as _attempts
-from certgrad.rules._examine import examine, settled
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.subject.examine import examine, settled
+from certgrad.rules.subject.user_rule import UserRule
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from certgrad.obligations.auditing.look import looked_at
 from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.obligations.generality.traces import Traces
 from certgrad.ops import registry
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.subject.user_rule import UserRule
 
 
 def forged(certificate: Certificate, **changes: object) -> Certificate:

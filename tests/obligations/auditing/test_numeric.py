@@ -8,7 +8,7 @@ import pytest
 
 from certgrad.obligations.auditing.numeric import numeric
 from certgrad.obligations.generality.instances import family
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.subject.user_rule import UserRule
 
 
 def largest_two(slope: float) -> UserRule:

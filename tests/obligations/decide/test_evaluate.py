@@ -9,8 +9,8 @@ import pytest
 from flint import arb
 
 from certgrad.graph import trace
-from certgrad.graph._certify import certification
-from certgrad.graph._satisfiable import holding
+from certgrad.graph.certifying.certify import certification
+from certgrad.graph.points.satisfiable import holding
 from certgrad.obligations.balls.statements import Balls
 from certgrad.obligations.decide.evaluate import Evaluation, evaluate
 from certgrad.obligations.terms.atoms import access

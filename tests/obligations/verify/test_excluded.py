@@ -13,7 +13,7 @@ import pytest
 import certgrad
 from certgrad.language.parse import parse
 from certgrad.obligations.verify._excluded import bounds_no_gradient
-from certgrad.rules._find import find
+from certgrad.rules.finding.find import find
 
 
 def rule(forward, backward):

@@ -17,8 +17,8 @@ from certgrad.obligations.auditing.look import looked_at
 from certgrad.obligations.certificate import sealed
 from certgrad.obligations.verify._points import Point, Space
 from certgrad.obligations.verify._sides import on_other_sides
-from certgrad.rules._equal import _Pair
-from certgrad.rules._user_rule import UserRule
+from certgrad.rules.judging.equal import _Pair
+from certgrad.rules.subject.user_rule import UserRule
 
 
 def _exact(*values: int) -> np.ndarray:

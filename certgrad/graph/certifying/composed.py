@@ -1,0 +1,232 @@
+"""The certificate of a composed op: its graph at symbolic dimensions, certified by induction over the nodes.
+
+The theorem. Let the program of the op be a graph whose every node has a lemma: the node's JVP is the derivative of its
+forward, its VJP is the adjoint of that, and its rule returns the forward's value, where the node's hypotheses hold.
+Then what JAX computes by running these rules along the program is the derivative of the op, its adjoint, and its
+value, where all hypotheses hold (`induction` has the step, `theorems` its algebra). A claim that a part refutes is
+refuted of the whole only by a witness of its own: two wrong parts might make a right whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from certgrad._subject import OF_RULES
+from certgrad.errors import TraceError
+from certgrad.graph.certificate import GraphCertificate, Lemma, Step, all_steps
+from certgrad.graph.certifying.certify import Certification, certification, dtypes_of
+from certgrad.graph.certifying.own_witness import own_witness
+from certgrad.graph.induction.conclusions import ASSUMPTIONS
+from certgrad.graph.tracing.jaxpr import installed_rules
+from certgrad.graph.tracing.trace import TracedGraph, trace
+from certgrad.graph.wording.explain import broken_in_floats
+from certgrad.jaxpr.at_shapes import DoesNotTraceError
+from certgrad.language.coding import encode
+from certgrad.language.tree import OffBoundaries, Statement, Words
+from certgrad.obligations.auditing.claims import at_shapes, case_claim, certificate_of, joined_claim
+from certgrad.obligations.auditing.conventions import conventions
+from certgrad.obligations.cache import Cache
+from certgrad.obligations.certificate import (
+    HOLDS,
+    PROOFS,
+    CaseClaim,
+    Certificate,
+    Convention,
+    Hypothesis,
+    ObligationKind,
+    TracedCase,
+    VerdictName,
+    each_once,
+    hypothesis,
+    worst,
+)
+from certgrad.obligations.generality.looks import ALL_SHAPES
+from certgrad.obligations.generality.rank_blind import dtype_sensitive
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.tracing.jax_internals import wide_floats
+from certgrad.obligations.verify._programs import digest
+from certgrad.ops._composed import Composed
+from certgrad.process.threads import without_collection
+from certgrad.signatures.cases import Case
+
+ELSEWHERE = (
+    "another claim fails at a part; whether all hypotheses can hold together, and what runs at sizes that are numbers, "
+    "was therefore not looked at"
+)
+OpenReason = tuple[str, VerdictName]
+"""Why a claim is open, and how badly."""
+
+
+def certified(op: Composed) -> list[GraphCertificate]:
+    """The certified graph of each case. Raises TraceError where the op does not trace."""
+    return [one.certificate for one in certifications(op)]
+
+
+def certifications(op: Composed) -> list[Certification]:
+    """The same with the proofs behind them."""
+    return list(_certified(op, installed_rules()))
+
+
+@lru_cache(maxsize=128)
+def _certified(op: Composed, rules: int) -> tuple[Certification, ...]:
+    """Once for the audit and for the page on the graphs, while JAX's rules are the same."""
+    return tuple(certification(graph_of(op, case), compare=False) for case in op.cases)
+
+
+def audit(op: Composed, cache: Cache | None = None) -> Certificate:
+    """The certificate of a composed op. A part that is wrong is a verdict, not an exception.
+
+    With a cache the op is traced as ever; where its programs, its parts and all versions are those of an earlier
+    audit, its proof is not repeated. Raises TraceError where the op does not trace.
+    """
+    with without_collection():
+        traced = [_identity(op, case) for case in op.cases]
+        known = None if cache is None else cache.recall(op, traced)
+        if known is None:
+            known = _audited(op, traced)
+            if cache is not None:
+                cache.remember(op, traced, known)
+        return known
+
+
+def graph_of(op: Composed, case: Case) -> TracedGraph:
+    """The program of a case, traced as it is certified."""
+    statics = case.keywords({}, {})
+    specs = [f"{name}: {spec}" for name, spec in zip(op.arg_names, case.signature.inputs, strict=True)]
+    with wide_floats():  # as every op is proved, whatever the caller's configuration
+        return trace(lambda *arrays: op.run(list(arrays), statics), *specs, name=op.name)
+
+
+def _identity(op: Composed, case: Case) -> TracedCase:
+    statics = {name: str(value) for name, value in case.statics.items()}
+    try:
+        return TracedCase(signature=str(case.signature), statics=statics, digest=digest(op, case))
+    except DoesNotTraceError as error:
+        raise TraceError(
+            f"JAX could not trace '{op.name}' ({op.where}): {error}. Call it, and jax.grad of it, once on small arrays "
+            "to see the full error; if that runs, it depends on a concrete shape or value."
+        ) from error
+
+
+def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
+    certifications = _certified(op, installed_rules())
+    graphs = [one.certificate for one in certifications]
+    kinds: tuple[ObligationKind, ...] = OF_RULES  # type: ignore[assignment]
+    facts = {text for one in graphs for text in broken_in_floats(one)}
+    idealisations = {text for one in graphs for text in one.assumptions if text not in ASSUMPTIONS}
+    claims = []
+    for kind in kinds:
+        cases = [_case_claim(op, *pair, kind) for pair in zip(op.cases, certifications, strict=True)]
+        claims.append(joined_claim(op, kind, cases, facts, idealisations))
+    lemmas = {lemma.digest: lemma for one in graphs for lemma in one.lemmas}
+    theorems = dict.fromkeys(theorem.name for one in graphs for theorem in one.theorems)
+    return certificate_of(
+        op,
+        claims,
+        conventions=_conventions(certifications),
+        digest=hashlib.blake2b("\n".join(one.digest for one in graphs).encode(), digest_size=32).hexdigest(),
+        rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_named, lemmas.values()))],
+        traced=identities,
+    )
+
+
+def _named(lemma: Lemma) -> str:
+    given = f", given {', '.join(lemma.given)}" if lemma.given else ""
+    return f"lemma {lemma.digest[:16]} of {lemma.name}: {lemma.signature}{given}"
+
+
+def _case_claim(op: Composed, case: Case, certified: Certification, kind: ObligationKind) -> CaseClaim:
+    found = certified.certificate
+    problems = list(_problems(kind, found))
+    hypotheses = each_once(_hypotheses(found))
+    verdict = worst([HOLDS[bool(hypotheses)], *(verdict for _, verdict in problems)])
+    if verdict not in PROOFS:
+        hypotheses = []
+    witness = None
+    there = certified.elsewhere
+    if there is not None and there.kind == kind:
+        witness, verdict = there.witness, "refuted"
+    elif verdict == "refuted":
+        own = own_witness(certified.induction, [kind])
+        witness, verdict = (None, "unproved") if own is None else (own.witness, "refuted")
+    reason = "; ".join(dict.fromkeys(reason for reason, _ in problems))
+    scope = f"{_scope(op, certified.traced)}, by induction over {_count(found.steps)} nodes"
+    return case_claim(case, scope, [at_shapes(verdict, hypotheses, reason, witness=witness)])
+
+
+def _scope(op: Composed, traced: TracedGraph) -> str:
+    """For which shapes and dtypes a claim stands: code that asks for a dtype may be another program in others."""
+    reason = dtype_sensitive(op)
+    return f"{ALL_SHAPES}, {', '.join(dtypes_of(traced))} only ({reason})" if reason else ALL_SHAPES
+
+
+def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[OpenReason]:
+    """What keeps the claim from holding: parts whose lemma lacks this obligation, and what is wrong with the whole."""
+    lemmas = {lemma.digest: lemma for lemma in found.lemmas}
+    open_steps = [step for step in all_steps(found.steps) if step.verdict not in HOLDS and not step.inside]
+    for step in open_steps:
+        where = f"{step.operation} at {step.source}" if step.source else step.operation
+        lemma = lemmas.get(step.lemma)
+        if lemma is None or lemma.verdict in HOLDS:
+            yield f"{where}: {step.reason}", "unproved"
+            continue
+        for one in lemma.obligations:
+            if one.kind == kind and one.verdict not in HOLDS:
+                yield f"its part {where} is {one.verdict}: {one.kind}: {one.reason}", one.verdict
+    yield from ((f"the theorem on {t.name} is unproved", "unproved") for t in found.theorems if t.verdict != "proved")
+    if found.verdict not in PROOFS:
+        whole = all(step.verdict in PROOFS for step in open_steps)
+        yield from ((text, "unproved") for text in (found.findings if whole else [ELSEWHERE]))
+
+
+def _count(steps: Sequence[Step]) -> int:
+    """The nodes, those of loops and branches counted once."""
+    return sum(1 for _ in all_steps(steps))
+
+
+def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
+    for h in found.hypotheses:
+        tree = _tree(h.text, h.boundary, encode(h.tree), *(f"{name}: {value}" for name, value in h.of.items()))
+        yield hypothesis(tree, f"asked at node %{h.node}", h.negligible, "at every entry of what the part reads")
+    boundaries = {_unnumbered(h.text) for h in found.hypotheses if h.boundary}
+    for text in found.dimensions:
+        asked = _unnumbered(text.partition(": ")[2])  # of the same part, where sizes make another program
+        tree = _tree(text, asked in boundaries)
+        yield hypothesis(tree, "asked of the dimensions", False, "of the sizes, whatever an entry is")
+
+
+def _tree(text: str, boundary: bool, *of: str) -> Statement:
+    """What is asked at a node, of its values: as a claim of the whole it is told apart, and evaluated where it can."""
+    return OffBoundaries(text, of) if boundary else Words(text, of)
+
+
+def _unnumbered(text: str) -> str:
+    """Without the numbers of nodes: another graph counts otherwise."""
+    return re.sub(r"%\d+", "%", text)
+
+
+def _conventions(cases: Sequence[Certification]) -> list[Convention]:
+    """What the rules of the parts return where a hypothesis at their node fails."""
+    out: dict[str, Convention] = {}
+    known: dict[str, list[Convention]] = {}
+    for part, source in (asking for one in cases for asking in _asking(one.traced, one.certificate.steps)):
+        if part.convention and part.name not in known:
+            known[part.name] = conventions(Traces(part))
+        for one in known.get(part.name, ()):
+            point = f"{one.point} of {part.name}" + (f" at {source}" if source else "")
+            out[point] = Convention(point=point, rule=one.rule, jax=one.jax, torch=one.torch)
+    return [out[point] for point in sorted(out)]
+
+
+def _asking(traced: TracedGraph, steps: Sequence[Step]) -> Iterator[tuple[Any, str]]:
+    """The ops at whose nodes a hypothesis is left, with the line."""
+    ops: Mapping[int, Any] = traced.ops
+    for step in steps:
+        if step.hypotheses and step.node in ops:
+            yield ops[step.node][0], step.source
+        for body, part in zip(traced.bodies.get(step.node, ()), step.inside, strict=True):
+            yield from _asking(body, part.steps)

@@ -1,0 +1,129 @@
+"""A last look at rules that JAX did not write, where they stand in a graph: at points of their lemmas, on balls.
+
+What the induction rests on is each lemma alone, so that each is looked at inside the hypotheses that it lists. The
+calculus has no part in it (`obligations/verify`). What is found is a defect of the proof; that nothing is found proves
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from certgrad.errors import CertgradError
+from certgrad.graph.certificate import Lemma
+from certgrad.graph.certifying.own_witness import at_witness
+from certgrad.graph.induction.induction import Induction
+from certgrad.graph.induction.walk import Judgement
+from certgrad.graph.lemmas import bounds
+from certgrad.graph.lemmas.operation import KINDS, Operation, traced_programs
+from certgrad.graph.tracing.jaxpr import Equation
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.jaxpr.at_shapes import Programs
+from certgrad.language.arithmetic import UnfitError
+from certgrad.language.tree import Statement
+from certgrad.obligations import verify
+from certgrad.obligations.auditing.witnesses import as_data
+from certgrad.obligations.balls._draw import seeded
+from certgrad.obligations.balls.statements import question
+from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.conformance import most_entries
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.tracing.jax_internals import from_library, jaxpr_of, kind_of, wide_floats
+from certgrad.signatures.cases import Shape
+from certgrad.signatures.sizes import Size, parse_size
+
+DRAWS = range(2)
+LARGEST = 10_000
+"""A rule is not looked at where an array of it has more entries: a ball for each takes long."""
+
+
+def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], outside: bool) -> list[str]:
+    """What fails of the rules in a graph that JAX did not write, `there` at sizes that are numbers: `fixed`.
+
+    With `outside`, also where the hypotheses that are left to the graph do not hold.
+    """
+    return list(dict.fromkeys(_defects(induction, there, fixed, outside, {})))
+
+
+def _defects(
+    induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], outside: bool, known: dict[Any, str]
+) -> Iterator[str]:
+    nodes = induction.traced.nodes
+    rules = {k for k, equation in there.equations.items() if equation.name.startswith("custom_")}
+    for node in (nodes[k] for k in sorted(rules.union(induction.inside)) if k < len(nodes)):
+        judgement, equation = induction.judged.get(node.id), there.equations.get(node.id)
+        if judgement is not None and equation is not None and _is_own(equation, judgement.operation.title):
+            proof = judgement.instance.proof
+            at_node = (h for h in induction.steps[node.id].hypotheses if h.node == node.id)
+            left = frozenset(h.tree for h in at_node if outside)
+            key = (proof.lemma.digest, left, *(tuple(v.aval.shape) for v in equation.variables))
+            if key not in known:
+                known[key] = _failing(judgement, equation, fixed, left)
+            if known[key]:
+                yield f"%{node.id} {node.name}: {known[key]}"
+        for inside, body in zip(induction.inside.get(node.id, []), there.bodies.get(node.id, []), strict=False):
+            yield from _defects(inside, body, fixed, outside, known)
+
+
+def _is_own(equation: Equation, title: str) -> bool:
+    """Some function of a rule is in no file of JAX's. Registered ops are looked at by their own audits."""
+    if not equation.name.startswith("custom_") or title.startswith("op "):
+        return False
+    parts = [jaxpr_of(v) if hasattr(v, "jaxpr") else v for v in equation.eqn.params.values()]
+    infos = [info for part in parts if (info := getattr(part, "debug_info", None)) is not None]
+    return not all(from_library(str(getattr(info, "func_filename", ""))) for info in infos)
+
+
+def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size], left: Set[Statement]) -> str:
+    """A point at which a lemma fails inside its own hypotheses, or at which the rule is wrong outside of those that are
+    `left` to the graph; nothing where none is found.
+
+    A lemma that takes for granted how its arguments move is about no point alone.
+    """
+    operation, lemma = replace(judgement.operation, equation=equation), judgement.instance.proof.lemma
+    sizes = {mine: parse_size(size).at(fixed).value for mine, size in judgement.instance.sizes.items()}
+    kinds = [KINDS.get(kind_of(v.aval.dtype), "") for v in equation.variables]
+    shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
+    whole = None not in sizes.values() and all(isinstance(n, int) for s in shapes for n in s)
+    of_points = lemma.verdict in HOLDS and not operation.still and not operation.resting
+    if not of_points or not whole or not all(kinds) or any(prod(map(int, s)) > LARGEST for s in shapes):
+        return ""
+    try:
+        asked = _claims(operation, kinds, judgement.informed, lemma)
+        with wide_floats(equation.wide):
+            found = traced_programs(operation, equation.run, shapes)
+    except (CertgradError, UnprovedError, UnfitError, KeyError, NotImplementedError, TypeError):
+        return ""
+    if any(most_entries(program) > LARGEST for program in found.all().values()):
+        return ""
+    programs = Programs(found.forward, found.jvp, found.vjp, found.primal, shapes, found.out_shapes)
+    shape = Shape({mine: n for mine, n in sizes.items() if n is not None}, {}, shapes)
+    rng = seeded(lemma.digest, "a last look")
+    failed = verify.failing(asked, shape, programs, DRAWS, rng)
+    if failed is not None:
+        return f"defect: its lemma was proved, and does not hold {failed[1]} ({failed[0]})"
+    seen = verify.Outside()
+    verify.look_outside(seen, verify.AtShape(asked, shape, programs), _outside(asked, lemma, left), rng)
+    return (
+        "" if seen.wrong is None else f"{seen.wrong.kind}: {seen.wrong} ({at_witness(as_data(seen.wrong.witness, {}))})"
+    )
+
+
+def _outside(asked: verify.PointClaims, lemma: Lemma, left: Set[Statement]) -> list[verify.Look]:
+    """What a lemma's hypotheses exclude and the graph does not: what it discharges holds at every point."""
+    kinds = dict(zip(asked.names, asked.kinds, strict=True))
+    excluding = [h for h in lemma.statements if h in left and not verify.bounds_no_gradient(h, kinds)]
+    domain = [*asked.constraints, *(question(h) for h in lemma.statements if h not in excluding)]
+    return [verify.Look(o.kind, domain, [(h, question(h)) for h in excluding]) for o in lemma.obligations]
+
+
+def _claims(operation: Operation, kinds: list[str], signs: tuple[int, ...], lemma: Lemma) -> verify.PointClaims:
+    """The laws of a lemma, all under its hypotheses. What moves is active; the other real arguments are held."""
+    held = tuple("held" if kind == "float" and k not in operation.active else kind for k, kind in enumerate(kinds))
+    hypotheses = [question(statement) for statement in lemma.statements]
+    told = zip(operation.names, signs, strict=False)
+    given = [question(one) for name, where in told for one in bounds.statements(name, where)]
+    return verify.PointClaims(lemma.name, operation.names, held, {o.kind: hypotheses for o in lemma.obligations}, given)

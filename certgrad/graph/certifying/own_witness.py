@@ -1,0 +1,150 @@
+"""A witness against a whole graph: a point at which JAX's derivative of the function is wrong, or its value is.
+
+That a rule is wrong for something that it may be given does not say that the graph is: what is wrong may be multiplied
+by 0, cancel, or stand in a pattern of symbolic zeros in which nothing calls it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from certgrad._subject import OF_RULES
+from certgrad.errors import CertgradError
+from certgrad.graph.certificate import Lemma, Step, all_steps
+from certgrad.graph.induction.induction import Induction
+from certgrad.graph.points.satisfiable import holding
+from certgrad.graph.tracing.subject import GraphSubject
+from certgrad.obligations.auditing.witnesses import as_data, inputs_of, programs_at
+from certgrad.obligations.balls import BallError, find_witness
+from certgrad.obligations.balls._draw import MOST_ENTRIES
+from certgrad.obligations.certificate import Witness
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.patterns import named, sees_zeros
+from certgrad.obligations.terms.budget import budget
+
+LARGEST = 4096
+"""A graph of fixed sizes is not evaluated where an array of it has more entries."""
+SECONDS = 5.0
+"""For all searches of one graph."""
+PATTERNS = 16
+"""So many choices of moving arguments and used outputs are tried: all of both first, then one alone."""
+SHOWN = 400
+"""So many characters of a point stand in a finding."""
+NONE = "no point was found at which the graph itself is wrong: what is wrong at its nodes may have no part in it"
+
+
+@dataclass(frozen=True)
+class OwnWitness:
+    """The witness, with what moves and what is used there, where that is not all."""
+
+    kind: str
+    witness: Witness
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: the two sides differ at the witness" + (f", where {self.where}" if self.where else "")
+
+
+def refuted_kinds(steps: Sequence[Step], lemmas: Mapping[str, Lemma]) -> list[str]:
+    """The obligations to look at where these steps are refuted: the adjoint law, on which each wrong rule has a
+    bearing, and those of which the lemmas say that they fail."""
+    obligations = (o for s in all_steps(steps) if s.lemma in lemmas for o in lemmas[s.lemma].obligations)
+    found = {o.kind for o in obligations if o.verdict == "refuted"}
+    return ["vjp_is_adjoint", *(k for k in OF_RULES if k in found and k != "vjp_is_adjoint")]
+
+
+def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None:
+    """The first witness against one of these obligations of the graph that satisfies all its hypotheses, or None.
+
+    Where a rule sees symbolic zeros the function is looked at as well with some of its arguments held, and with some
+    of its outputs alone: `jax.grad` with `argnums`, and of one output, is what a user runs.
+    """
+    traced = induction.traced
+    if traced.fn is None:
+        return None
+    hold, names = holding(traced, induction.asked), [a.name for a in traced.specs.arguments]
+
+    met = False
+
+    def domain(values: Mapping[str, Any]) -> bool:
+        nonlocal met
+        inside = hold([_array(values[n]) for n in names])
+        met = met or inside
+        return inside
+
+    fixed = [] if traced.ir.dims else [v.aval.shape for v in traced.program.jaxpr.invars]
+    largest = max(map(prod, fixed), default=0)
+    if largest > LARGEST:
+        return None
+    until = budget.until(SECONDS)
+    for moving, used, where in islice(_patterns(induction), PATTERNS):
+        for kind in kinds:
+            if time.thread_time() > until:
+                return None
+            subject = GraphSubject(traced, moving, used, forward_mode=kind == "jvp_is_derivative")
+            try:
+                instance = family(subject, subject.cases[0]).prove[0]
+                found = find_witness(
+                    kind,
+                    programs_at(subject, instance, traced.specs.wide),
+                    inputs_of(subject, instance),
+                    domain=domain,
+                    name=subject.name,
+                    precision=256,
+                    further=instance.names,
+                    undefined=False,
+                    loose=True,
+                    least=largest,
+                    shrink=largest <= MOST_ENTRIES,
+                    seconds=until - time.thread_time(),
+                )
+            except (BallError, CertgradError):
+                continue
+            if found is not None:
+                return OwnWitness(kind, as_data(found, instance.keywords(found.dims.sizes)), where)
+            if not met:  # no point that was drawn satisfies the hypotheses, which are those of the others as well
+                return None
+    return None
+
+
+def at_witness(witness: Witness) -> str:
+    """The point of a witness and what the two sides are there: `x = [1]; the two sides are 2.0 against 1.0`."""
+    point = ", ".join(f"{k} = {_flat(v)}" for k, v in witness.inputs.items())
+    point = point if len(point) <= SHOWN else f"{point[:SHOWN]}…"
+    return f"{point}; the two sides are {witness.lhs.midpoint} against {witness.rhs.midpoint}"
+
+
+def _flat(value: object) -> str:
+    return "[" + ", ".join(map(_flat, value)) + "]" if isinstance(value, list) else str(value)
+
+
+Places = list[int] | None
+
+
+def _patterns(induction: Induction) -> Iterator[tuple[Places, Places, str]]:
+    """The arguments that move and the outputs that are used, all of both first, and what to say where that is less."""
+    traced = induction.traced
+    yield None, None, ""
+    if not sees_zeros(traced.program.jaxpr):
+        return
+    outputs = sum(traced.ir.type_of(o).real for o in traced.ir.outputs)
+    arguments = GraphSubject(traced)
+    for used in (None, *(range(outputs) if outputs > 1 else ())):
+        for moving in (None, *(arguments.moving if len(arguments.moving) > 1 else ())):
+            given, taken = None if moving is None else [moving], None if used is None else [used]
+            if given or taken:
+                yield given, taken, named(given and [arguments.arg_names[k] for k in given], taken)
+
+
+def _array(value: Any) -> np.ndarray:
+    """Nested numbers as an array: rationals as objects."""
+    array = np.asarray(value, dtype=object)
+    kinds = {type(x) for x in array.reshape(-1)}
+    return array.astype(bool) if kinds == {bool} else array.astype(int) if kinds == {int} else array

@@ -1,0 +1,144 @@
+"""Where a refuted graph is right: a condition on what its wrong rules are given under which all of it is certified.
+
+Nothing is guessed: each condition is a domain with which the lemma of a refuted rule is proved, and with those domains
+the induction is taken once more, from its first step. Conditions that the witness satisfies are not tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from certgrad.graph.certificate import Step
+from certgrad.graph.induction.induction import Induction, described_as
+from certgrad.graph.ir import Node
+from certgrad.graph.lemmas.operation import Operation
+from certgrad.graph.lemmas.proof import Proof
+from certgrad.jaxpr.kinds import ORDERS
+from certgrad.language import relations
+from certgrad.language.tree import Relation
+from certgrad.obligations.certificate import HOLDS, PROOFS
+from certgrad.obligations.tracing.jax_internals import equations_of, is_literal
+
+TRIED = 16
+"""So many conditions are tried for one rule."""
+NUMBERS = 3
+"""Of the numbers that a rule compares with, so many are tried, the smallest first."""
+_SIGNS: tuple[Relation, ...] = ("!=", ">", "<")
+
+
+def again_where_right(induction: Induction) -> tuple[Induction, set[int]] | None:
+    """The induction with each refuted rule in a domain in which its lemma is proved, and at which nodes they stand.
+
+    None where a step fails otherwise, or no such domain was found. The domains are hypotheses of the new induction.
+    """
+    wrong = [s for s in induction.steps if s.verdict not in PROOFS]
+    if not wrong or any(s.verdict != "refuted" for s in wrong):
+        return None
+    shared = induction.shared
+    described = dict(shared.described)
+    for step in wrong:
+        judgement = induction.judged.get(step.node)
+        if judgement is None:  # a wrong rule inside a loop or a branch
+            return None
+        operation, proof = judgement.operation, judgement.instance.proof
+        domain = _domain(induction, operation, proof)
+        if not domain:
+            return None
+        node = induction.traced.nodes[step.node]
+        names, own, title = described_as(induction.traced, node, operation.equation)
+        described[operation.equation] = names, (*own, *domain), title
+    again = Induction(induction.traced, replace(shared, judgements={}, described=described, used={})).run()
+    return (again, {s.node for s in wrong}) if all(s.verdict in PROOFS for s in again.steps) else None
+
+
+def conditions_text(again: Induction, nodes: set[int]) -> str:
+    """The conditions at the nodes whose rules are wrong elsewhere, as a finding."""
+    steps: list[Step] = [s for s in again.steps if s.node in nodes]
+    texts = dict.fromkeys(h.text for s in steps for h in s.hypotheses)
+    shown: list[Node] = [again.traced.nodes[s.node] for s in steps]
+    rules = ", ".join(dict.fromkeys(f"%{n.id} {n.name}" for n in shown))
+    return f"the graph is proved under hypotheses where {rules} is right: {'; '.join(texts)}"
+
+
+def _domain(induction: Induction, operation: Operation, proof: Proof) -> tuple[str, ...]:
+    """The first condition under which the lemma of a refuted operation is proved; none where there is none."""
+    witness = next((o.witness for o in proof.lemma.obligations if o.witness is not None), None)
+    if witness is None or proof.programs is None:
+        return ()
+    lemmas = induction.shared.lemmas
+    tried = 0
+    for conditions in _conditions(operation, proof):
+        if all(_holds(one, witness.inputs) for one in conditions):
+            continue
+        tried += 1
+        if tried > TRIED:
+            return ()
+        domain = tuple(f"{name} {sign} {bound}" for name, sign, bound in conditions)
+        there = replace(operation, domain=(*operation.domain, *domain), search=False)
+        if lemmas.of(there).proof.lemma.verdict in HOLDS:
+            return domain
+    return ()
+
+
+Condition = tuple[str, Relation, str]
+"""A name, a sign, and a number or another name."""
+
+
+def _conditions(operation: Operation, proof: Proof) -> Iterator[tuple[Condition, ...]]:
+    """Conditions as rules are wrong at: a corner, one side of it, a negative index. What excludes least comes first."""
+    kinds = dict(zip(operation.names, operation.equation.real, strict=True))
+    floats = [n for n, real in kinds.items() if real]
+    for name in (n for n, real in kinds.items() if not real):
+        yield ((name, ">=", "0"),)
+        yield from (((name, ">=", "0"), (name, "<", size)) for size in _sizes(operation))
+    numbers = sorted(_compared(proof), key=lambda c: (c != 0, c))[: NUMBERS + 1]
+    texts = [str(int(c)) if c == int(c) else repr(float(c)) for c in numbers]
+    for sign in _SIGNS:
+        for name in floats:
+            yield from (((name, sign, number),) for number in texts)
+    for a, b in combinations(floats, 2):
+        yield from (((a, sign, b),) for sign in _SIGNS)
+    for name in floats:
+        for low, high in combinations(sorted(texts, key=float), 2):
+            yield (name, ">", low), (name, "<", high)
+
+
+def _sizes(operation: Operation) -> list[str]:
+    """The lengths of axes that are numbers, as an index into one stays below it. A domain has no names for others."""
+    return [str(d) for d in sorted({d for v in operation.equation.variables for d in v.aval.shape if _is_number(d)})]
+
+
+def _is_number(size: Any) -> bool:
+    return isinstance(size, int) and size > 1
+
+
+def _compared(proof: Proof) -> set[float]:
+    """0, and the numbers that the programs of a lemma compare with."""
+    assert proof.programs is not None
+    equations = (e for p in proof.programs.all().values() for e in equations_of(p.jaxpr) if e.primitive.name in ORDERS)
+    values = {float(x.val) for e in equations for x in e.invars if is_literal(x) and not getattr(x.val, "shape", ())}
+    return {0.0, *(c for c in values if abs(c) < 1e6)}
+
+
+def _holds(condition: Condition, inputs: Mapping[str, Any]) -> bool:
+    """The condition holds of all entries of a witness, as far as its shapes tell."""
+    name, sign, bound = condition
+    left = _entries(inputs.get(name, []))
+    right = _entries(inputs[bound]) if bound in inputs else [Fraction(bound)]
+    if len(right) == 1:
+        right = right * len(left)
+    return len(left) != len(right) or all(relations.HOLDS[sign](a, b) for a, b in zip(left, right, strict=True))
+
+
+_TRUTHS = {"False": "0", "True": "1"}
+
+
+def _entries(value: Any) -> list[Fraction]:
+    if isinstance(value, list):
+        return [x for v in value for x in _entries(v)]
+    text = str(value)
+    return [Fraction(_TRUTHS.get(text, text))]

@@ -1,0 +1,1 @@
+"""A certified graph as a file of Coq."""

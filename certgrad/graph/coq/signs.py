@@ -1,0 +1,59 @@
+"""Which signs discharge hypotheses at nodes, and from where these signs come: as claims, which Coq proves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from certgrad.coq import Claim
+from certgrad.graph.induction.induction import Induction
+from certgrad.graph.induction.walk import Judgement
+from certgrad.graph.lemmas import bounds
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS
+
+_WORDS = {
+    POS: "Positive",
+    NONNEG: "NotNegative",
+    NONZERO: "NotZero",
+    NEG: "Negative",
+    NONPOS: "NotPositive",
+}
+"""The signs of `proofs/Signs.v`."""
+
+
+def claims_of(traced: TracedGraph, induction: Induction) -> Mapping[int, Claim]:
+    """The claims by node: of each node of which all hypotheses are discharged by the signs of what moves, which signs
+    those are, and of each node before it that gives one of these why it has it."""
+    wanted: set[tuple[int, int]] = set()
+    claims: dict[int, Claim] = {}
+    for node in reversed(traced.nodes):
+        judgement = induction.judged.get(node.id)
+        if judgement is None or not judgement.operation.active:
+            continue
+        slots = [traced.slots(node)[k] for k in judgement.operation.active]
+        settled = _settled(judgement)
+        gives = [k for k in range(len(node.outputs)) if (node.id, k) in wanted]
+        if not settled and not gives:
+            continue
+        given = [bounds.sign(induction.sign(ref)) for ref in slots]
+        alone = induction.shared.lemmas.signs(judgement.operation, judgement.instance.proof)
+        if not settled and all(_says(alone, k) == _says(judgement.signs, k) for k in gives):
+            given = [ANY] * len(slots)  # it has these signs whatever it reads
+        elif settled:
+            given = [bounds.sign(judgement.informed[k]) for k in judgement.operation.active]
+        wanted.update((ref.node, ref.output) for ref, s in zip(slots, given, strict=True) if s in _WORDS)
+        tells = [_says(judgement.signs, k) for k in range(len(node.outputs))] if gives else []
+        claims[node.id] = Claim(tuple(_WORDS.get(s, "Any") for s in given), tuple(tells), not settled)
+    return claims
+
+
+def _says(signs: tuple[int, ...], k: int) -> str:
+    return _WORDS.get(bounds.sign(signs[k]), "Any") if k < len(signs) else "Any"
+
+
+def _settled(judgement: Judgement) -> bool:
+    """All hypotheses follow from the signs of what moves."""
+    if not judgement.gone or judgement.instance.proof.stated:
+        return False
+    held = (s for k, s in enumerate(judgement.informed) if k not in judgement.operation.active)
+    return all(s == ANY for s in held) and all(s <= ANY for s in judgement.informed)

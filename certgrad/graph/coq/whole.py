@@ -1,0 +1,159 @@
+"""The whole program of a graph as the specification reads it, and which of its tensors each node computes.
+
+The program is read from the trace as it is. The nodes' equations are read one after the other as well, and tensors
+with the same definition are taken for the same one: no more than a guess, which Coq proves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import msgspec
+
+from certgrad.coq import input_name
+from certgrad.graph.induction.induction import Induction
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.language import tree as e
+from certgrad.language.relations import HOLDS
+from certgrad.language.tree import mapped
+from certgrad.specification import program as p
+from certgrad.specification._jax import size, sort_of
+from certgrad.specification.program import pruned, reads
+from certgrad.specification.reading import Reader, meaning
+from certgrad.specification.rule import Operand, UnreadableError
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A program, by node what it calls the node's outputs, and what it computes on the way to them."""
+
+    program: p.Program | None = None
+    said: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    through: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
+    """Of the outputs that move. Nothing of a program that the specification does not read."""
+    inputs = [input_name(n.id) for n in traced.ir.inputs]
+    try:
+        program = meaning(traced.program, inputs)
+        moving = [induction.is_moving(o) for o in traced.ir.outputs]
+        outputs = tuple(t for t, moves in zip(program.outputs, moving, strict=True) if moves)
+        program = pruned(replace(program, outputs=outputs))
+        return Whole(program, *_tensors_by_node(traced, program))
+    except UnreadableError:
+        return Whole()
+
+
+def _tensors_by_node(
+    traced: TracedGraph, program: p.Program
+) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+    reader = Reader()
+    by_node: dict[tuple[int, int], Operand] = {}
+    made: dict[int, tuple[int, int]] = {}
+    inputs: list[p.Tensor] = []
+    for node in traced.nodes:
+        start = len(reader.definitions)
+        if node.kind == "input":
+            aval = traced.program.jaxpr.invars[len(inputs)].aval
+            tensor = p.Tensor(input_name(node.id), tuple(map(size, aval.shape)), sort_of(aval.dtype))
+            inputs.append(tensor)
+            results = [reader.operand(tensor, aval.dtype)]
+        elif node.kind == "constant":
+            results = [reader.constant(traced.constants[node.id])]
+        else:
+            operands = [by_node[ref.node, ref.output] for ref in traced.slots(node)]
+            results = reader.read(traced.equations[node.id].program, operands)
+        by_node |= {(node.id, k): one for k, one in enumerate(results)}
+        made[node.id] = start, len(reader.definitions)
+    mine, _ = _digests([*reader.tables, *reader.definitions])
+    digests, rest = _digests(program.definitions)
+    named = {digest: name for name, digest in reversed(digests.items())}
+    known = {name: named[digest] for name, digest in mine.items() if digest in named}
+    said = {n.id: tuple(known.get(_tensor(by_node[n.id, k]), "") for k in range(len(n.outputs))) for n in traced.nodes}
+    through = {}
+    for node in traced.nodes:
+        first, last = made[node.id]
+        names = [t.name for d in reader.definitions[first:last] for t in _tensors(d)]
+        here = dict.fromkeys(known[n] for n in names if n in known)
+        through[node.id] = tuple(here | dict.fromkeys(r for n in here for r in sorted(rest.get(n, ()))))
+    return said, through
+
+
+def _tensors(definition: p.Definition) -> Sequence[p.Tensor]:
+    return [definition.tensor] if isinstance(definition, (p.Defined, p.Table)) else []
+
+
+def _tensor(result: Operand) -> str:
+    """The name of the tensor that it is, if it is one."""
+    entry = result.at(*(e.Index(f"i{k}") for k in range(result.rank)))
+    return entry.name if isinstance(entry, e.Entry) else ""
+
+
+def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[str, set[str]]]:
+    """Of each tensor, of its definition in terms of the digests of those that it reads: numbers that are computed from
+    numbers are put in, and what is another tensor is that one. And for each those in it of which this was said."""
+    found: dict[str, str] = {}
+    numbers: dict[str, e.Node] = {}
+    plain: dict[str, set[str]] = {}
+    rest: dict[str, set[str]] = {}
+
+    def renamed(x: Any) -> Any:
+        x = _folded(mapped(x, renamed))
+        if not isinstance(x, e.Entry):
+            return x
+        return numbers.get(x.name) or msgspec.structs.replace(x, name=found.get(x.name, x.name))
+
+    for definition in definitions:
+        if isinstance(definition, p.Defined):
+            entry, name = renamed(definition.entry), definition.tensor.name
+            rest[name] = {n for r in reads(definition) if r in plain for n in plain[r]}
+            text = f"{definition.tensor.shape} {definition.variables} {entry}"
+            found[name] = hashlib.sha256(text.encode()).hexdigest()
+            if isinstance(entry, (e.Number, e.Integer)) or entry in (e.TRUE, e.FALSE):
+                numbers[name] = entry
+                plain[name] = {name, *rest[name]}
+            elif isinstance(entry, e.Entry) and _as_it_is(entry, definition):
+                found[name] = entry.name
+                plain[name] = {name, *rest[name]}
+        elif isinstance(definition, p.Table):
+            text = f"{definition.tensor.shape} {definition.values}"
+            found[definition.tensor.name] = hashlib.sha256(text.encode()).hexdigest()
+    return found, rest
+
+
+def _as_it_is(entry: e.Entry, definition: p.Defined) -> bool:
+    """At an index stands what another tensor has there: an axis of size 1 is read at 0."""
+    axes = zip(definition.variables, definition.tensor.shape, strict=False)
+    read = list(zip(entry.index, axes, strict=False))
+    same = (i == e.Index(v) or (i == e.Integer(0) and n == e.Integer(1)) for i, (v, n) in read)
+    return len(entry.index) == len(definition.variables) and all(same)
+
+
+def _folded(x: Any) -> Any:
+    """What is computed from numbers, and what these choose."""
+    match x:
+        case e.ToReal(e.Integer(value)):
+            return e.number(value)
+        case e.If(condition, then, otherwise) if condition in (e.TRUE, e.FALSE):
+            return then if condition == e.TRUE else otherwise
+        case e.Compare(relation, e.Number() | e.Integer(), e.Number() | e.Integer()):
+            return e.TRUE if HOLDS[relation](_value(x.left), _value(x.right)) else e.FALSE
+        case e.Add((e.Number(), e.Number()) as parts):
+            return e.number(sum(map(_value, parts)))
+        case e.Mul((e.Number(), e.Number()) as parts):
+            return e.number(prod(map(_value, parts)))
+        case e.Subtract(e.Number(), e.Number()):
+            return e.number(_value(x.left) - _value(x.right))
+        case e.Divide(e.Number(), e.Number()) if _value(x.right):
+            return e.number(_value(x.left) / _value(x.right))
+    return x
+
+
+def _value(x: Any) -> Fraction:
+    return Fraction(x.value)

@@ -1,0 +1,342 @@
+"""The induction: one step a node, each an instance of a lemma at the node's sizes and what is known of its operands.
+
+The theorem of a step. Let the graph so far compute values v from its real inputs x, let its tangents be A·dx where A
+is the derivative of v, and let its reverse sweep take cotangents s of all values to Aᵀs. Append a node w = f(v) whose
+lemma says that, where its hypotheses hold, its JVP is the derivative J of f and its VJP is Jᵀ. Then the new tangents
+(A·dx, J·A·dx) are the derivative of (v, w) by the chain rule, and the sweep that first adds Jᵀt to the cotangents of
+the operands, for a cotangent t of w, and then goes on as before, gives Aᵀ(s + Jᵀt): the adjoint of the new tangents.
+The algebra of this is proved by the kernel (`theorems`); what is checked of each node is that its lemma is about its
+own operation and sizes (`family`), about its own operands (`TracedGraph.check`), and that it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, Self
+
+from msgspec.structs import replace as replaced
+
+from certgrad.graph.certificate import Discharged, Lemma, NodeHypothesis, Step
+from certgrad.graph.induction.hypotheses import at_node
+from certgrad.graph.induction.inner_graphs import Part, Parts
+from certgrad.graph.induction.walk import COMPUTED, Judgement, Value, Walk
+from certgrad.graph.induction.zero_tangents import is_still, to_rest
+from certgrad.graph.ir import Node, Operand, Ref
+from certgrad.graph.lemmas import bounds
+from certgrad.graph.lemmas.lemma import Instance, Lemmas
+from certgrad.graph.lemmas.operation import Operation, argument_names, domain_of
+from certgrad.graph.points.node_statements import NodeStatement
+from certgrad.graph.points.run import Place
+from certgrad.graph.points.satisfiable import holds_for_constants
+from certgrad.graph.tracing.cases import Case
+from certgrad.graph.tracing.jaxpr import Equation
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.graph.tracing.values import Values
+from certgrad.language.text import text
+from certgrad.language.tree import Statement, arrays
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.signs import ANY
+from certgrad.obligations.certificate import HOLDS, VerdictName
+from certgrad.obligations.generality.decisions import UNANSWERABLE
+from certgrad.obligations.tracing.jax_internals import at_least, is_literal, kind_of, scan_loop
+
+ROUNDS = 3
+"""How often the signs of a loop's carries are looked for; then nothing is said of them."""
+
+
+@dataclass
+class Shared:
+    """What the inductions over a graph and over the graphs inside it have in common."""
+
+    lemmas: Lemmas = field(default_factory=Lemmas)
+    judgements: dict[Any, Judgement] = field(default_factory=dict)
+    described: dict[Any, tuple[tuple[str, ...], tuple[str, ...], str]] = field(default_factory=dict)
+    used: dict[str, Lemma] = field(default_factory=dict)
+    regions: dict[Any, Any] = field(default_factory=dict)
+    """The equation of each region, by what it is made of."""
+    still: dict[Any, Any] = field(default_factory=dict)
+    """Which outputs of an operation do not move where they are 0, by its proof (kept beside) and its operands."""
+
+
+class Induction(Walk):
+    """The steps of a graph, each by a lemma that is proved. `signs` says what is known of its inputs, by position."""
+
+    def __init__(
+        self,
+        traced: TracedGraph,
+        shared: Shared,
+        moving: Sequence[bool] | None = None,
+        signs: Sequence[int] = (),
+        names: Mapping[int, str] | None = None,
+        place: Place = (),
+        values: Values | None = None,
+        resting: Set[int] = frozenset(),
+    ) -> None:
+        super().__init__(traced, moving, names or {}, place)
+        self.shared, self.values = shared, values or Values(traced)
+        self.given = moving, signs, names, place
+        self.used: dict[str, Lemma] = {}
+        self.signs: dict[Value, int] = {(k, 0): sign for k, sign in enumerate(signs)}
+        self.resting = resting
+        """The nodes required to have a zero tangent wherever their value is 0."""
+        self.to_rest: set[int] = set()
+        """Nodes of which that would be required, so that others need weaker hypotheses."""
+        self.still: dict[Value, bool] = {}
+        """Whether a value has a zero tangent wherever it is 0, for the values examined so far."""
+        self.asked: list[NodeStatement] = []
+        self.clauses: dict[int, list[Clause]] = {}
+        """The hypotheses at each node, as clauses."""
+        self.dimensions: list[str] = []
+        self.cases: list[Case] = []
+        """Sizes at which a rule may be another one, which the graph traced there shows."""
+
+    def run(self) -> Self:
+        """Take every step; once more where less is asked if some values rest at 0."""
+        super().run()
+        if not self.to_rest or self.resting:
+            self.shared.used.update(self.used)
+            return self
+        return type(self)(self.traced, self.shared, *self.given, self.values, self.to_rest).run()
+
+    def sign(self, operand: Operand) -> int:
+        """Where the entries of a value can be."""
+        if isinstance(operand, Ref):
+            return self.signs.get((operand.node, operand.output), ANY)
+        return bounds.of_array(float(operand.text)) if operand.text not in ("True", "False") else ANY
+
+    # --- steps
+
+    def step(self, node: Node) -> Step:
+        """With what is known of the signs of constants, and of what is drawn."""
+        if node.kind == "constant":
+            self.signs[node.id, 0] = bounds.of_array(self.traced.constants[node.id])
+        elif node.kind == "draw" and (bound := at_least(self.traced.equations[node.id].eqn)) is not None:
+            self.signs[node.id, 0] = bounds.above(self.sign(node.operands[bound]))
+        return super().step(node)
+
+    def within(self, node: Node, parts: Parts) -> list[Self]:
+        """The inductions over the graphs inside a node, with what they ask."""
+        signs = [self.sign(o) for o in node.operands]
+        if node.kind == "scan":
+            inner = [self._of_loop(node, parts.inside[0], signs)]
+        elif node.kind == "cond":
+            inner = [self._of_part(node, k, part, signs[1:]) for k, part in enumerate(parts.inside)]
+            for k in range(len(node.outputs)):
+                self.signs[node.id, k] = reduce(bounds.joined, (one.sign(one.traced.ir.outputs[k]) for one in inner))
+        else:
+            inner = [self._of_part(node, k, part, ()) for k, part in enumerate(parts.inside)]
+        for one in inner:
+            self.asked += one.asked
+            self.dimensions += one.dimensions
+            self.cases += one.cases
+        return inner
+
+    def _of_part(self, node: Node, k: int, part: Part, signs: Sequence[int]) -> Self:
+        """The induction over one of the graphs inside a node."""
+        body, place = self.traced.bodies[node.id][k], (*self.place, (node.id, k))
+        given = part.moving, signs, dict(enumerate(part.names)), place
+        return type(self)(body, self.shared, *given, self.values.inside(node, k)).run()
+
+    def _of_loop(self, node: Node, part: Part, signs: list[int]) -> Self:
+        """The induction over the body of a loop, with signs of the carries that each step keeps."""
+        loop = scan_loop(self.traced.equations[node.id].eqn)
+        first, last = loop.consts, loop.consts + loop.carries
+        for attempt in range(ROUNDS + 1):
+            if attempt == ROUNDS:
+                signs[first:last] = [ANY] * loop.carries
+            inner = self._of_part(node, 0, part, signs)
+            found = [inner.sign(o) for o in inner.traced.ir.outputs]
+            joined = [bounds.joined(a, b) for a, b in zip(signs[first:last], found, strict=False)]
+            if joined == signs[first:last]:
+                break
+            signs[first:last] = joined
+        for k, sign in enumerate([*joined, *found[loop.carries :]]):  # what is joined holds without steps, too
+            self.signs[node.id, k] = sign
+        return inner
+
+    def operation(self, node: Node) -> Step:
+        """The step by the lemma of the node's operation."""
+        equation = self.traced.equations[node.id]
+        slots, values, active = self.read(node, equation)
+        real = equation.real
+        signs = tuple([ANY if real[k] is None else self.signs.get(value, ANY) for k, value in enumerate(values)])
+        key = (equation, active, signs, node.id in self.resting)
+        judgement = self.shared.judgements.get(key)
+        if judgement is None:
+            judgement = self.shared.judgements[key] = self._judge(node, equation, active, signs)
+        k = judgement.instance.proof.if_still
+        if k is not None and is_still(self, slots[k]):
+            judgement = self._where_zeros_are_still(judgement, key, k)
+        elif k is not None:
+            self.to_rest |= to_rest(self, slots[k]) or set()
+        self.signs.update(zip([(node.id, k) for k in range(len(node.outputs))], judgement.signs, strict=False))
+        if equation.without_reals:
+            return self.plain(node, "constant", node.name)
+        lemma = judgement.instance.proof.lemma
+        self.used.setdefault(lemma.digest, lemma)
+        self.judge(node, judgement, values)
+        return self._judged(node, judgement, dict(zip(judgement.operation.names, slots, strict=True)))
+
+    def _judge(self, node: Node, equation: Any, active: tuple[int, ...], signs: tuple[int, ...]) -> Judgement:
+        described = self.shared.described.get(equation)
+        if described is None:
+            described = self.shared.described[equation] = described_as(self.traced, node, equation)
+        names, domain, title = described
+        operation = Operation(equation, names, active, domain, title, resting=node.id in self.resting)
+        lemmas = self.shared.lemmas
+        if equation.without_reals:
+            known = all(kind_of(v.aval.dtype) in "ib" for v in (*equation.variables, *equation.eqn.outvars))
+            outputs = lemmas.signs_alone(_with_signs(operation, signs)) if known else ()
+            return Judgement(operation, Instance(lemmas.nothing(operation), {}), signs=outputs)
+        instance, informed, gone = self._lemma(operation, signs)
+        proof = instance.proof
+        outputs = lemmas.signs(_with_signs(operation, signs), proof)
+        outputs = tuple(outputs[k] if k < len(outputs) else ANY for k in range(len(node.outputs)))
+        outputs = (bounds.both(outputs[0], _selected(equation, signs)), *outputs[1:])
+        return Judgement(operation, instance, informed, gone, outputs)
+
+    def _where_zeros_are_still(self, judgement: Judgement, key: Any, argument: int) -> Judgement:
+        """The judgement by a lemma that may use that an argument does not move where it is 0."""
+        found = self.shared.judgements.get((*key, argument))
+        if found is None:
+            operation = replace(judgement.operation, still=(argument,))
+            instance = self.shared.lemmas.of(_with_signs(operation, judgement.informed))
+            found = replace(judgement, operation=operation, instance=instance)
+            self.shared.judgements[*key, argument] = found
+        return found
+
+    def _lemma(self, operation: Operation, signs: tuple[int, ...]) -> tuple[Instance, tuple[int, ...], list[Statement]]:
+        """The lemma as it stands, or the one that may use where the arguments are, where that says more."""
+        lemmas = self.shared.lemmas
+        plain = lemmas.of(operation)
+        if plain.proof.lemma.verdict == "proved" or all(s == ANY for s in signs):
+            return plain, (), []
+        stated = list(plain.proof.stated)
+        asked = {n for s in stated for n in arrays(s)}.intersection(operation.names)
+        # First with what is known of those arguments alone that a hypothesis mentions, and of them first the signs.
+        fewer = tuple(s if n in asked else ANY for n, s in zip(operation.names, signs, strict=True))
+        for known in dict.fromkeys([tuple(bounds.sign(s) for s in fewer), fewer] if asked else []):
+            informed = lemmas.of(_with_signs(operation, known))
+            if informed.proof.lemma.verdict == "proved":
+                return informed, known, stated
+        informed = lemmas.of(_with_signs(operation, signs))
+        gone = [s for s in stated if s not in informed.proof.stated]
+        if not informed.proof.holds or (not gone and plain.proof.holds):
+            return plain, (), []
+        return informed, signs, gone
+
+    def _judged(self, node: Node, judgement: Judgement, arguments: dict[str, Ref]) -> Step:
+        sign = bounds.relation(judgement.signs[0] if judgement.signs else ANY)
+        if judgement.asks_nothing:
+            return self.stepped(node, judgement, arguments, "proved", sign=sign)
+        proof = judgement.instance.proof
+        lemma = proof.lemma
+        hypotheses: list[NodeHypothesis] = []
+        reason = ""
+        verdict: VerdictName = lemma.verdict
+        discharged = self._discharged(judgement, arguments) if judgement.gone else []
+        for tree, clause in proof.stated.items():
+            if never(clause):
+                verdict, reason = "unproved", "it is undefined at every input: NaN, infinity or a division by 0"
+            asked = NodeStatement(tree, arguments, judgement.instance.sizes, self.place)
+            read = [key[1] for key in asked.keys.values()]
+            if read and all(k in self.fixed for k in read) and holds_for_constants(self.traced, asked):
+                discharged.append(Discharged(formula=text(tree), tree=tree, because=COMPUTED))
+                continue
+            self.clauses.setdefault(node.id, []).append(clause)
+            hypotheses.append(self._at_node(node, (tree, clause), arguments))
+            self.asked.append(asked)
+        if UNANSWERABLE in proof.dimensions and verdict in HOLDS:
+            verdict, reason = "unproved", f"the rule may be another one at some sizes: {UNANSWERABLE}"
+        here = [in_names_of_node(one, judgement.instantiation) for one in proof.dimensions if one != UNANSWERABLE]
+        here += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
+        self.dimensions += [f"{one} {in_rule_of(node)}" for one in here if one]
+        self.cases += [Case(fixed, None, asked=True, rules=(in_rule_of(node),)) for fixed in proof.cases]
+        if verdict in HOLDS:
+            verdict = HOLDS[bool(hypotheses)]
+        elif not reason:
+            failing = next((o for o in lemma.obligations if o.verdict == lemma.verdict), None)
+            reason = f"{failing.kind}: {failing.reason}" if failing is not None else ""
+            computed = any(self.traced.nodes[r.node].kind != "input" for r in arguments.values())
+            if verdict == "refuted" and node.kind == "primitive" and computed:
+                # A rule is claimed for all that it may be given; a primitive only for what the function gives it.
+                verdict, reason = "unproved", f"{reason}, which the function need not give it"
+        parts = {"hypotheses": hypotheses, "discharged": discharged, "reason": reason, "sign": sign}
+        return self.stepped(node, judgement, arguments, verdict, **parts)
+
+    def _at_node(self, node: Node, stated: tuple[Statement, Clause], arguments: dict[str, Ref]) -> NodeHypothesis:
+        """The hypothesis there; what reads as another one, of other values, is told apart by the number of the node."""
+        found = at_node(node, stated, arguments, self.expressions, self.values)
+        said = self.values.said.setdefault(found.text, (found.tree, found.of))
+        return found if said == (found.tree, found.of) else replaced(found, text=f"{found.text} (at %{node.id})")
+
+    def _discharged(self, judgement: Judgement, arguments: dict[str, Ref]) -> list[Discharged]:
+        because = ", ".join(
+            f"`{self.expressions.of(r)}` {bounds.relation(s)}"
+            for r, s in zip(arguments.values(), judgement.informed, strict=True)
+            if s != ANY
+        )
+        pairs = zip(judgement.formulas, judgement.gone, strict=True)
+        return [Discharged(formula=formula, tree=tree, because=because) for formula, tree in pairs]
+
+
+def _selected(equation: Equation, signs: Sequence[int]) -> int:
+    """Where the results of an equation that selects among its operands are."""
+    known = dict(zip(equation.variables, signs, strict=True))
+    operands = [bounds.of_array(v.val) if is_literal(v) else known[v] for v in equation.eqn.invars]
+    return bounds.of_selection(equation.name, operands)
+
+
+def never(clause: Clause) -> bool:
+    """The clause is false whatever the values are."""
+    return not clause.guards and all(
+        (c := a.poly.constant()) is not None and not _true(a.relation, float(c)) for a in clause.alternatives
+    )
+
+
+def _true(relation: str, value: float) -> bool:
+    return {"> 0": value > 0, ">= 0": value >= 0, "!= 0": value != 0, "= 0": value == 0}.get(relation, True)
+
+
+def _with_signs(operation: Operation, signs: tuple[int, ...]) -> Operation:
+    return replace(operation, signs=signs)
+
+
+def described_as(traced: TracedGraph, node: Node, equation: Any) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """The names of the lemma's arguments, its domain, and what it is called."""
+    count = len(equation.variables)
+    names = argument_names(count)
+    domain: tuple[str, ...] = ()
+    if found := traced.ops.get(node.id):
+        op, statics = found
+        if count == len(op.arg_names) == len(node.operands):
+            names, domain = tuple(op.arg_names), domain_of(op, statics)
+    return names, domain, _title(node)
+
+
+def _title(node: Node) -> str:
+    title = node.name if node.kind == "primitive" else f"{node.kind} {node.name}"
+    shown = {k: v for k, v in node.params.items() if k not in _SIZES}
+    if node.kind in ("primitive", "op") and shown:
+        return f"{title}[{', '.join(f'{k}={v}' for k, v in shown.items())}]"
+    return title
+
+
+_SIZES = frozenset(
+    ("shape", "new_dtype", "dimension_numbers", "sizes", "new_sizes", "slice_sizes", "limit_indices", "dim")
+)
+
+
+def in_rule_of(node: Node) -> str:
+    """Where a hypothesis on dimensions is asked, behind its text."""
+    return f"(in the rule of %{node.id} {node.name}, {node.source})"
+
+
+def in_names_of_node(text: str, instantiation: Mapping[str, str]) -> str | None:
+    """A hypothesis on a lemma's dimensions at the node; None where its sizes satisfy it."""
+    here = re.sub(r"[A-Za-z_]\w*", lambda m: instantiation.get(m[0], m[0]), text)
+    compared = re.fullmatch(r"not (\d+) = (\d+)", here)
+    return None if compared and compared[1] != compared[2] else here

@@ -1,0 +1,240 @@
+"""The walk over a graph's nodes that the induction takes: what moves, who reads it, what runs inside; one step a node.
+
+`induction` walks it to write the steps, with lemmas that it proves; the second check of a certificate
+(`accel/verify`) walks it beside the steps that were written, with lemmas whose programs it finds again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from msgspec.structs import replace
+
+from certgrad.graph.certificate import Cotangent, Inside, NodeHypothesis, Step
+from certgrad.graph.induction.inner_graphs import PARTS, Parts
+from certgrad.graph.ir import Literal, Node, Operand, Ref
+from certgrad.graph.lemmas.lemma import Instance
+from certgrad.graph.lemmas.operation import Operation
+from certgrad.graph.points.run import Place
+from certgrad.graph.tracing.jaxpr import Equation
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.graph.wording.expression import Expressions
+from certgrad.language.text import text
+from certgrad.language.tree import Statement
+from certgrad.obligations.certificate import HOLDS, VerdictName, worst
+
+COMPUTED = "the values depend on no input, and were computed"
+"""Why a hypothesis on constants is discharged."""
+NO_NUMBER = "NaN or an infinity, which is no real number"
+Value = tuple[int, int]
+"""A node and which of its outputs."""
+
+
+@dataclass
+class Judgement:
+    """What a lemma says at every node of one equation, with the same operands moving and the same signs known."""
+
+    operation: Operation
+    instance: Instance
+    informed: tuple[int, ...] = ()
+    """The signs of the arguments that the lemma was given."""
+    gone: list[Statement] = field(default_factory=list)
+    """Hypotheses that these signs discharge."""
+    signs: tuple[int, ...] = ()
+
+    @cached_property
+    def instantiation(self) -> dict[str, str]:
+        """The lemma's dimensions, each as the node has it."""
+        return {mine: str(size) for mine, size in self.instance.sizes.items()}
+
+    @cached_property
+    def formulas(self) -> list[str]:
+        """The texts of the hypotheses that are discharged."""
+        return [text(s) for s in self.gone]
+
+    @cached_property
+    def asks_nothing(self) -> bool:
+        """The lemma is proved, and no hypothesis is stated or discharged at any of the nodes."""
+        proof = self.instance.proof
+        conditions = proof.stated or self.gone or proof.dimensions or proof.cases or self.instance.nonempty
+        return proof.lemma.verdict in HOLDS and not conditions
+
+
+class Walk:
+    """One graph's steps. `moving` says which of its inputs move: depend on the function's real inputs. All if None."""
+
+    def __init__(
+        self, traced: TracedGraph, moving: Sequence[bool] | None, names: Mapping[int, str], place: Place
+    ) -> None:
+        self.traced, self.place = traced, place
+        inputs = [n for n in traced.ir.inputs if n.outputs[0].real]
+        self.moving: set[Value] = {(n.id, 0) for n in inputs if moving is None or moving[n.id]}
+        self.judged: dict[int, Judgement] = {}
+        self.inside: dict[int, list[Any]] = {}
+        """The walks of the graphs inside a node."""
+        self.steps: list[Step] = []
+        self.fixed: set[int] = set()
+        """The nodes that depend on no input."""
+        self.consumers: dict[Value, list[str]] = {}
+        self.expressions = Expressions(traced.ir, names)
+
+    def run(self) -> Self:
+        """Take every step."""
+        for node in self.traced.nodes:
+            self.steps.append(self.step(node))
+        return self
+
+    def is_moving(self, operand: Operand) -> bool:
+        """The value depends on the function's real inputs."""
+        return isinstance(operand, Ref) and (operand.node, operand.output) in self.moving
+
+    def cotangents(self) -> Iterator[list[Cotangent]]:
+        """For each node, where the cotangents of its moving outputs come from: the seeds, and who reads them."""
+        seeds: dict[Value, list[str]] = {}
+        for i, o in enumerate(self.traced.ir.outputs):
+            if isinstance(o, Ref) and self.is_moving(o):
+                seeds.setdefault((o.node, o.output), []).append(f"seed {i}")
+        moving, consumers = self.moving, self.consumers
+        for node in self.traced.nodes:
+            found = []
+            for k in range(len(node.outputs)):
+                if (value := (node.id, k)) in moving:
+                    readers, seeded = consumers.get(value, []), seeds.get(value)
+                    found.append(Cotangent(output=k, contributions=readers if seeded is None else seeded + readers))
+            yield found
+
+    # --- steps
+
+    def step(self, node: Node) -> Step:
+        """The step of a node."""
+        if node.kind == "primitive":  # most are
+            return self.operation(node)
+        if node.kind == "input":
+            return self.plain(node, "input", "input")
+        if node.kind == "constant":
+            self.fixed.add(node.id)
+            if node.outputs[0].real and not np.isfinite(self.traced.constants[node.id]).all():
+                return self.plain(node, "constant", "constant", verdict="unproved", reason=f"an entry is {NO_NUMBER}")
+            return self.plain(node, "constant", "constant")
+        if (
+            node.kind == "draw"
+        ):  # what is drawn from a key is some constant of it: it has no derivative, and is a number
+            if any(map(self.is_moving, node.operands)):
+                return self.refused(node, "it is drawn between moving bounds")
+            return self.plain(node, "constant", node.name)
+        return self._with_graphs(node) if node.id in self.traced.bodies else self.operation(node)
+
+    def operation(self, node: Node) -> Step:
+        """The step of a node without graphs inside."""
+        raise NotImplementedError
+
+    def within(self, node: Node, parts: Parts) -> list[Self]:
+        """The walks of the graphs inside a node."""
+        raise NotImplementedError
+
+    def plain(self, node: Node, role: str, operation: str, **rest: Any) -> Step:
+        """A step that needs no lemma."""
+        return Step(
+            node=node.id,
+            operation=operation,
+            source=node.source,
+            role=role,
+            expression=self.expressions.of_node(node.id),
+            **{"verdict": "proved", **rest},
+        )
+
+    def refused(self, node: Node, reason: str) -> Step:
+        """The step of a node whose results move, of which nothing is proved."""
+        self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
+        return self.plain(node, "moving", node.name, verdict="unproved", reason=reason)
+
+    def read(self, node: Node, equation: Equation) -> tuple[list[Ref], list[Value], tuple[int, ...]]:
+        """The operands of a node's equation, the values that they are, and the places of those that move."""
+        slots = self.traced.slots(node)
+        values = [(r.node, r.output) for r in slots]
+        if not values or (self.fixed and self.fixed.issuperset([r.node for r in slots])):
+            self.fixed.add(node.id)
+        real = equation.real
+        return slots, values, tuple([k for k, value in enumerate(values) if real[k] and value in self.moving])
+
+    def judge(self, node: Node, judgement: Judgement, values: Sequence[Value]) -> None:
+        """Keep what a lemma says at a node: what moves then, and which of these values it reads."""
+        self.judged[node.id] = judgement
+        operation = judgement.operation
+        if operation.active:
+            self.moving.update([(node.id, k) for k in operation.equation.real_outputs])
+            for k in operation.active:
+                self.consumers.setdefault(values[k], []).append(f"%{node.id} ({operation.names[k]})")
+
+    def stepped(
+        self, node: Node, judgement: Judgement, arguments: dict[str, Ref], verdict: VerdictName, **rest: Any
+    ) -> Step:
+        """The step of a node as an instance of its lemma."""
+        lemma = judgement.instance.proof.lemma
+        return Step(
+            node=node.id,
+            operation=lemma.name,
+            source=node.source,
+            expression=self.expressions.of_node(node.id),
+            role="moving" if judgement.operation.active else "constant",
+            verdict=verdict,
+            lemma=lemma.digest,
+            arguments=arguments,
+            instantiation=judgement.instantiation,
+            **rest,
+        )
+
+    def _with_graphs(self, node: Node) -> Step:
+        """The step of a node whose graphs have been certified: what they need is asked where they run."""
+        moving = [self.is_moving(o) for o in node.operands]
+        parts = PARTS[node.kind](self.traced, node, moving, [self.expressions.of(o) for o in node.operands])
+        if parts.refused:
+            return self.refused(node, parts.refused)
+        self.moving.update((node.id, k) for k, m in enumerate(parts.moved) if m)
+        for k in parts.read:
+            operand = node.operands[k]
+            if isinstance(operand, Ref) and self.is_moving(operand):
+                self.consumers.setdefault((operand.node, operand.output), []).append(f"%{node.id} (operand {k})")
+        inner = self.within(node, parts)
+        self.inside[node.id] = inner
+        hypotheses = [
+            replace(h, node=node.id, text=f"{h.text}, {parts.where.format(k=k)}")
+            for k, one in enumerate(inner)
+            for h in one.hypotheses
+        ]
+        verdict: VerdictName = worst(["proved", *(s.verdict for one in inner for s in one.steps)])
+        verdict = HOLDS[bool(hypotheses)] if verdict in HOLDS else verdict
+        failing = next((s for one in inner for s in one.steps if s.verdict not in HOLDS), None)
+        reason = ""
+        if failing is not None:
+            reason = f"inside, {failing.operation} at {failing.source or f'%{failing.node}'}: {failing.reason}"
+        elif any(map(no_number, (*node.operands, *(o for one in inner for o in one.traced.ir.outputs)))):
+            verdict, reason = "unproved", f"it starts with, or a graph inside returns, {NO_NUMBER}"
+        return self.plain(
+            node,
+            "moving" if any(parts.moved) else "constant",
+            node.name,
+            verdict=verdict,
+            hypotheses=hypotheses,
+            reason=reason,
+            inside=[one.as_inside() for one in inner],
+        )
+
+    @property
+    def hypotheses(self) -> list[NodeHypothesis]:
+        """What the steps so far ask."""
+        return [h for s in self.steps for h in s.hypotheses]
+
+    def as_inside(self) -> Inside:
+        """The walk of a graph inside a node, as data."""
+        moving = [n.name for n in self.traced.ir.inputs if (n.id, 0) in self.moving]
+        return Inside(name=self.traced.ir.name, moving=moving, steps=self.steps)
+
+
+def no_number(operand: Operand) -> bool:
+    """The operand is written as NaN or an infinity. An operation's lemma knows those that it reads itself."""
+    return isinstance(operand, Literal) and operand.text in ("nan", "inf", "-inf")

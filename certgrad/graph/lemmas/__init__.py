@@ -1,0 +1,1 @@
+"""Lemmas: one operation with its parameters, proved for all sizes of its dimensions."""

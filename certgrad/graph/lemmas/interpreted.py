@@ -1,0 +1,54 @@
+"""The forward of an operation as terms: its entries and their signs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from certgrad.graph.lemmas import bounds
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import ANY
+from certgrad.obligations.assume.tensor import Tensor, argument
+from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
+from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    kind_of,
+    shape_polys,
+)
+
+from .operation import KINDS, Operation
+
+
+def output_signs(operation: Operation, forward: Program) -> tuple[int, ...]:
+    """Where the outputs can be, given where the arguments are; nothing is said where the calculus cannot."""
+    try:
+        with limited():
+            outputs, facts = _interpreted(operation, forward)
+            return tuple(bounds.of_term(t.body, facts, t.signs) for t in outputs)
+    except (UnprovedError, BudgetError, ArithmeticError):
+        return (ANY,) * len(forward.jaxpr.outvars)
+
+
+def forward_terms(operation: Operation, forward: Program) -> list[Poly] | None:
+    """The entries of the operation's outputs as terms; None where the calculus cannot follow it."""
+    try:
+        with limited():
+            return [t.body for t in _interpreted(operation, forward)[0]]
+    except (UnprovedError, BudgetError, ArithmeticError):
+        return None
+
+
+def _interpreted(operation: Operation, forward: Program) -> tuple[list[Tensor], Facts]:
+    """The outputs of the forward, given where the arguments are, and what that says."""
+    clear_caches()
+    jaxpr = forward.jaxpr
+    known = operation.signs or (ANY,) * len(operation.names)
+    inputs = []
+    for name, var, signs in zip(operation.names, jaxpr.invars, known, strict=True):
+        tensor = argument(name, shape_polys(var.aval), KINDS.get(kind_of(var.aval.dtype), "float"))
+        inputs.append(replace(tensor, signs=tensor.signs & bounds.sign(signs)))
+    facts = Facts([fact for t, s in zip(inputs, known, strict=True) for fact in bounds.facts(t.body, s)])
+    outputs = interpret(Context(facts), forward, inputs, [True] * len(jaxpr.outvars))
+    return [t for t in outputs if t is not None], facts

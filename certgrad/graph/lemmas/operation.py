@@ -1,0 +1,261 @@
+"""An operation of a graph as its lemma sees it: the rules that run, the shapes, the names of its arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from certgrad._subject import Rules, Subject
+from certgrad.errors import CertgradError, TraceError
+from certgrad.graph.lemmas import bounds
+from certgrad.graph.lemmas.rules import ActiveShapes, Outputs, node_rules, sees_used_outputs
+from certgrad.graph.tracing import jaxpr
+from certgrad.graph.tracing.family import symbol
+from certgrad.graph.tracing.jaxpr import Equation
+from certgrad.obligations.generality.patterns import choices, named, sees_zeros, too_many
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.prove.problem import Programs, trace_forward, trace_rules
+from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    abstract,
+    is_literal,
+    kind_of,
+    wide_floats,
+)
+from certgrad.signatures.sizes import parse_size
+
+_NAMES = ("x", "y", "z", "w")
+
+
+UNTRACEABLE = (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError)
+"""What tracing the rules of an operation raises where they cannot be traced."""
+
+KINDS = {"f": "float", "i": "int", "b": "bool", "k": "key"}
+
+
+def argument_names(count: int) -> tuple[str, ...]:
+    """What a lemma calls so many arguments that have no names of their own."""
+    return tuple(_NAMES[k] if k < len(_NAMES) else f"x{k}" for k in range(count))
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a lemma is about: an equation, which of its arguments move, and what may be used of where they are."""
+
+    equation: Equation
+    names: tuple[str, ...]
+    active: tuple[int, ...]
+    domain: tuple[str, ...] = ()
+    title: str = ""
+    signs: tuple[int, ...] = ()
+    """Where the arguments are, as `bounds` says it."""
+    still: tuple[int, ...] = ()
+    """Arguments every zero entry of which has a zero tangent, whatever moves: see `prove/zero_tangents.py`."""
+    resting: bool = False
+    """Also require that every zero entry of the result has a zero tangent."""
+    search: bool = True
+    """Whether to look for a witness where the proof fails."""
+    used: tuple[int, ...] | None = None
+    """The real outputs that are used, for a rule that sees which ones are; None where all are."""
+
+    @property
+    def request(self) -> tuple[Any, ...]:
+        """What is asked of the equation, whichever it is."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "equation")
+
+    @property
+    def dims(self) -> list[str]:
+        """The dimension variables at the node, in order of appearance in the arguments, then in the parameters."""
+        shapes = [v.aval.shape for v in (*self.equation.variables, *self.equation.eqn.outvars)]
+        return list(
+            dict.fromkeys(n for part in (*shapes, *self.equation.eqn.params.values()) for n in jaxpr.dims_in(part))
+        )
+
+
+def canonical(names: Sequence[str]) -> dict[str, str]:
+    """The lemma's name for each dimension."""
+    return {n: symbol(k) for k, n in enumerate(names)}
+
+
+def with_renamed(value: Any, table: Mapping[str, str]) -> str:
+    """A dimension as JAX writes it, over other names."""
+    return parse_size(value).renamed(table).spaced if isinstance(value, jaxpr.DimExpr) else str(value)
+
+
+def operation_key(operation: Operation) -> Any:
+    """The operation, its shapes aside."""
+    equation = operation.equation
+    slots = {v: k for k, v in enumerate(equation.variables)}
+    pattern = tuple(
+        (jaxpr.dtype_name(v.aval.dtype), np.asarray(v.val).tobytes(), np.shape(v.val))
+        if is_literal(v)
+        else (slots[v], jaxpr.dtype_name(v.aval.dtype))
+        for v in equation.eqn.invars
+    )
+    return equation.primitives, equation.wide, pattern, operation.request
+
+
+def own_table(operation: Operation) -> dict[str, str]:
+    """What the lemma at a node's own sizes calls its dimensions."""
+    names = operation.dims
+    # The rule of an equation that holds a program belongs to the symbols that it was traced at.
+    return {n: n for n in names} if operation.equation.holds_program else canonical(names)
+
+
+def active_shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> ActiveShapes:
+    dtypes = (KINDS.get(kind_of(v.aval.dtype), str(v.aval.dtype)) for v in operation.equation.variables)
+    return ActiveShapes(sizes, tuple(dtypes), active=operation.active, used=operation.used)
+
+
+@dataclass
+class Traced(Programs):
+    """The programs of an operation where all that moves is perturbed and all outputs are used, and those of each
+    further pattern that a rule of it sees, by what it is called."""
+
+    patterns: Mapping[str, tuple[Operation, Programs]] = field(default_factory=dict)
+
+    def all(self) -> dict[str, Program]:
+        further = {
+            f"{name}, where {words}": program
+            for words, (_, programs) in self.patterns.items()
+            for name, program in programs.all().items()
+        }
+        return super().all() | further
+
+
+@dataclass(frozen=True)
+class TracedRules:
+    """The rules of an operation, traced at shapes: what its lemma is about."""
+
+    operation: Operation
+    shapes: ActiveShapes
+    programs: Programs
+    names: tuple[str, ...]
+    """The dimension variables of the programs."""
+
+
+def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Traced:
+    """The operation's rules, traced at these shapes, in the dtypes of its operands: those that run.
+
+    Raises TraceError, RuleError or UnprovedError.
+    """
+    programs = _traced_where(operation, run, sizes)
+    patterns = {}
+    for one in _patterns(operation, run, sizes):
+        words = pattern_name(one, operation.active)
+        try:
+            patterns[words] = one, _traced_where(one, run, sizes)
+        except CertgradError as error:
+            raise TraceError(f"where {words}: {error}") from error
+    return Traced(**{f.name: getattr(programs, f.name) for f in fields(Programs)}, patterns=patterns)
+
+
+def traced_forward(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Program:
+    """The operation itself, traced at these shapes. Raises TraceError."""
+    return trace_forward(*_as_traced(operation, run, sizes))
+
+
+def _traced_where(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
+    """Where the active arguments move, and no others, and the outputs are used that are said to be."""
+    return trace_rules(*_as_traced(operation, run, sizes), together=True)
+
+
+def _as_traced(
+    operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]
+) -> tuple[Rules, ActiveShapes, int, str, bool]:
+    """The rules that run, with what is traced of them: the shapes, the count of numbers, a name, 64-bit numbers."""
+    equation = operation.equation
+    shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
+    return node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide
+
+
+def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Iterator[Operation]:
+    """The operation in each further pattern of perturbed arguments and used outputs that a rule of it sees.
+
+    What moves in a graph may have a tangent that JAX knows is 0, and what is used there a cotangent that is.
+    """
+    equation, active = operation.equation, operation.active
+    if not (active and equation.holds_program):
+        return
+    perturbed = sees_zeros(equation.program.jaxpr)
+    count = sum(kind_of(v.aval.dtype) == "f" for v in equation.eqn.outvars)
+    specs = [abstract(s, v.aval.dtype) for s, v in zip(sizes, equation.variables, strict=True)]
+    with wide_floats(equation.wide):
+        used = count > 1 and sees_used_outputs(run, active_shapes(operation, sizes), specs)
+    if many := too_many(len(active) if perturbed else 0, count if used else 0):
+        raise UnprovedError(f"its rule sees symbolic zeros: {many}")
+    inputs = choices(active) if perturbed else [active]
+    outputs = [None, *choices(range(count))[1:]] if used else [None]
+    yield from (replace(operation, active=a, used=u) for a in inputs for u in outputs if (a, u) != (active, None))
+
+
+def pattern_name(operation: Operation, active: Sequence[int]) -> str:
+    """What moves of the active arguments, and what is used, where that is not all."""
+    moving = None if operation.active == tuple(active) else [operation.names[k] for k in operation.active]
+    return named(moving, operation.used)
+
+
+def rule_is_reverse(equation: Equation) -> bool:
+    return equation.name.startswith("custom_vjp_call")
+
+
+STILL = "does not move where it is 0"
+"""What is said of an argument that is still at 0, after its name."""
+RESTS = f"the result {STILL}"
+"""What is said of a lemma that asks for this too."""
+
+
+def given_parameters(operation: Operation) -> list[str]:
+    """What the lemma takes for granted of its arguments, and each step that uses it shows of its operands."""
+    where = [text for n, s in zip(operation.names, operation.signs, strict=False) for text in bounds.conditions(n, s)]
+    return [
+        *where,
+        *(f"{operation.names[k]} {STILL}" for k in operation.still),
+        *([RESTS] if operation.resting else []),
+    ]
+
+
+def with_given(operation: Operation, texts: Sequence[str]) -> Operation | None:
+    """The operation with what `given_parameters` says, read back; None where a text says something else."""
+    moves = {f"{n} {STILL}": k for k, n in enumerate(operation.names)}
+    signs = bounds.given((one for one in texts if one not in moves and one != RESTS), operation.names)
+    still = tuple(moves[one] for one in texts if one in moves)
+    return None if signs is None else replace(operation, signs=signs, still=still, resting=RESTS in texts)
+
+
+def shown_name(operation: Operation) -> str:
+    names = iter(operation.names)
+    by_variable = {v: next(names) for v in operation.equation.variables}
+    args = [_literal(v.val) if is_literal(v) else by_variable[v] for v in operation.equation.eqn.invars]
+    return f"{operation.title or operation.equation.name}({', '.join(args)})"
+
+
+def _literal(value: Any) -> str:
+    return f"{np.asarray(value).item()!r}" if np.ndim(value) == 0 else "array"
+
+
+def shown_signature(operation: Operation, shapes: ActiveShapes, programs: Programs, canon: Mapping[str, str]) -> str:
+    def shape(dims: Sequence[Any]) -> str:
+        return "[" + ", ".join(with_renamed(d, canon) for d in dims) + "]"
+
+    held = [k for k in range(len(shapes.inputs)) if k not in shapes.active]
+    args = ", ".join(
+        f"{n} {shape(s)}" + (" constant" if k in held else "")
+        for k, (n, s) in enumerate(zip(operation.names, shapes.inputs, strict=True))
+    )
+    return f"{args} -> {', '.join(shape(s) for s in programs.out_shapes)}"
+
+
+def domain_of(op: Subject, statics: Mapping[str, Any]) -> tuple[str, ...]:
+    """The op's domain with its parameters' values put in."""
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            value = statics.get(node.id)
+            return ast.Constant(value) if node.id in op.params and value is not None else node
+
+    return tuple(ast.unparse(Fill().visit(ast.parse(text.strip(), mode="eval"))) for text in op.domain)

@@ -1,0 +1,434 @@
+"""The proof of a lemma: at the family of an operation, at its own sizes, and in the cases that tracing left open."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import msgspec
+
+from certgrad._subject import OF_RULES
+from certgrad.errors import DomainError
+from certgrad.graph.certificate import Lemma, ObligationResult
+from certgrad.graph.lemmas import bounds
+from certgrad.graph.lemmas.rules import ActiveShapes, Outputs
+from certgrad.graph.tracing import jaxpr
+from certgrad.graph.tracing.cases import case_text
+from certgrad.graph.tracing.family import Family
+from certgrad.language.coding import encode
+from certgrad.language.text import text
+from certgrad.language.tree import Statement
+from certgrad.obligations.assume.assumptions import assumed
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.tensor import argument
+from certgrad.obligations.auditing.attempts import plainly_refuted
+from certgrad.obligations.auditing.readings import as_stored, read_otherwise, rounded_in
+from certgrad.obligations.auditing.redundant import not_implied
+from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Cases, Fixed, Sample, same
+from certgrad.obligations.meaning.literals import Reading
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.prove.problem import Problem, Programs, build
+from certgrad.obligations.prove.prove import minimal, prove
+from certgrad.obligations.prove.statements import Outcome
+from certgrad.obligations.prove.zero_tangents import may_be_zero, rest_conditions
+from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.variables import Var, template
+from certgrad.obligations.tracing.jax_internals import (
+    dim_poly,
+    serialised,
+    serialised_all,
+    shape_polys,
+    versions,
+    wide_floats,
+)
+from certgrad.obligations.wording.stated import Reads
+from certgrad.signatures.sizes import Size
+
+from .literals import up_to_rounding, with_reason
+from .operation import (
+    UNTRACEABLE,
+    Operation,
+    TracedRules,
+    active_shapes,
+    canonical,
+    given_parameters,
+    rule_is_reverse,
+    shown_name,
+    shown_signature,
+    traced_programs,
+    with_renamed,
+)
+from .refutation import failure_of, ordinary_runs
+
+CASES = 40
+"""Sizes that a rule treats on their own: beyond that many, the others are excluded."""
+
+
+@dataclass
+class Proof:
+    """A lemma with what stands behind it: the traced programs, and its hypotheses as terms."""
+
+    lemma: Lemma
+    dims: tuple[str, ...]
+    """The dimension variables of the programs, in the order of `Lemma.signature`."""
+    programs: Programs | None = None
+    stated: dict[Statement, Clause] = field(default_factory=dict)
+    """The hypotheses: what each says, with how the calculus holds it."""
+    reads: Reads = field(default_factory=lambda: Reads({}))
+    """How conditions of this proof are read."""
+    dimensions: list[str] = field(default_factory=list)
+    """Hypotheses on dimensions, over the programs' names."""
+    cases: list[Fixed] = field(default_factory=list)
+    """Sizes of the graph at which the rules may be others: it has to be traced anew to see them."""
+    signs: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
+    """The signs of the outputs, by those of the arguments."""
+    if_still: int | None = None
+    """An argument because of which less is asked if it is still at 0."""
+    left_out: frozenset[Statement] = frozenset()
+    """What is not asked because of an argument that is still at 0. Where it fails, the result has the tangent 0."""
+
+    @property
+    def holds(self) -> bool:
+        return self.lemma.verdict in PROOFS
+
+    @property
+    def clauses(self) -> list[Clause]:
+        return list(self.stated.values())
+
+
+def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
+    """The lemma, with the cases that tracing decided away traced and proved as well, or else excluded."""
+    proof = prove_at({})
+    if proof.programs is None:
+        return proof
+    general = list(proof.clauses)
+    cases = Cases(everything=True)
+    proof.dimensions += _left_out(cases.met(proof.programs, {}))
+    for case in cases:
+        other = prove_at(case) if cases.count <= CASES else None
+        alike = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
+        if other is None or other.programs is None or not other.holds or not alike:
+            proof.dimensions.append(f"not {case_text(case)}")
+            continue
+        if isinstance(case, Sample) and not same(proof.programs, other.programs, case):
+            # What is another program at some of many sizes is not proved at the others.
+            proof.dimensions.append(f"not {case_text(case)}")
+            continue
+        more_there = [c for s, c in other.stated.items() if s not in proof.stated]
+        more_there = not_implied(more_there, general, case, other.reads)
+        proof.stated |= {s: c for s, c in other.reads.each_once(more_there).items() if s not in proof.stated}
+        proof.dimensions += _left_out(cases.met(other.programs, case))
+    proof.dimensions = list(dict.fromkeys(proof.dimensions))
+    proof.lemma = _with_hypotheses(proof.lemma, proof.stated)
+    return proof
+
+
+def in_general(operation: Operation, family: Family) -> Proof:
+    """The lemma over the family's symbols."""
+    return _prove_at(operation, *of_family(family))
+
+
+class Setting(NamedTuple):
+    """Where an operation's rules are traced: how it runs, its operands' shapes, and the dimension variables."""
+
+    run: Outputs
+    shapes: tuple[tuple[Any, ...], ...]
+    names: tuple[str, ...]
+
+
+def of_family(family: Family) -> Setting:
+    """Over the family's symbols."""
+    used = [n for s in family.shapes for d in s for n in jaxpr.dims_in(d)]
+    return Setting(family.run, family.shapes, tuple(dict.fromkeys([*used, *family.sizes])))
+
+
+def of_node(operation: Operation, table: Mapping[str, str], case: Fixed) -> Setting:
+    """At the node's sizes, its dimension variables renamed, and set to what the case says."""
+    equation = operation.equation
+    own = tuple(tuple(v.aval.shape) for v in equation.variables)
+    if not table or equation.holds_program:
+        return Setting(equation.run, own, tuple(table.values()))
+    sizes = jaxpr.dimension_table(list(table.values()), case)
+    values = {n: sizes[mine] for n, mine in table.items()}
+    shapes = tuple(tuple(jaxpr.replaced(d, values) for d in s) for s in own)
+    free = tuple(d for d in sizes if d not in case or d in jaxpr.dims_in(sizes[d]))
+    return Setting(equation.at(values).run, shapes, free)
+
+
+def traced_only(operation: Operation, setting: Setting) -> Proof:
+    """The programs of a lemma with its digest, and no proof of it. Raises what tracing raises."""
+    programs = traced_programs(operation, setting.run, setting.shapes)
+    rules = TracedRules(operation, active_shapes(operation, setting.shapes), programs, setting.names)
+    return Proof(_lemma(rules, [], [], []), setting.names, programs)
+
+
+def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: Mapping[str, Size]) -> bool:
+    """The operation's rules, traced there, are the general programs at these sizes. False where that is not seen."""
+    try:
+        with wide_floats(operation.equation.wide):
+            return same(general, traced_programs(operation, setting.run, setting.shapes), sizes)
+    except UNTRACEABLE:
+        return False
+
+
+def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, Proof]) -> Proof:
+    """The lemma at the node's sizes, its dimension variables renamed."""
+    if not table or operation.equation.holds_program:
+        proof = _prove_at(operation, *of_node(operation, table, {}), judged)
+        if proof.programs is not None and table:
+            cases = Cases(everything=False)
+            proof.dimensions = _left_out(cases.met(proof.programs, {}))
+            proof.cases = cases.asked
+        return proof
+
+    return at_all_sizes(lambda case: _prove_at(operation, *of_node(operation, table, case), judged))
+
+
+def _left_out(questions: Sequence[str]) -> list[str]:
+    """Hypotheses that leave out the sizes which questions without a case to trace are about."""
+    return [question if question == UNANSWERABLE else f"not {question}" for question in questions]
+
+
+def _with_hypotheses(lemma: Lemma, stated: Iterable[Statement]) -> Lemma:
+    ordered = in_order(stated)
+    verdict: VerdictName = "proved under hypotheses" if lemma.verdict == "proved" and ordered else lemma.verdict
+    texts = [text(s) for s in ordered]
+    return msgspec.structs.replace(lemma, hypotheses=texts, statements=ordered, verdict=verdict)
+
+
+def in_order(stated: Iterable[Statement]) -> list[Statement]:
+    """Statements in the order of their texts."""
+    return sorted(stated, key=lambda s: (text(s), encode(s)))
+
+
+def _prove_at(
+    operation: Operation,
+    run: Outputs,
+    sizes: tuple[tuple[Any, ...], ...],
+    names: tuple[str, ...],
+    judged: dict[Any, Proof] | None = None,
+) -> Proof:
+    shapes = active_shapes(operation, sizes)
+    try:
+        programs = traced_programs(operation, run, sizes)
+        if any(jaxpr.captures(p) for p in programs.all().values()):
+            raise UnprovedError("a rule closes over a value that is being traced; pass it as an argument")
+        if operation.equation.name.startswith("custom_"):
+            again = traced_programs(operation, run, sizes)
+            if serialised_all(again.all()) != serialised_all(programs.all()):
+                raise UnprovedError("a rule traces differently a second time: it is impure")
+    except UNTRACEABLE as error:
+        return Proof(failed_lemma(operation, shapes, str(error) or type(error).__name__), names)
+    known = {} if judged is None else judged
+    proof = _judged_once(TracedRules(operation, shapes, programs, names), known)
+    for words, (there, programs_there) in programs.patterns.items():
+        if proof.holds:
+            part = TracedRules(there, active_shapes(there, sizes), programs_there, names)
+            proof = _with_pattern(proof, words, _judged_once(part, known))
+    return proof
+
+
+def _with_pattern(proof: Proof, words: str, part: Proof) -> Proof:
+    """The proof with that of a pattern in which the rule is called as well: with its hypotheses, or where it fails."""
+    change = msgspec.structs.replace
+    if part.holds:
+        stated = {**part.stated, **proof.stated}
+        lemma = change(proof.lemma, verdict=worst([proof.lemma.verdict, part.lemma.verdict]))
+        return replace(proof, stated=stated, lemma=_with_hypotheses(lemma, stated))
+    failing = [
+        change(o, reason=f"where {words}: {o.reason}") for o in part.lemma.obligations if o.verdict not in PROOFS
+    ]
+    kept = [o for o in proof.lemma.obligations if o.kind not in [f.kind for f in failing]]
+    lemma = change(proof.lemma, verdict=part.lemma.verdict, obligations=[*kept, *failing], hypotheses=[], statements=[])
+    return replace(proof, stated={}, lemma=lemma)
+
+
+def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
+    """What is proved of the programs: once of the same programs, asked in the same words, with these put in."""
+    operation, programs = rules.operation, rules.programs
+    words = operation.equation.name, shown_name(operation), operation.request, rules.names, rules.shapes.dtypes
+    key = (words, *serialised_all(programs.all()).items())
+    found = judged.get(key)
+    if found is None:
+        found = judged[key] = _judged(rules)
+    return replace(found, programs=programs, stated={**found.stated}, dimensions=[*found.dimensions], signs={})
+
+
+def _judged(rules: TracedRules) -> Proof:
+    """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
+    plain = Reading()
+    proof = _judged_as_read(rules, plain)
+    if not proof.holds and not any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
+        proof = _read_otherwise(rules, plain, proof)
+    width = "float64" if rules.operation.equation.wide else "float32"
+    looks = proof.holds and any(rounded_in(p, [width]) for p in rules.programs.all().values())
+    why = as_stored(ordinary_runs(rules), [width]) if looks else ""
+    return Proof(failed_lemma(rules.operation, rules.shapes, why), rules.names) if why else proof
+
+
+def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
+    """What is proved with literals read as what they were rounded from, but for those that cannot be read so."""
+    without_search = replace(rules, operation=replace(rules.operation, search=False))
+
+    def proved(reading: Reading) -> Proof | None:
+        proof = _judged_as_read(without_search, reading)
+        return proof if proof.lemma.verdict in HOLDS else None
+
+    found = read_otherwise(plain, proved, lambda _: ordinary_runs(rules))
+    if found is None:
+        return replace(open_, lemma=with_reason(open_.lemma, plain.refused))
+    proof, reading = found
+    return replace(proof, lemma=up_to_rounding(proof.lemma, reading))
+
+
+def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
+    operation, programs, names = rules.operation, rules.programs, rules.names
+    results: list[ObligationResult] = []
+    clauses: dict[Statement, Clause] = {}
+    notes: list[str] = []
+    kinds = list(OF_RULES) if operation.active else ["rule_runs_forward"]
+    try:
+        with limited():
+            problem = built(rules, reading)
+        notes = sorted(problem.notes)
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
+        results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
+        return Proof(_lemma(rules, results, {}, []), names, programs)
+    reads, extents = _reads(rules), dict[Var, Poly]()
+    asked: dict[str, dict[Statement, Clause]] = {}
+    for kind in kinds:
+        if kind == "vjp_is_adjoint" and rule_is_reverse(operation.equation):
+            # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
+            problem.domain = [*problem.domain, *(c for c in clauses.values() if assumed(c, problem.array_shapes))]
+        outcome = _attempt(problem, kind)
+        found = [] if outcome.proved else [failure_of(rules, kind, outcome)]
+        extents |= outcome.ranges
+        asked[kind] = read(rules, outcome) if outcome.proved else {}
+        clauses = {**asked[kind], **clauses}
+        verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
+        results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
+    proved = all(o.verdict in HOLDS for o in results)
+    if_still = _if_still(problem, asked, replace(reads, ranges={**extents, **reads.ranges})) if proved else None
+    left_out: frozenset[Statement] = frozenset()
+    if if_still is not None and if_still.argument in operation.still:
+        left_out = frozenset(if_still.asked)
+        clauses = {**{s: c for s, c in clauses.items() if s not in left_out}, **if_still.instead}
+        extents |= if_still.ranges
+        if not if_still.instead and not asked["jvp_is_derivative"].keys() - left_out:
+            own = ObligationResult(kind="jvp_is_derivative", verdict="proved")
+            results = [own if o.kind == own.kind else o for o in results]
+    ordered = in_order(clauses)
+    kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts, problem.array_shapes)}
+    stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
+    reads = replace(reads, ranges={**extents, **reads.ranges})
+    lemma = _lemma(rules, results, stated, notes)
+    argument = None if if_still is None else if_still.argument
+    return Proof(lemma, names, programs, stated, reads, if_still=argument, left_out=left_out)
+
+
+@dataclass(frozen=True)
+class _IfStill:
+    """Hypotheses that ask less if an argument is still at 0: those without that, and those with it."""
+
+    argument: int
+    asked: Mapping[Statement, Clause]
+    instead: Mapping[Statement, Clause]
+    ranges: Mapping[Var, Poly]
+
+
+def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]], reads: Reads) -> _IfStill | None:
+    """What the derivative asks, and would ask less of if an argument were still at 0; no other law asks it."""
+    derivative = asked.get("jvp_is_derivative", {})
+    found = may_be_zero(problem) if derivative else None
+    if found is None:
+        return None
+    reads = replace(reads, ranges={**found.ranges, **reads.ranges})
+    own, instead = reads.each_once(found.asked), reads.each_once(found.instead)
+    others = {s for kind, statements in asked.items() if kind != "jvp_is_derivative" for s in statements}
+    if not own.keys() <= derivative.keys() or not others <= derivative.keys() - own.keys():
+        return None
+    return _IfStill(found.argument, own, instead, found.ranges)
+
+
+def read(rules: TracedRules, outcome: Outcome) -> dict[Statement, Clause]:
+    """The hypotheses of a proof, with what they say."""
+    reads = _reads(rules)
+    here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
+    return here.each_once(outcome.hypotheses)
+
+
+def _reads(rules: TracedRules) -> Reads:
+    """Arguments at the shapes of the programs; other indices number the first output."""
+    variables = zip(rules.operation.names, rules.programs.forward.jaxpr.invars, strict=False)
+    result = [dim_poly(d) for d in rules.programs.out_shapes[0]] if rules.programs.out_shapes else []
+    ranges = {template(k): size for k, size in enumerate(result)}
+    return Reads({name: shape_polys(v.aval) for name, v in variables}, ranges)
+
+
+def built(rules: TracedRules, reading: Reading) -> Problem:
+    """The programs as terms, with what is known of where the arguments are."""
+    operation = rules.operation
+    given = rules.shapes, rules.programs, operation.title, reading
+    try:
+        problem = build(operation.names, {}, operation.domain, *given)
+    except DomainError:
+        problem = build(operation.names, {}, (), *given)
+    known = [
+        fact
+        for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
+        for fact in bounds.facts(argument(n, t.shape, "float").body, s)
+    ]
+    problem.facts = problem.facts.extended(known)
+    problem.also = rest_conditions(problem) if operation.resting else []
+    return problem
+
+
+def _attempt(problem: Problem, kind: str) -> Outcome:
+    try:
+        with limited():
+            return prove(problem, kind)
+    except (BudgetError, RecursionError) as error:
+        return Outcome(reason=str(error))
+
+
+def _lemma(rules: TracedRules, results: list[ObligationResult], stated: Iterable[Statement], notes: list[str]) -> Lemma:
+    operation, programs = rules.operation, rules.programs
+    given = given_parameters(operation)
+    canon = canonical(rules.names)
+    signature = shown_signature(operation, rules.shapes, programs, canon)  # x + c and c + x have the same programs
+    parts = [operation.title, signature, *given, *operation.domain, repr(sorted(versions().items())), KERNEL]
+    parts += [
+        f"{name}\n{serialised(p, dims=lambda d: with_renamed(d, canon))}" for name, p in sorted(programs.all().items())
+    ]
+    return Lemma(
+        digest=hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest(),
+        name=shown_name(operation),
+        signature=signature,
+        given=given,
+        verdict=worst([r.verdict for r in results]),
+        obligations=results,
+        hypotheses=[text(s) for s in in_order(stated)],
+        statements=in_order(stated),
+        idealisations=notes,
+    )
+
+
+def failed_lemma(operation: Operation, shapes: ActiveShapes, reason: str) -> Lemma:
+    """The lemma of an operation whose rules do not trace."""
+    result = ObligationResult(kind="jvp_is_derivative", verdict="unproved", reason=" ".join(reason.split()))
+    text = (
+        f"{shown_name(operation)} {[(str(s), d) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]} {reason}"
+    )
+    return Lemma(
+        digest=hashlib.blake2b(text.encode(), digest_size=16).hexdigest(),
+        name=shown_name(operation),
+        signature="",
+        given=given_parameters(operation),
+        verdict="unproved",
+        obligations=[result],
+        hypotheses=[],
+    )

@@ -1,0 +1,112 @@
+"""The rules that run for one node, as callables over its arguments: what the node's lemma is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad._subject import Rules
+from certgrad.graph.tracing.jaxpr import Equation, primal_function, without_linear
+from certgrad.obligations.generality.patterns import sees_zeros
+from certgrad.obligations.prove.problem import Shapes
+from certgrad.obligations.tracing.jax_internals import equations_of, jaxpr_of
+
+Outputs = Callable[..., list[Any]]
+
+
+@dataclass(frozen=True)
+class ActiveShapes(Shapes):
+    """Shapes where only some of the real arguments depend on the graph's inputs; the others have no tangent."""
+
+    active: tuple[int, ...] = ()
+    used: tuple[int, ...] | None = None
+    """The real outputs, by place, that are used: other cotangents are symbolic zeros. All outputs if None."""
+
+    @property
+    def floats(self) -> list[int]:
+        return list(self.active)
+
+
+def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
+    """Forward, jvp, vjp and the primal of the vjp of one equation, by JAX's own transforms. `run` is its forward.
+
+    The jvp of a function that has only a `custom_vjp` is that of the function itself: proved to be the derivative of
+    the forward, it lets the adjoint law carry the claim about the vjp. Outputs that are no floats are converted, so
+    that the lemma says where they are locally constant.
+    """
+    forward = _real_outputs(run, shapes.used)
+    tangent_of = forward
+    if equation.name.startswith("custom_vjp_call") and equation.inner is not None:
+        tangent_of = _real_outputs(primal_function(equation), shapes.used)
+    custom = ("custom_jvp_call", "custom_vjp_call")
+    own = any(e.primitive.name.startswith(custom) for e in equations_of(equation.program.jaxpr))
+    wrap = without_linear if own else lambda fn: fn
+    active = shapes.active
+
+    def jvp(args: list, tangents: list, params: list) -> list:
+        return wrap(lambda xs, dxs: jax.jvp(_partial(tangent_of, xs, active), _chosen(xs, active), dxs)[1])(
+            list(args), list(tangents)
+        )
+
+    def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
+        assert seeds is not None, "the cotangents of a node are given"
+
+        def pull(xs: list, cts: list) -> list:
+            if not active:
+                return forward(*xs)
+            value, pulled = jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))
+            return [*value, *pulled(list(cts))]
+
+        found = wrap(pull)(list(args), list(seeds))
+        return found[: len(seeds)], found[len(seeds) :]
+
+    def vjp(args: list, seeds: list, params: list) -> list:
+        return both(args, seeds, params)[1]
+
+    def primal(args: list, params: list) -> list:
+        if not active:
+            return forward(*args)
+        return wrap(lambda xs: jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))[0])(list(args))
+
+    return Rules(lambda args, params: forward(*args), jvp, vjp, primal, both=both)
+
+
+def _chosen(args: Sequence[Any], active: Sequence[int]) -> list[Any]:
+    return [args[k] for k in active]
+
+
+def _partial(fn: Outputs, args: Sequence[Any], active: Sequence[int]) -> Outputs:
+    """The function of the active arguments, the others held."""
+
+    def run(*moving: Any) -> list[Any]:
+        full = list(args)
+        for k, x in zip(active, moving, strict=True):
+            full[k] = x
+        return fn(*full)
+
+    return run
+
+
+def _real_outputs(fn: Outputs, used: Sequence[int] | None) -> Outputs:
+    def run(*args: Any) -> list[Any]:
+        outputs = fn(*args)
+        if used is not None:
+            floats = [y for y in outputs if jnp.issubdtype(y.dtype, jnp.floating)]
+            return [floats[k] for k in used]
+        return [y if jnp.issubdtype(y.dtype, jnp.floating) else y.astype(float) for y in outputs]
+
+    return run
+
+
+def sees_used_outputs(run: Outputs, shapes: ActiveShapes, specs: Sequence[Any]) -> bool:
+    """A backward that the operation calls sees which outputs are used. Raises what tracing raises."""
+    active = shapes.active
+
+    def jvp(args: list[Any], tangents: list[Any]) -> list[Any]:
+        return list(jax.jvp(_partial(_real_outputs(run, None), args, active), _chosen(args, active), tangents)[1])
+
+    return sees_zeros(jaxpr_of(jax.make_jaxpr(jvp)(list(specs), _chosen(specs, active))))

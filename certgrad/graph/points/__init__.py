@@ -1,0 +1,1 @@
+"""A graph's values and hypotheses at concrete points."""

@@ -1,0 +1,171 @@
+"""A graph's values at concrete sizes, node by node, with the values inside loops and branches where they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.graph.ir import Literal, Node, Operand, Ref
+from certgrad.graph.tracing.jaxpr import evaluate_equation, replaced
+from certgrad.graph.tracing.numbers import Numbers
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.obligations.tracing.jax_internals import scan_loop
+
+Place = tuple[tuple[int, int], ...]
+"""Where a graph stands: the nodes that hold it, from the outside in, and which of each one's graphs it is."""
+Key = tuple[Place, int, int]
+"""A value: the graph, the node, the output."""
+
+
+@dataclass
+class Run:
+    """Evaluates graphs at these dimensions; keeps the values in `wanted`, those of each step of a loop stacked."""
+
+    sizes: Mapping[str, Any]
+    numbers: Numbers
+    wanted: Collection[Key] = frozenset()
+    kept: dict[Key, Any] = field(default_factory=dict)
+    taken: dict[Place, Any] = field(default_factory=dict)
+    """Whether each graph inside runs, at each step of the loops around it."""
+    stacked: dict[int, Any] = field(default_factory=dict)
+    """What is computed beside each step of a loop, by node."""
+
+    def values(self, traced: TracedGraph, inputs: Sequence[Any], place: Place = (), needed: bool = False) -> list[Any]:
+        """Every node's outputs, from the graph's own equations; if `needed`, only of the nodes that others need."""
+        values: list[Any] = []
+        given = iter(inputs)
+        live = self._live(traced, place) if needed else None
+        for node in traced.nodes:
+            if node.kind == "input":
+                values.append([next(given)])
+            elif live is not None and node.id not in live:
+                values.append(None)
+            elif node.kind == "constant":
+                values.append([jnp.asarray(self.numbers.value(traced.constants[node.id]))])
+            else:
+                values.append(self.node(traced, node, values, place))
+        for key in self.wanted:
+            if key[0] == place:
+                self.kept[key] = values[key[1]][key[2]]
+        return values
+
+    def outputs(self, traced: TracedGraph, values: Sequence[Any]) -> list[Any]:
+        """What the graph returns."""
+        return [self.read(o, values) for o in traced.ir.outputs]
+
+    def read(self, operand: Operand, values: Sequence[Any]) -> Any:
+        """The value of an operand."""
+        if isinstance(operand, Ref):
+            return values[operand.node][operand.output]
+        return jnp.asarray(number(operand), self.numbers.dtype(operand.dtype))
+
+    def _live(self, traced: TracedGraph, place: Place) -> set[int]:
+        """The nodes that the wanted values, and the nodes that hold wanted ones, depend on."""
+        live = {key[1] for key in self.wanted if key[0] == place}
+        live |= {
+            key[0][len(place)][0] for key in self.wanted if len(key[0]) > len(place) and key[0][: len(place)] == place
+        }
+        if place:
+            live |= {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
+        for node in reversed(traced.nodes):
+            if node.id in live:
+                live.update(p.node for p in node.operands if isinstance(p, Ref))
+        return live
+
+    def node(self, traced: TracedGraph, node: Node, values: Sequence[Any], place: Place = ()) -> list[Any]:
+        """The outputs of a node that is no input, of the values of those before it."""
+        equation = traced.equations[node.id]
+        if node.kind in ("scan", "cond"):
+            operands = [self.read(o, values) for o in node.operands]
+            return (
+                self.scan(traced, node, operands, place)
+                if node.kind == "scan"
+                else self._cond(traced, node, operands, place)
+            )
+        atoms = equation.eqn.invars
+        operands = [
+            self.read(o, values) if isinstance(o, Ref) else self.numbers.value(v.val)
+            for o, v in zip(node.operands, atoms, strict=True)
+        ]
+        return evaluate_equation(equation.eqn, operands, self.sizes, self.numbers)
+
+    def inner(self, wanted: Collection[Key] = frozenset()) -> Run:
+        """An evaluation of a graph inside a node."""
+        return Run(self.sizes, self.numbers, wanted)
+
+    def scan(self, traced: TracedGraph, node: Node, operands: Sequence[Any], place: Place = ()) -> list[Any]:
+        """A loop's results. What its body keeps is stacked along a first axis."""
+        loop = scan_loop(traced.equations[node.id].eqn)
+        (body,) = traced.bodies[node.id]
+        first, last = loop.consts, loop.consts + loop.carries
+        inner_place = (*place, (node.id, 0))
+        consts, start, rows = list(operands[:first]), list(operands[first:last]), list(operands[last:])
+
+        def step(carry: list[Any], row: list[Any]) -> Any:
+            inner = self.inner(self.wanted)
+            values = inner.values(body, [*consts, *carry, *row], inner_place)
+            out = inner.outputs(body, values)
+            inner.taken[inner_place] = jnp.asarray(True)
+            kept = (list(inner.kept.items()), list(inner.taken.items()))
+            keys[:] = [[k for k, _ in part] for part in kept]
+            again, beside = self.beside(node, place, consts, carry, row)
+            out = out if again is None else list(again)
+            return out[: loop.carries], (out[loop.carries :], [[v for _, v in part] for part in kept], beside)
+
+        keys: list[list[Any]] = []
+        length = length_of(dimension(loop.length, self.sizes))
+        carry, (ys, kept, beside) = jax.lax.scan(step, start, rows, length=length, reverse=loop.reverse)
+        if beside:
+            self.stacked[node.id] = beside
+        self.kept.update(zip(keys[0], kept[0], strict=True))
+        self.taken.update(zip(keys[1], kept[1], strict=True))
+        return [*carry, *ys]
+
+    def beside(
+        self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]
+    ) -> tuple[Sequence[Any] | None, Sequence[Any]]:
+        """What a step of a loop returns, if it is computed on the way, and what else is, which is stacked; nothing,
+        unless a kind of run says otherwise."""
+        return None, ()
+
+    def _cond(self, traced: TracedGraph, node: Node, operands: Sequence[Any], place: Place) -> list[Any]:
+        index, args = jnp.asarray(operands[0]).astype(jnp.int32), list(operands[1:])
+        branches = traced.bodies[node.id]
+        index = jnp.clip(index, 0, len(branches) - 1)
+        out = jax.lax.switch(index, [self._plain(b) for b in branches], *args)
+        for k, branch in enumerate(branches):
+            here = (*place, (node.id, k))
+            if any(key[0][: len(here)] == here for key in self.wanted):  # run on its own, to see what it keeps
+                inner = self.inner(self.wanted)
+                inner.values(branch, args, here)
+                self.kept.update(inner.kept)
+                self.taken.update({p: t & (index == k) for p, t in inner.taken.items()})
+                self.taken[here] = index == k
+        return list(out)
+
+    def _plain(self, body: TracedGraph) -> Any:
+        def run(*args: Any) -> list[Any]:
+            inner = self.inner()
+            return inner.outputs(body, inner.values(body, args))
+
+        return run
+
+
+def dimension(size: Any, sizes: Mapping[str, Any]) -> Any:
+    """A size at these dimensions: a number, or an expression of those that are none."""
+    return int(size) if isinstance(size, int | np.integer) else replaced(size, sizes)
+
+
+def length_of(length: Any) -> int | None:
+    """A loop's length as JAX is told it: of one that is no number, the rows tell it."""
+    return length if isinstance(length, int) else None
+
+
+def number(literal: Literal) -> Any:
+    """A literal's value."""
+    return literal.text == "True" if literal.text in ("True", "False") else float(literal.text)

@@ -1,0 +1,329 @@
+"""A checked point for a graph's hypotheses: a set that nothing satisfies would prove anything."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import jax
+import numpy as np
+
+from certgrad.graph.points.node_statements import NodeStatement, holds, holds_in_floats, numpys_floats
+from certgrad.graph.points.points import drawn, kinds, rationals
+from certgrad.graph.points.run import Key, Place, Run
+from certgrad.graph.tracing.jaxpr import UnknownDimensionError
+from certgrad.graph.tracing.jaxpr import replaced as at_sizes
+from certgrad.graph.tracing.numbers import IDEAL
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.language.arithmetic import UnfitError
+from certgrad.obligations.balls import BallError
+from certgrad.obligations.balls import _scalars as scalars
+from certgrad.obligations.balls import evaluate as run_on_balls
+from certgrad.obligations.floats import Setting
+from certgrad.obligations.floats import run as run_in_floats
+from certgrad.obligations.tracing.jax_internals import jaxpr_of, keys_from, kind_of, primitives_of, wide_floats
+from certgrad.obligations.tracing.jax_internals._operations import operations
+
+TRIES = 320
+DRAWN = 160
+"""So many of them are drawn anew, the others near the best of these."""
+ONE_ENTRY = 0.5
+"""How often one entry is changed there, and not an array."""
+FIRST = 12
+"""So many of them are of ordinary arrays alone."""
+SPREADS = (1, 4, 16)
+PRECISION = 192
+RIGOROUS = 400_000
+"""How many scalar operations rigorous arithmetic is given; beyond, float64 is used, and the certificate says so."""
+FLOATS = 20_000_000_000
+"""How many scalar operations all points of one search may take in floats, once the fewest are tried."""
+FEWEST = 2
+UNCOMPILED = 50_000_000
+"""So many of them numpy does, one operation on arrays at a time, before a program is compiled, which takes a second."""
+CONSTANT = 20_000
+"""How many scalar operations it may take to compute values that depend on no input."""
+UNKNOWN = (BallError, UnfitError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError)
+"""What is raised at a point at which a hypothesis cannot be told."""
+
+Certainty = Literal["rigorous", "in floats", "none"]
+
+
+@dataclass(frozen=True)
+class PointSearch:
+    """What came of the search for a point."""
+
+    found: Certainty
+    never: frozenset[int] = frozenset()
+    """The hypotheses, by their place among all, that held at no point that was tried."""
+    tried: int = 0
+    """How many points were."""
+    cut_short: bool = False
+    """Whether more would have been, had each not taken so long."""
+
+
+def satisfiable(traced: TracedGraph, asked: Sequence[NodeStatement]) -> PointSearch:
+    """Whether a point was found that satisfies all hypotheses at all their indices.
+
+    Each array is of some kind, drawn at first; then kinds are changed one at a time, from those with which the fewest
+    hypotheses failed; then arrays and entries, from the point at which the fewest did.
+    """
+    if not asked:
+        return PointSearch("rigorous")
+    search = _Search(traced, asked)
+    if (given := traced.specs.arrays) is not None and (found := search.at(given)) is not None:
+        return PointSearch(found)
+    found = search.drawn()
+    return PointSearch(found, frozenset(range(len(asked))) - search.held, search.tried, search.long_enough)
+
+
+def holding(traced: TracedGraph, asked: Sequence[NodeStatement]) -> Callable[[Sequence[Any]], bool]:
+    """Whether all hypotheses hold at arrays, one for each argument: of floats, or of rational numbers as objects."""
+    search = _Search(traced, asked)
+    return lambda arrays: not asked or search.at(arrays, only_whether=True) is not None
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Arrays by the arguments that they are for, and how many hypotheses fail there."""
+
+    sizes: Mapping[str, int]
+    shapes: Mapping[int, tuple[tuple[int, ...], str]]
+    arrays: Mapping[int, Any]
+    failing: int
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """What hypotheses mention at some sizes, as one program of the inputs that it needs."""
+
+    program: Any
+    compiled: Callable[..., Any]
+    needed: list[int]
+    """The arguments that it takes."""
+    places: list[Place]
+    """The loops and branches of which it tells the steps that are taken, after the values."""
+    operations: int
+    rigorous: bool
+    """It is evaluated in rigorous arithmetic; otherwise in floats."""
+
+
+class _Search:
+    """The hypotheses as programs of the inputs, one at each size, and points at which all of them hold."""
+
+    def __init__(self, traced: TracedGraph, asked: Sequence[NodeStatement]) -> None:
+        self.traced, self.asked = traced, asked
+        self.wanted = list(dict.fromkeys(k for a in asked for k in a.keys.values()))
+        self.programs: dict[tuple[int, ...], _Programs] = {}
+        self.order = [*range(len(asked))]
+        """In which the hypotheses are looked at."""
+        self.held: set[int] = set()
+        """Which hypotheses held at a point."""
+        self.tried = 0
+        self.taken = 0
+        """How many scalar operations points in floats took."""
+
+    def at(self, arrays: Sequence[Any], only_whether: bool = False) -> Certainty | None:
+        """Whether the arrays that the function was traced with are such a point; `only_whether`: and no more than that,
+        so that the first hypothesis that fails is the last one looked at."""
+        try:
+            sizes = self.traced.specs.sizes([np.shape(x) for x in arrays])
+            at = self._at(sizes)
+            point = [_given(arrays[k], at.rigorous) for k in at.needed]
+            failing, rigorous = self._failing(sizes, point, only_whether)
+        except UNKNOWN:
+            return None
+        return None if failing else "rigorous" if rigorous else "in floats"
+
+    def drawn(self) -> Certainty:
+        """Whether one was found among those drawn, or near the best of them."""
+        rng = random.Random(20)
+        least, best = len(self.asked) + 1, dict[int, str]()
+        nearest: _Point | None = None
+        for attempt in range(DRAWN):
+            if self.long_enough:
+                break
+            # Sizes of 1 are left out: what holds there alone says nothing of a graph of any size.
+            sizes = {d: 2 + (attempt + k) % 3 for k, d in enumerate(self.traced.ir.dims)}
+            try:
+                at = self._at(sizes)
+                specs = {k: self.traced.specs.arguments[k].spec for k in at.needed}
+                shapes = {k: (_shape(self.traced, k, sizes), spec.dtype) for k, spec in specs.items()}
+                chosen = _kinds(rng, shapes, attempt, best)
+                spread = SPREADS[attempt % len(SPREADS)]
+                point = {k: drawn(rng, chosen[k], *shapes[k], spread, exact=at.rigorous) for k in at.needed}
+                failing, rigorous = self._failing(sizes, [*point.values()])
+                if not failing:
+                    return "rigorous" if rigorous else "in floats"
+                if failing <= least:
+                    least, best, nearest = failing, chosen, _Point(sizes, shapes, point, failing)
+            except (*UNKNOWN, UnknownDimensionError):
+                continue
+        return "none" if nearest is None else self._near(rng, nearest)
+
+    def _near(self, rng: random.Random, best: _Point) -> Certainty:
+        """Whether one was found from this one on: an array changed at a time, or an entry of one."""
+        exact = self._at(best.sizes).rigorous
+        for attempt in range(TRIES - DRAWN if best.arrays else 0):
+            if self.long_enough:
+                break
+            k = rng.choice(list(best.arrays))
+            kind, spread = rng.choice(kinds(*best.shapes[k])), SPREADS[attempt % len(SPREADS)]
+            fresh = drawn(rng, kind, *best.shapes[k], spread, exact=exact)
+            if fresh.size and rng.random() < ONE_ENTRY:
+                place = np.unravel_index(rng.randrange(fresh.size), fresh.shape)
+                one, fresh = fresh[place], best.arrays[k].copy()
+                fresh[place] = one
+            point = {**best.arrays, k: fresh}
+            try:
+                failing, rigorous = self._failing(best.sizes, [*point.values()])
+            except UNKNOWN:
+                continue
+            if not failing:
+                return "rigorous" if rigorous else "in floats"
+            if failing <= best.failing:
+                best = replace(best, arrays=point, failing=failing)
+        return "none"
+
+    @property
+    def long_enough(self) -> bool:
+        """No further point is tried: what they take in floats is used up."""
+        return self.tried >= FEWEST and self.taken > FLOATS
+
+    def _at(self, sizes: Mapping[str, int]) -> _Programs:
+        key = tuple(sizes[d] for d in self.traced.ir.dims)
+        if key not in self.programs:
+            self.programs[key] = _program(self.traced, self.wanted, sizes)
+        return self.programs[key]
+
+    def _failing(self, sizes: Mapping[str, int], point: Sequence[Any], one_is_enough: bool = False) -> tuple[int, bool]:
+        """How many hypotheses do not hold at the point, and whether rigorous arithmetic says so."""
+        at = self._at(sizes)
+        self.tried += 1
+        if at.rigorous:
+            values = run_on_balls(at.program, point, precision=PRECISION).values
+        else:
+            self.taken += at.operations
+            with wide_floats():
+                given = [_as_given(x, v.aval.dtype) for x, v in zip(point, jaxpr_of(at.program).invars, strict=True)]
+                values = in_floats(at.program, given, at.compiled, self.taken <= UNCOMPILED)
+        table = dict(zip([*self.wanted, *at.places], values, strict=True))
+        with scalars.precision(PRECISION) if at.rigorous else numpys_floats():
+            holding: set[int] = set()
+            for k in self.order:
+                if _holds_if_known(self.asked[k], table, sizes, at.rigorous):
+                    holding.add(k)
+                elif one_is_enough:  # what failed here is looked at first at the next point
+                    self.order.remove(k)
+                    self.order.insert(0, k)
+                    break
+        self.held |= holding
+        return len(self.asked) - len(holding), at.rigorous
+
+
+def _given(array: Any, exact: bool) -> np.ndarray:
+    """The numbers of an array, as rationals if `exact`; for random keys some seeds. Raises TypeError for another."""
+    if kind_of(array.dtype) == "k":
+        return np.zeros(array.shape, dtype=int)
+    if array.dtype == object:
+        return rationals(array) if exact else array.astype(float)
+    if kind_of(array.dtype) not in "fib":
+        raise TypeError(f"an array of {array.dtype}")
+    numbers = np.asarray(array)
+    if kind_of(array.dtype) != "f":
+        return numbers
+    return rationals(numbers.astype(float).astype(object)) if exact else numbers.astype(float)
+
+
+def _kinds(
+    rng: random.Random, shapes: Mapping[int, tuple[Sequence[int], str]], attempt: int, best: Mapping[int, str]
+) -> dict[int, str]:
+    """Of the arrays of a point: all ordinary at first, then those of the best point but for one, or any."""
+    if attempt < FIRST:
+        one = ("any", "positive")[attempt % 2]
+        return {k: one if dtype == "float" else "small" for k, (_, dtype) in shapes.items()}
+    fresh = {k: rng.choice(kinds(*shapes[k])) for k in shapes}
+    if not best or attempt % 4 == 3:
+        return fresh
+    changed = rng.choice(list(shapes))
+    return {k: fresh[k] if k == changed or best[k] not in kinds(*shapes[k]) else best[k] for k in shapes}
+
+
+def _holds_if_known(asked: NodeStatement, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
+    try:
+        return holds(asked, table, sizes) if rigorous else holds_in_floats(asked, table, sizes)
+    except UNKNOWN:
+        return False
+
+
+def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]) -> _Programs:
+    """The values that the hypotheses mention, as one program at concrete shapes, of the inputs that they depend on."""
+    inside = list(dict.fromkeys(key[0] for key in wanted if key[0]))
+
+    def run(*inputs: Any) -> list[Any]:
+        execution = Run(sizes, IDEAL, set(wanted))
+        given: list[Any] = [None] * len(traced.specs.arguments)
+        for k, x in zip(needed, inputs, strict=True):
+            given[k] = x
+        execution.values(traced, given, needed=True)
+        return [*(execution.kept[key] for key in wanted), *(execution.taken[p] for p in inside)]
+
+    live = Run(sizes, IDEAL, set(wanted))._live(traced, ())
+    needed = [k for k, node in enumerate(traced.ir.inputs) if node.id in live]
+    with wide_floats():
+        arguments = [traced.specs.arguments[k] for k in needed]
+        shapes = [_shape(traced, k, sizes) for k in needed]
+        specs = [
+            jax.ShapeDtypeStruct(s, IDEAL.dtype(a.dtype(wide=True))) for s, a in zip(shapes, arguments, strict=True)
+        ]
+        program = jax.make_jaxpr(run)(*specs)
+    count = operations(jaxpr_of(program))
+    rigorous = count <= RIGOROUS and not _draws(jaxpr_of(program))
+    compiled = jax.jit(jax.extend.core.jaxpr_as_fun(program))
+    return _Programs(program, compiled, needed, inside, count, rigorous)
+
+
+def _shape(traced: TracedGraph, argument: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Of an argument, as the program has it: its specs say nothing of dimensions that were set to others."""
+    return tuple(at_sizes(tuple(traced.program.jaxpr.invars[argument].aval.shape), sizes))
+
+
+def _draws(jaxpr: Any) -> bool:
+    """It makes numbers of random bits, which balls know nothing of."""
+    return not {"random_bits", "threefry2x32"}.isdisjoint(primitives_of(jaxpr))
+
+
+def in_floats(program: Any, given: Sequence[Any], compiled: Callable[..., Any], by_numpy: bool) -> list[Any]:
+    """The values of a program in floats: by numpy if that is to be tried and can, else as JAX compiles it."""
+    if by_numpy:
+        with suppress(Exception):  # an operation that numpy has not, or a loop of too many steps
+            return run_in_floats(program, [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in given], Setting())
+    return [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in compiled(*given)]
+
+
+def _as_given(value: np.ndarray, dtype: Any) -> Any:
+    return keys_from(value) if kind_of(dtype) == "k" else value.astype(dtype)
+
+
+def holds_for_constants(traced: TracedGraph, asked: NodeStatement) -> bool:
+    """The hypothesis is about values that depend on no input, and holds for them: computed, and proved with balls."""
+    here = replace(asked, place=())
+    wanted = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))
+
+    def run() -> list[Any]:
+        execution = Run({}, IDEAL, set(wanted))
+        execution.values(traced, [None] * len(traced.ir.inputs), needed=True)
+        return [execution.kept[key] for key in wanted]
+
+    try:
+        with wide_floats():
+            program = jax.make_jaxpr(run)()
+        if operations(jaxpr_of(program)) > CONSTANT:
+            return False
+        table = dict(zip(wanted, run_on_balls(program, [], precision=PRECISION).values, strict=True))
+        with scalars.precision(PRECISION):
+            return holds(here, table, {})
+    except (*UNKNOWN, UnknownDimensionError):  # the values depend on a size
+        return False

@@ -1,0 +1,146 @@
+"""A traced function beside what it returns where it is called: without its gradient, which JAX makes node by node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from typing import Any
+
+import jax
+import numpy as np
+
+from certgrad._subject import Subject
+from certgrad.errors import first_line
+from certgrad.graph.tracing.trace import TracedGraph, nodes_of
+from certgrad.obligations.balls._draw import seeded
+from certgrad.obligations.conformance import Conformance, Difference, unlike
+from certgrad.obligations.floats import compute
+from certgrad.obligations.generality.decisions import answered_otherwise, same
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.state import ReadState
+from certgrad.obligations.points import arguments
+from certgrad.obligations.tracing.jax_internals import (
+    computed_by,
+    kind_of,
+    scan_loop,
+    typed,
+    wide_floats,
+)
+from certgrad.obligations.tracing.jax_internals._operations import operations
+from certgrad.process.threads import ALONE
+from certgrad.signatures.sizes import whole
+
+PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
+"""The sizes of the dimensions in a call: the first at which the function is the program that was traced."""
+EQUATIONS = 1_500
+"""A function is called if it takes at most so many operations on arrays, of which each takes about 0.1 ms here."""
+OPERATIONS = 2_000_000_000
+"""The same for operations on numbers."""
+
+
+def uncalled(traced: TracedGraph) -> str:
+    """Why the function is not called, or an empty text: a call costs more than all of the proof where it is long."""
+    if (steps := _steps(traced)) > EQUATIONS:
+        return f"a call takes {steps:,} operations on arrays"
+    if not traced.ir.dims and (count := _operations(traced)) > OPERATIONS:
+        return f"a call takes {count:.0e} operations on numbers"
+    return ""
+
+
+def _operations(traced: TracedGraph) -> int:
+    times = Counter(traced.equations.values())
+    return sum(n * operations(equation.program.jaxpr) for equation, n in times.items())
+
+
+def _steps(traced: TracedGraph) -> int:
+    """How many operations on arrays a call takes, about: a loop whose length is open counts once."""
+    total = len(traced.nodes)
+    for node, bodies in traced.bodies.items():
+        equation = traced.equations[node]
+        length = scan_loop(equation.eqn).length if equation.name == "scan" else 1
+        total += sum(map(_steps, bodies)) * (length if isinstance(length, int) else 1)
+    return total
+
+
+def draws(traced: TracedGraph) -> bool:
+    """It draws random numbers: others in each dtype."""
+    return any(n.kind == "draw" for n in nodes_of(traced))
+
+
+def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -> Conformance:
+    """One call of the function in each of these dtypes, compared with the value of the program.
+
+    It is called at the arrays that were given as specs, or at drawn ones.
+    """
+    if why := uncalled(traced):
+        return Conformance((f"not compared with calls: {why}",), _traced_again(traced))
+    sizes = _place(traced)
+    done: list[str] = []
+    refused: list[str] = []
+    with ALONE:  # of what a call leaves behind nobody else may add
+        state = ReadState(traced.fn, calls=True)
+        for dtype in dtypes:
+            try:
+                how = _apart(subject, traced, sizes, dtype)
+            except Exception as error:  # a function may refuse to be called, in its own way
+                refused.append(f"no call in {dtype} ({type(error).__name__}: {first_line(error, 100)})")
+                continue
+            if how:
+                at = f" at {_sized(sizes)}" if sizes else ""
+                return Conformance((), Difference((), f"called{at} in {dtype} it returns something else: {how}", sizes))
+            done.append(dtype)
+        if changed := state.compare():
+            text = f"a call changes {changed}, which outlives it: later calls may do other things"
+            return Conformance((), Difference((), text, {}))
+    said = [f"one call in {' and '.join(done)}{f' at {_sized(sizes)}' if sizes else ''}"] if done else []
+    return Conformance((*said, *refused))
+
+
+def _traced_again(traced: TracedGraph) -> Difference | None:
+    """How a function that changes what outlives a trace of it is another program in the next one."""
+    if not traced.changes or same(traced, traced.retraced({}), {}):
+        return None
+    text = f"a trace changes {traced.changes}, which outlives it, and the next one gives another program"
+    return Difference((), text, {}, anywhere=True)
+
+
+def _place(traced: TracedGraph) -> dict[str, int]:
+    rows = [dict(zip(traced.ir.dims, cycle(row), strict=False)) for row in PLACES]
+    return next((s for s in rows if not answered_otherwise(traced, {d: whole(n) for d, n in s.items()})), rows[0])
+
+
+def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
+    """How a call differs from the program, or an empty text."""
+    assert traced.fn is not None
+    drawn = traced.specs.arrays or _drawn(subject, sizes)
+    if drawn is None:
+        raise ValueError("no point of the domain was found")
+    own = "float64" if traced.specs.wide else "float32"
+    points = [np.asarray(x) if kind_of(x.dtype) != "k" else x for x in drawn]
+    points = [_cast(x, v.aval.dtype, own, dtype) for x, v in zip(points, traced.program.jaxpr.invars, strict=True)]
+    with wide_floats(traced.specs.wide and dtype != "float32"), computed_by(compute):
+        given = [x if kind_of(x.dtype) == "k" else typed(x) for x in points]
+        found = [np.asarray(x) for x in jax.tree.leaves(traced.fn(*traced.specs.nest(given)))]
+    return unlike(found, traced.program, points, sizes, dtype)
+
+
+def _drawn(subject: Subject, sizes: Mapping[str, int]) -> list[np.ndarray] | None:
+    instance = family(subject, subject.cases[0]).prove[0]
+    shapes = instance.shapes({n: whole(v) for n, v in sizes.items()})
+    return arguments(subject, instance, shapes, seeded(subject.name, "a call", str(instance.inputs), str(sizes)))
+
+
+def _cast(x: Any, dtype: Any, own: str, wanted: str) -> Any:
+    """An argument in the dtype that it was traced in, or narrower where it was left to JAX."""
+    kind = kind_of(x.dtype)
+    if kind not in "fi":
+        return x
+    if wanted != own and wanted == "float32":
+        dtype = {"float64": np.float32, "int64": np.int32}.get(str(dtype), dtype)
+    return x.astype(dtype)
+
+
+def _sized(sizes: Mapping[str, int]) -> str:
+    shown = ", ".join(sizes), ", ".join(map(str, sizes.values()))
+    return " = ".join(shown if len(sizes) == 1 else (f"({x})" for x in shown))

@@ -1,0 +1,169 @@
+"""Sizes at which the function may trace to another program than the graph: each is traced again and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from certgrad.errors import CertgradError
+from certgrad.graph.tracing.trace import TracedGraph
+from certgrad.obligations.generality.decisions import (
+    Cases,
+    Fixed,
+    Sample,
+    answered_otherwise,
+    contrary,
+    same,
+    simplified,
+    together,
+)
+from certgrad.signatures.sizes import ONE, Size, named, whole
+
+CASES = 24
+Key = frozenset[tuple[str, Size]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Dimensions set to numbers or to each other, and the function's graph there; None where it does not trace."""
+
+    fixed: Fixed
+    graph: TracedGraph | None
+    question: str = ""
+    """What was asked of the dimensions, where no case can be traced."""
+    same: bool = False
+    """It traces to the graph's own program, which does not show the rules that run where it is differentiated."""
+    asked: bool = False
+    """Code that is not JAX's asked for it."""
+    rules: tuple[str, ...] = ()
+    """The rules that asked, where it was not the function."""
+
+    def __str__(self) -> str:
+        return case_text(self.fixed) or self.question
+
+    @property
+    def key(self) -> Key:
+        return frozenset(self.fixed.items())
+
+    @property
+    def excluded(self) -> list[str]:
+        """The hypotheses that the sizes are others, where nothing is certified there."""
+        what = "its rules are others" if self.same else "the function traces to another program"
+        return [f"not {self} {rule}" for rule in self.rules] or [f"not {self}: there {what}"]
+
+    def within(self, fixed: Fixed) -> Case:
+        """A case of the graph at other sizes, as one of the graph."""
+        return replace(self, fixed=simplified(together(fixed, self.fixed)))
+
+    def traced(self, traced: TracedGraph) -> Case:
+        """With the graph of the function at these sizes, if it traces there and has no cases of its own."""
+        with suppress(CertgradError):
+            there = traced.retraced(self.fixed)
+            if not contrary(there, self.fixed):
+                return replace(self, graph=there)
+        return self
+
+
+def case_text(fixed: Fixed) -> str:
+    """A case in words."""
+
+    if isinstance(fixed, Sample):  # what is not so at some of these sizes is said of none
+        return fixed.question
+    # A size that is a function of itself, as of a residue class, is left for a number of any name.
+    letters = (j for j in ("j", "i", *(f"{d}_" for d in fixed)) if j not in fixed)
+    table = {d: next(letters) for d in sorted(fixed) if any(d in size.names for size in fixed.values())}
+    some = f" for some {' and '.join(table.values())}" if table else ""
+    return " and ".join(f"{d} = {v.renamed(table).simplified}" for d, v in sorted(fixed.items())) + some
+
+
+def other_programs(
+    traced: TracedGraph, runs_the_same: Callable[[TracedGraph, Fixed], bool] | None = None
+) -> Iterator[Case]:
+    """The cases where the function may not be the graph with those dimensions set: where it traces to another program,
+    and where it chose between rules, perhaps, which the program does not show.
+
+    Comparisons of dimensions by the function's own code are decided the other way one by one, and again in the traces
+    so found. Those by JAX's library code (every broadcast asks) are tried together, all dimensions 1 and all equal, and
+    one by one where other rules run then. `runs_the_same` says whether a graph of the same program runs the same ones;
+    without it, no rule is code of users: then nothing is traced again for what was never asked.
+    """
+    names = traced.ir.dims
+    first: list[Fixed] = [dict.fromkeys(names, ONE)] if names else []
+    apart: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in first}
+    if len(names) > 1:
+        first.append(dict.fromkeys(names[1:], named(names[0])))
+        apart[str(sorted(first[-1].items()))] = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
+    if runs_the_same is None:
+        first = [one for one in first if answered_otherwise(traced, one)]
+    cases = Cases(everything=False, first=first)
+    yield from (Case({}, None, q) for q in cases.met(traced, {}))
+    for fixed in cases:
+        try:
+            other = traced.retraced(fixed) if cases.count <= CASES else None
+        except CertgradError:
+            other = None
+        if other is None:
+            yield Case(fixed, None, asked=fixed in cases.asked)
+            continue
+        yield from (Case(fixed, None, q) for q in cases.met(other, fixed))
+        alike = same(traced, other, fixed)
+        differs = not alike or not (runs_the_same is None or runs_the_same(other, fixed))
+        if alike and differs:
+            key = str(sorted(fixed.items()))
+            cases.waiting += apart[key] if key in apart else _with_another(fixed, names)
+        if differs or fixed in cases.asked:
+            yield Case(fixed, other, same=alike, asked=fixed in cases.asked)
+
+
+def asked_by_rules(cases: Iterable[Case]) -> list[Case]:
+    """The sizes at which rules of a graph's nodes may be others, each once, with all the rules that ask."""
+    found: dict[Key, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.key, []).append(case)
+    return [
+        replace(one[0], rules=tuple(dict.fromkeys(r for case in one for r in case.rules))) for one in found.values()
+    ]
+
+
+def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
+    """One size that is 1, or two that are equal, with one more that is, or two more that are."""
+    left = [n for n in names if n not in fixed and named(n) not in fixed.values()]
+    if len(fixed) > 1 or not all(v == ONE or v.name in names for v in fixed.values()):
+        return []
+    more: list[Fixed] = [{n: ONE} for n in left] + [{b: named(a)} for k, a in enumerate(left) for b in left[k + 1 :]]
+    return [{**fixed, **one} for one in more]
+
+
+def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
+    """The function at sizes that are numbers, as they are when it runs, and whether it is another program there.
+
+    Code can tell a number from a symbol and ask no question of either. The second sizes are for a function that treats
+    one of the first on its own.
+    """
+    for start, step in ((5, 2), (8, 3)) if traced.ir.dims else ():
+        fixed: Fixed = {d: whole(start + step * k) for k, d in enumerate(traced.ir.dims)}
+        try:
+            other = traced.retraced(fixed)
+        except CertgradError:
+            yield Case(fixed, None), True
+            continue
+        yield Case(fixed, other), not same(traced, other, fixed)
+
+
+def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:
+    """The function at these sizes, where it is another program than the graph; None where it is the graph.
+
+    If sizes of 1 are all that makes it another one, as they are for JAX's own code, the others are left open.
+    Raises TraceError.
+    """
+    numbers: Fixed = {d: whole(n) for d, n in sizes.items()}
+    there = traced.retraced(numbers)
+    if same(traced, there, numbers):
+        return None
+    ones: Fixed = {d: n for d, n in numbers.items() if n == ONE}
+    if ones and ones != numbers:
+        open_ = traced.retraced(ones)
+        if same(open_, there, numbers):
+            return Case(ones, open_)
+    return Case(numbers, there)

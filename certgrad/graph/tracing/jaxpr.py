@@ -1,0 +1,452 @@
+"""All of `certgrad.graph` that touches JAX's internals: equations as functions, their place in the user's source, and
+programs at symbolic dimensions run at concrete ones."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import Any, cast
+
+import jax
+import numpy as np
+from jax._src import source_info_util
+from jax._src.export import shape_poly
+from jax._src.interpreters import ad
+from jax.errors import InconclusiveDimensionOperation
+from jax.extend import core as jex
+
+import certgrad
+from certgrad.graph.ir import ArrayType, Literal
+from certgrad.graph.tracing.numbers import Numbers, OwnNumbers
+from certgrad.jaxpr.kinds import SUMS
+from certgrad.jaxpr.linear import LINEAR
+from certgrad.jaxpr.programs import bound, results
+from certgrad.obligations.tracing.jax_internals import (
+    DimExpr,
+    Program,
+    data_of,
+    equations_of,
+    inner_program,
+    is_literal,
+    jaxpr_of,
+    kind_of,
+    program_of,
+    sampler,
+    symbols,
+)
+from certgrad.process.threads import Kept
+from certgrad.signatures.sizes import Size, parse_size
+
+Dims = Mapping[str, Any]
+_PACKAGE = str(Path(certgrad.__file__).parent) + os.sep
+_OPS = f"{_PACKAGE}ops{os.sep}"
+_TRACE = f"{_PACKAGE}graph{os.sep}tracing{os.sep}trace.py"
+"""What calls the function that is traced."""
+_INSTALLED = f"{os.sep}site-packages{os.sep}"
+UnknownDimensionError = shape_poly.UnexpectedDimVar
+"""A size was asked for that is not among those given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """One equation of a jaxpr, as a function of its distinct operands that are no literals.
+
+    Nodes that differ only in what they read and where they stand share one.
+    """
+
+    eqn: Any
+    jaxpr: Any
+    wide: bool = True
+    """Whether it was traced with 64-bit numbers, and so whether its rules run with them."""
+
+    @cached_property
+    def name(self) -> str:
+        return str(self.eqn.primitive.name)
+
+    @cached_property
+    def variables(self) -> list[Any]:
+        return list(dict.fromkeys(v for v in self.eqn.invars if not is_literal(v)))
+
+    @cached_property
+    def positions(self) -> list[int]:
+        """Where each of `variables` first stands among the operands."""
+        first = {v: k for k, v in reversed(list(enumerate(self.eqn.invars))) if not is_literal(v)}
+        return [first[v] for v in self.variables]
+
+    @cached_property
+    def real(self) -> list[bool | None]:
+        """Whether each of `variables` is real; None for booleans, of which no sign is known."""
+        kinds = [kind_of(v.aval.dtype) for v in self.variables]
+        return [None if kind == "b" else kind == "f" for kind in kinds]
+
+    @cached_property
+    def real_outputs(self) -> list[int]:
+        """Which of its outputs are real."""
+        return [k for k, out in enumerate(self.output_types) if out.real]
+
+    @cached_property
+    def without_reals(self) -> bool:
+        """None of its operands and outputs is real."""
+        return not any(self.real) and not self.real_outputs
+
+    @cached_property
+    def operand_types(self) -> list[ArrayType]:
+        return [type_of(v.aval) for v in self.eqn.invars]
+
+    @cached_property
+    def literals(self) -> list[Literal | None]:
+        """Which operands are scalars of the program text."""
+        return [literal_of(v) if is_literal(v) and not np.ndim(v.val) else None for v in self.eqn.invars]
+
+    @cached_property
+    def scalars(self) -> int:
+        """How many of these there are."""
+        return sum(one is not None for one in self.literals)
+
+    @cached_property
+    def output_types(self) -> list[ArrayType]:
+        return [type_of(v.aval) for v in self.eqn.outvars]
+
+    def run(self, *args: Any) -> list[Any]:
+        """The outputs, differentiable by the rules that JAX has for this equation."""
+        return list(jex.jaxpr_as_fun(self.program)(*args))
+
+    def at(self, dims: Dims) -> Equation:
+        """The equation with the dimensions in its parameters replaced. Not for equations with a program inside."""
+        params = {k: replaced(v, dims) for k, v in self.eqn.params.items()}
+        return Equation(self.eqn.replace(params=params), self.jaxpr, self.wide)
+
+    @cached_property
+    def inner(self) -> Program | None:
+        return inner_program(self.eqn)
+
+    @cached_property
+    def primitives(self) -> tuple[Any, ...]:
+        """The primitives of the equation and of the programs that it calls, in order: not their names alone."""
+        return tuple(_primitives(self.eqn))
+
+    @cached_property
+    def holds_program(self) -> bool:
+        """A parameter is a program or a rule, so that the equation belongs to the shapes it was traced at."""
+        return any(is_program(v) for k, v in self.eqn.params.items() if k != "update_jaxpr")
+
+    @cached_property
+    def program(self) -> Program:
+        """The equation as a program of its own."""
+        parts = {"constvars": [], "invars": self.variables, "outvars": list(self.eqn.outvars), "eqns": [self.eqn]}
+        return cast(Program, jex.ClosedJaxpr(self.jaxpr.replace(**parts), []))
+
+
+def type_of(aval: Any) -> ArrayType:
+    """Shape and dtype of an abstract array."""
+    if all(isinstance(d, int) for d in aval.shape):
+        return _type(tuple(aval.shape), aval.dtype)
+    return ArrayType(shape=[str(d) for d in aval.shape], dtype=str(aval.dtype))
+
+
+@lru_cache(maxsize=256)
+def dtype_name(dtype: Any) -> str:
+    """What a dtype is called; numpy takes long to say it."""
+    return str(dtype)
+
+
+@lru_cache(maxsize=4096)
+def _type(shape: tuple[int, ...], dtype: Any) -> ArrayType:
+    return ArrayType(shape=[str(d) for d in shape], dtype=str(dtype))
+
+
+def literal_of(atom: Any) -> Literal:
+    """A scalar of the program text, as data."""
+    value = np.asarray(atom.val)
+    item = value.item()
+    # The shortest decimal in its own dtype: 0.1 of float32 is not 0.10000000149011612.
+    return Literal(text=repr(float(str(value))) if isinstance(item, float) else repr(item), dtype=str(atom.aval.dtype))
+
+
+def bytes_of(value: Any) -> tuple[str, tuple[int, ...], bytes]:
+    """Dtype, shape and contents of a constant."""
+    array = data_of(value)
+    return str(getattr(value, "dtype", array.dtype)), array.shape, np.ascontiguousarray(array).tobytes()
+
+
+def _primitives(eqn: Any) -> Iterator[Any]:
+    yield eqn.primitive
+    inner = inner_program(eqn)
+    if inner is not None:
+        for one in inner.jaxpr.eqns:
+            yield from _primitives(one)
+
+
+def primal_function(equation: Equation) -> Callable[..., list[Any]]:
+    """What an equation that calls a program runs, of its distinct operands: rules inside the program play no part."""
+    inner = equation.inner
+    assert inner is not None
+
+    def run(*args: Any) -> list[Any]:
+        values = dict(zip(equation.variables, args, strict=True))
+        return _primal(inner, [v.val if is_literal(v) else values[v] for v in equation.eqn.invars])
+
+    return run
+
+
+def _primal(program: Program, args: Sequence[Any]) -> list[Any]:
+    def rule(eqn: Any, values: list[Any]) -> list[Any]:
+        inner = None if sampler(eqn) else inner_program(eqn)  # what is drawn is known by who draws it
+        return bound(eqn, values) if inner is None else _primal(inner, values)
+
+    return results(program, args, rule)
+
+
+def program_equation(fn: Callable[..., Any], avals: Sequence[Any], wide: bool) -> Equation:
+    """A function of arrays as one equation: a call of its program."""
+    closed = jax.make_jaxpr(jax.jit(fn))(*avals)
+    jaxpr = jaxpr_of(closed)
+    (eqn,) = jaxpr.eqns
+    return Equation(eqn.replace(invars=list(jaxpr.invars)), jaxpr, wide)
+
+
+def captures(program: Program) -> bool:
+    """A value of an enclosing trace stands in the program as a constant."""
+    return any(isinstance(c, jax.core.Tracer) for c in program.consts)
+
+
+def source_of(eqn: Any) -> tuple[str, str]:
+    """The user's file and line of an equation (`mlp.py:12`), and the name of the function there."""
+    return place_of(eqn.source_info.traceback)
+
+
+def place_of(traceback: Any) -> tuple[str, str]:
+    """The user's file and line in a traceback, and the name of the function there.
+
+    What a library on top of JAX does is shown at the line that calls the library. Where an op of certgrad is itself
+    the function that is traced, its own lines are the user's.
+    """
+    first = own = "", ""
+    for frame in source_info_util.user_frames(traceback):
+        found = f"{os.path.basename(frame.file_name)}:{frame.start_line}", frame.function_name
+        if frame.file_name.startswith(_PACKAGE):
+            if frame.file_name == _TRACE and own[0]:
+                return first if first[0] else own
+            if frame.file_name.startswith(_OPS) and not found[0].startswith("_"):
+                own = found
+            continue
+        if _INSTALLED not in frame.file_name:
+            return found
+        first = first if first[0] else found
+    return first
+
+
+def here() -> Any:
+    """Where the program is now, as equations record it."""
+    return source_info_util.current().traceback
+
+
+def as_written_at(traceback: Any) -> Any:
+    """A context in which equations are traced as if they stood there."""
+    return source_info_util.UserContextManager(traceback, name_stack=source_info_util.current().name_stack)
+
+
+def called_name(program: Program) -> str:
+    """The name of the function that an inner program was traced from."""
+    info = getattr(program.jaxpr, "debug_info", None)
+    return str(getattr(info, "func_name", "") or "").split(" ")[0]
+
+
+# --- dimensions
+
+
+def dims_in(value: Any) -> list[str]:
+    """The names of the dimension variables in a dimension, a shape or a parameter, in order of appearance."""
+    if isinstance(value, DimExpr):
+        return list(parse_size(value).names)
+    if isinstance(value, tuple | list):
+        return list(dict.fromkeys(n for v in value for n in dims_in(v)))
+    return []
+
+
+def dimension_table(names: Sequence[str], fixed: Mapping[str, Size]) -> dict[str, Any]:
+    """A fresh symbol for each dimension; those in `fixed` are what their sizes say: `1`, `n`, `2*n`."""
+    used = [n for size in fixed.values() for n in size.names]
+    table: dict[str, Any] = dict(symbols(list(dict.fromkeys([*(n for n in names if n not in fixed), *used]))))
+    return table | {n: size.evaluate(table) for n, size in fixed.items()}
+
+
+def is_positive(size: Any) -> bool:
+    """The size is at least 1 whatever its dimension variables are: `n`, `2*n - 1`, but not `n - 1`."""
+    try:
+        return bool(size >= 1)
+    except InconclusiveDimensionOperation:
+        return False
+
+
+def replaced(value: Any, dims: Dims) -> Any:
+    """A dimension, a shape or a parameter with the dimension variables replaced."""
+    if isinstance(value, DimExpr):
+        out = value._evaluate(dict(dims))
+        return out if isinstance(out, DimExpr) else int(out)
+    if type(value) in (tuple, list):
+        return type(value)(replaced(v, dims) for v in value)
+    return value
+
+
+# --- programs at concrete dimensions
+
+
+def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
+    """The program's outputs at arrays of concrete shapes: each equation with the dimensions' values put in.
+
+    A call inside runs its program; derivative rules play no part here.
+    """
+    rule = partial(evaluate_equation, dims=dims, numbers=numbers)
+    return results(program, args, rule, lambda value, aval: numbers.value(value))
+
+
+def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
+    """One equation's outputs at arrays of concrete shapes."""
+    inner = inner_program(eqn)
+    if inner is not None and sampler(eqn) and not isinstance(numbers, OwnNumbers):  # it makes bits numbers of its dtype
+        own = [
+            jax.numpy.asarray(x, v.aval.dtype) if kind_of(v.aval.dtype) in "fi" else x
+            for x, v in zip(values, eqn.invars, strict=True)
+        ]
+        found = evaluate(inner, own, dims, OwnNumbers(numbers.real, numbers.integer, numbers.precision))
+        return [x.astype(numbers.dtype(x.dtype)) for x in found]
+    if inner is not None:
+        return evaluate(inner, values, dims, numbers)
+    if eqn.primitive.name == "dim_as_value":
+        return [jax.numpy.asarray(replaced(eqn.params["dim"], dims), numbers.integer)]
+    params = {k: _at_run_time(v, dims, numbers) for k, v in eqn.params.items()}
+    if params.get("update_jaxpr") is not None:
+        params["update_jaxpr"] = _combination(eqn, dims, numbers)
+    if numbers.precision is not None and params.get("precision", ...) is None:
+        params["precision"] = (numbers.precision, numbers.precision)
+    if eqn.primitive.name in _ADDED_UP and kind_of(values[0].dtype) == "f" and values[0].dtype.itemsize < 4:
+        wide = bound(eqn, [values[0].astype(np.float32)], params)
+        return [x.astype(values[0].dtype) for x in wide]
+    return bound(eqn, values, params)
+
+
+_ADDED_UP = SUMS | {"reduce_prod", "cumprod", "cumlogsumexp"}
+"""What is added up in 32 bits where its entries have fewer, as jax.numpy does."""
+
+
+def _combination(eqn: Any, dims: Dims, numbers: Numbers) -> Any:
+    """How a scatter combines two numbers, as a program on the numbers that it runs with."""
+    program = Program(jaxpr_of(eqn.params["update_jaxpr"]), eqn.params.get("update_consts", ()))
+    return jaxpr_of(_program_at(program, dims, numbers))
+
+
+def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return np.dtype(numbers.dtype(value))
+    if dims and _of_symbolic_sizes(value):
+        return _program_at(program_of(value), dims, numbers)
+    if type(value) in (tuple, list):
+        return type(value)(_at_run_time(v, dims, numbers) for v in value)
+    return replaced(value, dims)
+
+
+def _of_symbolic_sizes(value: Any) -> bool:
+    """A program, such as a branch, in which some array has a symbolic size."""
+    if not hasattr(jaxpr_of(value), "eqns"):
+        return False
+    jaxpr = jaxpr_of(value)
+    outputs = [v for eqn in equations_of(jaxpr) for v in eqn.outvars]
+    return any(dims_in(tuple(getattr(v.aval, "shape", ()))) for v in (*jaxpr.invars, *outputs))
+
+
+def _program_at(program: Program, dims: Dims, numbers: Numbers) -> Any:
+    """The program with the dimensions' values put in, on the numbers that it runs with."""
+    specs = [
+        jax.ShapeDtypeStruct(replaced(tuple(v.aval.shape), dims), numbers.dtype(v.aval.dtype))
+        for v in program.jaxpr.invars
+    ]
+    return jax.make_jaxpr(lambda *xs: evaluate(program, xs, dims, numbers))(*specs)
+
+
+_tables = Kept()
+
+
+def installed_rules() -> int:
+    """A number for the rules of all primitives as they are now: another one where a rule has been replaced."""
+    tables = (ad.primitive_jvps, ad.primitive_transposes, ad.fancy_transposes, ad.primitive_linearizations)
+    known = _tables.table
+    return int(known.setdefault(tuple((p, rule) for table in tables for p, rule in table.items()), len(known)))
+
+
+# --- ops of certgrad
+
+
+def without_linear(fn: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """`fn` with every op's tangent map replaced by what it runs: the declared jvp or vjp."""
+
+    def run(*args: Any) -> list[Any]:
+        closed = jax.make_jaxpr(fn)(*args)
+        return _inlined(Program(jaxpr_of(closed), closed.consts), jax.tree.leaves(args))
+
+    return run
+
+
+def _inlined(program: Program, args: Sequence[Any]) -> list[Any]:
+    def rule(eqn: Any, values: list[Any]) -> list[Any]:
+        inner = inner_program(eqn)
+        if eqn.primitive.name == LINEAR:
+            count = eqn.params["count"]
+            arrays = [jax.numpy.asarray(x) for x in values]
+            return list(eqn.params["linear"].apply(tuple(arrays[:count]), tuple(arrays[count:])))
+        if inner is not None and eqn.primitive.name == "jit" and mentions(inner, LINEAR):
+            return _inlined(inner, values)
+        equation = Equation(eqn, program.jaxpr)
+        return equation.run(*(values[k] for k in equation.positions))
+
+    return results(program, args, rule)
+
+
+def mentions(program: Program | None, primitive: str) -> bool:
+    """An equation of the program, or of one inside, has this primitive."""
+    eqns = () if program is None else program.jaxpr.eqns
+    return any(eqn.primitive.name == primitive or mentions(inner_program(eqn), primitive) for eqn in eqns)
+
+
+def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
+    """The op of certgrad that a `custom_jvp_call` is a call of, with its keyword arguments. None for any other.
+
+    The op serves to name the node and to read its domain. What is proved of the node is traced from the equation.
+    """
+    if equation.name != "custom_jvp_call" or not equation.eqn.params.get("symbolic_zeros"):
+        return None
+    avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.variables]
+    moving = [k for k, a in enumerate(avals) if jax.numpy.issubdtype(a.dtype, np.floating)]
+
+    def tangent(*args: Any) -> Any:
+        floats = [args[k] for k in moving]
+
+        def partial(*xs: Any) -> list[Any]:
+            full = list(args)
+            for k, x in zip(moving, xs, strict=True):
+                full[k] = x
+            return equation.run(*full)
+
+        return jax.jvp(partial, floats, floats)[1]
+
+    try:
+        closed = jax.make_jaxpr(tangent)(*avals)
+    except Exception:
+        return None
+    for eqn in jaxpr_of(closed).eqns:
+        if eqn.primitive.name == LINEAR:
+            found = inspect.getclosurevars(eqn.params["linear"].apply).nonlocals
+            if "op" in found and "statics" in found:
+                return found["op"], dict(found["statics"])
+    return None
+
+
+def is_program(value: Any) -> bool:
+    """A program, or several, as the parameter of an equation."""
+    if isinstance(value, tuple | list):
+        return any(is_program(v) for v in value)
+    return hasattr(value, "eqns") or hasattr(value, "jaxpr")

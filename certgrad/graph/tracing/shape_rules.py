@@ -1,0 +1,285 @@
+"""What each primitive of JAX does with axes: which of its operands' sizes agree, and which parameters are sizes.
+
+A rule is not trusted. It proposes a family of shapes; that the family's operation traces, and that it is the node's own
+operation at the node's sizes, is checked by `family`. A primitive without a rule here has each lemma at the sizes of
+its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+from certgrad.graph.tracing.axes import Axis, NoFamilyError, Shape, Sizes, unified, unify
+from certgrad.jaxpr import kinds
+
+Result = tuple[list[Shape], Callable[[Sizes], dict[str, Any]]]
+Rule = Callable[[dict[str, Any], list[Shape], list[tuple[Any, ...]]], Result]
+"""From the parameters, the operands' axes and the shapes of the results: the results' axes, and the parameters."""
+
+
+def rules_for(name: str) -> list[Rule]:
+    """The rules of a primitive for an equation that stands alone, the one that leaves most sizes free first."""
+    try:
+        return [*_WIDER.get(name, ()), rule_for(name)]
+    except NoFamilyError:
+        return []
+
+
+def rule_for(name: str) -> Rule:
+    """The rule of a primitive whose results have their axes. Raises NoFamilyError where there is none."""
+    if name in kinds.POINTWISE:
+        return _elementwise
+    if name not in _RULES:
+        raise NoFamilyError
+    return _RULES[name]
+
+
+def _same(params: dict[str, Any], **changes: Callable[[Sizes], Any]) -> Callable[[Sizes], dict[str, Any]]:
+    return lambda sizes: {**params, **{k: make(sizes) for k, make in changes.items()}}
+
+
+def _elementwise(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    ranked = [s for s in shapes if s]
+    out = [_broadcast(axes) for axes in zip(*ranked, strict=True)]
+    return [out for _ in outs], _same(params)
+
+
+def _broadcast(axes: Sequence[Axis]) -> Axis:
+    """The axis of the result: axes of size 1 go with any."""
+    long = [[a] for a in axes if not _is_one(a)]
+    return unified(long)[0] if long else axes[0]
+
+
+def _is_one(axis: Axis) -> bool:
+    root = axis.root()
+    return root.fixed and isinstance(root.size, int) and root.size == 1
+
+
+def _broadcast_in_dim(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    out = [Axis(size) for size in params["shape"]]
+    for axis, place in zip(shapes[0], params["broadcast_dimensions"], strict=True):
+        if not _is_one(axis):
+            unify(out[place], axis)
+    return [out], _same(params, shape=lambda sizes: sizes.shape(out))
+
+
+def _iota(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    out = [Axis(size) for size in params["shape"]]
+    return [out], _same(params, shape=lambda sizes: sizes.shape(out))
+
+
+def _without(parameter: str) -> Rule:
+    """The axes that a parameter lists are gone."""
+
+    def rule(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+        return [[a for k, a in enumerate(shapes[0]) if k not in params[parameter]]], _same(params)
+
+    return rule
+
+
+def _transpose(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    return [[shapes[0][k] for k in params["permutation"]]], _same(params)
+
+
+def _unchanged(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    out = unified(shapes)
+    return [out for _ in outs], _same(params)
+
+
+def _reshape(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    if params["dimensions"] is not None or len(shapes) != 1:
+        raise NoFamilyError
+    out = [Axis(size) for size in params["new_sizes"]]
+    for before, after in _groups(shapes[0], out):
+        _regroup(before, after)
+    return [out], _same(params, new_sizes=lambda sizes: sizes.shape(out))
+
+
+def _groups(before: Shape, after: Shape) -> list[tuple[Shape, Shape]]:
+    """The runs of axes that a reshape turns into each other; axes of size 1 belong to none."""
+    left, right = ([a for a in shape if not _is_one(a)] for shape in (before, after))
+    groups: list[tuple[Shape, Shape]] = []
+    while left or right:
+        x, y = left[:1], right[:1]
+        left, right = left[1:], right[1:]
+        while (p := prod(_sizes(x))) != (q := prod(_sizes(y))):
+            if isinstance(p, int) and isinstance(q, int):
+                grow_left = p < q
+            else:
+                grow_left = len(left) > len(right)
+            if not (left if grow_left else right):
+                raise NoFamilyError
+            (x if grow_left else y).append((left if grow_left else right).pop(0))
+        groups.append((x, y))
+    return groups
+
+
+def _sizes(shape: Shape) -> list[Any]:
+    return [a.root().size for a in shape]
+
+
+def _regroup(before: Shape, after: Shape) -> None:
+    if len(before) == len(after) == 1:
+        unify(before[0], after[0])
+    elif len(before) == 1:
+        unify(before[0], Axis(prod(_sizes(after)), after))
+    elif len(after) == 1:
+        unify(after[0], Axis(prod(_sizes(before)), before))
+    else:
+        for axis in (*before, *after):
+            axis.fix()
+
+
+def _kept(operand: Shape, out: Sequence[Any], keeps: Sequence[bool]) -> Shape:
+    """The result's axes: an axis of the operand where it stays as it is, else a number, which the operand's is too."""
+    for axis, whole in zip(operand, keeps, strict=True):
+        if not whole:
+            axis.fix()
+    return [a if whole else _number(size) for a, whole, size in zip(operand, keeps, out, strict=True)]
+
+
+def _concatenate(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    along = params["dimension"]
+    for a, b in pairwise(shapes):
+        for k, (x, y) in enumerate(zip(a, b, strict=True)):
+            if k != along:
+                unify(x, y)
+    # The result's axis is a sum of sizes.
+    results = [_kept(shape, outs[0], [k != along for k in range(len(shape))]) for shape in shapes]
+    return results[:1], _same(params)
+
+
+def _split(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    keeps = [k != params["axis"] for k in range(len(shapes[0]))]
+    return [_kept(shapes[0], out, keeps) for out in outs], _same(params)
+
+
+def _number(size: Any) -> Axis:
+    axis = Axis(size)
+    axis.fix()
+    return axis
+
+
+def _pad(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    keeps = [tuple(config) == (0, 0, 0) for config in params["padding_config"]]
+    return [_kept(shapes[0], outs[0], keeps)], _same(params)
+
+
+def _slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    (operand,) = shapes
+    strides = params["strides"] or (1,) * len(operand)
+    whole = [
+        isinstance(start, int) and start == 0 and limit == axis.root().size and stride == 1
+        for axis, start, limit, stride in zip(
+            operand, params["start_indices"], params["limit_indices"], strides, strict=True
+        )
+    ]
+    out = _kept(operand, outs[0], whole)
+
+    def limits(sizes: Sizes) -> tuple[Any, ...]:
+        given = zip(operand, whole, params["limit_indices"], strict=True)
+        return tuple(sizes.of(a) if w else limit for a, w, limit in given)
+
+    return [out], _same(params, limit_indices=limits)
+
+
+def _dot_general(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    (left_sum, right_sum), (left_batch, right_batch) = params["dimension_numbers"]
+    left, right = shapes
+    for i, j in [*zip(left_sum, right_sum, strict=True), *zip(left_batch, right_batch, strict=True)]:
+        unify(left[i], right[j])
+    out = [left[k] for k in left_batch]
+    out += [a for k, a in enumerate(left) if k not in (*left_sum, *left_batch)]
+    out += [a for k, a in enumerate(right) if k not in (*right_sum, *right_batch)]
+    return [out], _same(params)
+
+
+def _convolution(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    for axis in params["dimension_numbers"].lhs_spec[2:]:
+        shapes[0][axis].fix()
+    return _convolution_of_any_image(params, shapes, outs)
+
+
+def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """The image's size is free; the result's is a function of it, and stands for no axis here."""
+    numbers = params["dimension_numbers"]
+    image, kernel = shapes
+    for axis in numbers.rhs_spec[2:]:
+        kernel[axis].fix()
+    if params["feature_group_count"] == 1 and params["batch_group_count"] == 1:
+        unify(image[numbers.lhs_spec[1]], kernel[numbers.rhs_spec[1]])
+    else:
+        for axis in (image[numbers.lhs_spec[1]], kernel[numbers.rhs_spec[0]], kernel[numbers.rhs_spec[1]]):
+            axis.fix()
+        if params["batch_group_count"] != 1:
+            raise NoFamilyError
+    out: Shape = [_number(size) for size in outs[0]]
+    out[numbers.out_spec[0]] = image[numbers.lhs_spec[0]]
+    out[numbers.out_spec[1]] = kernel[numbers.rhs_spec[0]]
+    return [out], _same(params)
+
+
+def _window(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    given = [params[p] for p in ("window_dimensions", "window_strides", "base_dilation", "window_dilation")]
+    keeps = [
+        all(n == 1 for n in parts) and tuple(padding) == (0, 0)
+        for *parts, padding in zip(*given, params["padding"], strict=True)
+    ]
+    return [_kept(shapes[0], outs[0], keeps)], _same(params)
+
+
+def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    numbers, (operand, indices) = params["dimension_numbers"], shapes
+    indices[-1].fix()
+    gone = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    for i, j in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
+        unify(operand[i], indices[j])
+    whole = [
+        not isinstance(n, int) or (n == a.root().size and k not in gone)
+        for k, (n, a) in enumerate(zip(params["slice_sizes"], operand, strict=True))
+    ]
+    window = iter(
+        [
+            a if w else _number(n)
+            for k, (a, w, n) in enumerate(zip(operand, whole, params["slice_sizes"], strict=True))
+            if k not in gone
+        ]
+    )
+    batch = iter(indices[:-1])
+    out = [next(window) if k in numbers.offset_dims else next(batch) for k in range(len(outs[0]))]
+
+    def slices(sizes: Sizes) -> tuple[Any, ...]:
+        return tuple(sizes.of(a) if w else n for a, w, n in zip(operand, whole, params["slice_sizes"], strict=True))
+
+    return [out], _same(params, slice_sizes=slices)
+
+
+def _dynamic_slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    operand = shapes[0]
+    out = [a if n == a.root().size else _number(n) for a, n in zip(operand, params["slice_sizes"], strict=True)]
+    return [out], _same(params, slice_sizes=lambda sizes: sizes.shape(out))
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(kinds.REDUCES | {"argmax", "argmin"}, _without("axes")),
+    **dict.fromkeys(kinds.CUMULATES | {"rev", "sort"}, _unchanged),
+    "broadcast_in_dim": _broadcast_in_dim,
+    "concatenate": _concatenate,
+    "conv_general_dilated": _convolution,
+    "dot_general": _dot_general,
+    "dynamic_slice": _dynamic_slice,
+    "gather": _gather,
+    "iota": _iota,
+    "pad": _pad,
+    **dict.fromkeys("reduce_window_max reduce_window_min reduce_window_sum".split(), _window),
+    "reshape": _reshape,
+    "slice": _slice,
+    "split": _split,
+    "squeeze": _without("dimensions"),
+    "transpose": _transpose,
+}
+_WIDER: dict[str, list[Rule]] = {"conv_general_dilated": [_convolution_of_any_image]}
+"""Rules that say nothing of some axes of the results."""

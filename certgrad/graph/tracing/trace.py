@@ -1,0 +1,500 @@
+"""From a JAX function to a graph: traced at symbolic dimensions, each equation a node, calls inlined."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from types import MethodType
+from typing import Any
+
+import jax
+import msgspec
+import numpy as np
+
+from certgrad.errors import CertgradError, TraceError
+from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
+from certgrad.graph.tracing import jaxpr as _jaxpr
+from certgrad.graph.tracing.fold import exact_literal
+from certgrad.graph.tracing.jaxpr import Equation, literal_of, type_of
+from certgrad.graph.tracing.spec import Specs, read_specs
+from certgrad.graph.tracing.wellformed import check, check_equations, line_of
+from certgrad.jaxpr.kinds import INLINES
+from certgrad.obligations.generality.reach import is_own, reached_from, remembered_by_jax, users_files
+from certgrad.obligations.generality.state import ReadState, forget
+from certgrad.obligations.tracing.ambient_reads import Heard, hearing
+from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
+from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    branch_programs,
+    inner_program,
+    is_dropped,
+    is_literal,
+    kind_of,
+    sampler,
+    scan_loop,
+    serialised,
+    unremembered,
+    while_loop,
+    wide_floats,
+)
+from certgrad.obligations.tracing.jax_internals import trace as trace_program
+from certgrad.process.threads import without_collection
+from certgrad.signatures.sizes import Size
+
+_KINDS: dict[str, Kind] = {
+    "custom_jvp_call": "custom_jvp",
+    "custom_vjp_call": "custom_vjp",
+    "scan": "scan",
+    "while": "while",
+    "cond": "cond",
+}
+
+
+@dataclass
+class TracedGraph:
+    """A graph with what it was traced from: the equation of each node, the values of constants, and the function.
+
+    The body of a loop and the branches of a `cond` are graphs of their own, without a function or specs.
+    """
+
+    ir: Graph
+    equations: dict[int, Equation]
+    constants: dict[int, Any]
+    program: Program
+    fn: Callable[..., Any] | None = None
+    specs: Specs = field(default_factory=lambda: Specs((), ()))
+    ops: dict[int, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
+    """The op and its keyword arguments, for nodes that are calls of one."""
+    bodies: dict[int, list[TracedGraph]] = field(default_factory=dict)
+    """The graphs inside a node: the body of a `scan`, the branches of a `cond`."""
+    as_traced: tuple[list[Node], list[Operand], dict[int, Any]] | None = None
+    """Nodes, outputs and constants as they were when the function was traced."""
+    heard: Heard = field(default_factory=Heard)
+    """What the function asked of its surroundings, in all its traces."""
+    changes: str = ""
+    """What tracing the function changed that outlives it, in words."""
+
+    @property
+    def nodes(self) -> list[Node]:
+        return self.ir.nodes
+
+    def all(self) -> dict[str, Program]:
+        """The program, by a name, as those of a rule are."""
+        return {"graph": self.program}
+
+    def slots(self, node: Node) -> list[Ref]:
+        """The operands that the node's equation takes, as its function has them: distinct, without literals."""
+        return [node.operands[k] for k in self.equations[node.id].positions]  # type: ignore[misc]
+
+    def retraced(self, fixed: Mapping[str, Size]) -> TracedGraph:
+        """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
+        assert self.fn is not None, "the graph inside a node is not traced again"
+        again = _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
+        self.heard.add(again.heard)
+        return replace(again, heard=self.heard, specs=self.specs.at(fixed))
+
+    def is_same_in(self, real: Any, wide: bool) -> bool:
+        """With all real arguments of this dtype the function traces to the same program, dtypes aside."""
+        if self.fn is None or len({str(d) for d in self.specs.dtypes if kind_of(d) == "f"}) > 1:
+            return False
+        given = [replace(a, given=real) if a.spec.dtype == "float" else a for a in self.specs.arguments]
+        try:
+            other = _traced(self.fn, replace(self.specs, arguments=tuple(given), wide=wide), self.ir.name, {})
+        except TraceError:
+            return False
+        return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)}) == 1
+
+    def changed(self) -> str | None:
+        """The first node that is not what was traced, though it is well formed: of the same types, it goes unseen."""
+        if self.as_traced is None:
+            return None
+        nodes, outputs, constants = self.as_traced
+        for k, (node, traced) in enumerate(zip(self.nodes, nodes, strict=False)):
+            where = f"node {k} ({traced.name})"
+            if node is not traced and node != traced:
+                part = next(f for f in Node.__struct_fields__ if getattr(node, f) != getattr(traced, f))
+                return f"{where} has other {part} than the function's{line_of(traced)}"
+            if [b.ir for b in self.bodies.get(k, ())] != traced.bodies:
+                return f"{where} holds another graph than the function's{line_of(traced)}"
+            if node.kind == "constant" and self.constants.get(k) is not constants[k]:
+                return f"{where} has another value than the function's"
+        if len(self.nodes) != len(nodes) or self.ir.outputs != outputs:
+            return "it has other nodes or outputs than the function's"
+        return None
+
+    def check(self) -> str | None:
+        """The first broken invariant of the graph, or the first node that is not what its equation says."""
+        return check(self.ir) or check_equations(self)
+
+    def __str__(self) -> str:
+        return str(self.ir)
+
+
+def trace(fn: Callable[..., Any], *specs: Any, name: str = "") -> TracedGraph:
+    """The graph of `fn` at symbolic dimensions, in the dtypes that it is called with.
+
+    A spec gives the shape of one argument: `"n d"`, `"W1: d h"` with a name, `""` for a scalar, `"n:int"` for
+    integers, `"n d:bfloat16"` or `"bf16[n, d]"` for a dtype, `":key"` for a random key; an array; a list or dict of
+    specs for an argument that is one. What is of no dtype is of JAX's own: float32, or float64 with jax_enable_x64.
+    Raises UsageError or TraceError.
+    """
+    with without_collection():
+        return _finished(_traced(fn, read_specs(fn, specs), name or getattr(fn, "__name__", "function"), {}))
+
+
+def _finished(traced: TracedGraph) -> TracedGraph:
+    traced = _without_dead_nodes(traced)
+    return replace(traced, as_traced=([*traced.nodes], [*traced.ir.outputs], {**traced.constants}))
+
+
+def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, Size]) -> TracedGraph:
+    with wide_floats(read.wide):
+        table = _jaxpr.dimension_table(read.dims, fixed)
+        names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
+        leaves = [
+            jax.ShapeDtypeStruct(a.spec.shape(table, {}), dtype)
+            for a, dtype in zip(read.arguments, read.dtypes, strict=True)
+        ]
+        try:
+            code = [*reached_from([fn])]
+            if not fixed:
+                forget(code)
+            state = ReadState(fn, calls=True) if any(map(_is_of_object, code)) else None
+            with (
+                unremembered() if remembered_by_jax(code) else nullcontext(),
+                sizes_as_integers(filter(is_own, code)),
+                hearing(users_files(code)) as heard,
+            ):
+                program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
+            changes = "" if state is None else state.compare()
+        except CertgradError:
+            raise
+        except Exception as error:
+            raise _untraceable(title, read, error) from error
+        if getattr(program.jaxpr, "effects", None):
+            raise TraceError(
+                f"{title} has side effects ({', '.join(map(str, program.jaxpr.effects))}). "
+                "A graph is a function of its arguments alone; remove printing, callbacks and state."
+            )
+        inputs = [a.name for a in read.arguments]
+        built = _built(program, title, inputs, names, Shared(read.wide))
+        return replace(built, fn=fn, specs=read, heard=heard, changes=changes)
+
+
+def _is_of_object(value: Any) -> bool:
+    """A method of an object, which may keep something there from call to call."""
+    return isinstance(value, MethodType) and not isinstance(value.__self__, type)
+
+
+def _built(program: Program, title: str, inputs: Sequence[str], dims: list[str], shared: Shared) -> TracedGraph:
+    builder = _Builder(shared)
+    outputs = builder.run(program, inputs)
+    graph = Graph(format=FORMAT, name=title, dims=dims, nodes=builder.nodes, outputs=outputs)
+    return TracedGraph(graph, builder.equations, builder.constants, program, ops=builder.ops, bodies=builder.bodies)
+
+
+def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
+    text = str(error).strip().splitlines()
+    types = ", ".join(
+        f"{a.name}: {type_of(jax.ShapeDtypeStruct(tuple(map(str, a.spec.dims)), dtype))}"
+        for a, dtype in zip(read.arguments, read.dtypes, strict=True)
+    )
+    bits = "with 64-bit numbers" if read.wide else "without 64-bit numbers, as jax_enable_x64 is off"
+    why = f"{type(error).__name__}: {text[0].rstrip(' .') if text else ''}"
+    return TraceError(
+        f"JAX could not trace {title} of {types} ({bits}): {why}. "
+        "Call it once on arrays of such shapes and dtypes. If it fails there too, mend the specs; dimensions with "
+        "different names are different, and a spec says its dtype as 'x: bf16[n, d]'. If it runs, it asks for a number "
+        "or a value that is not known here."
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return str(np.dtype(value))
+    if isinstance(value, tuple | list):
+        return "(" + ", ".join(map(_text, value)) + ")"
+    if _jaxpr.is_program(value):
+        return f"program {hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest()}"
+    return str(getattr(value, "__name__", "a function")) if callable(value) else str(value)
+
+
+_HIDDEN = frozenset(
+    "sharding out_sharding weak_type precision preferred_element_type call_jaxpr jaxpr jvp_jaxpr_fun bwd "
+    "fwd_jaxpr_thunk num_consts symbolic_zeros out_trees ctx_mesh donated_invars inline keep_unused in_shardings "
+    "out_shardings in_layouts out_layouts resource_env compiler_options_kvs name accuracy "
+    "branches cond_jaxpr body_jaxpr update_jaxpr update_consts".split()
+)
+
+
+_INSIDE = frozenset({"scan", "while", "cond"})
+
+
+class Shared:
+    """What nodes, and graphs inside nodes, have in common: equations, and what is the same at each of their nodes."""
+
+    def __init__(self, wide: bool) -> None:
+        self.wide = wide
+        self.equations: dict[Any, Equation] = {}
+        self.params: dict[Equation, dict[str, str]] = {}
+        self.outputs: dict[Equation, list[ArrayType]] = {}
+        self.ops: dict[Equation, tuple[Any, dict[str, Any]] | None] = {}
+        self.called: dict[Equation, tuple[Program | None, str]] = {}
+        """The program that an equation calls, and the function of `jax.random` that it draws by."""
+        self.places: dict[Any, tuple[str, str]] = {}
+        """The user's line and function, by traceback: those of a loop in Python are equal."""
+        self.literals: dict[Any, Literal] = {}
+        self.atoms: dict[int, Any] = {}
+        """One of JAX's literals behind each of ours, by identity."""
+        self.kept: list[Any] = []
+
+    def place(self, eqn: Any) -> tuple[str, str]:
+        """The user's file and line of an equation, and the name of the function there."""
+        traceback = eqn.source_info.traceback
+        found = self.places.get(traceback)
+        if found is None:
+            found = self.places[traceback] = _jaxpr.source_of(eqn)
+        return found
+
+    def equation(self, eqn: Any, original: Any, jaxpr: Any, operands: Sequence[Operand]) -> Equation:
+        """The one equation of all nodes that do the same to values of the same types. Literals are shared already."""
+        slots: dict[Any, int] = {}
+        reads = tuple(
+            [
+                (slots.setdefault(v, len(slots)), v.aval)
+                if not is_literal(v)
+                else (str(id(o)) if type(o) is Literal else np.asarray(v.val).tobytes(), v.aval)
+                for v, o in zip(eqn.invars, operands, strict=True)
+            ]
+        )
+        try:
+            key: Any = (eqn.primitive, tuple(eqn.params.items()), reads, tuple([v.aval for v in eqn.outvars]))
+            found = self.equations.get(key)
+        except TypeError:  # a parameter that cannot be hashed: the same object is the same one
+            self.kept.append(original)
+            key = (id(original), reads)
+            found = self.equations.get(key)
+        if found is None:
+            found = self.equations[key] = Equation(eqn, jaxpr, self.wide)
+        return found
+
+
+class _Builder:
+    """Appends nodes while it walks a program; calls are walked into."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.nodes: list[Node] = []
+        self.equations: dict[int, Equation] = {}
+        self.constants: dict[int, Any] = {}
+        self.ops: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self.bodies: dict[int, list[TracedGraph]] = {}
+        self.moving: set[int] = set()
+        self.judged = 0
+        """Of so many nodes `moving` says whether they move."""
+
+    def run(self, program: Program, names: Sequence[str]) -> list[Operand]:
+        inputs: list[Operand] = []
+        for name, var in zip(names, program.jaxpr.invars, strict=True):
+            inputs.append(self.add("input", name, [], [type_of(var.aval)]))
+        return self.walk(program, inputs, ("", ""))
+
+    def add(self, kind: Kind, name: str, operands: list[Operand], outputs: list[ArrayType], **rest: Any) -> Ref:
+        node = Node(id=len(self.nodes), kind=kind, name=name, operands=operands, outputs=outputs, **rest)
+        self.nodes.append(node)
+        return Ref(node=node.id)
+
+    def moves(self, operands: Sequence[Operand]) -> bool:
+        """Some operand is of a node whose real outputs may depend on the real inputs."""
+        for node in self.nodes[self.judged :]:
+            reads = node.kind == "input" or any(type(o) is Ref and o.node in self.moving for o in node.operands)
+            if reads and any(o.real for o in node.outputs):
+                self.moving.add(node.id)
+        self.judged = len(self.nodes)
+        return any(type(o) is Ref and o.node in self.moving for o in operands)
+
+    def walk(
+        self, program: Program, inputs: Sequence[Operand], site: tuple[str, str], atoms: Sequence[Any] = ()
+    ) -> list[Operand]:
+        """The outputs of a program whose inputs are these. `site` is where it is called from, for inner programs."""
+        env: dict[Any, Operand] = dict(zip(program.jaxpr.invars, inputs, strict=True))
+        # An inner program may be called on a literal, and sizes are computed from literals.
+        known = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}
+        for var, value in zip(program.jaxpr.constvars, program.consts, strict=False):
+            env[var] = self.constant(var, value)
+        for original in program.jaxpr.eqns:
+            eqn = original
+            if known and any(not is_literal(v) and v in known for v in eqn.invars):
+                eqn = eqn.replace(invars=[v if is_literal(v) else known.get(v, v) for v in eqn.invars])
+            if (folded := exact_literal(eqn)) is not None:
+                known[eqn.outvars[0]] = folded
+                continue
+            operands = [self.read(v, env) for v in eqn.invars]
+            if (chosen := _chosen(eqn)) is not None:
+                env[eqn.outvars[0]] = operands[chosen]
+                if is_literal(eqn.invars[chosen]):
+                    known[eqn.outvars[0]] = eqn.invars[chosen]
+                continue
+            outputs = self.equation(eqn, original, program.jaxpr, operands, site if site[0] else self.shared.place(eqn))
+            for v, out in zip(eqn.outvars, outputs, strict=True):
+                if not is_dropped(v):
+                    env[v] = out
+                if type(out) is Literal:
+                    known[v] = self.shared.atoms[id(out)]
+        return [self.read(v if is_literal(v) else known.get(v, v), env) for v in program.jaxpr.outvars]
+
+    def read(self, atom: Any, env: Mapping[Any, Operand]) -> Operand:
+        if not is_literal(atom):
+            return env[atom]
+        if np.ndim(atom.val):
+            return self.constant(atom, atom.val)
+        key = (np.asarray(atom.val).tobytes(), atom.aval)
+        found = self.shared.literals.get(key)
+        if found is None:
+            found = self.shared.literals[key] = literal_of(atom)
+            self.shared.atoms[id(found)] = atom
+        return found
+
+    def constant(self, var: Any, value: Any) -> Ref:
+        ref = self.add("constant", f"c{len(self.constants)}", [], [type_of(var.aval)])
+        self.constants[ref.node] = value
+        return ref
+
+    def equation(
+        self, eqn: Any, original: Any, jaxpr: Any, operands: list[Operand], where: tuple[str, str]
+    ) -> list[Operand]:
+        equation = self.shared.equation(eqn, original, jaxpr, operands)
+        called = self.shared.called.get(equation)
+        if called is None:
+            called = self.shared.called[equation] = inner_program(eqn), sampler(eqn)
+        inner, drawn = called
+        if drawn and self.moves(operands):
+            drawn = ""  # of bounds that move, what is drawn has a derivative
+        if inner is not None and equation.name in INLINES and not drawn:
+            return self.walk(inner, operands, where, eqn.invars)
+        if equation not in self.shared.params:
+            self._describe(equation, where)
+        kind: Kind = _KINDS.get(equation.name, "primitive" if inner is None else "call")
+        name = equation.name
+        if inner is not None:
+            name = str(eqn.params.get("name", "")) or _jaxpr.called_name(inner) or name
+        node = len(self.nodes)
+        found = self.shared.ops[equation]
+        if drawn:
+            kind, name = "draw", drawn
+        elif found is not None:
+            kind, name = "op", found[0].name
+            self.ops[node] = found
+        elif equation.name in _INSIDE:
+            self.bodies[node] = [
+                _without_dead_nodes(_built(program, title, names, [], self.shared))
+                for title, program, names in inside(equation)
+            ]
+        self.equations[node] = equation
+        outputs, params = self.shared.outputs[equation], self.shared.params[equation]
+        bodies = [b.ir for b in self.bodies[node]] if node in self.bodies else []
+        self.add(kind, name, operands, outputs, params=params, source=where[0], function=where[1], bodies=bodies)
+        return [Ref(node=node, output=k) for k in range(len(outputs))]
+
+    def _describe(self, equation: Equation, where: tuple[str, str]) -> None:
+        """What every node of this equation says of it."""
+        inner = equation.inner
+        if inner is not None and _jaxpr.captures(inner):
+            raise TraceError(
+                f"The function with a rule of its own at {where[0] or 'an unknown line'} closes over a value "
+                "that is being traced: its gradient there would be silently zero. Pass the value as an argument."
+            )
+        found = _jaxpr.op_of(equation)
+        params = {k: _text(v) for k, v in sorted(equation.eqn.params.items()) if k not in _HIDDEN and v is not None}
+        if found is not None:
+            params = {k: str(v) for k, v in found[1].items()}
+        if equation.name == "scan":  # jax 0.11 says it by trees
+            params["num_carry"] = str(scan_loop(equation.eqn).carries)
+        self.shared.ops[equation], self.shared.params[equation] = found, params
+        self.shared.outputs[equation] = equation.output_types
+
+
+def inside(equation: Equation) -> list[tuple[str, Program, list[str]]]:
+    """The programs inside a loop or a branch: what each is called, and the names of its inputs."""
+    if equation.name == "cond":
+        branches = branch_programs(equation.eqn)
+        return [(f"branch {k}", b, [f"x{i}" for i in range(len(b.jaxpr.invars))]) for k, b in enumerate(branches)]
+    if equation.name == "while":
+        loop = while_loop(equation.eqn)
+        carries = [f"carry{i}" for i in range(len(equation.eqn.outvars))]
+        parts = (("test", loop.test, loop.test_consts), ("body", loop.body, loop.body_consts))
+        return [(title, p, [*(f"const{i}" for i in range(n)), *carries]) for title, p, n in parts]
+    scan = scan_loop(equation.eqn)
+    rows = len(scan.body.jaxpr.invars) - scan.consts - scan.carries
+    counts = (("const", scan.consts), ("carry", scan.carries), ("row", rows))
+    return [("body", scan.body, [f"{part}{i}" for part, n in counts for i in range(n)])]
+
+
+def _chosen(eqn: Any) -> int | None:
+    """The operand that a `select_n` with a known predicate is."""
+    if eqn.primitive.name != "select_n" or not is_literal(eqn.invars[0]) or np.ndim(eqn.invars[0].val):
+        return None
+    chosen = 1 + int(np.asarray(eqn.invars[0].val))
+    return chosen if eqn.invars[chosen].aval.shape == eqn.outvars[0].aval.shape else None
+
+
+def moving_values(traced: TracedGraph, moving: Sequence[bool]) -> set[tuple[int, int]]:
+    """The real values of a graph that depend on the inputs that move, by node and output."""
+    values = {(n.id, 0) for n, m in zip(traced.ir.inputs, moving, strict=True) if m and n.outputs[0].real}
+    for node in traced.nodes:
+        operands = [o for o in node.operands if isinstance(o, Ref) and (o.node, o.output) in values]
+        if operands and node.kind != "input":
+            values.update((node.id, k) for k, out in enumerate(node.outputs) if out.real)
+    return values
+
+
+def nodes_of(traced: TracedGraph) -> Iterator[Node]:
+    """The nodes of a graph and of the graphs inside it."""
+    for node in traced.nodes:
+        yield node
+        for body in traced.bodies.get(node.id, ()):
+            yield from nodes_of(body)
+
+
+def equations_in(traced: TracedGraph) -> list[Equation]:
+    """The equations of the nodes, each once, with those of graphs inside nodes: nodes that do the same share one."""
+    found = dict.fromkeys(traced.equations.values())
+    for bodies in traced.bodies.values():
+        for body in bodies:
+            found |= dict.fromkeys(equations_in(body))
+    return [*found]
+
+
+def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
+    """The graph without nodes that no output depends on; inputs stay."""
+    wanted = {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
+    for node in reversed(traced.nodes):
+        if node.id in wanted:
+            wanted.update([o.node for o in node.operands if type(o) is Ref])
+    kept = [n for n in traced.nodes if n.kind == "input" or n.id in wanted]
+    return traced if len(kept) == len(traced.nodes) else renumbered(traced, kept)
+
+
+def renumbered(traced: TracedGraph, kept: Sequence[Node]) -> TracedGraph:
+    """The graph of some of its nodes, or of others in their places, with a number for each by its position."""
+    place = {n.id: k for k, n in enumerate(kept)}
+
+    def moved(operand: Operand) -> Operand:
+        return Ref(node=place[operand.node], output=operand.output) if isinstance(operand, Ref) else operand
+
+    nodes = [msgspec.structs.replace(n, id=place[n.id], operands=[moved(o) for o in n.operands]) for n in kept]
+    ir = msgspec.structs.replace(traced.ir, nodes=nodes, outputs=[*map(moved, traced.ir.outputs)])
+
+    def renumbered_keys(table: Mapping[int, Any]) -> dict[int, Any]:
+        return {place[k]: v for k, v in table.items() if k in place}
+
+    return replace(
+        traced,
+        ir=ir,
+        equations=renumbered_keys(traced.equations),
+        constants=renumbered_keys(traced.constants),
+        ops=renumbered_keys(traced.ops),
+        bodies=renumbered_keys(traced.bodies),
+    )

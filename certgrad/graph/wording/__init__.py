@@ -1,0 +1,1 @@
+"""A graph, its steps and its certificate in words."""

@@ -1,0 +1,399 @@
+"""The likely cause of a wrong rule: the first of a catalogue of mistakes under which the proof goes through.
+
+A cause is not guessed: "half the derivative" is said where twice the rule is proved, "the sum in line 12 is treated
+as a constant" where the rule is proved to be the adjoint of that derivative.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import jax.numpy as jnp
+import msgspec
+
+from certgrad._subject import Rules
+from certgrad.errors import CertgradError
+from certgrad.language.canonical import canonical
+from certgrad.language.parse import parse
+from certgrad.language.relations import as_written
+from certgrad.obligations.auditing.audit import audit
+from certgrad.obligations.auditing.witnesses import search
+from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Hypothesis, Witness
+from certgrad.obligations.certificate import worst as worst_of
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import build, trace_rules
+from certgrad.obligations.prove.prove import prove
+from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, budget, limited
+from certgrad.report.wording import INTENDED
+from certgrad.rules.declared.statics import real
+from certgrad.rules.subject.report import ArgumentClaim
+from certgrad.rules.subject.traced import array_of, misshapen, of_leaves, why_untraced
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.signatures.cases import Case
+
+from .changes import changes
+from .missing import ALONE, LONGEST, NOTHING, missing_term
+from .mistakes import (
+    Mistake,
+    forgotten,
+    mistakes,
+    passed_through,
+    right_in_a_domain,
+    right_where_written_once,
+    where_right,
+)
+from .plausible import Trial
+from .reproduction import numbers
+from .step_search import backward, in_own_lines, numbers_of
+from .steps import Change, changed
+
+SHARE = 2.0
+"""How much longer than for its verdict is looked for what is wrong with a rule, all its arguments together."""
+LEAST = 5.0
+"""Seconds that this search has at least, however quick the verdict was."""
+MOST = 10.0
+"""And no more than this, however long it took; a proof that has begun is brought to its end."""
+ONE_PROOF = 6.0
+"""Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
+LIKELIEST, LIKELY = 16, 4
+"""So many times the first steps are for a change with which the rule is right at some points: for the first one, whose
+proof is as long as that of a right rule can be, and for each of the others, which often come to the same.
+"""
+RESERVED = 1.5
+"""Seconds of these for changes of one step, which are tried last."""
+MAX_CHANGES = 4
+"""At most this many changes of one step, right at the points that were tried, go to the proof."""
+NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
+MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
+"""The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""
+
+
+def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds: float) -> tuple[ArgumentClaim, ...]:
+    """What is claimed of each argument on its own, with the likely cause where that is wrong.
+
+    The verdict took so many `seconds`; causes are looked for as long as that is in proportion.
+    """
+    until = budget.until(min(max(SHARE * seconds, LEAST), MOST))
+    adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
+    if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
+        return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
+    whole = _decisive(adjoint)
+    if whole is not None and _of_shapes(whole.reason) and (others := _misshapen(rule)):
+        return tuple(ArgumentClaim(n, whole.verdict, whole.reason, cause=others.get(n, "")) for n in rule.moving)
+    out: list[ArgumentClaim] = []
+    known: list[Change] = []
+    for name in rule.moving:
+        shown = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
+        if shown and time.thread_time() > until:
+            out.append(ArgumentClaim(name, "unproved", reason=NOT_ALONE))
+            continue
+        one = made(name, None) if len(rule.moving) > 1 else rule
+        if one is not rule:
+            one.claim([kind for kind in one.kinds if kind != "rule_runs_forward"])
+            one.steps = FIRST_STEPS
+        worst = whole if one is rule else _of_argument(whole, name)
+        cases = [worst if worst is not None and c is whole else c for c in adjoint]
+        if worst is None and one is not rule:
+            try:
+                found = audit(one)
+            except Exception as error:  # whatever the rule does when it is traced
+                out.append(ArgumentClaim(name, "unproved", reason=str(error)))
+                continue
+            cases = [c for claim in found.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
+            worst = _decisive(cases)
+        if worst is None:
+            out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
+            continue
+        cause, missing = Cause(), NOTHING
+        if worst.verdict == "refuted" and not _of_shapes(worst.reason):
+            k = cases.index(worst) % len(one.cases)
+            if worst.needless:
+                cause = _right_where(one, worst.needless)
+            else:
+                at_case = _at_the_case(name, one, rule, k, worst, made)
+                twins = [*_twins(at_case[0], partial(made, name))]
+                mistake = likely_cause(*at_case, until, worst.witness, twins, known)
+                cause = mistake or _of_positive_numbers(at_case[0], partial(made, name), until) or cause
+                known += [cause.change] if cause.change is not None else []
+                if cause.text:
+                    cause = replace(cause, text=cause.text + _of_case(rule, one, k))
+            missing = NOTHING if INTENDED in cause.text else missing_term(one, k, LONGEST if cause.text else ALONE)
+        where = " and ".join(cause.domain)
+        said = (worst.verdict, worst.reason, worst.residual, worst.witness, cause.text, missing.text, where)
+        out.append(ArgumentClaim(name, *said, mended=cause.mended, lacks=missing))
+    return tuple(out)
+
+
+def _at_the_case(
+    name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: MakeRule
+) -> tuple[UserRule, UserRule]:
+    """The rule for one argument and the whole rule, at the static values where it is wrong."""
+    if (len(one.choices) == 1 and not one.params) or case.witness is None:
+        return one, rule
+    statics = one.statics_of(k, numbers(one, case.witness))
+    return made(name, statics), made("", statics)
+
+
+def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:
+    for verdict in ("refuted", "unproved"):
+        for case in reversed(cases):
+            if case.verdict == verdict:
+                return case
+    return None
+
+
+def _of_argument(whole: CaseClaim | None, name: str) -> CaseClaim | None:
+    """What is wrong with the whole rule, of the only argument that moves at its witness; None for the others."""
+    witness = whole.witness if whole is not None and whole.verdict == "refuted" else None
+    if witness is None or whole is None or {n for n, dx in witness.tangents.items() if _moves(dx)} != {name}:
+        return None
+    alone = msgspec.structs.replace(witness, tangents={name: witness.tangents[name]})
+    return msgspec.structs.replace(whole, witness=alone, residual="")  # which is that of any argument
+
+
+def _moves(tangent: Any) -> bool:
+    return any(map(_moves, tangent)) if isinstance(tangent, list) else tangent != "0"
+
+
+def _of_shapes(reason: str) -> bool:
+    """JAX itself reports that a cotangent is of another shape than its argument."""
+    return "but the float argument has shape" in reason or ("bwd" in reason and "shape" in reason)
+
+
+def _misshapen(rule: UserRule) -> dict[str, str]:
+    """Of the arguments whose cotangents are of other shapes, which: what JAX reports names their places alone."""
+    _, returned = why_untraced(rule)
+    return {n: f"it has {shapes}" for n, shapes in misshapen(rule, [*map(array_of, of_leaves(rule, returned))]).items()}
+
+
+def _twins(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> Iterator[UserRule]:
+    """The same rule at other values of its real numbers: what is said of it has to be true there as well. Several are
+    in the other order too, and far apart: where a lower bound is the higher one, nothing depends on what is between.
+    """
+    statics = {n: v for n, v in one.cases[0].statics.items() if type(v) is float}
+    least, *rest = sorted(statics.values()) or [0.0]
+    far = [_scaled(least, -3), *rest[:-1], *(_scaled(v, 3) for v in rest[-1:])]
+    exchanged = dict(zip(sorted(statics, key=lambda n: -statics[n]), far, strict=False))
+    for others in [{n: _another_value(v) for n, v in statics.items()}, *([exchanged] if rest else [])]:
+        with suppress(CertgradError):
+            if others:
+                yield made({**one.cases[0].statics, **others})
+
+
+def _scaled(value: float, power: int) -> float:
+    """The value, further up or down by that power of 2."""
+    return value * 2.0 ** (power if value > 0 else -power)
+
+
+def _another_value(value: float) -> float:
+    """Another value, and none at which a factor or a power is idle: 0, 1, −1."""
+    found = 1.5 * value + 0.25
+    return found + 0.125 if found in (0.0, 1.0, -1.0) else found
+
+
+def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRule], until: float) -> Cause | None:
+    """Right wherever a real number is positive that is negative here."""
+    statics = one.cases[0].statics
+    for name, value in statics.items():
+        if type(value) is not float or value >= 0 or time.thread_time() > until:
+            continue
+        with suppress(CertgradError):
+            positive = made({**statics, name: real(f"{name} > 0")})
+            _one_proof(positive)
+            if _audited(positive):
+                return Cause(f"right where {name} > 0: the function and the rule treat negative values differently")
+    return None
+
+
+def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
+    """At which of several static values a cause is one."""
+    varied = {n for n in rule.choices[0] if len({repr(c.get(n)) for c in rule.choices}) > 1}
+    found = [f"{n} = {v}" for n, v in one.cases[k].statics.items() if n in varied]
+    return f" (at {', '.join(found)})" if found else ""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A mistake in words, and the domain outside of which alone it is one, if it has one."""
+
+    text: str = ""
+    domain: tuple[str, ...] = ()
+    mended: UserRule | None = None
+    """The rule but for the mistake, which is proved."""
+    change: Change | None = None
+    """What is done otherwise there, if that is a step or some."""
+
+
+def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
+    """The points where the rule is wrong, as the audit has shown: those outside of what the rule alone needs."""
+    domain = tuple(text for h in needed if (text := _as_written(h, tuple(one.arg_names))))
+    text = f"right where {' and '.join(h.text for h in needed)}"
+    return Cause(text, domain if len(domain) == len(needed) else ())
+
+
+def _as_written(hypothesis: Hypothesis, names: tuple[str, ...]) -> str:
+    """The hypothesis as a user writes it; empty where there is no such form that reads as this very statement."""
+    plain = as_written(hypothesis.text)
+    try:
+        return plain if canonical(parse(plain, names)) == canonical(hypothesis.tree) else ""
+    except CertgradError:
+        return ""
+
+
+def likely_cause(
+    one: UserRule,
+    rule: UserRule,
+    until: float,
+    witness: Witness | None = None,
+    twins: Sequence[UserRule] = (),
+    known: Sequence[Change] = (),
+) -> Cause | None:
+    """The mistake that explains the cotangent of the only argument that `one` moves: it is proved that the rule is
+    right but for it. None if none is found in time. What is `known` to be wrong for other arguments is tried first.
+    """
+    trial = Trial(one)
+    others = [*map(Trial, twins)]
+    plain = replace(trial.rules, jvp=None, primal=None, both=None)
+    right_there = trial.plausible(plain, {}, ())
+    if right_there and proved(mended(one, Mistake("", plain))):
+        return None  # right at these shapes: it is wrong at others, which the witness shows
+
+    def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False, reserved: float = 0.0) -> Cause | None:
+        for k, mistake in enumerate(family(trial)):
+            if time.thread_time() > until - reserved:
+                return None
+            if (tried or trial.agrees(mistake)) and all(_agrees_elsewhere(mistake, t, family(t)) for t in others):
+                patience = (LIKELY if k else LIKELIEST) if tried else 1
+                made = (mended(one, special, patience) for special in _special(one, mistake))
+                subject = next((s for s in made if proved(s, likely=tried)), None)
+                if subject is not None:
+                    return Cause(mistake.text, mistake.domain, subject, mistake.change)
+        return None
+
+    if cause := first(lambda t: (_otherwise(t, change) for change in known)):
+        return cause
+    if cause := first(lambda t: mistakes(t.one, rule, t.rules), reserved=RESERVED):
+        return cause
+    if time.thread_time() > until:
+        return None
+    cause = first(lambda t: forgotten(t.one, t.rules), reserved=RESERVED)
+    odd = cause is None and nonlinear(one, trial)
+    if cause is None and not odd:
+        found = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
+        cause = first(lambda t: (_otherwise(t, change) for change in found), tried=True)
+    somewhere = first(_in_part)
+    if cause is not None:
+        return replace(cause, domain=somewhere.domain) if somewhere is not None else cause
+    if somewhere is not None:
+        return somewhere
+    if odd and trial.at_no_cotangent():  # a term that no cotangent multiplies is a mistake, and none that is meant
+        return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
+    if odd:
+        return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
+    if cause := first(lambda t: right_where_written_once(t.one, t.rules), tried=True):
+        return cause
+    return None if right_there else first(lambda t: where_right(t.one, t.rules))
+
+
+def _special(one: UserRule, mistake: Mistake) -> Iterator[Mistake]:
+    """The mistake, and the same where the rule is meant: of indices of an axis, if its only integers are that."""
+    yield mistake
+    whole = [n for n, s in zip(one.arg_names, one.signature.inputs, strict=True) if s.dtype == "int"]
+    if len(whole) == 1 and not one.domain:
+        for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
+            for axis in range(len(spec.dims)) if name not in whole and not spec.stars else ():
+                indices = f"{whole[0]} >= 0", f"{whole[0]} < {name}.shape[{axis}]"
+                yield replace(mistake, domain=(*mistake.domain, *indices))
+
+
+def _in_part(trial: Trial) -> Iterator[Mistake]:
+    yield from right_in_a_domain(trial.one, trial.rules)
+    yield passed_through(trial.rules)
+
+
+def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
+    """The same is plausible where real numbers have other values."""
+    return any(there.agrees(other) for other in found if other.text == mistake.text)
+
+
+def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
+    """The rule but for a mistake: at all shapes, or those of the mistake. So many times the first steps it is given."""
+    found = copy(one)
+    _one_proof(found, patience)
+    found.domain = (*one.domain, *mistake.domain)
+    found.signature = one.signature.renamed(mistake.fixed)
+    found.cases = (Case(found.signature, one.cases[0].statics),)
+    found.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
+    return found
+
+
+def _one_proof(subject: UserRule, patience: int = 1) -> None:
+    """Ask for the proof of the adjoint alone, in so many times the first steps."""
+    subject.claimed, subject.conformance, subject.proofs_alone = ("vjp_is_adjoint",), None, True
+    subject.steps, subject.seconds = FIRST_STEPS * patience, ONE_PROOF
+
+
+def proved(subject: UserRule, likely: bool = False) -> bool:
+    """The rule is right at all shapes, under hypotheses perhaps. What fails at the first shapes is asked no more,
+    unless it is `likely` that it does not.
+    """
+    if likely:
+        return _audited(subject)
+    instance = family(subject, subject.cases[0]).prove[0]
+    shapes = instance.shapes()
+    try:
+        programs = trace_rules(subject.rules(instance.statics), shapes, 0, subject.name)
+        with limited(subject.steps or FIRST_STEPS, ONE_PROOF):
+            problem = build(subject.arg_names, {}, subject.domain, shapes, programs, subject.name)
+            if not prove(problem, "vjp_is_adjoint").proved:
+                return False
+    except (BudgetError, Exception):  # what does not even trace is not
+        return False
+    return _audited(subject)
+
+
+def _audited(subject: UserRule) -> bool:
+    try:
+        return audit(subject).verdict in PROOFS
+    except (BudgetError, Exception):  # as above
+        return False
+
+
+def _otherwise(trial: Trial, change: Change) -> Mistake:
+    """The rule with a step done otherwise."""
+    rules = trial.rules
+
+    def vjp(args: list, seeds: list, params: list) -> list:
+        with in_own_lines(trial.one):
+            return changed(backward(rules, len(args), params), change.acts, numbers_of(trial.one))(*args, *seeds)
+
+    return Mistake(change.text, replace(rules, jvp=None, primal=None, both=None, vjp=vjp), change=change)
+
+
+def nonlinear(one: UserRule, trial: Trial) -> bool:
+    """Twice the cotangent of the output does not give twice the cotangent, as is shown rigorously at a point."""
+    if not trial.nonlinear():
+        return False
+    rules = trial.rules
+
+    def of(args: list, scale: int) -> list:
+        seeds = [scale * jnp.ones_like(y) for y in rules.forward(args, [])]
+        return rules.vjp(args, seeds, [])
+
+    double = copy(one)
+    double.undefined_differs = False
+    found = Rules(
+        forward=lambda args, params: [2 * c for c in of(args, 1)], jvp=None, vjp=rules.vjp, primal=lambda a, p: of(a, 2)
+    )
+    double.rules = lambda statics: found  # type: ignore[method-assign]
+    try:
+        return search(double, family(one, one.cases[0]).prove[0], "rule_runs_forward") is not None
+    except Exception:
+        return False

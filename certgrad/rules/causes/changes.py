@@ -1,0 +1,479 @@
+"""What may be wrong with one step of a backward: the ways in which it is tried to be done otherwise.
+
+They are general: a factor, another function, another value that is known, a condition that is not looked at, brackets,
+the order of two steps. Which one makes the cotangent right is read from its values at some points.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from certgrad._subject import Rules
+from certgrad.obligations.certificate import Witness
+from certgrad.obligations.terms.budget import budget
+from certgrad.rules.subject.user_rule import UserRule
+
+from . import acts as _acts
+from .step_search import Point, Search
+from .steps import Act, Change, Key, Operand, Run, Step, ValueRef
+
+SECONDS = 1.0
+"""For trying changes of one argument's cotangent, of processor time."""
+LARGEST = 10**7
+"""Numerators and denominators of factors."""
+_FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "add": ("subtract", "multiply"),
+    "add_any": ("subtract", "multiply"),
+    "sub": ("add", "multiply", "divide"),
+    "mul": ("divide", "add", "subtract"),
+    "div": ("multiply", "subtract"),
+    "max": ("minimum",),
+    "min": ("maximum",),
+    "sin": ("cos", "sinh"),
+    "cos": ("sin", "cosh"),
+    "sinh": ("cosh",),
+    "cosh": ("sinh",),
+    "exp": ("expm1", "exp2"),
+    "expm1": ("exp",),
+    "exp2": ("exp",),
+    "log": ("log1p",),
+    "log1p": ("log",),
+    "tanh": ("tan", "arctan"),
+    "gt": ("greater_equal", "less"),
+    "ge": ("greater", "less_equal"),
+    "lt": ("less_equal", "greater"),
+    "le": ("less", "greater_equal"),
+    "eq": ("not_equal",),
+    "ne": ("equal",),
+    "and": ("logical_or",),
+    "or": ("logical_and",),
+    "abs": ("sign",),
+    "sign": ("abs",),
+    "asin": ("arccos",),
+    "acos": ("arcsin",),
+    "rsqrt": ("sqrt",),
+}
+"""What is mistaken for one another, by numpy's names."""
+_ENTRY_BY_ENTRY = frozenset("add add_any sub mul div max min pow atan2".split())
+"""Steps of which an operand may have axes of length 1 where the other has more."""
+_SWAPPED = {"sub": "subtract", "div": "divide", "pow": "power", "atan2": "arctan2"}
+_MOVING = frozenset("concatenate pad gather slice dynamic_slice dynamic_update_slice scatter select_n".split())
+"""Steps that give entries other places."""
+_SUMS, _PRODUCTS = ("add", "add_any", "sub"), ("mul", "div")
+
+
+def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Change]:
+    """The changes with which the cotangent of the argument that moves is right at some points: the simplest first, and
+    of these the one that is nearest to the result.
+    """
+    try:
+        search = Search(one, rules, witness)
+    except Exception:  # whatever the rule does when it is traced, or where numpy has no value
+        return
+    until = budget.until(SECONDS)
+    found = False
+    for change in _of_one_step(search, until):
+        found = True
+        yield change
+    yield from search.together()
+    for first, rest in search.after() if not found else ():
+        for second in _of_one_step(rest, until):
+            acts = {**second.acts, **first.acts}
+            if len(acts) > 1 and search.is_right_with(acts):
+                yield Change(f"{first.text}; {second.text}", acts)
+
+
+def _of_one_step(search: Search, until: float) -> Iterator[Change]:
+    for own in (True, False):
+        for of_step in KINDS:
+            for step in search.live(own):
+                if time.thread_time() > until:
+                    return
+                with np.errstate(all="ignore"):
+                    found = list(of_step(search, step))
+                yield from found
+
+
+def _factor(search: Search, step: Step) -> Iterator[Change]:
+    """The step's value times a number, a product of sizes or both; or with a number added."""
+    if not _is_float(step):
+        return
+    the = search.the(step)
+    for shift in (False, True):
+        solved = [(at, n) for at in search.points if (n := _solved(at, step, shift)) is not None]
+        number = _fraction([n for _, n in solved])
+        if shift and number is not None:
+            text = f"{_number(number)} is to be added to {the}"
+            yield from search.tried(step, text, _acts.plus(float(number)))
+        elif number is not None:
+            literal = list(_of_literal(search, step, number))
+            yield from literal or search.tried(step, _of_factor(the, number), _acts.scaled(number))
+        elif not shift and solved:
+            yield from _of_sizes(search, step, solved)
+
+
+def _of_literal(search: Search, step: Step, factor: Fraction) -> Iterator[Change]:
+    """Another number where the step's value is a multiple of one: 0.134145, and no factor 268290/226829."""
+    name = step.eqn.primitive.name
+    for j, operand in enumerate(step.operands if name in _PRODUCTS and factor != -1 else ()):
+        if not _is_number(operand):
+            continue
+        here = float(operand.literal.val)
+        number = float(f"{here / factor if (name, j) == ('div', 1) else here * factor:.9g}")
+        named: list[float | str] = [n for n, value in search.statics.items() if value == number]
+        for due in [*named, number]:
+            yield from search.tried(step, _other_number(search, step, here, due), _acts.with_number(j, due))
+
+
+def _solved(at: Point, step: Step, shift: bool) -> float | None:
+    """What the step's value has to be multiplied by, or what is to be added, if the result depends on it so."""
+    value = at.run.values[step.outs[0]]
+    moved = at.run.with_value(step, value + 1 if shift else 2 * value)[0] - at.returned
+    missing = at.right - at.returned
+    scale = float(np.vdot(moved, moved))
+    if not scale or not np.isfinite(scale):
+        return None
+    number = float(np.vdot(moved, missing)) / scale
+    return number if shift else 1 + number
+
+
+def _of_sizes(search: Search, step: Step, solved: Sequence[tuple[Point, float]]) -> Iterator[Change]:
+    """A number times sizes: 4 / (d · n)."""
+    if search.one.signature.stars:
+        return
+    named = {
+        str(d): (k, j)
+        for k, dims in enumerate(search.instance.inputs)
+        for j, d in enumerate(dims)
+        if d.name is not None and str(d) in search.points[0].sizes
+    }
+    for count in (1, 2):
+        for chosen in combinations(named, count):
+            for power in (1, -1):
+                left = [n / prod(float(at.sizes[c]) ** power for c in chosen) for at, n in solved]
+                number = Fraction(1) if all(abs(n - 1) < 1e-9 for n in left) else _fraction(left)
+                if number is None:
+                    continue
+                places = [named[c] for c in chosen]
+                text = f"{search.the(step)} is to be {_scaled(number, ' · '.join(chosen), power)}"
+                yield from search.tried(step, text, _acts.scaled(number, places, power))
+
+
+def _scaled(number: Fraction, sizes: str, power: int) -> str:
+    if number == 1:
+        return f"{'multiplied' if power > 0 else 'divided'} by {sizes}"
+    brackets = f"({sizes})" if "·" in sizes else sizes
+    return f"multiplied by {number} · {sizes}" if power > 0 else f"multiplied by {number} / {brackets}"
+
+
+def _other_function(search: Search, step: Step) -> Iterator[Change]:
+    """Another function of the same operands, or the same of exchanged ones."""
+    name, the = step.eqn.primitive.name, search.the(step)
+    for other in _FUNCTIONS.get(name, ()):
+        yield from search.tried(step, f"{the} is to be {_article(other)}", _acts.function(other))
+    if name in _SWAPPED:
+        text = f"the operands of {the} are exchanged"
+        yield from search.tried(step, text, _acts.function(_SWAPPED[name], backwards=True))
+    if name == "select_n" and len(step.operands) == 3:
+        yield from search.tried(step, f"the branches of {the} are exchanged", _acts.function("where"))
+    if name == "scatter":
+        yield from search.tried(step, f"{the} is to add to what is there", _acts.scattered_sum)
+    if name == "integer_pow":
+        for by in (1, -1, 2, -2):
+            power = step.eqn.params["y"] + by
+            yield from search.tried(step, f"{the} is to be that with exponent {power}", _acts.power(power))
+    if name in ("reduce_sum", "reduce_max", "reduce_min"):
+        axes = step.eqn.params["axes"]
+        for other in ("sum", "max", "min", "mean"):
+            text = f"{the} is to be the {other} over the same entries"
+            yield from search.tried(step, text, _acts.reduced(other, axes))
+
+
+def _superfluous(search: Search, step: Step) -> Iterator[Change]:
+    """What a step takes in the place of its own value."""
+    for operand in step.operands:
+        if operand.key is not None:
+            yield from search.tried(step, f"{search.the(step)} is one too many", _acts.value(ValueRef(operand.key)))
+
+
+def _needless(search: Search, step: Step) -> Iterator[Change]:
+    """A value that is known before in the place of the step's own."""
+    the = search.the(step)
+    for known in search.alike(step, step.outs[0]):
+        if (what := search.named(known)) != the:
+            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.value(known))
+
+
+def _other_operand(search: Search, step: Step) -> Iterator[Change]:
+    """The same step of another value."""
+    name = step.eqn.primitive.name
+    order = sorted(range(len(step.operands)), key=lambda j: search.is_cotangent(step.operands[j].key))
+    for j in order:  # a cotangent is rarely what is wrong
+        operand = step.operands[j]
+        if operand.key is None:
+            yield from _literal(search, step, j)
+            continue
+        here = search.named(operand.key)
+        for known in search.alike(step, operand.key, *(step.outs if name in _ENTRY_BY_ENTRY else ())):
+            what = search.named(known)
+            if what != here and (known.axes is None or name in _ENTRY_BY_ENTRY):
+                text = f"{search.the(step)} takes {here}, and {what} is due there"
+                yield from search.tried(step, text, _acts.with_known(j, known))
+        for function, what in (("abs", "magnitude"), ("sign", "sign")) if _is_real(search, operand.key) else ():
+            text = f"{search.the(step)} takes {here}, and the {what} of that is due there"
+            yield from search.tried(step, text, _acts.of_operand(j, function))
+
+
+def _literal(search: Search, step: Step, j: int) -> Iterator[Change]:
+    """The same step of another number."""
+    operand = step.operands[j]
+    if not _is_number(operand):
+        return
+    here = float(operand.literal.val)
+    others: list[float | str] = [*search.statics, -here, here - 1, here + 1, here / 2, 2 * here]
+    others += [1 / here if here else 1.0, here * here, 0.0, 1.0]
+    whole = np.issubdtype(operand.literal.aval.dtype, np.integer)
+    for number in others:
+        if number != here and (isinstance(number, str) or not (whole and number % 1)):
+            text = _other_number(search, step, here, number)
+            yield from search.tried(step, text, _acts.with_number(j, number))
+
+
+def _accumulated(search: Search, step: Step) -> Iterator[Change]:
+    """The running sum of the step's value, or of what it takes."""
+    shape = np.shape(search.points[0].run.values[step.outs[0]])
+    if not _is_float(step):
+        return
+    for key in (None, *(o.key for o in step.operands if o.key is not None)):
+        if key is not None and np.shape(search.points[0].run.values[key]) != shape:
+            continue
+        for axis in range(len(shape)):
+            along = f" along axis {axis}" if len(shape) > 1 else ""
+            for backwards, end in ((True, "from its end"), (False, "from its start")):
+                of = "" if key is None else f" the running sum of {search.named(key)}{along}, {end}"
+                text = f"{search.the(step)} is to be{of or f' summed up{along}, {end}'}"
+                yield from search.tried(step, text, _acts.accumulated(ValueRef(key) if key else None, axis, backwards))
+
+
+def _shifted(search: Search, step: Step) -> Iterator[Change]:
+    """What reads or joins entries is one or two places off along an axis."""
+    ways = (True, ", around its end"), (False, ", with 0 where nothing comes from")
+    shape = np.shape(search.points[0].run.values[step.outs[0]])
+    for axis in range(len(shape) if step.eqn.primitive.name in _MOVING and _is_float(step) else 0):
+        along = f" along axis {axis}" if len(shape) > 1 else ""
+        for by in (1, -1, 2, -2):
+            for around, how in ways if step.eqn.primitive.name == "concatenate" else ways[::-1]:
+                text = f"{search.the(step)} is to be shifted by {by}{along}{how}"
+                yield from search.tried(step, text, _acts.shifted(by, axis, around))
+
+
+def _factored_out(search: Search, step: Step) -> Iterator[Change]:
+    """A sum of products, of which one factor is to multiply the sum of the other one; or the other way round."""
+    shape = np.shape(search.points[0].run.values[step.outs[0]])
+    for j, operand in enumerate(step.operands if step.eqn.primitive.name in _ENTRY_BY_ENTRY else ()):
+        total = search.origin(operand.key)
+        if total is None or total.eqn.primitive.name != "reduce_sum":
+            continue
+        if step.eqn.primitive.name == "mul":
+            text = f"{search.the(step)} is to be made inside of {search.the(total)}, of each of its terms"
+            yield from search.tried(step, text, _acts.multiplied_inside(j, total))
+        product = search.maker(total.operands[0].key)
+        if product is None or product.eqn.primitive.name != "mul":
+            continue
+        keys = [o.key for o in product.operands]
+        for k, summed in enumerate(keys):
+            other = keys[1 - k]
+            if summed is None or other is None or np.shape(search.points[0].run.values[other]) != shape:
+                continue
+            for function in ("", "exp"):
+                factor = f"{search.named(other)}" if not function else f"exp of {search.named(other)}"
+                text = f"{search.the(total)} is to be of {search.named(summed)} alone, and that times {factor}"
+                yield from search.tried(step, text, _acts.factored_out(j, total, product, k, function))
+
+
+def _added_at(search: Search, step: Step) -> Iterator[Change]:
+    """What a gather takes entries from is to be added at the places that it takes them from."""
+    run, shape = search.points[0].run, np.shape(search.points[0].run.values[step.outs[0]])
+    if step.eqn.primitive.name != "gather" or not _is_float(step) or not shape:
+        return
+    known = [(key, np.asarray(value)) for key, value in run.before(step)]
+    for place, at in known:
+        for key, rows in known if at.ndim == 1 and at.dtype.kind == "i" else ():
+            if rows.dtype.kind == "f" and rows.shape == (*at.shape, *shape[1:]):
+                text = (
+                    f"{search.named(key)} is to be added at {search.named(place)}, in the place of {search.the(step)}"
+                )
+                yield from search.tried(step, text, _acts.added_at(ValueRef(key), ValueRef(place)))
+
+
+def _masked(search: Search, step: Step) -> Iterator[Change]:
+    """The step's value where a condition that is known holds, and 0 elsewhere."""
+    if not _is_float(step):
+        return
+    for known in search.alike(step, step.outs[0], kind="b"):
+        for holds, where in ((True, "does not hold"), (False, "holds")):
+            text = f"{search.the(step)} is to be 0 where {search.named(known)} {where}"
+            yield from search.tried(step, text, _acts.masked(known, holds))
+
+
+def _joined(search: Search, step: Step) -> Iterator[Change]:
+    """The step's value times, divided by, plus or less a value that is known."""
+    if not _is_float(step):
+        return
+    the = search.the(step)
+    for known in [*search.alike(step, step.outs[0]), *search.arguments_along(step)]:
+        what = search.named(known)
+        for function, text in (
+            ("multiply", f"{the} is to be multiplied by {what}"),
+            ("add", f"{what} is to be added to {the}"),
+            ("subtract", f"{what} is to be subtracted from {the}"),
+            ("divide", f"{the} is to be divided by {what}"),
+        ):
+            yield from search.tried(step, text, _acts.joined(function, known))
+
+
+def _part_of_a_matrix(search: Search, step: Step) -> Iterator[Change]:
+    """A triangle, the diagonal or the symmetric part of square matrices, or these less the identity."""
+    shape = np.shape(search.points[0].run.values[step.outs[0]])
+    if not _is_float(step) or len(shape) < 2 or shape[-1] != shape[-2]:
+        return
+    for how, act in _acts.OF_MATRICES.items():
+        yield from search.tried(step, f"{search.the(step)} is to be taken {how}", act)
+
+
+def _merged_early(search: Search, step: Step) -> Iterator[Change]:
+    """One of the terms of a sum does not go through what is made of the sum, and is added to the result."""
+    result = search.program.results[0].key
+    keys = [o.key for o in step.operands]
+    if step.eqn.primitive.name not in ("add", "add_any") or result is None or result in (*keys, *step.outs):
+        return
+    for kept, added in (keys, keys[::-1]):
+        if kept is None or added is None:
+            continue
+        acts = {step.key: _acts.value(ValueRef(kept)), result[:-1]: _acts.joined("add", ValueRef(added))}
+        if search.is_right_with(acts):
+            what = search.named(added)
+            yield Change(f"{what} is added too early in {search.the(step)}: it is to be added to the cotangent", acts)
+
+
+def _brackets(search: Search, step: Step) -> Iterator[Change]:
+    """A product or quotient of a sum, and not of one of its terms alone; or of a term, and not of the sum."""
+    name = step.eqn.primitive.name
+    for j, operand in enumerate(step.operands if name in (*_SUMS, *_PRODUCTS) else ()):
+        inner = search.maker(operand.key)
+        if inner is None or (name, j) == ("div", 1):
+            continue
+        places = range(1 if inner.eqn.primitive.name == "div" else 2)
+        if name in _SUMS and inner.eqn.primitive.name in _PRODUCTS:
+            text = f"brackets are missing: {search.the(inner)} is to be of all of {search.the(step)}"
+        elif name in _PRODUCTS and inner.eqn.primitive.name in _SUMS:
+            text, places = f"{search.the(step)} is to be of one term of {search.the(inner)} alone", range(2)
+        else:
+            continue
+        for k in places:
+            yield from search.tried(step, text, _regrouped(inner, j, k))
+
+
+def _regrouped(inner: Step, j: int, k: int) -> Act:
+    """Of f(.., g(.., b, ..), ..), where b is operand k of g: g(.., f(.., b, ..), ..)."""
+
+    def act(r: Run, s: Step) -> Any:
+        outer, own = r.operands(s), r.operands(inner)
+        own[k] = r.apply(s.eqn, [*outer[:j], own[k], *outer[j + 1 :]])[0]
+        return r.apply(inner.eqn, own)[0]
+
+    return act
+
+
+def _exchanged(search: Search, step: Step) -> Iterator[Change]:
+    """A product or quotient that is made before other steps, and not of what these give."""
+    name = step.eqn.primitive.name
+    shape = np.shape(search.points[0].run.values[step.outs[0]])
+    for j in range(len(step.operands) if name == "mul" else 1 if name == "div" else 0):
+        last, by = search.maker(step.operands[j].key), step.operands[1 - j]
+        if last is None:
+            continue
+        for base in search.program.behind(last):
+            if np.shape(search.points[0].run.values[base]) != shape or base == step.operands[j].key:
+                continue
+            what = search.named(by.key) if by.key is not None else f"{by.literal.val}"
+            how = "divided" if name == "div" else "multiplied"
+            text = f"{search.named(base)} is to be {how} by {what} before {search.the(last)}, and not after"
+            yield from search.tried(step, text, _acts.moved_before(base, j))
+
+
+KINDS: tuple[Callable[[Search, Step], Iterator[Change]], ...] = (
+    _superfluous,
+    _other_function,
+    _factor,
+    _part_of_a_matrix,
+    _needless,
+    _other_operand,
+    _accumulated,
+    _shifted,
+    _added_at,
+    _masked,
+    _merged_early,
+    _brackets,
+    _exchanged,
+    _factored_out,
+    _joined,
+)
+
+
+def _fraction(numbers: Sequence[float]) -> Fraction | None:
+    """The simple fraction that all of them are."""
+    if not numbers:
+        return None
+    first = numbers[0]
+    if (
+        not np.isfinite(first)
+        or abs(first) > LARGEST
+        or any(abs(n - first) > 1e-9 * max(abs(first), 1e-6) for n in numbers)
+    ):
+        return None
+    found = Fraction(first).limit_denominator(LARGEST)
+    return found if found not in (0, 1) and abs(float(found) - first) <= 1e-9 * abs(first) else None
+
+
+def _is_number(operand: Operand) -> bool:
+    """A literal that is one real number, or an integer."""
+    old = operand.literal
+    return operand.key is None and not np.ndim(old.val) and bool(np.issubdtype(old.aval.dtype, np.number))
+
+
+def _other_number(search: Search, step: Step, here: float, number: float | str) -> str:
+    due = number if isinstance(number, str) else f"{number:.12g}"
+    return f"{search.the(step)} takes the number {here:.12g}, and {due} is due there"
+
+
+def _is_real(search: Search, key: Key) -> bool:
+    return np.asarray(search.points[0].run.values[key]).dtype.kind == "f"
+
+
+def _is_float(step: Step) -> bool:
+    return bool(np.issubdtype(step.eqn.outvars[0].aval.dtype, np.floating))
+
+
+def _number(number: Fraction) -> str:
+    return f"{float(number):g}" if number.denominator > 1000 else str(number)
+
+
+def _of_factor(the: str, number: Fraction) -> str:
+    if number == -1:
+        return f"the sign of {the} is wrong"
+    how = f"divided by {number.denominator}" if number.numerator == 1 else f"multiplied by {number}"
+    return f"{the} is to be {how}"
+
+
+def _article(function: str) -> str:
+    words = {"add": "sum", "subtract": "difference", "multiply": "product", "divide": "quotient"}
+    word = words.get(function, function.replace("_", " "))
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

@@ -1,0 +1,218 @@
+"""Forwards in which a step is taken for a constant, or its derivative for 1: of these are rules that forget a term or a
+factor the derivative.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad._subject import Rules
+from certgrad.jaxpr import kinds
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.tracing.jax_internals import (
+    equations_of,
+    evaluate,
+    inner_program,
+    is_literal,
+    own_lines,
+    primal_body,
+    trace,
+)
+from certgrad.rules.subject.user_rule import UserRule
+
+from .words import place_in_users_code, place_of_step, word_of
+
+MAX_STEPS = 40
+_FIRST = kinds.REDUCES | kinds.CONTRACTS | {"cumsum"}
+_COMPARED = kinds.ORDERS | kinds.HANDS_ON | {"jit"}
+"""What compares numbers, and what hands them on to that."""
+MAX_CONSTANTS = 4
+LARGEST = 1e6
+
+
+def compared_constants(one: UserRule, rules: Rules) -> list[str]:
+    """Numbers other than 0 that the programs may compare with, smallest first, as a domain writes them."""
+    try:
+        programs = trace_rules(rules, family(one, one.cases[0]).prove[0].shapes(), 0, one.name).all()
+    except Exception:  # what the rule does when it is traced
+        return []
+    equations = (e for p in programs.values() for e in equations_of(p.jaxpr) if e.primitive.name in _COMPARED)
+    literals = (x.val for e in equations for x in e.invars if is_literal(x) and jnp.ndim(x.val) == 0)
+    values = {float(x) for x in literals if np.asarray(x).dtype.kind in "fiub"}
+    found = sorted(c for c in values if c and abs(c) < LARGEST)[:MAX_CONSTANTS]
+    return [str(int(c)) if c == int(c) else repr(c) for c in found]
+
+
+def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
+    """The forward with each of its steps held constant in turn, reductions first, and with all reductions; with the
+    state that a loop hands on held constant; and with the derivative of a step taken for 1.
+    """
+    steps: dict[_Key, Any] = {}
+    placed: dict[_Key, Any] = {}
+    waiting: list[_Key] = []
+
+    def note(key: _Key, eqn: Any) -> None:
+        waiting.append(key)
+        if key[1][0]:  # what is inside of a function of JAX stands where that is called, which comes after it
+            placed.update(dict.fromkeys(waiting, eqn))
+            waiting.clear()
+        if any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars):
+            steps[key] = eqn
+
+    try:
+        arrays = family(one, one.cases[0]).prove[0].shapes().structs()
+        with own_lines():
+            program = primal_body(trace(lambda *xs: rules.forward(list(xs), []), arrays))
+        trace(lambda *xs: evaluate(program, xs, _by_key(note)), arrays)
+    except Exception:  # what does not trace has no steps
+        return
+    reductions = [key for key in steps if key[0] in _FIRST]
+    if len(reductions) > 1:
+        text = "terms are missing: all sums and maxima are treated as constants"
+        yield text, _changed(rules, dict.fromkeys(reductions, _constant))
+    order = [*reductions, *(key for key in steps if key[0] not in _FIRST)][:MAX_STEPS]
+    for key in order:
+        eqn, called = steps[key], _called(steps[key])
+        what = f"{called or f'the {word_of(key[0])}'}{place_of_step(placed.get(key, eqn))}"
+        if not called:
+            yield f"a term is missing: {what} is treated as a constant", _changed(rules, {key: _constant})
+        if key[0] == "scan":
+            text = f"a term is missing: the state that a step of {what} hands to the next is treated as a constant"
+            yield text, _changed(rules, {key: _without_state})
+        if _of_one(eqn):
+            text = f"a factor is missing: the derivative of {what} is taken to be 1"
+            yield text, _changed(rules, {key: _identity})
+    yield from _calls_as_identity(rules, steps)
+
+
+def _calls_as_identity(rules: Rules, steps: Mapping[_Key, Any]) -> Iterator[tuple[str, Callable[[list], list]]]:
+    """The forward where the derivative of all that one expression computes is taken for that of the identity."""
+    expressions: dict[Any, list[_Key]] = defaultdict(list)
+    for key in steps:
+        expressions[key[1]].append(key)
+    for place, keys in expressions.items():
+        first, last = steps[keys[0]], steps[keys[-1]]
+        given = [v.aval.shape for v in first.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
+        if place[0] and len(keys) > 1 and given[:1] == [last.outvars[0].aval.shape] and len(last.outvars) == 1:
+            what = f"what is computed{place_of_step(last)} is differentiated as if it were its operand"
+            yield f"a factor is missing: {what}", _changed(rules, _as_identity(keys[0], keys[-1]))
+
+
+def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
+    """The last of some steps gives what it does, with the derivative of what the first one takes."""
+    taken: list[Any] = []
+
+    def note(eqn: Any, operands: list, outs: list) -> list:
+        taken[:] = [x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating)][:1]
+        return outs
+
+    return {first: note, last: lambda eqn, operands, outs: _identity(eqn, taken, outs)}
+
+
+def written_once(one: UserRule, rules: Rules) -> Iterator[tuple[str, Rules]]:
+    """The rule where the places that its function writes to are promised to differ from each other."""
+    try:
+        with own_lines():
+            arrays = family(one, one.cases[0]).prove[0].shapes().structs()
+            program = primal_body(trace(lambda *xs: rules.forward(list(xs), []), arrays))
+    except Exception:  # as above
+        return
+    writes = [e for e in equations_of(program.jaxpr) if e.primitive.name == "scatter"]
+    if not any(not e.params["unique_indices"] for e in writes):
+        return
+
+    def promised(function: Callable[..., list]) -> Callable[..., list]:
+        def run(*groups: list) -> list:
+            flat, tree = jax.tree.flatten(groups)
+            body = primal_body(jax.make_jaxpr(lambda *xs: function(*jax.tree.unflatten(tree, xs)))(*flat))
+            return evaluate(body, flat, _written_once)
+
+        return run
+
+    where = place_of_step(writes[0])
+    text = f"right where the places that are written to{where} differ from each other: of two writes to one, one counts"
+    yield (
+        text,
+        replace(rules, jvp=None, primal=None, both=None, forward=promised(rules.forward), vjp=promised(rules.vjp)),
+    )
+
+
+def _written_once(eqn: Any, operands: list, outs: list) -> list:
+    if eqn.primitive.name != "scatter":
+        return outs
+    return [eqn.primitive.bind(*operands, **{**eqn.params, "unique_indices": True})]
+
+
+_Act = Callable[[Any, list, list], list]
+"""What an equation gives instead: of it, its operands and what it gives."""
+_Key = tuple[str, tuple[str, int, int, int], int]
+"""A step: its primitive, or the function that it calls, its place, and which of those steps it is. At other sizes JAX
+may make fewer steps elsewhere."""
+
+
+def _called(eqn: Any) -> str:
+    return str(eqn.params["name"]) if inner_program(eqn) is not None and "name" in eqn.params else ""
+
+
+def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
+    """What may replace an equation, by its key."""
+    counts: Counter[Any] = Counter()
+
+    def replaced(eqn: Any, operands: list, outs: list) -> list:
+        made = _called(eqn) or eqn.primitive.name, place_in_users_code(eqn)
+        act = seen((*made, counts[made]), eqn)
+        counts[made] += 1
+        return outs if act is None else act(eqn, operands, outs)
+
+    return replaced
+
+
+def _of_one(eqn: Any) -> bool:
+    """It makes an array of floats of one of the same shape: its derivative is a factor."""
+    name, floats = eqn.primitive.name, [v.aval for v in eqn.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
+    same = len(floats) == len(eqn.outvars) == 1 and floats[0].shape == eqn.outvars[0].aval.shape
+    return same and name not in kinds.RENAMES | {"convert_element_type", "neg", "while"}
+
+
+def _constant(eqn: Any, operands: list, outs: list) -> list:
+    return [jax.lax.stop_gradient(y) for y in outs]
+
+
+def _identity(eqn: Any, operands: list, outs: list) -> list:
+    """The same value, with the derivative of the identity."""
+    (x,) = (x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating))
+    return [x + jax.lax.stop_gradient(y - x) for y in outs]
+
+
+def _without_state(eqn: Any, operands: list, outs: list) -> list:
+    """The same loop, of which each step takes the state that it is given for a constant."""
+    p = eqn.params
+    fixed, state = operands[: p["num_consts"]], operands[p["num_consts"] :][: p["num_carry"]]
+
+    def step(carry: list, row: list) -> tuple[list, list]:
+        held = [jax.lax.stop_gradient(x) for x in carry]
+        found = evaluate(p["jaxpr"], [*fixed, *held, *row])
+        return found[: len(carry)], found[len(carry) :]
+
+    rows = operands[p["num_consts"] + p["num_carry"] :]
+    last, made = jax.lax.scan(step, state, rows, None if rows else p["length"], p["reverse"])
+    return [*last, *made]
+
+
+def _changed(rules: Rules, acts: Mapping[_Key, _Act]) -> Callable[[list], list]:
+    """The forward with some of its equations done otherwise."""
+
+    def forward(args: list) -> list:
+        with own_lines():  # also where it is called by a backward
+            program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
+        return evaluate(program, args, _by_key(lambda key, eqn: acts.get(key)))
+
+    return forward

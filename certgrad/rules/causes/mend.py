@@ -1,0 +1,211 @@
+"""The missing term of a wrong rule written into its source: a diff, shown only where the rule with it is proved."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.exhibits.data import Mend
+from certgrad.obligations.auditing.audit import audit
+from certgrad.obligations.certificate import PROOFS
+from certgrad.obligations.generality.syntax import source_tree
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.declared.fix import end_of, spliced, start_of
+from certgrad.rules.subject.examine import examine, settled
+from certgrad.rules.subject.report import Report
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.rules.syntax.scopes import returned_by
+from certgrad.signatures.sizes import Size
+
+from .as_code import NotCodeError, Writer
+from .missing import Missing
+
+CONTEXT = 3
+SECONDS = 10.0
+"""For each proof of the rule with the change: a picture must not cost a rule its verdict."""
+_WEAK = (ast.IfExp, ast.Lambda, ast.BoolOp, ast.Compare, ast.NamedExpr)
+"""Expressions to which a term is added in brackets."""
+
+
+def mend(rule: UserRule, report: Report, declaration: Declaration) -> Mend | None:
+    """The change, if every wrong cotangent lacks a term that can be written with what the backward function has.
+
+    The function is compiled anew with the change and the rule checked as it was; only a proof makes it a mend. It is
+    for rules of `jax.custom_vjp` with a backward function of its own that closes over nothing, no surrogates among
+    them.
+    """
+    wrong = [a for a in report.arguments if a.verdict not in PROOFS]
+    if declaration.surrogate or declaration.approximates is not None:
+        return None
+    if not wrong or not all(a.lacks is not None and a.lacks.term is not None for a in wrong):
+        return None
+    try:
+        source = _Source.of(rule)
+        lacks = {a.name: a.lacks for a in wrong if a.lacks is not None}
+        changed = source.changed(lacks) if source is not None else None
+        if source is None or changed is None:
+            return None
+        verdict = _checked(rule, source, changed, declaration)
+    except (NotCodeError, SyntaxError, OSError, TypeError, ValueError):
+        return None
+    if verdict not in PROOFS:
+        return None
+    before, after = source.text.splitlines(), changed.splitlines()
+    shown = _relative_path(source.file)
+    diff = difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}", lineterm="", n=CONTEXT)
+    return Mend(shown, "\n".join(diff), verdict)
+
+
+def _relative_path(file: Path) -> str:
+    return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else file.name
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The file of a backward function, the function in it, and which names it has for what."""
+
+    rule: UserRule
+    file: Path
+    text: str
+    function: ast.FunctionDef | ast.Lambda
+    result: ast.expr
+    """What it returns."""
+    arrays: Mapping[str, str]
+    """For each argument of the rule that the residuals hold, and for `seed`, an expression."""
+    numpy: str
+
+    @classmethod
+    def of(cls, rule: UserRule) -> _Source | None:
+        """None where the function is not one that can be read so."""
+        custom, fwd, bwd = rule.custom, rule.fwd_rule, rule.vjp_rule
+        plain = isinstance(custom, jax.custom_vjp) and not custom.nondiff_argnums
+        if not plain or not isinstance(fwd, FunctionType) or not isinstance(bwd, FunctionType):
+            return None
+        numpy = next((n for n, v in bwd.__globals__.items() if v is jnp), "")
+        if bwd.__closure__ or not numpy:
+            return None
+        file = Path(inspect.getsourcefile(bwd) or "")
+        text = file.read_text(encoding="utf-8")
+        function, forward = source_tree(bwd), source_tree(fwd)
+        if function is None or forward is None or len(function.args.args) != 2:
+            return None
+        result, kept = returned_by(function), returned_by(forward)
+        if result is None or not isinstance(kept, ast.Tuple) or len(kept.elts) != 2:
+            return None
+        residuals, seed = (a.arg for a in function.args.args)
+        parameters = [a.arg for a in forward.args.args]
+        if len(parameters) != len(rule.arg_names):  # an argument of several arrays has no name for each
+            return None
+        arguments = dict(zip(parameters, rule.arg_names, strict=True))
+        held = {arguments[n]: e for n, e in _kept_names(kept.elts[1], residuals, function).items() if n in arguments}
+        return cls(rule, file, text, function, result, {**held, "seed": seed}, numpy)
+
+    def changed(self, lacks: Mapping[str, Missing]) -> str | None:
+        """The text with the missing terms added to the cotangents that are returned."""
+        names = list(self.rule.arg_names)
+        parts = self.result.elts if isinstance(self.result, ast.Tuple) else [self.result]
+        if len(parts) != len(names) or (not isinstance(self.result, ast.Tuple) and len(names) != 1):
+            return None
+        writer = Writer(self.arrays, self._sizes(), self.numpy)
+        source = self.text.encode()
+        edits: list[tuple[int, int, str]] = []
+        for name, part in zip(names, parts, strict=True):
+            if name not in lacks:
+                continue
+            missing = lacks[name]
+            assert missing.term is not None
+            code = writer.at(missing.term, missing.axes)
+            start, end = start_of(source, part), end_of(source, part)
+            old = source[start:end].decode()
+            old = f"({old})" if isinstance(part, _WEAK) else old
+            edits.append((start, end, f"{old} - {code[1:]}" if code.startswith("-") else f"{old} + {code}"))
+        return spliced(source, edits).decode() if edits else None
+
+    def _sizes(self) -> dict[str, str]:
+        """For each size an axis that has it, of an array that is there."""
+        found: dict[str, str] = {}
+        for name, spec in zip(self.rule.arg_names, self.rule.signature.inputs, strict=True):
+            for k, dim in enumerate(spec.dims):
+                if name in self.arrays and isinstance(dim, Size) and dim.name is not None:
+                    found.setdefault(dim.name, f"{self.arrays[name]}.shape[{k}]")
+        return found
+
+
+def _kept_names(kept: ast.expr, name: str, function: ast.FunctionDef | ast.Lambda) -> dict[str, str]:
+    """The names that a forward function keeps as they are, each with an expression for it in the backward function."""
+    if isinstance(kept, ast.Name):
+        return {kept.id: name}
+    if not isinstance(kept, ast.Tuple):
+        return {}
+    at = {e.id: f"{name}[{k}]" for k, e in enumerate(kept.elts) if isinstance(e, ast.Name)}
+    body = function.body if isinstance(function, ast.FunctionDef) else []
+    for statement in body:
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name)):
+            continue
+        target = statement.targets[0]
+        if statement.value.id == name and isinstance(target, ast.Tuple) and len(target.elts) == len(kept.elts):
+            pairs = zip(kept.elts, target.elts, strict=True)
+            unpacked = {a.id: b.id for a, b in pairs if isinstance(a, ast.Name) and isinstance(b, ast.Name)}
+            return {**at, **{a: b for a, b in unpacked.items() if b != "_" and _assigned_once(b, body)}}
+    return at
+
+
+def _assigned_once(name: str, body: Sequence[ast.stmt]) -> bool:
+    stores = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return sum(n.id == name for n in stores) == 1
+
+
+def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declaration) -> str:
+    """The verdict on the rule with the changed backward function, of all that is claimed of it."""
+    forward, old = rule.fwd_rule, rule.vjp_rule
+    assert isinstance(forward, FunctionType), "the source was found"
+    assert isinstance(old, FunctionType), "the source was found"
+    backward = _compiled(changed, source, old)
+    if backward is None:
+        return ""
+    mended = jax.custom_vjp(rule.custom.fun)
+    mended.defvjp(forward, backward)
+    about = {"excluded": rule.excluded, "conformance": False, **declaration.claimed}
+    found = UserRule(mended, declaration.signature, name=f"{rule.name}, mended", **about)
+    settled(found, examine(found))
+    found.seconds = SECONDS
+    return audit(found).verdict
+
+
+def _compiled(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any] | None:
+    """The function from the changed text, with the globals of the old one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of the user's code, which was compiled before
+        return _function_from(changed, source, old)
+
+
+def _function_from(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any] | None:
+    tree = ast.parse(changed)
+    function = next(
+        (
+            n
+            for n in ast.walk(tree)
+            if isinstance(n, type(source.function))
+            and (n.lineno, n.col_offset) == (source.function.lineno, source.function.col_offset)
+        ),
+        None,
+    )
+    if isinstance(function, ast.Lambda):
+        code = compile(ast.Expression(function), str(source.file), "eval")
+        made: Callable[..., Any] = eval(code, dict(old.__globals__))
+        return made
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        return None
+    scope = dict(old.__globals__)
+    exec(compile(ast.Module([function], []), str(source.file), "exec"), scope)
+    return scope[function.name]

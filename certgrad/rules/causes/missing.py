@@ -1,0 +1,82 @@
+"""What a wrong rule lacks, as a formula: the right cotangent less the one that is returned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from certgrad.language.canonical import letters
+from certgrad.language.text import term_text
+from certgrad.language.tree import Term
+from certgrad.obligations.decide.pairing import paired_by_coordinates
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import build, trace_rules
+from certgrad.obligations.prove.prove import not_followed
+from certgrad.obligations.prove.statements import adjoint_of_derivative_obligation, differentiated
+from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.walk import extent, mentions
+from certgrad.obligations.wording.stated import term
+from certgrad.rules.subject.user_rule import UserRule
+
+LONGEST = 120
+ALONE = 240
+"""Where nothing else is said, the difference may be longer."""
+SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A term that a cotangent lacks. `axes` are the index variables of the argument's axes."""
+
+    text: str = ""
+    """`add to the cotangent of x[i,j]: −(Σk seed[i,k])`."""
+    term: Term | None = None
+    axes: tuple[str, ...] = ()
+
+
+NOTHING = Missing()
+
+
+def missing_term(one: UserRule, k: int = 0, longest: int = LONGEST) -> Missing:
+    """What must be added to the cotangent of the only argument that `one` moves, in case `k`; nothing if it is not
+    short. It is for the reader; no verdict rests on it.
+    """
+    try:
+        with limited(seconds=SECONDS):
+            return _term(one, k, longest)
+    except (BudgetError, Exception):  # a rule that is wrong may do anything where its terms are rewritten
+        return NOTHING
+
+
+def _term(one: UserRule, k: int, longest: int) -> Missing:
+    instance = family(one, one.cases[k]).prove[0]
+    shapes = instance.shapes()
+    rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own
+    programs = trace_rules(rules, shapes, len(one.params), one.name)
+    problem = build(one.arg_names, one.params, one.domain, shapes, programs, one.name)
+    moving = {problem.names[k] for k in problem.differentiable}
+    unknown = any(value.tensors & moving for value in problem.opaque.values())
+    if unknown or not_followed(problem, "vjp_is_adjoint"):  # the derivative below is not that of the function
+        return NOTHING
+    found = differentiated(problem, problem.facts, ())
+    if found.failure is not None:
+        return NOTHING
+    ((returned, right, _),) = adjoint_of_derivative_obligation(problem, found).pairs
+    difference = right - returned
+    (tangent,) = problem.tangents.values()
+    argument = problem.inputs[problem.differentiable[0]]
+    groups = paired_by_coordinates(difference, {tangent: argument.shape}, [{tangent}])
+    if len(groups) != 1 or extent(groups[0][0]) > longest:
+        return NOTHING
+    coefficient, places = groups[0]
+    if len(places) != len(argument.shape) or coefficient.free - {*places}:
+        return NOTHING
+    names = dict(zip(places, letters({*one.arg_names, *one.signature.names}), strict=False))
+    lacking = term(coefficient, names)
+    if any(mentions(coefficient, {name}) for name in problem.opaque):  # it has no name that a reader knows
+        return NOTHING
+    text = term_text(lacking)
+    entry = f"{one.moving[0]}[{','.join(names.values())}]" if names else one.moving[0]
+    what = "the cotangent" if "jvp_is_derivative" not in one.kinds else "the transpose, the cotangent"
+    if len(text) > longest:
+        return NOTHING
+    return Missing(f"add to {what} of {entry}: {text}", lacking, tuple(names.values()))

@@ -1,0 +1,391 @@
+"""The catalogue of mistakes that a wrong rule is compared with, the most likely first.
+
+Each is a change of the rule, or of the function that it would be the derivative of, with which the proof has to go
+through.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from itertools import combinations
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad._subject import Rules
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.tracing.jax_internals import live_inputs
+from certgrad.report.wording import INTENDED
+from certgrad.rules.subject.traced import primal_of
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.signatures.sizes import Size, named
+
+from .constants import compared_constants, held_constant, written_once
+from .steps import Change
+
+_FACTORS = {
+    2: "half the derivative is returned: a factor 2 is missing",
+    0.5: "twice the derivative is returned: a factor 2 too many",
+    -1: "the sign is wrong",
+    3: "a third of the derivative is returned: a factor 3 is missing",
+    4: "a quarter of the derivative is returned: a factor 4 is missing",
+    0.25: "four times the derivative is returned",
+    -2: "the sign is wrong and a factor 2 is missing",
+    -0.5: "the sign is wrong and there is a factor 2 too many",
+}
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake in words; the rules, the sizes and the domain with which the proof then goes through."""
+
+    text: str
+    rules: Rules
+    fixed: Mapping[str, Size] = field(default_factory=dict)
+    domain: tuple[str, ...] = ()
+    change: Change | None = None
+    """What is done otherwise, if that is a step of the backward, or some."""
+
+
+def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """What may be wrong with the cotangent of the only argument that `one` moves; `rule` moves all."""
+    plain = replace(rules, jvp=None, primal=None)
+    vjp = rules.vjp
+
+    def changed(change: Callable[[Any, list], Any]) -> Rules:
+        return replace(plain, vjp=lambda args, seeds, params: [change(c, seeds) for c in vjp(args, seeds, params)])
+
+    yield from _about_zeros(one, rules, plain)
+    yield passed_through(rules, -1, "reversed")
+    yield from _about_numbers(one, changed)
+    for factor, text in _FACTORS.items():
+        yield Mistake(text, changed(partial(_times, factor)))
+    yield from _about_the_seed(one, rules, changed, plain)
+    yield from _about_sizes(one, rules)
+    yield from _about_axes(one, rule, changed, plain)
+    yield Mistake(
+        f"the derivative is 0 wherever there is one, and another is returned (straight-through); {INTENDED}",
+        replace(plain, vjp=_zeros(one)),
+    )
+
+
+def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """Negative indices, a term, a factor or a sum that is left out, and all but the diagonal of the Jacobian."""
+    plain = replace(rules, jvp=None, primal=None)
+    for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
+        if spec.dtype == "int":
+            text = f"right where {name} ≥ 0: the function and the rule treat negative values differently"
+            yield Mistake(text, plain, domain=(f"{name} >= 0",))
+    for text, forward in held_constant(one, rules):
+        yield Mistake(text, replace(plain, jvp=_derivative_of(forward, one)))
+    yield from _sums_left_out(one, plain)
+    yield from _diagonal(one, plain)
+
+
+def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
+    """What an entry of the result owes to the entry at its own place along an axis is taken for all of it."""
+    spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
+
+    def along(axis: int) -> Callable[[list, list, list], list]:
+        def jvp(args: list, tangents: list, params: list) -> list:
+            function, x = primal_of(one, plain, args)
+            places = jnp.arange(x.shape[axis])
+            if any(y.shape != x.shape for y in jax.eval_shape(function, x)):
+                raise ValueError("entries of the result have no places of their own")
+
+            def at(place: Any) -> list:
+                here = jnp.expand_dims(places == place, [j for j in range(x.ndim) if j != axis])
+                moved = jax.jvp(function, [x], [jnp.where(here, tangents[0], 0)])[1]
+                return [jnp.sum(jnp.where(here, y, 0), axis) for y in moved]
+
+            return jax.vmap(at, out_axes=axis)(places)
+
+        return jvp
+
+    for axis in range(0 if spec.stars else len(spec.dims)):
+        text = f"how an entry depends on the others along axis {axis} is missing: the Jacobian is taken to be diagonal"
+        yield Mistake(text, replace(plain, jvp=along(axis)))
+
+
+def _about_zeros(one: UserRule, rules: Rules, plain: Rules) -> Iterator[Mistake]:
+    """Where nothing comes of the cotangent, or of the tangent in forward mode."""
+    name, jvp = one.moving[0], rules.jvp
+    if jvp is None:
+        none = replace(plain, jvp=lambda a, t, p: [jnp.zeros_like(y) for y in rules.forward(a, p)])
+        yield Mistake(f"zeros are returned for {name}; return None to say that it has no gradient", none)
+        return
+    yield Mistake(f"0 is returned for the tangent of {name}", replace(plain, jvp=jvp, vjp=_zeros(one)))
+
+    def as_one(args: list, seeds: list, params: list) -> list:
+        held = jvp(args, [jnp.zeros_like(x) for x in args[:1]], params)
+        return [sum(y * seed for y, seed in zip(held, seeds, strict=True))]
+
+    yield Mistake(f"the tangent of {name} is ignored: it is treated as 1", replace(plain, vjp=as_one))
+
+
+def _about_numbers(one: UserRule, changed: Callable) -> Iterator[Mistake]:
+    """A real number among the static arguments is a factor too few, or one too many."""
+    for name, value in one.cases[0].statics.items():
+        if type(value) is not float or value in (0.0, 1.0, -1.0):
+            continue
+        for power, text in (
+            (1, f"a factor {name} is missing"),
+            (-1, f"a division by {name} is missing"),
+            (2, f"a factor {name}² is missing"),
+            (-2, f"a division by {name}² is missing"),
+        ):
+            yield Mistake(text, changed(partial(_power, value, power)))
+
+
+def _power(value: float, power: int, cotangent: Any, seeds: list) -> Any:
+    for _ in range(abs(power)):
+        cotangent = cotangent * value if power > 0 else cotangent / value
+    return cotangent
+
+
+def _times(factor: float, cotangent: Any, seeds: list) -> Any:
+    return factor * cotangent
+
+
+def _derivative_of(forward: Callable[[list], list], one: UserRule) -> Callable[[list, list, list], list]:
+    k = one.arg_names.index(one.moving[0])
+
+    def jvp(args: list, tangents: list, params: list) -> list:
+        return jax.jvp(lambda x: forward([*args[:k], x, *args[k + 1 :]]), [args[k]], tangents)[1]
+
+    return jvp
+
+
+def _about_the_seed(one: UserRule, rules: Rules, changed: Callable, plain: Rules) -> Iterator[Mistake]:
+    """Where the cotangent of the output is not used at all, or is that of the halves of spectra."""
+    instance = family(one, one.cases[0]).prove[0]
+    shapes = instance.shapes()
+    try:
+        program = trace_rules(plain, shapes, 0, one.name).vjp
+    except Exception:  # as in `holds`
+        return
+    count, k = len(one.arg_names), one.arg_names.index(one.moving[0])
+    inputs = [v.aval.shape for v in program.jaxpr.invars]
+    yield from _about_frequencies(k, inputs[k], inputs[count:], changed, plain)
+    if any(live_inputs(program.jaxpr, [True] * len(program.jaxpr.outvars))[count:]):
+        return
+
+    def times(c: Any, seeds: list) -> Any:
+        seed = seeds[0]
+        return c * jnp.reshape(seed, (*seed.shape, *[1] * (c.ndim - seed.ndim)))
+
+    yield Mistake("the cotangent of the output is ignored: it is treated as 1", changed(times))
+    zero = replace(rules, primal=None, jvp=lambda a, t, p: [jnp.zeros_like(y) for y in rules.forward(a, p)])
+    yield Mistake("the cotangent of the output is ignored", replace(zero, vjp=_zeros(one)))
+
+
+def _about_frequencies(
+    k: int, own: Sequence[Any], seeds: Sequence[Any], changed: Callable, plain: Rules
+) -> Iterator[Mistake]:
+    """All frequencies of a real transform but the first and, of an even length, the last stand for two each."""
+
+    def scaled(spectrum: Any, length: Any, factor: float) -> Any:
+        place = jnp.arange(spectrum.shape[-1])
+        return jnp.where((place == 0) | (2 * place == length), spectrum, factor * spectrum)
+
+    def of_half(one: Sequence[Any], other: Sequence[Any]) -> bool:
+        return bool(one) and len(one) == len(other) and str(other[-1]) == str(one[-1] // 2 + 1)
+
+    stand = "the frequencies but the first and, of an even length, the last stand for two each"
+    if all(of_half(own, shape) for shape in seeds):
+
+        def halved(args: list, given: list, params: list) -> list:
+            return plain.vjp(args, [scaled(y, args[k].shape[-1], 0.5) for y in given], params)
+
+        yield Mistake(f"{stand}: in the cotangent of the output they are to be halved", replace(plain, vjp=halved))
+    elif all(of_half(shape, own) for shape in seeds):
+        yield Mistake(f"{stand}: they are to be doubled", changed(lambda c, given: scaled(c, given[0].shape[-1], 2)))
+
+
+def _zeros(one: UserRule) -> Callable[[list, list, list], list]:
+    k = one.arg_names.index(one.moving[0])
+    return lambda args, seeds, params: [jnp.zeros_like(args[k])]
+
+
+def passed_through(rules: Rules, sign: int = 1, what: str = "passed through unchanged (straight-through)") -> Mistake:
+    """The rule is the identity, or its negative: what is usual is then an intent."""
+    turned = replace(rules, primal=None, jvp=lambda a, t, p: [sign * t[0]])
+    return Mistake(f"the cotangent is {what}; {INTENDED}", turned)
+
+
+def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """The divisor of a mean, or that of scores, left out or there once too often."""
+    named = {
+        str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if isinstance(d, Size)
+    }
+    if any(s.stars for s in one.signature.inputs):
+        return
+    for count in (1, 2):
+        for chosen in combinations(named, count):
+            size = " · ".join(chosen)
+            places = [named[c] for c in chosen]
+            for power, text in (
+                (-1, f"a division by {size} is missing, as of a mean"),
+                (1, f"divided by {size} once too often, as a mean is"),
+            ):
+                yield Mistake(text, _scaled_by_sizes(rules, places, power))
+            text = f"divided by {size}, and {size} − 1 is due there, as of a variance with ddof=1"
+            yield Mistake(text, _scaled_by_sizes(rules, places, 1, lambda n: n / (n - 1)))
+    for size, place in named.items():
+        for power, text in (
+            (-1, f"a division by √{size} is missing, as of scores"),
+            (1, f"divided by √{size} once too often, as scores are"),
+        ):
+            yield Mistake(text, _scaled_by_sizes(rules, [place], power, jnp.sqrt))
+
+
+def _scaled_by_sizes(
+    rules: Rules, places: Sequence[tuple[int, int]], power: int, of: Callable[[Any], Any] = lambda size: size
+) -> Rules:
+    def vjp(args: list, seeds: list, params: list) -> list:
+        sizes = [jnp.asarray(args[k].shape[axis], args[k].dtype) for k, axis in places]
+        factor = of(reduce(operator.mul, sizes))
+        return [c * factor if power > 0 else c / factor for c in rules.vjp(args, seeds, params)]
+
+    return replace(rules, jvp=None, primal=None, vjp=vjp)
+
+
+def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) -> Iterator[Mistake]:
+    """Transposed, reversed, or exchanged with that of another argument."""
+    k = one.arg_names.index(one.moving[0])
+    dims = [str(d) for d in one.signature.inputs[k].dims]
+    for a, b in combinations(range(len(dims)), 2):
+        if dims[a] == dims[b]:
+            turned = changed(lambda c, _, a=a, b=b: jnp.swapaxes(c, a, b))
+            yield Mistake(f"transposed in axes {a} and {b}", turned)
+    for a in range(len(dims)):
+        yield Mistake(f"reversed along axis {a}", changed(lambda c, _, a=a: jnp.flip(c, a)))
+    yield from _about_halves(one, changed, plain)
+    full = rule.rules(rule.cases[0].statics)
+    for position, other in enumerate(rule.moving):
+        there = rule.signature.inputs[rule.arg_names.index(other)]
+        if other == one.moving[0] or [str(d) for d in there.dims] != dims:
+            continue
+        text = f"the cotangent of {one.moving[0]} is what is returned for {other}"
+        yield Mistake(text, replace(plain, vjp=_only(full, position)))
+
+
+def _about_halves(one: UserRule, changed: Callable, plain: Rules) -> Iterator[Mistake]:
+    """The halves of an axis, as of a gated unit, are taken for one another in what is returned, or in an argument."""
+
+    def exchanged(axis: int, x: Any) -> Any:
+        half = x.shape[axis] // 2
+        first, second = (jax.lax.slice_in_dim(x, at, at + half, axis=axis) for at in (0, half))
+        return jnp.concatenate([second, first], axis)
+
+    for k, (name, spec) in enumerate(zip(one.arg_names, one.signature.inputs, strict=True)):
+        for axis, size in enumerate(spec.dims if spec.dtype in ("float", "held") and not spec.stars else ()):
+            if not isinstance(size, Size) or any(size.evaluate(dict.fromkeys(size.names, n)) % 2 for n in (1, 2, 3)):
+                continue
+            if name == one.moving[0]:
+                turned = changed(lambda c, _, axis=axis: exchanged(axis, c))
+                yield Mistake(f"its halves along axis {axis} are exchanged", turned)
+            text = f"the backward takes the halves of {name} along axis {axis} for one another"
+            yield Mistake(text, _with_argument(plain, k, partial(exchanged, axis), backward_alone=True))
+
+
+def _only(rules: Rules, position: int) -> Callable[[list, list, list], list]:
+    return lambda args, seeds, params: [rules.vjp(args, seeds, params)[position]]
+
+
+def _sums_to_one(one: UserRule, plain: Rules) -> Iterator[Mistake]:
+    """Right where the entries of an argument that is held sum to 1: it is replaced by such a one, whatever it is."""
+    for k, (name, spec) in enumerate(zip(one.arg_names, one.signature.inputs, strict=True)):
+        if spec.dtype != "held" or not spec.dims or str(spec.dims[-1]) == "1":  # one entry of sum 1 is 1
+            continue
+        text = f"right where {name} sums to 1 along its last axis"
+        yield Mistake(text, _with_argument(plain, k, lambda x: x + (1 - jnp.sum(x, -1, keepdims=True)) / x.shape[-1]))
+        text = f"right where {name} is a distribution along its last axis: positive, of sum 1"
+        yield Mistake(text, _with_argument(plain, k, _distribution))
+
+
+def _distribution(x: Any) -> Any:
+    e = jnp.exp(x)
+    return e / jnp.sum(e, axis=-1, keepdims=True)
+
+
+def _with_argument(plain: Rules, k: int, made: Callable[[Any], Any], backward_alone: bool = False) -> Rules:
+    def replaced(args: list) -> list:
+        return [*args[:k], made(args[k]), *args[k + 1 :]]
+
+    return replace(
+        plain,
+        forward=lambda args, params: plain.forward(args if backward_alone else replaced(args), params),
+        vjp=lambda args, seeds, params: plain.vjp(replaced(args), seeds, params),
+    )
+
+
+def right_in_a_domain(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """Right for some signs only."""
+    plain = replace(rules, jvp=None, primal=None)
+    held = zip(one.arg_names, one.signature.inputs, strict=True)
+    floats = [(n, [*map(str, s.dims)]) for n, s in held if s.dtype in ("float", "held")]
+    numbers = sorted(["0", *compared_constants(one, plain)], key=float)
+    for name, _ in floats:  # what excludes least comes first
+        for sign, ordered in (("!=", numbers), (">", numbers), ("<", numbers[::-1])):
+            for number in ordered:
+                yield _right_where(plain, f"{name} {sign} {number}")
+    for (a, dims), (b, others) in combinations(floats, 2):
+        if dims == others or not others or not dims:
+            for sign in ("!=", ">", "<"):
+                yield _right_where(plain, f"{a} {sign} {b}")
+    for name, _ in floats:
+        for low, high in sorted(combinations(numbers, 2), key=lambda ends: float(ends[0]) - float(ends[1])):
+            yield _right_where(plain, f"{name} > {low}", f"{name} < {high}")
+    yield from _sums_to_one(one, plain)
+
+
+def _right_where(plain: Rules, *domain: str) -> Mistake:
+    return Mistake(f"right where {' and '.join(domain).replace('!=', '≠')}", plain, domain=domain)
+
+
+def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
+    """Over an axis that the argument does not have."""
+    names = family(one, one.cases[0]).prove[0].names
+    spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
+    own = {name for d in spec.dims if isinstance(d, Size) for name in d.names}
+    for n in () if spec.stars else names:
+        if n not in own:
+            yield Mistake(f"a sum over the axis {n} is missing", _summed(one, plain, n))
+
+
+def right_where_written_once(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """Of a function that may write an entry twice, which is tried by its proof: most points that are drawn do so."""
+    for text, promised in written_once(one, rules):
+        yield Mistake(text, promised)
+
+
+def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """Right where two sizes are one, which were taken for one another: what is said where nothing else is found."""
+    plain = replace(rules, jvp=None, primal=None)
+    for a, b in combinations(family(one, one.cases[0]).prove[0].names, 2):
+        yield Mistake(f"right where {a} = {b}", plain, {b: named(a)})
+
+
+def _summed(one: UserRule, plain: Rules, name: str) -> Rules:
+    """The sum of what the rule returns for each index of an axis alone: of arguments and seeds that have one entry."""
+    axes = [_axis(s.dims, name) for s in one.signature.inputs]
+    outs = [_axis(s.dims, name) for s in one.outputs_declared or ()]
+
+    def vjp(args: list, seeds: list, params: list) -> list:
+        def at(*slices: Any) -> Any:
+            whole = [x if a is None else jnp.expand_dims(x, a) for x, a in zip(slices, [*axes, *outs], strict=True)]
+            return plain.vjp(whole[: len(args)], whole[len(args) :], params)[0]
+
+        return [jnp.sum(jax.vmap(at, [*axes, *outs])(*args, *seeds), axis=0)]
+
+    return replace(plain, vjp=vjp)
+
+
+def _axis(dims: Sequence[Any], name: str) -> int | None:
+    return next((k for k, d in enumerate(dims) if str(d) == name), None)

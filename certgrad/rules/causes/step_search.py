@@ -1,0 +1,387 @@
+"""A wrong rule at some points, where numpy tries in microseconds what a step of its backward gives if done otherwise.
+
+What is right at all of the points is a mistake worth a proof (`changes.py` says what is tried).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from copy import copy
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations, cycle, islice
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad._subject import Rules
+from certgrad.jaxpr.kinds import HANDS_ON
+from certgrad.obligations.certificate import Witness
+from certgrad.obligations.floats import Setting, applied
+from certgrad.obligations.floats import run as evaluated
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.tracing.jax_internals import own_lines, trace, wide_floats
+from certgrad.rules.subject.layers import backward_of
+from certgrad.rules.subject.returned import with_own_lines
+from certgrad.rules.subject.traced import primal_of
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.signatures.sizes import whole
+
+from .plausible import drawn
+from .steps import Act, Change, Key, Run, Step, Steps, ValueRef
+from .words import place_of_step, word_of
+
+MAX_STEPS = 150
+MAX_VALUES = 30
+"""So many of the values known at a step are tried in the place of another."""
+MAX_TOGETHER = 4
+"""So many steps that are each a part of a mistake are taken together,"""
+MAX_FIRST = 2
+"""With so many of them a second step is looked for that is wrong whatever the first one is,"""
+MAX_PARTS = 3
+"""and so many ways of doing each."""
+TOLERANCE = 1e-9
+SIZES = ((3, 4, 5, 2, 7), (5, 3, 4, 7, 2))
+"""No product or quotient of two of them is the same at both."""
+
+
+_Place = tuple[dict[str, int], list, list]
+
+
+@dataclass(frozen=True)
+class Point:
+    """The run of the rule as it is, its result and the right one there."""
+
+    sizes: Mapping[str, int]
+    run: Run
+    returned: np.ndarray
+    right: np.ndarray
+
+    def with_acts(self, acts: Mapping[Key, Act]) -> Point:
+        """Where some steps are done otherwise."""
+        run = Run(self.run.program, self.run.inputs, self.run.apply, self.run.literal, np, self.run.statics, acts)
+        return replace(self, run=run, returned=run.all()[0])
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A step done otherwise with which more entries are right, and none that was right is wrong."""
+
+    change: Change
+    right: np.ndarray
+
+
+@contextmanager
+def in_own_lines(one: UserRule) -> Iterator[None]:
+    """What a rule and its backward compute comes from their own lines when they are traced, whoever calls."""
+    held = backward_of(one.custom)
+    with own_lines(), nullcontext() if held is None else with_own_lines(*held):
+        yield
+
+
+def numbers_of(one: UserRule) -> Mapping[str, float]:
+    """The real numbers among its static arguments."""
+    return {name: value for name, value in one.cases[0].statics.items() if type(value) is float}
+
+
+def backward(rules: Rules, count: int, params: list) -> Callable[..., list]:
+    """The backward of the arguments and the cotangents, which are a step of it each."""
+    return lambda *xs: rules.vjp(list(xs[:count]), [jnp.copy(x) for x in xs[count:]], params)
+
+
+@dataclass
+class Search:
+    """The points, and what is right at all of them. Raises whatever the rule does when it is traced, or where numpy
+    has no value.
+    """
+
+    one: UserRule
+    rules: Rules
+    witness: Witness | None
+    points: list[Point] = field(default_factory=list)
+    _parts: dict[Key, list[_Part]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.instance = family(self.one, self.one.cases[0]).prove[0]
+        self.statics = numbers_of(self.one)
+        with wide_floats():
+            inputs = self.instance.shapes().structs("float64")
+            count = len(inputs)
+            with in_own_lines(self.one):
+                forward = trace(lambda *xs: self.rules.forward(list(xs), []), inputs)
+            outs = [v.aval for v in forward.jaxpr.outvars]
+            seeds = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in outs]
+            with in_own_lines(self.one):
+                program = trace(backward(self.rules, count, []), [*inputs, *seeds])
+            right = trace(_adjoint(self.one, self.rules, count), [*inputs, *seeds])
+        self.program, self.seeds = Steps.of(program.jaxpr, program.consts), len(seeds)
+        if len(self.program.live()) > MAX_STEPS:
+            raise ValueError
+        self._shared = {s.key[1] for s in Steps.of(forward.jaxpr, forward.consts).steps}
+        for places in self._places(outs):
+            self.points += islice(filter(None, (self._at(right, *place) for place in places)), 1)
+        self.points.sort(key=lambda at: _same(at.returned, at.right))  # where it is wrong comes first
+        if not self.points or _same(self.points[0].returned, self.points[0].right):
+            raise ValueError
+        self._first = _entries(self.points[0].returned, self.points[0].right)
+
+    def _at(self, right: Any, sizes: dict[str, int], args: list, seeds: list) -> Point | None:
+        """A point; None where the function has no derivative there."""
+        setting, values = Setting(sizes), [*args, *seeds]
+        with np.errstate(all="ignore"):
+            due = evaluated(right, values, setting)[0]
+            if not np.all(np.isfinite(due)):
+                return None
+            run = Run(self.program, values, _numerically(setting), lambda v: np.asarray(v.val), np, self.statics)
+            return Point(sizes, run, run.all()[0], due)
+
+    def _places(self, outs: Sequence[Any]) -> Iterator[Iterator[_Place]]:
+        """Sizes, arguments and seeds, several of each of which one is enough: at two sizes that are drawn, and the
+        witness."""
+
+        def at(sizes: dict[str, int], k: int) -> Iterator[_Place]:
+            numbers = {n: whole(v) for n, v in sizes.items()}
+            for args, rng in drawn(self.one, self.instance, numbers, self.one.domain, seed=k):
+                if not any(map(_counts_back, args)):
+                    yield sizes, args, [rng.standard_normal(_shape(aval, sizes)) for aval in outs]
+
+        for k, numbers in enumerate(SIZES):
+            yield at(dict(zip(self.instance.names, cycle(numbers), strict=False)), k)
+        if self.witness is not None and {*self.witness.dims} >= {*self.instance.names}:
+            inputs, seeds = self.witness.inputs, self.witness.seeds
+            sizes = {n: self.witness.dims[n] for n in self.instance.names}
+            args = [_array(inputs[n], d) for n, d in zip(self.one.arg_names, self.instance.dtypes, strict=True)]
+            fit = all(x.ndim == len(dims) for x, dims in zip(args, self.instance.inputs, strict=True))
+            if fit and not any(map(_counts_back, args)):
+                given = [_array(x, "float") for x in seeds.values()]
+                yield iter([(sizes, args, given or [np.ones(_shape(aval, sizes)) for aval in outs])])
+
+    def live(self, own: bool) -> list[Step]:
+        """The steps that the result depends on, the last one first: those of lines of the backward alone, or those that
+        the function has as well.
+        """
+        found = reversed(self.program.live())
+        return [s for s in found if len(s.outs) == 1 and (s.key[1] in self._shared) != own]
+
+    def tried(self, step: Step, what: str, act: Act) -> Iterator[Change]:
+        """The change, if the cotangent is right with it at all points."""
+        change = Change(what, {step.key: act})
+        for k, at in enumerate(self.points):
+            try:
+                value, before = np.asarray(act(at.run, step)), at.run.values[step.outs[0]]
+                if value.shape != np.shape(before):
+                    return
+                out = at.run.with_value(step, value.astype(before.dtype, copy=False))[0]
+            except Exception:  # the step that is made of it does not run
+                return
+            if not _same(out, at.right):
+                self._note(step, change, np.ones_like(self._first) if k else _entries(out, at.right))
+                return
+        yield change
+
+    def _note(self, step: Step, change: Change, right: np.ndarray) -> None:
+        known = self._parts.setdefault(step.key, [])
+        most = known[0].right.sum() if known else self._first.sum() + 1
+        if right.shape == self._first.shape and np.all(right >= self._first) and right.sum() >= most:
+            self._parts[step.key] = [p for p in known if p.right.sum() == right.sum()][: MAX_PARTS - 1]
+            self._parts[step.key].append(_Part(change, right))
+
+    def together(self) -> Iterator[Change]:
+        """Changes of several steps, as of a loop that Python unrolls: each mends some of the entries."""
+        for k in range(MAX_PARTS):
+            change = self._together([parts[k] for parts in self._parts.values() if len(parts) > k])
+            if change is not None and self.is_right_with(change.acts):
+                yield change
+
+    def _together(self, parts: Sequence[_Part]) -> Change | None:
+        chosen: list[_Part] = []
+        covered = self._first
+        while not np.all(covered):
+            best = max(parts, key=lambda p: (p.right & ~covered).sum(), default=None)
+            if best is None or not np.any(best.right & ~covered) or len(chosen) == MAX_TOGETHER:
+                return None
+            covered = covered | best.right
+            chosen.append(best)
+        acts = {key: act for part in chosen for key, act in part.change.acts.items()}
+        return Change("; ".join(dict.fromkeys(p.change.text for p in chosen)), acts) if len(acts) > 1 else None
+
+    def is_right_with(self, acts: Mapping[Key, Act]) -> bool:
+        """The cotangent is right at all points with several steps done otherwise."""
+        try:
+            return all(_same(at.with_acts(acts).returned, at.right) for at in self.points)
+        except Exception:  # a step does not run on what it is given
+            return False
+
+    def after(self) -> Iterator[tuple[Change, Search]]:
+        """The changes with which most entries are right, each with the search for what is wrong beside it."""
+        before = [_entries(at.returned, at.right) for at in self.points]
+        found: list[tuple[int, Change, list[Point]]] = []
+        for change in (p.change for parts in self._parts.values() for p in parts):
+            try:
+                with np.errstate(all="ignore"):
+                    points = [at.with_acts(change.acts) for at in self.points]
+            except Exception:  # as above
+                continue
+            right = [_entries(at.returned, at.right) for at in points]
+            if all(np.all(now >= then) for now, then in zip(right, before, strict=True)):
+                found.append((sum(map(np.sum, right)), change, points))
+        for _, change, points in sorted(found, key=lambda part: -part[0])[:MAX_FIRST]:
+            rest = copy(self)
+            rest.points, rest._parts, rest._first = points, {}, _entries(points[0].returned, points[0].right)
+            yield change, rest
+
+    def alike(self, step: Step, than: Key, *others: Key, kind: str = "") -> list[ValueRef]:
+        """The values known at a step that have the shape of another value, or of others, or that go along some of the
+        axes of the step's own. Each once, the latest first; of the same dtype, or of a `kind`.
+        """
+        run = self.points[0].run
+        old = np.asarray(run.values[than])
+        shapes = {np.shape(run.values[key]) for key in (than, *others)}
+        own = np.shape(run.values[step.outs[0]])
+        found: list[ValueRef] = []
+        seen = [old]
+        for key, value in reversed(list(run.before(step))):
+            value = np.asarray(value)
+            if key == than or (value.dtype.kind != kind if kind else value.dtype != old.dtype):
+                continue
+            there = (
+                [ValueRef(key)] if value.shape in shapes else [ValueRef(key, a, len(own)) for a in _along(value, own)]
+            )
+            for one in there:
+                array = one.value(run)
+                if not any(np.array_equal(array, other) for other in seen):
+                    found.append(one)
+                    seen.append(array)
+        return found[:MAX_VALUES]
+
+    def arguments_along(self, step: Step) -> list[ValueRef]:
+        """The arguments with axes of length 1 that go with the value of a step, as a scale does."""
+        run, shape = self.points[0].run, np.shape(self.points[0].run.values[step.outs[0]])
+        floats = [key for key, value in run.before(step) if key[0] == "in" and np.asarray(value).dtype.kind == "f"]
+        return [
+            ValueRef(key) for key in floats if np.shape(run.values[key]) != shape and _goes_with(run.values[key], shape)
+        ]
+
+    def maker(self, key: Key | None) -> Step | None:
+        """The step that gives a value."""
+        return next((s for s in self.program.steps if key in s.outs), None)
+
+    def origin(self, key: Key | None) -> Step | None:
+        """The step that gives a value, behind those that hand it on as it is."""
+        step = self.maker(key)
+        while step is not None and step.eqn.primitive.name in HANDS_ON:
+            step = self.maker(step.operands[0].key)
+        return step
+
+    def is_cotangent(self, key: Key | None) -> bool:
+        """It is the cotangent of an output, as it is handed to the backward."""
+        step = self.maker(key)
+        made_of = step.operands[0].key if step is not None and step.operands else None
+        return made_of is not None and made_of[0] == "in" and made_of[1] >= len(self.one.arg_names)
+
+    def named(self, known: ValueRef | Key) -> str:
+        """A value in words."""
+        if isinstance(known, ValueRef):
+            axes = known.axes or ()
+            as_numpy = not axes or axes[0] + len(axes) == known.rank  # its axes are the last ones
+            return self.named(known.key) + ("" if as_numpy else f" along axis {' and '.join(map(str, axes))}")
+        if known[0] == "in":
+            k = known[1] - len(self.one.arg_names)
+            of = f"output {k}" if self.seeds > 1 else "the output"
+            return self.one.arg_names[known[1]] if k < 0 else f"the cotangent of {of}"
+        if known[0] == "const":
+            return "a constant"
+        step = self.maker(known)
+        assert step is not None
+        passed = self._passed_on(step)
+        return self._worded(step) if passed is None else self.named(passed)
+
+    def _passed_on(self, step: Step) -> Key | None:
+        """The value that a step hands on; of an index that may count from the end, that index."""
+        if step.eqn.primitive.name == "select_n" and len(step.operands) == 3:
+            longer = self.maker(step.operands[2].key)
+            own = step.operands[1].key
+            return own if longer is not None and own in [o.key for o in longer.operands] and _is_index(step) else None
+        return step.operands[0].key if step.eqn.primitive.name in HANDS_ON else None
+
+    def the(self, step: Step) -> str:
+        """A step in words, with its place; of a line that the function has as well, whose use it is."""
+        passed = self._passed_on(step)
+        if passed is not None and passed[0] == "in":
+            return self.named(passed) + place_of_step(step.placed)
+        text = self._worded(step)
+        if step.key[1] not in self._shared or " in line " not in text:
+            return text
+        return (
+            f"{text.removesuffix(')')}, as the rule uses it)" if text.endswith(")") else f"{text} (as the rule uses it)"
+        )
+
+    def _worded(self, step: Step) -> str:
+        return f"the {word_of(step.eqn.primitive.name)}{place_of_step(step.placed)}"
+
+
+def _is_index(step: Step) -> bool:
+    return bool(np.issubdtype(step.eqn.outvars[0].aval.dtype, np.integer))
+
+
+def _counts_back(array: np.ndarray) -> bool:
+    """It has negative integers, which most code does not mean, and takes otherwise in its function than in its rule."""
+    return array.dtype.kind == "i" and bool(np.any(array < 0))
+
+
+def _along(value: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The axes of a shape that those of a value with fewer may be, in order."""
+    if 0 < value.ndim < len(shape):
+        for axes in combinations(range(len(shape)), value.ndim):
+            if all(shape[a] == n for a, n in zip(axes, value.shape, strict=True)):
+                yield axes
+
+
+def _goes_with(value: Any, shape: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(np.shape(value), shape) == shape
+    except ValueError:
+        return False
+
+
+def _adjoint(one: UserRule, rules: Rules, count: int) -> Callable[..., list]:
+    """The cotangent that the function's own derivative gives to the argument that moves."""
+
+    def run(*xs: Any) -> list:
+        function, x = primal_of(one, rules, list(xs[:count]))
+        return list(jax.vjp(function, x)[1](list(xs[count:])))
+
+    return run
+
+
+def _numerically(setting: Setting) -> Callable[[Any, list], list]:
+    return lambda eqn, operands: applied(eqn, [np.asarray(x) for x in operands], setting)
+
+
+def _shape(aval: Any, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return Setting(sizes).size(tuple(aval.shape))
+
+
+def _array(value: Any, dtype: str) -> np.ndarray:
+    def number(x: Any) -> Any:
+        if isinstance(x, list):
+            return [number(y) for y in x]
+        return x if dtype in ("int", "bool") else float(Fraction(x))
+
+    return np.asarray(number(value), {"int": "int32", "bool": "bool"}.get(dtype, "float64"))
+
+
+def _entries(one: Any, other: np.ndarray) -> np.ndarray:
+    """Which entries of a result are those of the right one."""
+    one = np.asarray(one)
+    if one.shape != other.shape:
+        return np.zeros(other.shape, bool)
+    largest = max(float(np.max(np.abs(other), initial=0)), 1e-3)
+    return np.isfinite(one) & (np.abs(one - other) <= TOLERANCE * largest)
+
+
+def _same(one: Any, other: np.ndarray) -> bool:
+    return np.shape(one) == other.shape and bool(np.all(_entries(one, other)))

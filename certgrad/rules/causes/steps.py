@@ -1,0 +1,230 @@
+"""A program as a list of steps, which can be run by any arithmetic and with one step done otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.jaxpr.kinds import TAKES
+from certgrad.obligations.tracing.jax_internals import from_library, inner_program, is_literal, jaxpr_of
+
+from .words import place_in_users_code
+
+Key = tuple[Any, ...]
+"""A value: ("in", 0) is an input, ("mul", place, 2, 0) the first output of the third product that a place in the source
+makes. At other sizes JAX may make fewer steps; those of a place are told apart there as well."""
+_ENTRIES = dict.fromkeys(TAKES, "gather")
+"""What JAX reads entries by, where sizes are numbers and where they are not."""
+Value = Any
+Apply = Callable[[Any, list[Value]], list[Value]]
+"""What an equation gives for its operands."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A value by its key, or a literal."""
+
+    key: Key | None
+    literal: Any = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """An equation, what it takes, and the keys of what it gives."""
+
+    eqn: Any
+    operands: tuple[Operand, ...]
+    outs: tuple[Key, ...]
+    placed: Any
+    """The equation whose place in the source is this step's: a call of a library around it, if there is one. What that
+    computes has the place of whatever called it first."""
+
+    @property
+    def key(self) -> Key:
+        """The name of the step: its primitive, its place, and which of those steps it is."""
+        return self.outs[0][:-1]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A program, called programs in line. A function with a rule in forward mode is one step, as are loops."""
+
+    steps: tuple[Step, ...]
+    consts: Mapping[Key, Value]
+    results: tuple[Operand, ...]
+
+    @classmethod
+    def of(cls, program: Any, consts: Sequence[Any]) -> Steps:
+        """Those of a jaxpr."""
+        found: list[Step] = []
+        values: dict[Key, Value] = {}
+        counts: Counter[Key] = Counter()
+
+        def inline(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Operand], call: Any) -> list[Operand]:
+            refs = dict(zip(jaxpr.invars, operands, strict=True))
+            for v, c in zip(jaxpr.constvars, consts, strict=True):
+                refs[v] = Operand(("const", len(values)))
+                values["const", len(values)] = c
+
+            def ref(v: Any) -> Operand:
+                return Operand(None, v) if is_literal(v) else refs[v]
+
+            for eqn in jaxpr.eqns:
+                name, taken = eqn.primitive.name, [ref(v) for v in eqn.invars]
+                inner = inner_program(eqn) if name not in ("custom_jvp_call", "custom_lin") else None
+                placed = eqn if call is None else call
+                if inner is not None:
+                    info = getattr(inner.jaxpr, "debug_info", None)
+                    own = not from_library(str(getattr(info, "func_filename", "")))
+                    outs = inline(inner.jaxpr, inner.consts, taken, None if own and call is None else placed)
+                else:
+                    made = _ENTRIES.get(name, name), place_in_users_code(placed)
+                    keys = tuple((*made, counts[made], j) for j in range(len(eqn.outvars)))
+                    counts[made] += 1
+                    outs = [*map(Operand, keys)]
+                    found.append(Step(eqn, tuple(taken), keys, placed))
+                refs.update(zip(eqn.outvars, outs, strict=True))
+            return [ref(v) for v in jaxpr.outvars]
+
+        results = inline(program, consts, [Operand(("in", k)) for k in range(len(program.invars))], None)
+        return cls(tuple(found), values, tuple(results))
+
+    def behind(self, step: Step) -> list[Key]:
+        """The values that a step is made of, and what these are made of, the latest first."""
+        found = {o.key: None for o in step.operands if o.key is not None}
+        for other in reversed(self.steps):
+            if found.keys() & {*other.outs}:
+                found |= {o.key: None for o in other.operands if o.key is not None}
+        return list(found)
+
+    def live(self) -> list[Step]:
+        """The steps that the results depend on."""
+        needed = {o.key for o in self.results}
+        out = []
+        for step in reversed(self.steps):
+            if needed.intersection(step.outs):
+                needed.update(o.key for o in step.operands)
+                out.append(step)
+        return out[::-1]
+
+
+@dataclass
+class Run:
+    """The values of a program's steps at its inputs, in some arithmetic; `xp` has its functions, by numpy's names."""
+
+    program: Steps
+    inputs: Sequence[Value]
+    apply: Apply
+    literal: Callable[[Any], Value]
+    xp: Any
+    statics: Mapping[str, float] = field(default_factory=dict)
+    """Real numbers that the program is given, by name."""
+    acts: Mapping[Key, Act] = field(default_factory=dict)
+    """What some steps give instead."""
+    values: dict[Key, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.values |= {("in", k): x for k, x in enumerate(self.inputs)}
+        self.values |= self.program.consts
+
+    def read(self, operand: Operand) -> Value:
+        """The value of an operand."""
+        return self.literal(operand.literal) if operand.key is None else self.values[operand.key]
+
+    def operands(self, step: Step) -> list[Value]:
+        """What a step takes."""
+        return [self.read(o) for o in step.operands]
+
+    def own(self, step: Step) -> Value:
+        """What a step gives, from what it takes: it may not have been done yet."""
+        return self.apply(step.eqn, self.operands(step))[0]
+
+    def all(self) -> list[Value]:
+        """What the program returns."""
+        for step in self.program.steps:
+            self.values.update(zip(step.outs, self._outs(step, self), strict=True))
+        return [self.read(o) for o in self.program.results]
+
+    def _outs(self, step: Step, at: Run) -> list[Value]:
+        act = self.acts.get(step.key)
+        return [act(at, step)] if act is not None else self.apply(step.eqn, at.operands(step))
+
+    def with_value(self, step: Step, value: Value) -> list[Value]:
+        """What the program returns where a step gives this instead."""
+        return self.recomputed({step.outs[0]: value}, self.program.results)
+
+    def recomputed(self, over: Mapping[Key, Value], wanted: Sequence[Operand]) -> list[Value]:
+        """Operands where some values are others. Only what depends on these is computed again."""
+        there, moved = copy(self), set(over)
+        there.values = {**self.values, **over}
+        for step in self.program.steps:
+            if step.outs[0] in self.values and any(o.key in moved for o in step.operands):
+                there.values.update(zip(step.outs, self._outs(step, there), strict=True))
+                moved.update(step.outs)
+        return [there.read(o) for o in wanted]
+
+    def before(self, step: Step) -> Iterator[tuple[Key, Value]]:
+        """The values that are known at a step."""
+        for key, value in self.values.items():
+            if key == step.outs[0]:
+                return
+            yield key, value
+
+
+@dataclass(frozen=True)
+class ValueRef:
+    """A value that is known at a step, by its key; of `rank` axes if its own are to be only some of these."""
+
+    key: Key
+    axes: tuple[int, ...] | None = None
+    rank: int = 0
+
+    def value(self, run: Run) -> Value:
+        value = run.values[self.key]
+        if self.axes is None:
+            return value
+        return value[tuple(slice(None) if k in self.axes else None for k in range(self.rank))]
+
+
+Act = Callable[[Run, Step], Value]
+"""What a step gives instead, of numpy's arrays as of traced ones."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A step done otherwise, or several, in words."""
+
+    text: str
+    acts: Mapping[Key, Act]
+
+
+def changed(
+    function: Callable[..., list], acts: Mapping[Key, Act], statics: Mapping[str, float]
+) -> Callable[..., list]:
+    """A function of arrays that are traced, with some of its steps done otherwise; it is given real numbers by name."""
+
+    def typed(act: Act) -> Act:
+        return lambda r, s: _typed(act(r, s), s)
+
+    def run(*arrays: Value) -> list[Value]:
+        closed = jax.make_jaxpr(function)(*arrays)
+        program = Steps.of(jaxpr_of(closed), closed.consts)
+        made = {key: typed(act) for key, act in acts.items()}
+        return Run(program, arrays, _bound, lambda v: v.val, jnp, statics, made).all()
+
+    return run
+
+
+def _bound(eqn: Any, operands: list[Value]) -> list[Value]:
+    found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+    return list(found) if eqn.primitive.multiple_results else [found]
+
+
+def _typed(value: Value, step: Step) -> Value:
+    return jnp.asarray(value, step.eqn.outvars[0].aval.dtype)

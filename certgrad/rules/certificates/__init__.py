@@ -1,0 +1,1 @@
+"""What is done with a rule's certificate: checked a second time, printed for Coq, shown on a page."""

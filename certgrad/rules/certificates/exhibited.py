@@ -1,0 +1,55 @@
+"""What a page shows of a rule in code: the exhibit of the subject that its certificate is about."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+
+from certgrad._subject import Subject, is_op
+from certgrad.exhibits import exhibit, with_plots
+from certgrad.exhibits.data import encode
+from certgrad.obligations.certificate import Certificate, assumed
+from certgrad.rules.causes.mend import mend
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.judging.by_name import perhaps_audited
+from certgrad.rules.subject.examine import examine, settled
+from certgrad.rules.subject.layers import plain_function, unwrapped
+from certgrad.rules.subject.report import Report
+from certgrad.rules.subject.user_rule import UserRule
+
+
+def exhibited(
+    found: FoundRule, table: Mapping[str, Sequence[Declaration]], certificate: Certificate, report: Report | None
+) -> Iterator[bytes]:
+    """The exhibit, encoded, and then once more with its plots; empty where none can be made. With a report on a wrong
+    rule, its mend is looked for.
+    """
+    try:
+        doc = inspect.getdoc(plain_function(unwrapped(found.rule))) or ""
+        subject: Subject = found.rule
+        mended = None
+        if not is_op(found.rule):
+            at = certificate.sizes[0] if certificate.sizes else None
+            made = [(_rule_at(found, d, certificate, at), d) for d in perhaps_audited(found, table)]
+            of = [(s, d) for s, d in made if [str(c.signature) for c in s.cases] == certificate.signature]
+            rule, declaration = (of or made)[0]
+            subject, mended = rule, mend(rule, report, declaration) if report is not None else None
+        shown = exhibit(subject, doc, mended)
+    except Exception:  # a picture is no reason to lose a verdict
+        yield b""
+        return
+    yield encode(shown)
+    try:
+        yield encode(with_plots(shown, subject, certificate))
+    except Exception:
+        yield encode(shown)
+
+
+def _rule_at(found: FoundRule, d: Declaration, certificate: Certificate, at: Mapping[str, int] | None) -> UserRule:
+    """The rule at a declaration, about what the certificate is about."""
+    without = () if d.differentiable is not None else tuple(certificate.without_gradient or ())
+    about = {"excluded": without, "at": at, "assumed": assumed(certificate), **d.claimed}
+    rule = UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **about)
+    settled(rule, examine(rule))
+    return rule

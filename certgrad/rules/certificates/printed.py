@@ -1,0 +1,72 @@
+"""Certificates of rules in code as files of Coq: of the code that is there now, traced as the audit traces it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from certgrad._subject import Subject, is_op
+from certgrad.coq import File, NotPrintedError, export, not_printed
+from certgrad.errors import CertgradError
+from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.generality.traces import Traces
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.judging.by_name import declarations_of
+from certgrad.rules.project.configuration import nearest
+
+from .verify import as_audited, named_as_found, traced_case, unlike_what_was_audited
+
+
+def print_rule(certificate: Certificate, found: FoundRule) -> File:
+    """The certificate as a file of Coq. What the certificate says chooses no code: it has to be about the rule that
+    was found under its name, as its declaration has it now. Where that is not so, each theorem says why there is none.
+    """
+    if found.problem:
+        return not_printed(certificate, found.problem)
+    if is_op(found.rule):
+        named = named_as_found(found)
+        other = unlike_what_was_audited(certificate, [named])
+        return not_printed(certificate, other[0]) if other else export(named, certificate)
+    if certificate.sizes:
+        return not_printed(certificate, "it was proved at sizes alone")
+    why = "nothing says the shapes of the rule"
+    try:
+        for declared in declarations_of(found, nearest(Path.cwd()).declarations):
+            if declared.approximates is not None:
+                why = "its derivative is that of another function"
+                continue
+            rule = as_audited(found, declared, certificate)
+            if isinstance(rule, str):
+                why = rule
+            elif len(rule.whole.cases) != len(certificate.traced):
+                why = "the certificate is about other cases"
+            else:
+                printed = _Printed(rule.whole, certificate)
+                file = export(rule.whole, certificate, printed.programs)
+                why = printed.other or "; ".join(unlike_what_was_audited(certificate, rule.parts))
+                if not why:
+                    return file
+    except CertgradError as error:
+        why = str(error)
+    return not_printed(certificate, why)
+
+
+class _Printed:
+    """The programs of a rule's cases that a certificate is about."""
+
+    def __init__(self, rule: Subject, certificate: Certificate) -> None:
+        self.certificate, self.traces = certificate, Traces(rule)
+        self.other = ""
+        """Why the rule is not the one that the certificate is about."""
+
+    def programs(self, k: int) -> Any:
+        """Those of case `k`, in the floats that the certificate has. Raises NotPrintedError."""
+        for made, digest in traced_case(self.traces, k):
+            if isinstance(made, CertgradError):
+                self.other = str(made)
+            elif digest == self.certificate.traced[k].digest:
+                self.other = ""
+                return made
+            else:
+                self.other = "the code is another than the certificate is about"
+        raise NotPrintedError(self.other)

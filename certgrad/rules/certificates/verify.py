@@ -1,0 +1,198 @@
+"""The second check of certificates of rules in code: against the code that is there now, by evaluation alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from certgrad._subject import Subject, is_op
+from certgrad.errors import CertgradError
+from certgrad.obligations import verify
+from certgrad.obligations.auditing.heard import Heard, heard
+from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.conformance import NOT_COMPARED
+from certgrad.obligations.generality.looks import digest_of
+from certgrad.obligations.generality.traces import Spec, Trace, Traces
+from certgrad.obligations.prove.problem import Programs
+from certgrad.obligations.verify import Verification
+from certgrad.obligations.verify.digest import case_digest
+from certgrad.ops._composed import Composed
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.judging.by_name import perhaps_audited
+from certgrad.rules.judging.judged import first_look
+from certgrad.rules.judging.multiples import hypotheses, multiples
+from certgrad.rules.project.configuration import nearest
+from certgrad.rules.subject.defaults import choices
+from certgrad.rules.subject.projections import granted
+from certgrad.rules.subject.statement import Attempt, Statement
+from certgrad.rules.subject.user_rule import UserRule
+
+
+def verify_rule(certificate: Certificate, found: FoundRule, *, seed: str = "", draws: int = 10) -> Verification:
+    """Check a certificate against a rule that was found under its name. What the certificate says chooses no code.
+
+    The rule is traced again at the shapes that its declaration gives, its digests compared, and its claims evaluated.
+    Then its code is heard as an audit hears it: everything that it asks of sizes, ranks and dtypes, at each answer, and
+    whether what runs is what was traced.
+    """
+
+    def not_checked(why: str) -> Verification:
+        return Verification(op=certificate.op, outcome="not checked", problems=(why,))
+
+    if found.problem:
+        return not_checked(found.problem)
+    if is_op(found.rule):
+        named = named_as_found(found)
+        return _verified(certificate, named, [named], seed, draws)
+    table = nearest(Path.cwd()).declarations
+    if certificate.sizes:
+        return not_checked("it was proved at sizes alone, which this check does not look at")
+    tried: list[Verification] = []
+    try:
+        for declared in perhaps_audited(found, table):
+            if declared.approximates is not None:
+                return not_checked("its derivative is that of another function, which this check does not look at")
+            rule = as_audited(found, declared, certificate)
+            if isinstance(rule, str):
+                return Verification(op=certificate.op, outcome="failed", problems=(rule,))
+            tried.append(_verified(certificate, rule.whole, rule.parts, seed, draws))
+            if tried[-1].outcome != "failed":
+                return tried[-1]
+    except CertgradError as error:
+        return not_checked(str(error))
+    return tried[0]
+
+
+def _verified(
+    certificate: Certificate, subject: Subject, parts: Sequence[Subject], seed: str, draws: int
+) -> Verification:
+    """The digests and claims of a subject, then what its code asks where each of the parts was audited alone."""
+    traces = Traces(subject)
+
+    def traced(k: int) -> dict[str, Any]:
+        return {digest: programs for programs, digest in traced_case(traces, k) if not isinstance(programs, Exception)}
+
+    @cache
+    def hearing() -> list[Heard]:
+        return heard_of(certificate, parts)
+
+    def one_program() -> bool:
+        return not any(isinstance(part, Composed) for part in parts) and not any(one.apart for one in hearing())
+
+    evaluated = verify.verify(certificate, subject, seed=seed, draws=draws, traced=traced, one_program=one_program)
+    if evaluated.outcome != "verified" or not (problems := unlike_what_was_audited(certificate, parts, hearing)):
+        return evaluated
+    return Verification(op=certificate.op, outcome="failed", problems=tuple(problems))
+
+
+def traced_case(traces: Traces, k: int) -> Iterator[tuple[Programs | CertgradError, str]]:
+    """What case `k` is traced to in wide and in narrow floats, with its digest: empty where it does not trace."""
+    op = traces.op
+    for wide in (True, False):
+        made = traces.make(Spec(k, 0, (), wide))
+        if not isinstance(made, Trace):
+            yield made, ""
+            continue
+        alone = traces.apart(made.instance, made.programs)
+        yield alone, case_digest(op, op.cases[k], {n: (p.jaxpr, p.consts) for n, p in alone.all().items()})
+
+
+def heard_of(certificate: Certificate, parts: Sequence[Subject]) -> list[Heard]:
+    """What the code of each part asks; of ops that are composed nothing is heard."""
+    compared = not any(NOT_COMPARED in claim.measured for claim in certificate.claims)
+    found = []
+    for part in parts:
+        if not isinstance(part, Composed):
+            subject = copy(part)
+            subject.conformance = compared
+            found.append(heard(Traces(subject), certificate.claims))
+    return found
+
+
+def unlike_what_was_audited(
+    certificate: Certificate, parts: Sequence[Subject], hearing: Callable[[], list[Heard]] | None = None
+) -> list[str]:
+    """What an audit of the code would hear otherwise than when it was proved; empty where nothing.
+
+    The certificate is about each of the parts, one after the other, and about what they are traced to at all sizes,
+    ranks and dtypes that their code asks for. `hearing` gives what is heard of them, where that is known.
+    """
+    for part in parts:
+        if isinstance(part, Composed):
+            return list(dict.fromkeys(_unsaid(certificate, part)))
+    found = heard_of(certificate, parts) if hearing is None else hearing()
+    if problems := list(dict.fromkeys(text for one in found for text in one.problems)):
+        return problems
+    digests = [one.digest for one in found]
+    if certificate.digest != (digests[0] if len(digests) == 1 else digest_of(digests)):
+        at = "; ".join(dict.fromkeys(text for one in found for text in one.apart))
+        where = f"sizes or ranks ({at})" if at else "sizes or ranks"
+        return [f"at some {where} the code traces to other programs than those that were proved"]
+    scopes = [scope for one in found for scope in one.scopes]
+    for claim in certificate.claims:
+        for case, scope in zip(claim.cases, scopes, strict=False):
+            if case.scope != scope:
+                return [f"{claim.id} is claimed for {case.scope}, and the code can be claimed for {scope}"]
+    return []
+
+
+def named_as_found(found: FoundRule) -> Subject:
+    """The op that was found, under the name that it was found by."""
+    named = copy(found.rule)
+    named.name = found.name
+    return named
+
+
+def _unsaid(certificate: Certificate, op: Composed) -> Iterator[str]:
+    """What the program of a composed op asks of sizes, or keeps, of which the certificate says nothing."""
+    from certgrad.accel.verify import unsaid
+    from certgrad.graph.certifying.composed import graph_of
+
+    dimensions = {h.text for claim in certificate.claims for h in claim.hypotheses}
+    notes = {text for claim in certificate.claims for text in claim.idealisations}
+    for case in op.cases:
+        yield from unsaid(graph_of(op, case), dimensions, notes)
+
+
+@dataclass(frozen=True)
+class AsAudited:
+    """A rule with all its cases, and the rules that were audited alone: at its defaults, then at other options."""
+
+    whole: UserRule
+    parts: Sequence[UserRule]
+
+
+def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate) -> AsAudited | str:
+    """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
+    looked at, at the sizes at which it traces; or what the certificate ought to list and does not.
+    """
+    statement = Statement(found.rule, declared.signature, declared.differentiable, declared.domain, name=found.name)
+
+    def rule_of(part: Statement, **more: Any) -> UserRule:
+        return first_look(part, Attempt(**{"static": declared.static, **more})).rule
+
+    rule = rule_of(statement)
+    dividing = multiples(rule, lambda chosen: rule_of(statement, multiples=chosen))
+    if dividing:
+        for needed in hypotheses(rule, dividing):
+            if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
+                return f"the rule traces only where {needed.text}, which the certificate does not list"
+        rule = rule_of(statement, multiples=dividing)
+    for needed in granted(rule).values():
+        if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
+            return f"the rule is audited only where {needed.text}, which the certificate does not list"
+    traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
+    whole, parts = copy(rule), [rule]
+    for name, value in choices(rule) if len(traced) > len(whole.cases) else ():
+        with suppress(CertgradError):
+            other = rule_of(statement.of_inputs, static={**declared.static, name: value})
+            if all((str(c.signature), {k: str(v) for k, v in c.statics.items()}) in traced for c in other.cases):
+                whole.cases = (*whole.cases, *other.cases)
+                parts.append(other)
+    return AsAudited(whole, parts)

@@ -1,0 +1,288 @@
+"""Declarations written beside rules, marked as inferred: `@certgrad.declare("n d, d", inferred=True)`.
+
+Of a declaration that its author wrote, only `domain=`, `surrogate=` and the mark on what is added to them change.
+Everything else in the file stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from certgrad.process.files import write_atomically
+
+from .declaration import SURROGATE, Declaration
+from .written import UnwritableError, call, python
+
+_MAKERS = frozenset(("custom_vjp", "custom_jvp", "custom_gradient"))
+"""The decorators above which a declaration stands: what they make takes attributes."""
+_OUTERMOST = "certgrad"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is to stand beside the function that begins in a line: all of a declaration, or what is to be added."""
+
+    line: int
+    declared: Declaration
+    whole: bool = True
+
+
+def write(file: Path, wanted: Sequence[Beside]) -> set[int]:
+    """Write declarations into a file; the lines of those that stand there now, also of those that stood there before.
+
+    Raises OSError where the file cannot be read or written.
+    """
+    source = file.read_bytes()
+    changed, done = with_declarations(source, wanted)
+    if changed != source:
+        write_atomically(file, changed)
+    return done
+
+
+def with_declarations(source: bytes, wanted: Sequence[Beside]) -> tuple[bytes, set[int]]:
+    """The source with declarations, and the lines, as they were, of those that stand in it now.
+
+    A declaration is left out where it has no place: the function is no `def`, its declaration is written in a way that
+    takes no addition, or the file means something else by `certgrad`.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return source, set()
+    changed: bytes = source
+    done: set[int] = set()
+    module = _name_of_certgrad(tree, min((one.line for one in wanted), default=0))
+    imported = bool(module)
+    module = module or (_OUTERMOST if not _is_bound(tree, _OUTERMOST) else "")
+    for one in sorted(wanted, key=lambda one: -one.line):  # from below, so that no line moves before its turn
+        written = _with(changed, one, module)
+        if written is not None:
+            changed = written
+            done.add(one.line)
+    if changed == source or imported:
+        return changed, done
+    with_import = _with_import(changed)
+    return (source, set()) if with_import is None else (with_import, done)
+
+
+def _with(source: bytes, one: Beside, module: str) -> bytes | None:
+    """The source with one declaration; None where it has no place."""
+    function = _function(ast.parse(source), one.line)
+    if function is None:
+        return None
+    own = _declaration(function)
+    if own is None or _is_marked(own):
+        try:
+            text = call(one.declared, module) if module and one.whole else ""
+        except UnwritableError:
+            text = ""
+        if not text:
+            return None
+        changed = _inserted(source, function, text) if own is None else _replaced(source, own, text)
+        return changed if _same_but(source, changed, one.line, text) else None
+    if one.whole or not (own.args or own.keywords) or any(k.arg is None for k in own.keywords):
+        return None
+    return _added_to(source, own, one)
+
+
+def _added_to(source: bytes, own: ast.Call, one: Beside) -> bytes | None:
+    """The source with conditions and a surrogate added to a declaration, marked as inferred."""
+    said = {k.arg: _texts(k.value) for k in own.keywords if k.arg in ("domain", SURROGATE, "inferred")}
+    if any(texts is None for texts in said.values()):
+        return None
+    domain, marked = said.get("domain") or [], said.get("inferred") or []
+    new = [c for c in one.declared.conditions if c not in domain]
+    reason = one.declared.surrogate if SURROGATE not in said else ""
+    if not new and not reason:
+        return source
+    values = {"domain": python([*domain, *new])} if new else {}
+    values |= {SURROGATE: python(reason)} if reason else {}
+    values["inferred"] = f"[{', '.join(map(python, [*marked, *new, *([SURROGATE] if reason else [])]))}]"
+    changed = _with_keywords(source, own, values)
+    return changed if _same_but(source, changed, one.line) else None
+
+
+def function_at(source: bytes, line: int) -> tuple[int, int] | None:
+    """The first and the last line of the function that begins in a line; None where none does, or nothing parses."""
+    try:
+        function = _function(ast.parse(source), line)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return (line, function.end_lineno or line) if function is not None else None
+
+
+def _function(module: ast.Module, line: int) -> ast.FunctionDef | None:
+    """The function that begins in a line."""
+    found = [n for n in ast.walk(module) if isinstance(n, ast.FunctionDef) and _first_line(n) == line]
+    return found[0] if len(found) == 1 else None
+
+
+def _first_line(node: ast.FunctionDef) -> int:
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
+
+
+def _declaration(function: ast.FunctionDef) -> ast.Call | None:
+    """The decorator `declare` of a function."""
+    calls = (d for d in function.decorator_list if isinstance(d, ast.Call))
+    return next((c for c in calls if "declare" in (getattr(c.func, "attr", ""), getattr(c.func, "id", ""))), None)
+
+
+def _is_marked(own: ast.Call) -> bool:
+    """All of a declaration is marked as inferred."""
+    mark = next((k.value for k in own.keywords if k.arg == "inferred"), None)
+    return isinstance(mark, ast.Constant) and mark.value is True
+
+
+def _texts(said: ast.expr) -> list[str] | None:
+    """The texts that an argument gives; None where it is no text and no list of texts."""
+    parts = said.elts if isinstance(said, ast.List | ast.Tuple) else [said]
+    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return texts if len(texts) == len(parts) else None
+
+
+def _inserted(source: bytes, function: ast.FunctionDef, text: str) -> bytes:
+    """The source with a decorator above that which makes the rule; above the `def`, where none does."""
+    makers = (d for d in function.decorator_list if _names(d) & _MAKERS)
+    line = next((d.lineno for d in makers), function.lineno)
+    lines = source.splitlines(keepends=True)
+    below = lines[line - 1]
+    indentation = below[: len(below) - len(below.lstrip(b" \t\f"))]
+    lines.insert(line - 1, indentation + f"@{text}".encode() + _line_end(below))
+    return b"".join(lines)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {getattr(n, "attr", "") or getattr(n, "id", "") for n in ast.walk(node)}
+
+
+def _line_end(line: bytes) -> bytes:
+    return b"\r\n" if line.endswith(b"\r\n") else b"\n"
+
+
+def _replaced(source: bytes, node: ast.expr, text: str) -> bytes:
+    if ast.dump(node) == ast.dump(ast.parse(text, mode="eval").body):
+        return source
+    return spliced(source, [(start_of(source, node), end_of(source, node), text)])
+
+
+def _with_keywords(source: bytes, own: ast.Call, values: Mapping[str, str]) -> bytes:
+    """The source with these values for arguments of a call: in the place of those that stand there, else at the end."""
+    there = {k.arg: k.value for k in own.keywords if k.arg in values}
+    last = max((*own.args, *(k.value for k in own.keywords)), key=lambda node: end_of(source, node))
+    added = "".join(f", {name}={value}" for name, value in values.items() if name not in there)
+    splices = [(end_of(source, last), end_of(source, last), added)]
+    splices += [(start_of(source, node), end_of(source, node), values[str(name)]) for name, node in there.items()]
+    return spliced(source, splices)
+
+
+def spliced(source: bytes, splices: Sequence[tuple[int, int, str]]) -> bytes:
+    """The source with texts in the place of what stands from one offset up to another."""
+    changed = source
+    for start, end, text in sorted(splices, key=lambda one: one[:2], reverse=True):
+        changed = changed[:start] + text.encode() + changed[end:]
+    return changed
+
+
+def start_of(source: bytes, node: ast.expr) -> int:
+    """Where an expression begins in the source."""
+    return _offset(source, node.lineno, node.col_offset)
+
+
+def end_of(source: bytes, node: ast.expr) -> int:
+    """Where it ends."""
+    return _offset(source, node.end_lineno, node.end_col_offset)
+
+
+def _offset(source: bytes, line: int | None, column: int | None) -> int:
+    """Where a place of a syntax tree is in the source: its columns count bytes."""
+    lines = source.splitlines(keepends=True)
+    return sum(map(len, lines[: (line or 1) - 1])) + (column or 0)
+
+
+def _same_but(before: bytes, after: bytes, line: int, text: str = "") -> bool:
+    """The source parses, and but for the declaration of a function it is the same program. With `text`, that is the
+    declaration.
+    """
+    trees = []
+    for source in (before, after):
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):
+            return False
+        function = _function(tree, line)
+        own = _declaration(function) if function is not None else None
+        if source is after and (own is None or (text and ast.dump(own) != _dumped(text))):
+            return False
+        if function is not None and own is not None and text:
+            function.decorator_list.remove(own)
+        elif own is not None:
+            own.keywords = [k for k in own.keywords if k.arg not in ("domain", SURROGATE, "inferred")]
+        trees.append(ast.dump(tree))
+    return trees[0] == trees[1]
+
+
+def _dumped(text: str) -> str:
+    return ast.dump(ast.parse(text, mode="eval").body)
+
+
+def _name_of_certgrad(tree: ast.Module, above: int) -> str:
+    """What a module calls certgrad, if it imports it above a line and means nothing else by that name."""
+    imports = (node for node in tree.body if isinstance(node, ast.Import) and node.lineno < above)
+    aliases = [a for node in imports for a in node.names if _is_of(a.name, _OUTERMOST)]
+    names = (a.asname or _OUTERMOST for a in aliases if a.name == _OUTERMOST or not a.asname)
+    return next((name for name in names if not _is_bound(tree, name)), "")
+
+
+def _is_bound(tree: ast.Module, name: str) -> bool:
+    """A name stands for something else than certgrad somewhere in a module."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                bound = [a.asname or a.name.partition(".")[0] for a in node.names if not _is_of(a.name, _OUTERMOST)]
+            case ast.ImportFrom():
+                bound = [a.asname or a.name for a in node.names]
+            case ast.Name():
+                bound = [] if isinstance(node.ctx, ast.Load) else [node.id]
+            case ast.keyword() | ast.alias():
+                bound = []
+            case _:
+                bound = [str(getattr(node, part, "")) for part in ("name", "arg")]
+        if name in bound:
+            return True
+    return False
+
+
+def _is_of(module: str, package: str) -> bool:
+    return module.partition(".")[0] == package
+
+
+def _with_import(source: bytes) -> bytes | None:
+    """The source with `import certgrad`: before the first import of JAX at its top, or else after the last import.
+
+    None where there is no import at the top, or one that shares its line.
+    """
+    tree = ast.parse(source)
+    top = []
+    for k, node in enumerate(tree.body):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            top.append((k, node))
+        elif not (k == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            break
+    if not top:
+        return None
+    plain = ((k, node) for k, node in top if isinstance(node, ast.Import))
+    of_jax = ((k, node, node.lineno) for k, node in plain if any(_is_of(a.name, "jax") for a in node.names))
+    k, node, line = next(of_jax, (top[-1][0] + 1, top[-1][1], (top[-1][1].end_lineno or 0) + 1))
+    lines = source.splitlines(keepends=True)
+    lines.insert(line - 1, b"import certgrad" + _line_end(lines[node.lineno - 1]))
+    changed = b"".join(lines)
+    try:
+        after = ast.parse(changed)
+    except (SyntaxError, ValueError):
+        return None
+    added = after.body.pop(k) if k < len(after.body) else None
+    of = isinstance(added, ast.Import) and [a.name for a in added.names] == [_OUTERMOST]
+    return changed if of and ast.dump(after) == ast.dump(tree) else None

@@ -1,0 +1,1 @@
+"""Which rules a target has, and what its modules are."""

@@ -1,0 +1,224 @@
+"""Finding derivative rules: in a module, in all modules of a package, in a file, or one object by name."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from certgrad._subject import is_op
+from certgrad.errors import UsageError
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.subject.layers import (
+    incomplete,
+    kind_of_rule,
+    place_of,
+    plain_function,
+    unwrapped,
+    unwrapped_safely,
+)
+
+from .modules import Begin, Loaded, load
+from .named_objects import MOST, TooManyError, named_objects
+from .nested import makers_in
+from .reexports import imported, offered
+
+_CONTAINERS = (dict, list, tuple)
+
+
+@dataclass(frozen=True)
+class FoundRule:
+    """A rule, or a place that could not be looked at: then `problem` says why."""
+
+    name: str
+    rule: Any = None
+    problem: str = ""
+    where: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The rules of a target, and what the target means: the names of its modules and of the rules that these offer from
+    elsewhere, or of its object.
+    """
+
+    rules: tuple[FoundRule, ...]
+    names: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    """The files of its modules."""
+    passed_over: tuple[str, ...] = ()
+    """The files that were not imported, as those of tests are not."""
+
+
+def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> Findings:
+    """The rules that a target names: `module`, `package`, `path/to/file.py` or `module:object`.
+
+    Each rule once, at the module that defines it; that may be another module of the same distribution, where the target
+    offers the rule to its users (`from ._src.act import relu as relu`). A module of a package that does not import is
+    reported as a problem; modules in `skip` are left out, and `begin` is told of each import.
+
+    Raises:
+        UsageError: the target itself does not import, or names nothing.
+    """
+    path, _, attribute = target.partition(":")
+    loaded = load(path, skip, begin)
+    if attribute:
+        name = f"{loaded[0].name}:{attribute}"
+        return Findings((_named(target, loaded, attribute, name),), (name,))
+    return _all_in(loaded)
+
+
+def _named(target: str, loaded: Sequence[Loaded], attribute: str, name: str) -> FoundRule:
+    """The object of a target: one that attributes lead to, or a rule by the name that it has among those found."""
+    value: Any = loaded[0].module
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            known = [one for one in _all_in(loaded).rules if one.name == name]
+            if known:
+                return known[0]
+            near = get_close_matches(part, [n for n in dir(value) if not n.startswith("__")], n=1)
+            meant = f" Did you mean '{near[0]}'?" if near else ""
+            raise UsageError(f"'{target}': {target.partition(':')[0]} has no attribute '{attribute}'.{meant}")
+        value = getattr(value, part)
+    if not callable(value):
+        raise UsageError(f"'{target}' is no function: it is of type {type(value).__name__}.")
+    return _found_rule(name, value)
+
+
+def _all_in(loaded: Sequence[Loaded]) -> Findings:
+    """The rules of the modules that a target means."""
+    seen: set[int] = set()
+    out = [_unimported(one) for one in loaded if one.problem]
+    modules = [one.module for one in loaded if one.module is not None]
+    # A rule belongs to the module that its function says; one made by another module's function, to its holder.
+    for owned in (True, False):
+        for module in modules:
+            out += _in_module(module, seen, owned)
+    for module in modules:
+        out += _made_unseen(module, out)
+    elsewhere = [one for module in modules for one in _reexported(module, modules, seen)]
+    out += elsewhere
+    whole = [one for one in loaded if not one.passed_over]
+    top = [one.name for one in whole if not any(one.name.startswith(f"{other.name}.") for other in whole)]
+    names = (*top, *(one.name for one in elsewhere))
+    files = tuple(file for module in modules if (file := getattr(module, "__file__", None)))
+    passed_over = tuple(one.file for one in loaded if one.passed_over)
+    return Findings(tuple(sorted(_told_apart(out), key=lambda f: f.name)), names, files, passed_over)
+
+
+def _told_apart(found: Sequence[FoundRule]) -> Iterator[FoundRule]:
+    """Each name once: no process knows of several members of a set with one name which is which."""
+    several = Counter(one.name for one in found)
+    problem = "rules have this name, and nothing tells them apart in every run: keep them in a list or a dict"
+    for name, one in {one.name: one for one in found}.items():
+        yield one if several[name] == 1 else replace(one, rule=None, problem=f"{several[name]} {problem}")
+
+
+def _unimported(one: Loaded) -> FoundRule:
+    where = f"{Path(one.file).name}:{one.line}" if one.file else ""
+    return FoundRule(one.name, problem=one.problem, where=where, file=one.file)
+
+
+def _made_unseen(module: ModuleType, found: Sequence[FoundRule]) -> Iterator[FoundRule]:
+    """What makes a rule by the text of a module, and made none that was found: a function that makes one at each call,
+    unless it is declared and so audited as it runs; a statement whose rule no name leads to.
+    """
+    name, file = module.__name__, getattr(module, "__file__", None) or ""
+    names = {one.name for one in found}
+    own = {
+        one.name: one.rule
+        for one in found
+        if one.rule is not None and (one.name.startswith(f"{name}:") or _home_of(one.rule) == name)
+    }
+    for made in makers_in(module, {known.removeprefix(f"{name}:"): rule for known, rule in own.items()}):
+        full = f"{name}:{made.name}"
+        if full not in names:
+            yield FoundRule(full, problem=made.reason, where=f"{Path(file).name}:{made.line}", file=file)
+
+
+def _home_of(rule: Any) -> str:
+    return str(getattr(plain_function(unwrapped(rule)), "__module__", ""))
+
+
+def rules_of_module(module: ModuleType, seen: set[int]) -> list[FoundRule]:
+    """The complete rules that a module defines, but for those whose objects are in `seen`, which grows."""
+    return [one for one in _in_module(module, seen, owned=True) if not one.problem]
+
+
+def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[FoundRule]:
+    variables = {
+        name: value
+        for name, value in sorted(vars(module).items(), key=_by_own_name)
+        if not (name.startswith("__") and type(value) in _CONTAINERS) and (owned or not imported(module, name))
+    }
+    yield from _rules_in(module, variables, seen, owned)
+
+
+def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], owned: bool) -> Iterator[FoundRule]:
+    """The rules that variables of a module hold, at any depth."""
+    try:
+        for name, value in named_objects(module.__name__, variables):
+            yield from _rule_of(module, name, value, seen, owned)
+    except TooManyError:
+        if not owned:  # where it was said before
+            return
+        name = f"{module.__name__}:<objects after the first {MOST:,}>"
+        problem = f"its variables lead to more than {MOST:,} objects, and the others were not searched for rules"
+        file = getattr(module, "__file__", None) or ""
+        yield FoundRule(name, problem=problem, where=f"{Path(file).name}:1", file=file)
+
+
+def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: bool) -> Iterator[FoundRule]:
+    """The rule that a value is, if it is one that is not in `seen`."""
+    try:
+        custom = unwrapped(value)
+        kind = kind_of_rule(custom)
+    except Exception:  # an object may answer any question about its attributes with an error
+        return
+    declared = isinstance(getattr(value, "__certgrad__", None), Declaration)
+    kind = kind or ("op" if is_op(value) else "declared" if declared else "")
+    if not kind or id(custom) in seen:
+        return
+    home = getattr(plain_function(custom), "__module__", None) or module.__name__
+    # Where the module of its function has it under a name, it is defined there, and borrowed elsewhere.
+    if owned != (home == module.__name__) or (not owned and name_in(home, custom)):
+        return
+    seen.add(id(custom))
+    yield _found_rule(f"{module.__name__}:{name}", value, incomplete(custom))
+
+
+def name_in(module: str, custom: Any) -> str:
+    """The name that a rule has in a module, or an empty text."""
+    for name, value in sorted(vars(sys.modules[module]).items(), key=_by_own_name) if module in sys.modules else ():
+        if unwrapped_safely(value) is custom:
+            return name
+    return ""
+
+
+def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]) -> Iterator[FoundRule]:
+    """The rules and classes that a module offers from modules of its distribution outside of the target."""
+    for name, value, home in offered(module, [one.__name__ for one in loaded]):
+        if isinstance(value, type):
+            yield from _rules_in(sys.modules[home], {value.__qualname__: value}, seen, owned=True)
+            continue
+        if (custom := unwrapped_safely(value)) is not None:
+            yield from _rules_in(sys.modules[home], {name_in(home, custom) or name: value}, seen, owned=True)
+
+
+def _by_own_name(item: tuple[str, Any]) -> tuple[bool, bool]:
+    """An object is known by the name that it was defined with, before any alias, before its place in a container; by
+    the first of several.
+    """
+    name, value = item
+    return type(value) in _CONTAINERS, name != getattr(value, "__name__", name)
+
+
+def _found_rule(name: str, value: Any, problem: str = "") -> FoundRule:
+    file, line = place_of(plain_function(unwrapped(value)))
+    return FoundRule(name, value, problem, f"{Path(file).name}:{line}", file)

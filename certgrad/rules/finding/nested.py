@@ -1,0 +1,159 @@
+"""Rules that the text of a module makes: inside functions, at each call, or in a statement that runs at its import."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from certgrad.rules.subject.layers import parts_of_rule, unwrapped, unwrapped_safely
+
+MAKERS = frozenset("custom_vjp custom_jvp custom_gradient filter_custom_vjp filter_custom_jvp".split())
+"""Names by which JAX, Equinox and Flax make rules."""
+_ASK = {"isinstance", "issubclass"}
+AT_EACH_CALL = "it makes a rule at each call; with certgrad.declare on it, it is audited as it runs"
+UNDER_NO_NAME = "a rule is made here by the text of the module, and none of its variables leads to it"
+
+
+@dataclass(frozen=True)
+class Maker:
+    """A function or a statement that makes a rule, by its name, with its line and why that is not audited."""
+
+    name: str
+    line: int
+    reason: str
+
+
+def makers_in(module: ModuleType, rules: Mapping[str, Any]) -> Iterator[Maker]:
+    """What makes rules in a module, but for what made one of these `rules`, given by their names there."""
+    tree = _parsed(getattr(module, "__file__", None) or "")
+    makers = _names_of_makers(tree)
+    made_by = {name: _outer_functions(rule) for name, rule in rules.items()}
+    known = {outer for functions in made_by.values() for outer in functions}
+    functions = {
+        name: node.lineno
+        for name, node in _functions(tree, "")
+        if any(_makes(inner, makers) for part in node.body for inner in ast.walk(part))
+    }
+    yield from (Maker(name, line, AT_EACH_CALL) for name, line in functions.items() if name not in known)
+    statements = list(_statements(tree, "", makers))
+    # A rule that no text explains comes of a statement that does not say its name: a loop, a call that registers it.
+    written = {*functions, *(name for name, _ in statements)}
+    unexplained = [n for n, outer in made_by.items() if not (outer & written or any(_leads(w, n) for w in written))]
+    left = len(unexplained)
+    for name, line in statements:
+        if name in known or any(_leads(name, rule) for rule in rules) or _alias(module, name, rules):
+            continue
+        if left:
+            left -= 1
+            continue
+        yield Maker(name, line, UNDER_NO_NAME)
+
+
+def _outer_functions(rule: Any) -> set[str]:
+    """The functions at the top of a module, or in its classes, in which those of a rule are written, or are these; of
+    methods of an object also what makes such an object.
+    """
+    custom = unwrapped(rule)
+    owners = [getattr(getattr(custom, name, None), "__self__", None) for name in ("fun", "fwd", "bwd", "jvp")]
+    made = {f"{type(one).__qualname__}.__init__" for one in owners if not isinstance(one, type | ModuleType | None)}
+    return made | {part.__qualname__.partition(".<locals>")[0] for part in parts_of_rule(custom)}
+
+
+def _leads(name: str, rule: str) -> bool:
+    """The name of a rule begins with that of a variable."""
+    return rule == name or rule.startswith((f"{name}.", f"{name}["))
+
+
+def _alias(module: ModuleType, name: str, rules: Mapping[str, Any]) -> bool:
+    """A variable holds one of the rules, which are known by other names."""
+    custom = unwrapped_safely(vars(module).get(name))
+    return custom is not None and any(custom is unwrapped(rule) for rule in rules.values())
+
+
+def makes_rules(file: str) -> bool:
+    """A file makes derivative rules, by its text."""
+    tree = _parsed(file)
+    makers = _names_of_makers(tree)
+    return any(_makes(node, makers) for node in ast.walk(tree))
+
+
+def _parsed(file: str) -> ast.Module:
+    """The text of a file; empty where it cannot be read, or makes no rule for certain."""
+    try:
+        text = Path(file).read_bytes()
+        if any(name.encode() in text for name in MAKERS):
+            return ast.parse(text)
+    except (OSError, SyntaxError, ValueError):
+        pass
+    return ast.Module([], [])
+
+
+def _names_of_makers(tree: ast.AST) -> frozenset[str]:
+    """The functions that make rules, by the names that the text has for them."""
+    found = set(MAKERS)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.asname for alias in node.names if alias.name in MAKERS and alias.asname}
+        elif isinstance(node, ast.Assign) and _is_maker(node.value, frozenset(found)):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return frozenset(found)
+
+
+def _is_maker(node: ast.AST, makers: frozenset[str]) -> bool:
+    """An expression that is a maker, or a `partial` of one."""
+    if isinstance(node, ast.Call) and "partial" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
+        return bool(node.args) and _names(node.args[0], makers)
+    return _names(node, makers)
+
+
+def _statements(tree: ast.AST, prefix: str, makers: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """The statements that make rules when a module is imported, by what they assign or define, with their lines."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if any(_names(inner, makers) for decorator in node.decorator_list for inner in ast.walk(decorator)):
+                yield f"{prefix}{node.name}", node.lineno
+        elif isinstance(node, ast.ClassDef):
+            yield from _statements(node, f"{prefix}{node.name}.", makers)
+        elif any(isinstance(child, (ast.stmt, ast.excepthandler)) for child in ast.iter_child_nodes(node)):
+            yield from _statements(node, prefix, makers)
+        elif isinstance(node, ast.Assign) and _is_maker(node.value, makers):
+            continue
+        elif isinstance(node, ast.stmt) and any(_makes(inner, makers) for inner in ast.walk(node)):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            named = [inner.id for t in targets if t is not None for inner in ast.walk(t) if isinstance(inner, ast.Name)]
+            yield f"{prefix}{named[0]}" if named else f"<statement>.{_first_maker(node, makers)}", node.lineno
+
+
+def _first_maker(node: ast.AST, makers: frozenset[str]) -> str:
+    inner = next(n for n in ast.walk(node) if _names(n, makers))
+    return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+
+
+def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions at the top and in classes, by qualified name."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{prefix}{node.name}.")
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield f"{prefix}{node.name}", node
+        elif isinstance(node, (ast.If, ast.For, ast.Try, ast.ExceptHandler, ast.With)):
+            yield from _functions(node, prefix)
+
+
+def _makes(node: ast.AST, makers: frozenset[str]) -> bool:
+    """A call of a maker, a decorator that is one, or one that is handed to `partial`."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return any(_names(d, makers) for d in node.decorator_list)
+    if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Name) and node.func.id in _ASK):
+        return False
+    return _names(node.func, makers) or any(_names(a, makers) for a in node.args)
+
+
+def _names(node: ast.AST, makers: frozenset[str]) -> bool:
+    return (isinstance(node, ast.Name) and node.id in makers) or (
+        isinstance(node, ast.Attribute) and node.attr in MAKERS
+    )

@@ -1,0 +1,82 @@
+"""What a module has from others: for its own use, or to offer it to its users."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Collection, Iterator
+from functools import cache, lru_cache
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from certgrad.rules.subject.layers import plain_function, unwrapped
+
+
+def imported(module: ModuleType, name: str) -> bool:
+    """A module has the name from another one."""
+    names = _names(getattr(module, "__file__", None) or "")
+    return name not in names.assigned and (name in names.imported or "*" in names.imported)
+
+
+def offered(module: ModuleType, loaded: Collection[str]) -> Iterator[tuple[str, Any, str]]:
+    """What a module offers that another module of its distribution, not loaded with it, defines; and which one does.
+
+    As type checkers have it: a name is offered that `__all__` lists, that is imported as itself (`import f as f`), or
+    that an `__init__` imports without an underscore in front.
+    """
+    names = _names(getattr(module, "__file__", None) or "")
+    listed = getattr(module, "__all__", ())
+    for name, value in sorted(vars(module).items()):
+        public = hasattr(module, "__path__") and not name.startswith("_")
+        if not (name in listed or name in names.offered or (public and imported(module, name))):
+            continue
+        home = _home(value)
+        if home in loaded or home not in sys.modules or not _together(home, module.__name__):
+            continue
+        yield name, value, home
+
+
+def _home(value: Any) -> str:
+    """The module that defines a class or a function, whatever is wrapped around it; empty for other objects."""
+    try:
+        plain = value if isinstance(value, type) else plain_function(unwrapped(value))
+        return str(getattr(plain, "__module__", None) or "") if callable(plain) else ""
+    except Exception:  # an object may answer any question about its attributes with an error
+        return ""
+
+
+def _together(one: str, other: str) -> bool:
+    """Two modules belong to one distribution."""
+    first, second = one.partition(".")[0], other.partition(".")[0]
+    return first == second or bool(_distributions(first) & _distributions(second))
+
+
+@cache
+def _distributions(package: str) -> frozenset[str]:
+    return frozenset(_installed().get(package, ()))
+
+
+@cache
+def _installed() -> dict[str, list[str]]:
+    return dict(packages_distributions())
+
+
+class _Names:
+    """The names that a file imports, `*` among them, those that it imports as themselves, and those it assigns."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        nodes = list(ast.walk(tree))
+        froms = [a for n in nodes if isinstance(n, ast.ImportFrom) for a in n.names]
+        self.imported = frozenset(a.asname or a.name for a in froms)
+        self.offered = frozenset(a.name for a in froms if a.asname == a.name)
+        self.assigned = frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+@lru_cache(maxsize=256)
+def _names(file: str) -> _Names:
+    try:
+        return _Names(ast.parse(Path(file).read_bytes()))
+    except (OSError, SyntaxError, ValueError):
+        return _Names(ast.Module([], []))

@@ -1,0 +1,331 @@
+"""Functions whose values are those of a special function, which nobody declares: what their rule is the derivative of.
+
+A package that computes J₀ by quotients of polynomials, or Lambert's W by an iteration, gives it the derivative of the
+exact function. That is not the derivative of what runs, and no author would call it wrong. Which function is meant is
+measured: over a range that holds what such code tells apart, the values differ from that function's by rounding alone.
+Nothing is proved of this, and a report says that it is inferred.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from types import FunctionType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad import special
+from certgrad.errors import CertgradError
+from certgrad.obligations.generality.reach import each_once, named_in, parts
+from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    approximation,
+    equations_of,
+    from_library,
+    inner_program,
+    is_literal,
+    wide_floats,
+)
+from certgrad.process.logs import quiet
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.declared.statics import each
+from certgrad.rules.subject.approximation import Declared
+from certgrad.rules.subject.layers import parameters_of, plain_function, unwrapped
+from certgrad.rules.subject.traced import forward_of
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.signatures.sizes import Star
+
+
+@dataclass(frozen=True)
+class Family:
+    """Functions of `certgrad.special` that are measured at the same points."""
+
+    names: tuple[str, ...]
+    points: tuple[np.ndarray, ...]
+    """The arguments, one after the other."""
+    domain: tuple[str, ...] = ()
+    """Where they are measured and claimed alone, with numbers for the arguments; everywhere if empty."""
+
+
+_FAR = np.array([2e-5, 1.3e-3, 30.3, 57.1, 101.9, 203.3])
+POINTS = np.concatenate([np.linspace(-19.9, 19.8, 148), _FAR, -_FAR])
+ORDERS = np.tile([0.0, 1.0, 2.0, 5.0], 40)
+"""The first argument of a function of two."""
+POSITIVE = np.geomspace(0.03, 190, 160)
+_MIXED = np.arange(160) * 37 % 160
+"""An order of the points of a second argument in which no two of the first one go with neighbours."""
+OF_ORDER = Family(("jv", "yv", "iv", "kv", "owens_t"), (ORDERS, POINTS))
+FAMILIES = (
+    Family(
+        tuple(
+            "j0 j1 y0 y1 i0 i1 k0 k1 jinc erfi dawsn erfcx expi exp1 si ci sici fresnel lambertw spence wofz".split(),
+        ),
+        (POINTS,),
+    ),
+    OF_ORDER,
+    Family(("voigt_k", "voigt_l"), (POINTS, np.geomspace(0.003, 40, 160)[_MIXED]), ("{1} > 0",)),
+    Family(("betaln", "log_gamma_difference"), (POSITIVE, POSITIVE[_MIXED]), ("{0} > 0", "{1} > 0")),
+    Family(
+        ("gammaincinv", "gammainccinv"),
+        (POSITIVE, np.linspace(0.004, 0.996, 160)[_MIXED]),
+        ("{0} > 0", "{1} > 0", "{1} < 1"),
+    ),
+    Family(("kepler",), (np.linspace(-9.9, 9.8, 160), np.linspace(0, 0.95, 160)[_MIXED]), ("{1} > 0", "{1} < 1")),
+)
+NEAR = 1e-6
+"""Apart by so much, relative where values are above 1, functions are the same."""
+ENOUGH = 40
+"""At so many of the points both have a value."""
+LONG = 25
+"""A forward of so many equations, or with a loop or a call out of the program, is tried as an approximation first."""
+CALLS_OUT = ("while", "scan", "pure_callback")
+ORIGIN = "inferred from its values"
+
+
+@dataclass(frozen=True)
+class SpecialFunction:
+    """A special function, as `certgrad.check` takes its name, and where the values of another one are its values."""
+
+    name: str
+    domain: tuple[str, ...]
+
+
+def measured(rule: UserRule) -> Program | None:
+    """The program of a function that can be measured: of one or two real arrays of one shape, entry by entry."""
+    program = forward_of(rule) if _is_measurable(rule) else None
+    return program if program is not None and _is_of_entries(program) else None
+
+
+def special_function(rule: UserRule, everywhere: bool = False) -> SpecialFunction | None:
+    """The special function whose values the rule's function has; None if there is none."""
+    program = measured(rule)
+    return None if program is None else known_as(rule, program, everywhere)
+
+
+def known_as(rule: UserRule, program: Program, everywhere: bool = False) -> SpecialFunction | None:
+    """The same, of the function's program as it was measured.
+
+    Code of positive numbers may have no value at others: `everywhere` asks for one wherever the special function has
+    it.
+    """
+    # A loop that ends by its values may end nowhere outside of the domain that its author has in mind.
+    ends = all(eqn.primitive.name != "while" for eqn in equations_of(program.jaxpr))
+    for family in FAMILIES:
+        if len(family.points) != len(rule.arg_names) or (family.domain and not ends):
+            continue
+        arrays = [x.reshape(_shape(rule)) for x in family.points]
+        found = _run(rule, arrays)
+        name = next((n for n in family.names if _is_near(found, _values(n, *arrays), everywhere)), None)
+        if name is not None:
+            return SpecialFunction(
+                f"certgrad.special:{name}", tuple(text.format(*rule.arg_names) for text in family.domain)
+            )
+    return None
+
+
+def _run(rule: UserRule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The values of the rule's function; none, where it fails."""
+    run = rule.call
+    if not np.ndim(arrays[0]) or not rule.signature.inputs[0].dims:
+        run = jax.vmap(rule.call, in_axes=(0, None))
+    try:
+        # JAX logs what a call out of a program raises, with a traceback, and raises it too.
+        with wide_floats(), quiet("jax._src.callback"):
+            return _reals(jax.tree.leaves(run([*map(jnp.asarray, arrays)], rule.choices[0])))
+    except Exception:  # the function does in its own way what it does of such points
+        return []
+
+
+def _reals(arrays: Iterable[Any]) -> list[np.ndarray]:
+    """With a complex one as its real and its imaginary part."""
+    found = [*map(np.asarray, arrays)]
+    return [np.asarray(y, float) for x in found for y in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
+
+
+def is_long(program: Program) -> bool:
+    """The program is no formula at first sight; nor is it made of what the calculus reads as an approximation."""
+    names = [e.primitive.name for e in equations_of(program.jaxpr)]
+    return (len(names) >= LONG or any(n in CALLS_OUT for n in names)) and not _calls_what_is_read(program)
+
+
+def _is_of_entries(program: Program) -> bool:
+    """Its outputs have the shape of its inputs, and no sum is taken over an axis of open size: of a loop it may be the
+    test that sees all entries.
+    """
+    inputs = {v.aval.shape for v in program.jaxpr.invars}
+    if not {v.aval.shape for v in program.jaxpr.outvars} <= inputs:
+        return False
+    every = list(equations_of(program.jaxpr))
+    return any(e.primitive.name in CALLS_OUT for e in every) or not any(map(_loses_an_axis, every))
+
+
+def _loses_an_axis(eqn: Any) -> bool:
+    """Fewer entries come out than go in, by an axis of open size."""
+    kept = {d for v in eqn.outvars for d in v.aval.shape}
+    entries = {prod(v.aval.shape) for v in eqn.outvars}
+    lost = (v for v in eqn.invars if any(not isinstance(d, int) and d not in kept for d in v.aval.shape))
+    return any(prod(v.aval.shape) not in entries for v in lost)
+
+
+def _calls_what_is_read(program: Program) -> bool:
+    """It calls a function of JAX's that the calculus reads as what that approximates."""
+    held = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    for eqn in program.jaxpr.eqns:
+        body = inner_program(eqn)
+        if body is None:
+            continue
+        tables = [held[v] for v in eqn.invars if not is_literal(v) and v in held]
+        if approximation(body, tables) is not None or _calls_what_is_read(body):
+            return True
+    return False
+
+
+def known_beside(rule: UserRule) -> list[Declared]:
+    """Other functions among those that the rule's code reaches, with what they approximate: those with rules of their
+    own, and helpers that a module names, whose calls are shown as those of a function."""
+    return list(_known_beside(rule))
+
+
+def _known_beside(rule: UserRule) -> Iterator[Declared]:
+    def reached(value: Any) -> list[Any]:
+        return [*named_in(value), *parts(value)] if hasattr(value, "__code__") else parts(value)
+
+    own = unwrapped(rule.function)
+    for value in each_once(rule.code, reached):
+        function = unwrapped(value) if callable(value) else None
+        if isinstance(value, FunctionType) and _is_named_in_its_module(value):
+            function = jax.jit(value)
+        elif function is own or not isinstance(function, jax.custom_jvp | jax.custom_vjp):
+            continue
+        if (found := _known_function(function) or _known_of_order(function)) is not None:
+            yield function, found
+
+
+def _is_named_in_its_module(function: FunctionType) -> bool:
+    """It is no part of a library, and another function can be put in its place in the module."""
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        return False
+    named = function.__globals__.get(function.__name__)
+    return named is function and not from_library(function.__code__.co_filename)
+
+
+def _known_function(function: Any) -> Declaration | None:
+    for shapes in ("n", "n, n"):
+        try:
+            # What a rule computes by it is read as the special function, also where the helper would be nan.
+            found = special_function(UserRule(function, shapes), everywhere=True)
+        except CertgradError:
+            continue
+        if found is not None:
+            return Declaration(shapes, domain=found.domain, approximates=found.name, origin=ORIGIN)
+    return None
+
+
+def _known_of_order(function: Any) -> Declaration | None:
+    """One that takes an order first, as it is: its values at some orders are those of a function of an order."""
+    rule = _at_order(function, 0)
+    if rule is None or measured(rule) is None:
+        return None
+    (order,) = rule.choices[0]
+    found = np.full(len(POINTS), np.nan)
+    for value in {*ORDERS.tolist()}:
+        at = value == ORDERS
+        there = _at_order(function, int(value))
+        values = _run(there, [POINTS[at]]) if there is not None else []
+        if len(values) != 1 or values[0].shape != (at.sum(),):
+            return None
+        found[at] = values[0]
+    names = (n for n in OF_ORDER.names if _is_near([found], _values(n, *OF_ORDER.points), everywhere=True))
+    name = next(names, None)
+    if name is None:
+        return None
+    orders = each(*sorted({int(v) for v in ORDERS}))
+    return Declaration("n", static={order: orders}, approximates=_of_order(name, order), origin=ORIGIN)
+
+
+def _at_order(function: Any, order: int) -> UserRule | None:
+    """The function of one array at an order, which it takes first and as it is."""
+    numbers = getattr(function, "nondiff_argnums", ()) or ()
+    if tuple(numbers if isinstance(numbers, (tuple, list)) else (numbers,)) != (0,):
+        return None
+    try:
+        first = next(iter(parameters_of(function, plain_function(function)).values()))
+        name = f"{first.name}_0" if first.kind == first.VAR_POSITIONAL else first.name
+        return UserRule(function, "n", static={name: order})
+    except (CertgradError, TypeError, ValueError, StopIteration):
+        return None
+
+
+def _of_order(name: str, order: str) -> Callable[..., Any]:
+    """The special function of an order and a number, as one of an array that takes the order by this name."""
+    exact = getattr(special, name)
+
+    def ideal(x: Any, **given: Any) -> Any:
+        return exact(given[order], x)
+
+    kinds = inspect.Parameter
+    ideal.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [kinds("x", kinds.POSITIONAL_ONLY), kinds(order, kinds.KEYWORD_ONLY)]
+    )
+    ideal.__name__ = ideal.__qualname__ = name
+    return ideal
+
+
+def _is_measurable(rule: UserRule) -> bool:
+    """It is a function of one or two real arrays of one shape, of open sizes."""
+    shapes = [spec.dims for spec in rule.signature.inputs]
+    floats = all(spec.dtype == "float" for spec in rule.signature.inputs)
+    if rule.params or len(shapes) not in (1, 2) or not floats or len({*shapes}) > 1:
+        return False
+    dims = [d for d in shapes[0] if not isinstance(d, Star)]
+    return len({*dims}) == len(dims) and all(d.name is not None for d in dims) and len(dims) <= 3
+
+
+def _shape(rule: UserRule) -> tuple[int, ...]:
+    """The shape of the points, as arrays of the function's rank."""
+    rank = len([d for d in rule.signature.inputs[0].dims if not isinstance(d, Star)])
+    lengths = [4] * (rank - 1)
+    return (*lengths, len(POINTS) // prod(lengths))
+
+
+def _values(name: str, *args: np.ndarray) -> list[np.ndarray]:
+    """Those of the exact function, not finite where it has none."""
+    import scipy.special
+
+    others: Mapping[str, Callable[..., Any]] = {
+        "sici": lambda x: (scipy.special.sici(x)[0], scipy.special.sici(np.abs(x))[1]),
+        "si": lambda x: scipy.special.sici(x)[0],
+        "ci": lambda x: scipy.special.sici(np.abs(x))[1],
+        "jinc": lambda x: np.where(x == 0, 0.5, scipy.special.j1(x) / np.where(x == 0, 1, x)),
+        "log_gamma_difference": lambda x, y: scipy.special.gammaln(y) - scipy.special.gammaln(x + y),
+        "kepler": _kepler,
+        "voigt_k": lambda x, y: scipy.special.wofz(x + 1j * y).real,
+        "voigt_l": lambda x, y: scipy.special.wofz(x + 1j * y).imag,
+        "lambertw": lambda x: np.where(x > -np.exp(-1), scipy.special.lambertw(x).real, np.nan),
+    }
+    with np.errstate(all="ignore"):
+        found = others.get(name, getattr(scipy.special, name, None))(*args)  # type: ignore[misc]
+    return _reals(found if isinstance(found, tuple) else (found,))
+
+
+def _kepler(mean: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, ...]:
+    with wide_floats():
+        sine, cosine = special.kepler(jnp.asarray(mean), jnp.asarray(e))
+        return np.asarray(sine), np.asarray(cosine)
+
+
+def _is_near(found: list[np.ndarray], exact: list[np.ndarray], everywhere: bool) -> bool:
+    """The values are the same at all points at which both are numbers; `everywhere`: at all at which the second is."""
+    if [x.shape for x in found] != [x.shape for x in exact]:
+        return False
+    for a, b in zip(found, exact, strict=True):
+        where = np.isfinite(b) & (everywhere | ~np.isnan(a))
+        a, b = a[where], b[where]
+        if where.sum() < ENOUGH or not (np.abs(a - b) <= NEAR * np.maximum(1, np.abs(b))).all():
+            return False
+    return True

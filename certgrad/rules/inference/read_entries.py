@@ -1,0 +1,90 @@
+"""Entries that code reads by a number, as `x[..., 1]`: the axis has more entries than that.
+
+JAX takes another entry where there are fewer, so that nothing is proved of a size that is left open. With d+1 in the
+place of d there is a proof, which is about every size that has the entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from certgrad.jaxpr.kinds import HANDS_ON
+from certgrad.jaxpr.programs import called_program, jaxpr_of
+from certgrad.obligations.tracing.jax_internals import is_literal
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.subject.traced import forward_of
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.signatures.nested import leaves
+from certgrad.signatures.sizes import Size, parse_size
+
+LARGEST = 64
+"""No larger entry is looked for: who reads one names the size."""
+
+
+def with_read_entries(rule: UserRule, declared: Declaration) -> Declaration | None:
+    """The declaration with sizes that have the entries which the function reads; None where each has them."""
+    lacking = {name: entry for name, entry in read_entries(rule).items() if 0 < entry <= LARGEST}
+    text = declared.signature
+    if not lacking or not isinstance(text, str) or "->" in text or any(c in text for c in "{[") or "*" in text:
+        return None
+    if ", ".join(leaves(text)) != ", ".join(part.strip() for part in text.split(",")):
+        return None
+    sizes: Mapping[str, Size] = {name: parse_size(f"{name}+{entry}") for name, entry in lacking.items()}
+    specs = (spec.renamed(sizes) for spec in rule.signature.inputs)
+    return replace(declared, signature=", ".join(_written(spec) for spec in specs))
+
+
+def _written(spec: Any) -> str:
+    text = str(replace(spec, dtype="float") if spec.dtype == "held" else spec)
+    return f"(){text}" if not text or text.startswith(":") else text
+
+
+def read_entries(rule: UserRule) -> dict[str, int]:
+    """By size, the last entry that the function reads by its number along an axis of that size."""
+    program = forward_of(rule)
+    found: dict[str, int] = {}
+    if program is not None:
+        _read(program.jaxpr, [None] * len(program.jaxpr.invars), found)
+    return {name: entry for name, entry in found.items() if name in rule.signature.names}
+
+
+def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
+    """Note the entries that a program reads; `given` are the numbers among its inputs."""
+    known = {v: x for v, x in zip(jaxpr.invars, given, strict=True) if x is not None}
+
+    def number(v: Any) -> Any:
+        return np.asarray(v.val) if is_literal(v) else known.get(v)
+
+    def note(size: Any, entry: Any) -> None:
+        found[str(size)] = max(found.get(str(size), 0), int(entry))
+
+    for eqn in jaxpr.eqns:
+        own, name = [number(v) for v in eqn.invars], eqn.primitive.name
+        inner, out = jaxpr_of(called_program(eqn)), _as_index(name, own)
+        if inner is not None and len(inner.invars) == len(own):
+            _read(inner, own, found)
+        elif out is not None:
+            known[eqn.outvars[0]] = out
+        elif name == "gather" and own[1] is not None:
+            axes, sizes = eqn.params["dimension_numbers"].start_index_map, eqn.params["slice_sizes"]
+            if len(axes) == 1 and str(sizes[axes[0]]) == "1":  # one number is one index
+                note(eqn.invars[0].aval.shape[axes[0]], own[1])
+        elif name == "dynamic_slice":
+            for size, length, start in zip(eqn.invars[0].aval.shape, eqn.params["slice_sizes"], own[1:], strict=True):
+                if start is not None and str(length) == "1":
+                    note(size, start)
+
+
+def _as_index(name: str, own: Sequence[Any]) -> Any:
+    """The number that an equation hands on to what reads an entry; None for what is none, or not known."""
+    if name in HANDS_ON and own[0] is not None and own[0].ndim == 0:
+        return own[0]
+    if name == "lt" and own[0] is not None and own[1] is not None:  # whether it counts from the end
+        return own[0] < own[1]
+    if name == "select_n" and own[0] is not None and own[0].ndim == 0:
+        return own[1 + int(own[0])]
+    return None

@@ -1,0 +1,68 @@
+"""What came of the choices of ranks and dtypes that were tried for a rule without a declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from certgrad.rules.declared.declaration import Declaration
+
+SHOWN = 2
+"""Of the reasons why nothing traces, so many are told, each with a signature."""
+LONGEST = 160
+"""A reason of more characters is cut."""
+ORIGIN = "inferred"
+
+
+@dataclass
+class Tried:
+    """Signatures at which a rule traces, and what became of the others."""
+
+    found: list[Declaration] = field(default_factory=list)
+    lower: list[Declaration] = field(default_factory=list)
+    """One of a lower rank, where nothing in the function says how many axes there are."""
+    below: list[Declaration] = field(default_factory=list)
+    """Those of lower ranks that it is called at, where the function does say so."""
+    calls: list[tuple[str, list[str]]] = field(default_factory=list)
+    """Where it is called, and the signatures that agree with the call."""
+    problem: str = ""
+    """Why none was tried."""
+    count: int = 0
+    cut_short: bool = False
+    """There was no time to try more."""
+    failures: dict[str, str] = field(default_factory=dict)
+    """By reason, the first signature that failed for it."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Signatures at which the function traces, and its rule does not; why."""
+
+    @property
+    def declarations(self) -> list[Declaration]:
+        """All of them, the likeliest first."""
+        return [*self.found, *self.lower, *self.below]
+
+    def each(self, change: Callable[[Declaration], Declaration]) -> Tried:
+        """The same with every declaration changed."""
+        found, lower, below = ([change(d) for d in some] for some in (self.found, self.lower, self.below))
+        return replace(self, found=found, lower=lower, below=below)
+
+    def where_called(self, signature: object) -> str:
+        """Where it is called with these shapes; empty where no call agrees with them."""
+        return next((where for where, signatures in self.calls if signature in signatures), "")
+
+    @property
+    def why_none(self) -> str:
+        """What was tried, and how it failed, in words."""
+        if self.problem:
+            return self.problem
+        shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:SHOWN]]
+        more = f", and for {len(self.failures) - SHOWN} other reasons" if len(self.failures) > SHOWN else ""
+        tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
+        tried = f"there was no time to try more: {tried}" if self.cut_short else tried
+        return f"{tried} ({'; '.join(shown)}{more})"
+
+
+def shortened(why: str) -> str:
+    """The reason that JAX or the code gives, without what is said around it."""
+    text = " ".join(why.split()).partition(" at symbolic shapes: ")
+    short = (text[2] or text[0]).partition(". ")[0].rstrip(".")
+    return short if len(short) <= LONGEST else f"{short[:LONGEST]} …"

@@ -1,0 +1,1 @@
+"""The verdict on a rule: attempts at it, at which sizes and values, and what is said of them together."""

@@ -1,0 +1,414 @@
+"""What an author does not write down: bounds of arguments without a gradient, under which a refuted rule is proved.
+
+`delta > 0`, `labels >= 0`, `ids < v`, `0 <= tau <= 1`: one half-line or one range of each argument, which the audit
+takes and lists as a hypothesis that nobody declared. It must not hide a mistake, so that it is taken only where
+
+- the rule is proved under it;
+- the argument has no gradient, and no declared condition speaks of it;
+- it is one number, or integers that the code takes as indices or labels: of arrays of data a sign is half of them;
+- it keeps what is typical: all numbers between 0 and 1, all integers from 0 on or those below a size, or
+  below the value of a static argument;
+- where it leaves out the end of a half-line, the rule is not wrong there: `mask > 0` would exclude 0 alone;
+- no program of the rule compares the argument, alone, with a number outside or with the end: a forward that masks
+  labels below 0 means something by them, and a backward that forgets them is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from math import inf, isnan
+from typing import Any
+
+import jax.numpy as jnp
+import msgspec
+
+from certgrad._subject import Rules
+from certgrad.errors import CertgradError
+from certgrad.language.canonical import canonical
+from certgrad.language.parse import parse
+from certgrad.language.tree import ZERO, Array, Compare, Either, Number, Size, Statement, arrays
+from certgrad.obligations.auditing.witnesses import search
+from certgrad.obligations.certificate import ASSUMED, PROOFS, Certificate, Hypothesis, Witness, hypothesis
+from certgrad.obligations.generality.in_code import LARGEST
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.terms.budget import FIRST_STEPS
+from certgrad.obligations.tracing.jax_internals import Program, equations_of
+from certgrad.rules.subject.listed import listing
+from certgrad.rules.subject.statement import SECONDS_AT_SIZES
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.rules.syntax.handled import A_SIZE, Comparison, handled
+from certgrad.signatures.sizes import Star
+
+from .judged import Look, claims_of
+
+MOST = 4
+"""At most this many choices of bounds are tried."""
+SIZES = 3
+"""At so many sizes it is looked whether a rule is wrong at an end."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A half-line or a range of one argument: above 0, below 1 or a size, or both. An end is open or closed."""
+
+    name: str
+    above: str = ""
+    """`>` or `>=`, where it is above 0."""
+    below: str = ""
+    """`<` or `<=`, where it has an upper limit."""
+    limit: str = ""
+    """A number, or the name of a size."""
+    beside: tuple[int, ...] = ()
+    """Integers outside that code tells from all others: they mean something, and are no bounds' to exclude."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """As a domain writes them."""
+        ends = [(self.above, "0", self._below_0), (self.below, self.limit, self._above_limit)]
+        return tuple(
+            " or ".join([f"{self.name} {relation} {end}", *(f"{self.name} == {k}" for k in beside)])
+            for relation, end, beside in ends
+            if relation
+        )
+
+    @property
+    def _below_0(self) -> list[int]:
+        return [k for k in self.beside if k < 0]
+
+    @property
+    def _above_limit(self) -> list[int]:
+        return [k for k in self.beside if k > 0]
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """The same as trees."""
+        limit = Number(self.limit) if self.limit.isdigit() else Size(self.limit)
+        ends = [(self.above, ZERO, self._below_0), (self.below, limit, self._above_limit)]
+        return tuple(
+            Either((Compare(relation, Array(self.name), end), *(self._is(k) for k in beside)))  # type: ignore[arg-type]
+            if beside
+            else Compare(relation, Array(self.name), end)  # type: ignore[arg-type]
+            for relation, end, beside in ends
+            if relation
+        )
+
+    def _is(self, number: int) -> Compare:
+        return Compare("=", Array(self.name), Number(str(number)))
+
+    @property
+    def open_ends(self) -> tuple[str, ...]:
+        """The numbers that alone are left out at an end."""
+        return (*(["0"] if self.above == ">" else []), *(["1"] if (self.below, self.limit) == ("<", "1") else []))
+
+    def closed(self, end: str) -> Bounds:
+        """The bounds with the number at an open end."""
+        return replace(self, above=">=") if end == "0" else replace(self, below="<=")
+
+    def handled_otherwise(self, by: Comparison) -> bool:
+        """A comparison in code tells values outside from others, which are not beside."""
+        if isnan(by.number):
+            return True
+        if by.equal and by.number in self.beside:
+            return False
+        if self.above and (by.number < 0 or (by.number == 0 and not (by.equal and self.above == ">="))):
+            return True
+        if not self.below:
+            return False
+        limit = int(self.limit) if self.limit.isdigit() else A_SIZE
+        return by.number > limit or (by.number == limit and not (by.equal and self.below == "<="))
+
+
+def assumed(look: Look, refuted: Certificate) -> tuple[Look, Certificate] | None:
+    """The attempt under assumed bounds with which a refuted rule is proved, and a certificate that lists them.
+
+    None where there are none.
+    """
+    if look.rule.ideal is not None:  # the claim about the value is that of another rule
+        return None
+    tried = _Tried(look)
+    witness = _witness(refuted)
+    found = tried.proved_without(witness, {}) if witness is not None and tried.free else None
+    found = tried.with_ends(tried.needed(tried.narrower(found))) if found is not None else None
+    if found is None:
+        return None
+    return found.look, _listed(found, refuted)
+
+
+Chosen = Mapping[str, Bounds]
+"""By argument."""
+
+
+@dataclass(frozen=True)
+class _Proved:
+    """Bounds under which all claims of a rule are proved."""
+
+    bounds: Chosen
+    look: Look
+    certificate: Certificate
+
+    @property
+    def listed(self) -> frozenset[Statement]:
+        """The hypotheses."""
+        return frozenset(canonical(h.tree) for claim in self.certificate.claims for h in claim.hypotheses)
+
+
+@dataclass
+class _Tried:
+    """Tries bounds on the arguments of a rule."""
+
+    look: Look
+    count: int = 0
+
+    @cached_property
+    def free(self) -> Mapping[str, str]:
+        """The arguments without a gradient of which no declared condition speaks, each with its dtype."""
+        rule = self.look.rule
+        specs = zip(rule.arg_names, rule.signature.inputs, strict=True)
+        found = {n: spec.dtype for n, spec in specs if spec.dtype == "int" or (spec.dtype == "held" and not spec.dims)}
+        found |= {name: "held" for name, condition in rule.params.items() if not condition}
+        names = (*rule.arg_names, *rule.params)
+        spoken = {name for text in rule.domain for name in arrays(parse(text, names))}
+        return {name: dtype for name, dtype in found.items() if name not in spoken and name.isidentifier()}
+
+    def proved_without(self, witness: Witness, bounds: Chosen) -> _Proved | None:
+        """Bounds that leave out this witness, and those against which come next, under which the rule is proved."""
+        return self._first_proved(self._excluding(witness, bounds), bounds)
+
+    def _first_proved(self, candidates: Iterator[Bounds], bounds: Chosen) -> _Proved | None:
+        for one in map(self._with_told, candidates):
+            if self.count == MOST or self._handled_otherwise(one):
+                continue
+            self.count += 1
+            chosen = {**bounds, one.name: one}
+            look = self._under(chosen)
+            certificate = claims_of(look)[0]
+            if certificate.verdict in PROOFS:
+                return _Proved(chosen, look, certificate)
+            further = _witness(certificate)
+            narrower = self._below_a_size(one) if further is None else self._excluding(further, chosen)
+            if (found := self._first_proved(narrower, chosen)) is not None:
+                return found
+        return None
+
+    def _below_a_size(self, one: Bounds) -> Iterator[Bounds]:
+        """Indices from 0 on that are below the length of an axis as well: past the end, what a lookup gives is no
+        number, and a proof may need that. The axes of other arguments come first."""
+        if self.free[one.name] != "int" or one.below:
+            return
+        for size in self._sizes_for(one.name):
+            yield replace(one, below="<", limit=size)
+
+    def _sizes_for(self, name: str) -> list[str]:
+        """The sizes of axes that an argument may index, those of its own axes last."""
+        spec = self.look.rule.signature.inputs[self.look.rule.arg_names.index(name)]
+        own = {d.name for d in spec.dims if not isinstance(d, Star)}
+        return sorted(self._sizes, key=lambda size: (size in own, size))
+
+    def narrower(self, found: _Proved) -> _Proved:
+        """The same with indices below a number too, where that takes the place of other hypotheses."""
+        if len(found.listed) > sum(len(one.conditions) for one in found.bounds.values()):
+            open_ones = [b for b in found.bounds.values() if self.free[b.name] == "int" and not b.below]
+            for one in [replace(b, below="<", limit=str(n)) for b in open_ones for n in self._numbers]:
+                proved = self._proved({**found.bounds, one.name: one})
+                if proved is not None and len(proved.listed) < len(found.listed):
+                    return proved
+        return found
+
+    def needed(self, found: _Proved) -> _Proved:
+        """The same without bounds that the proof need not have, and that no other hypotheses take the place of: one was
+        perhaps tried before the one that counts.
+        """
+        for name, one in found.bounds.items():
+            halves = [replace(one, above=""), replace(one, below="", limit="")] if one.above and one.below else []
+            for less in [{name: half} for half in halves] + [{}]:
+                chosen = {n: b for n, b in found.bounds.items() if n != name} | less
+                proved = self._proved_alone(chosen) if chosen else None
+                if proved is not None and len(proved.listed) <= len(found.listed):
+                    return self.needed(proved)
+        return found
+
+    def with_ends(self, found: _Proved) -> _Proved | None:
+        """The same with the ends at which it is proved as well. None where it is wrong at one."""
+        ends = [(name, end) for name, one in found.bounds.items() for end in one.open_ends]
+        together = dict(found.bounds)
+        for name, end in ends:
+            together[name] = together[name].closed(end)
+        if len(ends) > 1 and (proved := self._proved_alone(together)) is not None:
+            return proved
+        for name, end in ends:
+            chosen = {**found.bounds, name: found.bounds[name].closed(end)}
+            if (proved := self._proved_alone(chosen)) is not None:
+                found = proved
+            elif _wrong_at(self._under(chosen).rule, name, float(end)):
+                return None
+        return found
+
+    def _proved_alone(self, bounds: Chosen) -> _Proved | None:
+        """The proof under bounds with closed ends, if it is short and lists no end as an exception."""
+        look = self._under(bounds)
+        look.rule.proofs_alone, look.rule.steps = True, FIRST_STEPS
+        certificate = claims_of(look)[0]
+        ends = {canonical(Compare("!=", Array(n), Number(end))) for n in bounds for end in ("0", "1")}
+        proved = _Proved(bounds, look, certificate)
+        return proved if certificate.verdict in PROOFS and not ends & proved.listed else None
+
+    def _proved(self, bounds: Chosen) -> _Proved | None:
+        """The proof under bounds, if there is one."""
+        bounds = {name: self._with_told(one) for name, one in bounds.items()}
+        if self.count == MOST or any(map(self._handled_otherwise, bounds.values())):
+            return None
+        self.count += 1
+        look = self._under(bounds)
+        certificate = claims_of(look)[0]
+        return _Proved(bounds, look, certificate) if certificate.verdict in PROOFS else None
+
+    def _under(self, bounds: Chosen) -> Look:
+        look = self.look.under([text for one in bounds.values() for text in one.conditions])
+        look.rule.seconds = SECONDS_AT_SIZES
+        return look
+
+    def _excluding(self, witness: Witness, bounds: Chosen) -> Iterator[Bounds]:
+        """Bounds of one argument, with those that it has, that leave out what it is at a witness: lower ones first."""
+        found: list[Bounds] = []
+        for name, dtype in self.free.items():
+            entries = _entries(witness.inputs.get(name, []))
+            before = bounds.get(name, Bounds(name))
+            if any(x < 0 for x in entries) and not before.above:
+                yield replace(before, above=">=" if dtype == "int" else ">")
+            if before.below or not entries:
+                continue
+            if dtype != "int" and max(entries) > 1:
+                found.append(replace(before, below="<", limit="1"))
+            if dtype == "int":
+                sizes = (n for n in self._sizes_for(name) if witness.dims.get(n, inf) <= max(entries))
+                numbers = (str(n) for n in self._numbers if n <= max(entries))
+                found += (replace(before, below="<", limit=n) for n in (*sizes, *numbers))
+        yield from found
+
+    @cached_property
+    def _sizes(self) -> frozenset[str]:
+        """The sizes that are the length of an axis."""
+        dims = (d for spec in self.look.rule.signature.inputs for d in spec.dims)
+        return frozenset(d.name for d in dims if not isinstance(d, Star) and d.name is not None)
+
+    @cached_property
+    def _numbers(self) -> tuple[int, ...]:
+        """The counts among the static arguments, where these have one value each: a number of segments or classes; and
+        the lengths that code writes down of axes that it indexes.
+        """
+        cases = self.look.rule.cases
+        counts = [v for v in cases[0].statics.values() if type(v) is int and v > 0] if len(cases) == 1 else []
+        return tuple(dict.fromkeys([*counts, *(n for program in self._programs or () for n in _indexed(program))]))
+
+    def _handled_otherwise(self, bounds: Bounds) -> bool:
+        """Code of the rule tells values of the argument outside of the bounds from others, or does not trace."""
+        return self._programs is None or any(map(bounds.handled_otherwise, self._comparisons(bounds.name)))
+
+    def _with_told(self, bounds: Bounds) -> Bounds:
+        """The bounds with the integers outside of them that code compares the argument with: `labels != -100`."""
+        if self.free[bounds.name] != "int":
+            return bounds
+        told = {by.number for by in self._comparisons(bounds.name) if by.equal and by.number % 1 == 0}
+        outside = {k for k in told if bounds.handled_otherwise(Comparison(k, equal=True)) and abs(k) <= LARGEST}
+        return replace(bounds, beside=tuple(sorted(map(int, outside))))
+
+    def _comparisons(self, name: str) -> Iterator[Comparison]:
+        names = (*self.look.rule.arg_names, *self.look.rule.params)
+        place = names.index(name)
+        if place >= len(self.look.rule.arg_names):  # tangents or cotangents stand before the parameters
+            place -= len(names)
+        return (by for program in self._programs or () for by in handled(program, place))
+
+    @cached_property
+    def _programs(self) -> Sequence[Program] | None:
+        """Those of all cases; None where one does not trace."""
+        rule = self.look.rule
+        found: list[Program] = []
+        try:
+            for instance in (family(rule, case).prove[0] for case in rule.cases):
+                made = trace_rules(rule.rules(instance.statics), instance.shapes(), len(rule.params), rule.name)
+                found += made.all().values()
+        except CertgradError:
+            return None
+        return found
+
+
+def _indexed(program: Program) -> Iterator[int]:
+    """The lengths that are numbers of axes along which a program looks up entries, or writes some."""
+    for equation in equations_of(program.jaxpr):
+        numbers = equation.params.get("dimension_numbers")
+        along = getattr(numbers, "start_index_map", getattr(numbers, "scatter_dims_to_operand_dims", ()))
+        shape = equation.invars[0].aval.shape if along else ()
+        yield from (shape[axis] for axis in along if type(shape[axis]) is int and shape[axis] > 1)
+
+
+def _witness(certificate: Certificate) -> Witness | None:
+    """The first one, where a claim is refuted."""
+    cases = (case for claim in certificate.claims for case in claim.cases if case.verdict == "refuted")
+    return next((case.witness for case in cases if case.witness is not None), None)
+
+
+def _entries(value: list | str) -> list[Fraction]:
+    if isinstance(value, list):
+        return [x for part in value for x in _entries(part)]
+    return [Fraction(value)]
+
+
+def _wrong_at(rule: UserRule, name: str, number: float) -> bool:
+    """An obligation fails at a point at which all entries of an argument, or the first of them, are a number.
+
+    The rule is right at all other points of its domain.
+    """
+    axes = {n: spec.dims for n, spec in zip(rule.arg_names, rule.signature.inputs, strict=True)}
+    for everywhere in (True, False) if axes.get(name) else (True,):
+        fixed = copy(rule)
+        fixed.rules = partial(_fixed, rule, name, number, everywhere)  # type: ignore[method-assign]
+        instances = [family(rule, case).prove[0] for case in rule.cases]
+        if any(search(fixed, at, kind, sizes=SIZES) is not None for at in instances for kind in rule.kinds):
+            return True
+    return False
+
+
+def _fixed(rule: UserRule, name: str, number: float, everywhere: bool, statics: Mapping[str, Any]) -> Rules:
+    """The rule with a number for all entries of an argument, or for the first one."""
+    found = rule.rules(statics)
+
+    def at(own: str, x: Any) -> Any:
+        if own != name:
+            return x
+        return jnp.where(everywhere or jnp.arange(x.size).reshape(x.shape) == 0, jnp.asarray(number, x.dtype), x)
+
+    def of(run: Any) -> Any:
+        if run is None:
+            return None
+
+        def with_fixed_entries(args: list, *further: list) -> list:
+            *between, params = further
+            return run([*map(at, rule.arg_names, args)], *between, [*map(at, rule.params, params)])
+
+        return with_fixed_entries
+
+    return Rules(of(found.forward), of(found.jvp), of(found.vjp), of(found.primal), of(found.reference))
+
+
+def _listed(found: _Proved, refuted: Certificate) -> Certificate:
+    """The certificate under assumed bounds, as one whose claims list them as hypotheses.
+
+    What was refuted without them lists all of them.
+    """
+    rule = found.look.rule
+    trees = [tree for one in found.bounds.values() for tree in one.statements]
+    added = {h.text: h for h in (hypothesis(tree, ASSUMED, False, inputs=rule.arg_names) for tree in trees)}
+    needed = {claim.kind for claim in refuted.claims if claim.verdict == "refuted"}
+
+    def of_case(kind: str, own: list[Hypothesis]) -> list[Hypothesis]:
+        said = [h if h.text not in added else msgspec.structs.replace(h, source=ASSUMED) for h in own]
+        texts = {h.text for h in own}
+        return [*said, *(h for text, h in added.items() if kind in needed and text not in texts)]
+
+    return listing(found.certificate, rule, of_case)

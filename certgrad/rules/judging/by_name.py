@@ -1,0 +1,313 @@
+"""Auditing a rule found by name: with the declaration that it carries, that the project gives, or that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from certgrad import rules
+from certgrad._audit import audit
+from certgrad._subject import is_op
+from certgrad.errors import CertgradError, UsageError
+from certgrad.obligations.certificate import (
+    AT_SIZES,
+    CODES,
+    HOLDS,
+    ORDER,
+    PROOFS,
+)
+from certgrad.obligations.terms.budget import auditing, budget, given
+from certgrad.report.audited import RuleResult, beyond_domain
+from certgrad.report.findings import (
+    BOUNDED,
+    INFERRED,
+    LEFT_OUT,
+    MISDECLARED,
+    NO_GRADIENT,
+    NOT_AUDITED,
+    OF_IDEAL,
+    Remark,
+    unaudited,
+)
+from certgrad.rules.declared.declaration import Declaration, declaration_of, named_function
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.inference.calls import calls_of
+from certgrad.rules.inference.infer import inferred as infer
+from certgrad.rules.inference.infer import without_open_numbers
+from certgrad.rules.inference.read_entries import with_read_entries
+from certgrad.rules.inference.tried import ORIGIN as INFERRED_BY
+from certgrad.rules.inference.tried import Tried
+from certgrad.rules.project.marked import NOBODY
+from certgrad.rules.subject.approximation import Declared
+from certgrad.rules.subject.layers import plain_function, unwrapped
+from certgrad.rules.subject.report import Report
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.rules.syntax.ignores import ignores_of, without_ignored
+
+from .check import check
+from .choices import DECIDED, Audit, Checked, best_choice
+
+RECORDED = "recorded"
+"""The origin of declarations that were made from the calls of a run."""
+SHORT = 0.2
+"""This share of its time has a rule of what is perhaps an approximation; the rest is for what is approximated."""
+KNOWN = 'inferred from its values at 160 points between −200 and 200, as nothing declares it; approximates="{}" does'
+KNOWN_WHERE = (
+    'inferred from its values at 160 points with {1}, as nothing declares it; approximates="{0}" and domain="{1}" do'
+)
+
+
+def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
+    """The remark that a rule, or a module, has no certificate."""
+    lines = reason.splitlines()
+    if lines and lines[-1].strip() == "^":  # which points to something in the line above
+        reason = f"{' '.join(lines[:-2])} It says: {lines[-2].strip()}"
+    return Remark(code, f"not audited: {' '.join(reason.split())}")
+
+
+def examined(
+    found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool = True, order: int = 1
+) -> tuple[RuleResult, Report | None]:
+    """What comes of a rule that was found, without what its comments ignore, and the report, if there is one. Never
+    raises: a rule can do anything while it is traced.
+    """
+    report: Report | None = None
+    remarks: list[Remark] = []
+    declared: Declaration | None = None
+    if found.problem:
+        remarks.append(not_audited(found.problem, unaudited(found.name)))
+    else:
+        try:
+            if is_op(found.rule):
+                report = _op(found, conformance)
+            else:
+                with auditing(given()):
+                    made = _audited(found, table, conformance, order)
+                report, declared = made.report, made.declared
+                remarks += _remarks(made)
+        except NotDeclaredError as error:
+            remarks.append(not_audited(str(error)))
+        except CertgradError as error:  # what is said of the rule does not fit it
+            reason = str(error).removeprefix(f"{found.name} ({found.where}) ")
+            recorded = any(d.origin == RECORDED for d in table.get(found.name, ()))
+            remarks.append(not_audited(reason, NOT_AUDITED if recorded else MISDECLARED))
+        except Exception as error:
+            remarks.append(not_audited(f"{type(error).__name__}: {error}"))
+    result = RuleResult(name=found.name, where=found.where, file=found.file, remarks=remarks)
+    if found.rule is None:
+        return result, report
+    ignores = ignores_of(plain_function(unwrapped(found.rule)))
+    codes = {r.code for r in remarks}
+    if report is None:
+        used = {*CODES.values(), *codes}  # nothing is known of its obligations
+    else:
+        certificate, ignored = without_ignored(report.certificate, ignores)
+        report, used = replace(report, certificate=certificate), codes | ignored
+        if report.second is not None:
+            second, ignored = without_ignored(report.second.certificate, ignores)
+            report, used = replace(report, second=replace(report.second, certificate=second)), used | ignored
+    kept = [r for r in remarks if r.code not in ignores.reasons]
+    notes = ignores.applied(used) if report else ignores.applied(codes)
+    if report is not None:
+        notes += [f"a surrogate by intent: {report.surrogate}"] if report.surrogate else []
+        notes += [f"the claim is about {text}" for text in report.limits]
+    change = msgspec.structs.replace
+    result = change(result, remarks=[*kept, *ignores.remarks(used)], notes=notes, inferred=_inferred_text(declared))
+    return (of_report(result, report) if report is not None else result), report
+
+
+def of_report(result: RuleResult, report: Report) -> RuleResult:
+    """The result with what a report says. There is no certificate where all that it claims is ignored."""
+    second = report.second
+    return msgspec.structs.replace(
+        result,
+        certificate=report.certificate if report.claims else None,
+        reproduction=report.reproduction,
+        report="" if report.verdict in HOLDS else str(report),
+        second=second.certificate if second is not None and second.claims else None,
+        second_reproduction=second.reproduction if second is not None else "",
+    )
+
+
+def _inferred_text(declared: Declaration | None) -> str:
+    """A declaration that nobody made, as `[tool.certgrad.signatures]` says it."""
+    from certgrad.rules.declared.written import UnwritableError, inline
+
+    try:
+        return inline(declared) if declared is not None and declared.origin == INFERRED_BY else ""
+    except UnwritableError:
+        return ""
+
+
+def _op(found: FoundRule, conformance: bool) -> Report:
+    """The report on an op, which says itself what is to be proved of it."""
+    named = copy(found.rule)
+    named.name, named.conformance = found.name, conformance
+    return Report(audit(named), found.where)
+
+
+class NotDeclaredError(UsageError):
+    """Nothing says the shapes of a rule, and none was found that traces."""
+
+
+def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
+    """The audit of a rule with what is said of it: the worst, where calls of several shapes were recorded; the best
+    choice of ranks, where its shapes are inferred.
+    """
+    rule: Callable = found.rule
+    others = approximating(table)
+
+    def checked(d: Declaration, share: float = 1, beside: Sequence[Declared] = ()) -> Report:
+        run = partial(
+            check,
+            rule,
+            d.signature,
+            name=found.name,
+            conformance=conformance,
+            elsewhere=[*others, *beside],
+            seconds=share * given(),
+        )
+        if order <= d.order:
+            return run(**d.options)
+        try:  # asked for of all rules, whether or not it can be said of this one
+            return run(**{**d.options, "order": order})
+        except UsageError as error:
+            report = run(**d.options)
+            return replace(report, left_out=(*report.left_out, f"the rule of the rule: {error}"))
+
+    said = _declarations(found, table)
+    if said is None:
+        made = best_choice(found, _inferred(found), checked, partial(_of_known, found, checked=checked))
+        if made.report.verdict == "unproved" and (at_values := without_open_numbers(rule, made.declared)) is not None:
+            report = checked(at_values)  # of every number nothing was proved
+            made = replace(made, report=report, declared=at_values) if report.verdict in DECIDED else made
+        return _with_read_entries(found, made, checked)
+    pairs = [_of_known(found, d, checked) for d in said]
+    return Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
+
+
+def _with_read_entries(found: FoundRule, made: Audit, checked: Checked) -> Audit:
+    """The audit; where nothing is proved for sizes left open, that at sizes which have the entries that are read."""
+    if made.report.verdict not in ("unproved", AT_SIZES) or (larger := _larger(found, made.declared)) is None:
+        return made
+    report = checked(larger)
+    return replace(made, report=report, declared=larger) if report.verdict in PROOFS else made
+
+
+def _larger(found: FoundRule, declared: Declaration) -> Declaration | None:
+    return with_read_entries(
+        UserRule(found.rule, declared.signature, static=declared.static, name=found.name), declared
+    )
+
+
+def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
+    """The audit, or that of a function whose values are a special function's as an approximation of that, where nothing
+    declares it and only that is proved.
+
+    A long program is no formula of the exact function: little time is lost on that.
+    """
+    if declared.surrogate or declared.approximates is not None:
+        return checked(declared), declared
+    subject = UserRule(found.rule, declared.signature, static=declared.static, domain=declared.domain, name=found.name)
+    program = rules.measured(subject)
+    long = program is not None and rules.is_long(program)
+    first = rules.known_as(subject, program) if program is not None and long else None
+    before = budget.cut_short
+    report = checked(declared, SHORT if first else 1)
+    cut_short = first is not None and budget.cut_short > before
+    if report.verdict in DECIDED or report.assumed:
+        return report, declared
+    meant = first if long or program is None else rules.known_as(subject, program)
+    if meant is None:
+        return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
+    of_ideal = replace(declared, domain=(*declared.conditions, *meant.domain), approximates=meant.name)
+    there = checked(of_ideal, beside=rules.known_beside(subject))
+    if there.verdict not in DECIDED and cut_short and report.verdict == "unproved":
+        report = checked(declared)
+    # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal, and what
+    # was open of that, for want of time perhaps, stays open.
+    if there.verdict in DECIDED or (there.verdict, report.verdict) == ("unproved", "refuted"):
+        said = (KNOWN_WHERE if meant.domain else KNOWN).format(meant.name, " and ".join(meant.domain))
+        return replace(there, approximates=f"{there.approximates}; {said}"), of_ideal
+    return report, declared
+
+
+def declarations_of(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
+    """The author's declarations of a rule, or else the shapes that fit it. Raises UsageError where none do."""
+    if (said := _declarations(found, table)) is not None:
+        return said
+    return _inferred(found).declarations
+
+
+def perhaps_audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> Iterator[Declaration]:
+    """The declarations with which an audit of a rule may have come to its certificate, the likeliest first. Raises as
+    `declarations_of` does.
+    """
+    said = declarations_of(found, table)
+    yield from said
+    for declared in said:
+        if declared.origin == INFERRED_BY and (larger := _larger(found, declared)) is not None:
+            yield larger
+
+
+def _declarations(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:
+    """What the author says of a rule, or what was recorded of its calls; None where there is neither.
+    Raises UsageError for static arguments by names that lead nowhere.
+    """
+    named = table.get(found.name, ())
+    by_name = any(d.origin != RECORDED for d in named)
+    said = declaration_of(found.rule, plain_function(unwrapped(found.rule)), annotated=not by_name)
+    return [said] if said is not None else [one.with_objects() for one in named] or None
+
+
+def _inferred(found: FoundRule) -> Tried:
+    """The shapes that fit a rule. Raises UsageError where none do."""
+    tried = infer(found.rule, calls_of(found))
+    if not tried.found:
+        why = tried.why_none
+        example = '"{w: d m, b: m}, n d"' if "string indexing" in why else '"n d, d -> n"'
+        how = f": declare one with certgrad.declare, as in @certgrad.declare({example})"
+        raise NotDeclaredError(f"no signature is declared, and {why}{'' if '@certgrad.declare(' in why else how}")
+    return tried
+
+
+def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
+    """The functions that are declared by name to approximate another."""
+    found = []
+    for name, several in table.items():
+        with suppress(UsageError):  # of which the audit of that name tells
+            found += [(named_function(name), d) for d in several if d.approximates is not None]
+    return found
+
+
+def _remarks(made: Audit) -> Iterator[Remark]:
+    report = made.report
+    if made.declared.origin == INFERRED_BY:
+        from certgrad.rules.declared.written import unwritten
+
+        with_objects = "".join(f", with {said}" for said in unwritten(made.declared))
+        text = f'its shapes are inferred ("{made.declared.signature}"{with_objects}), {NOBODY}'
+        texts = [*made.others, text] if made.wrong_at_others else [text, *made.others]  # what is wrong comes first
+        at_these = f'{report.verdict} with "{made.declared.signature}" (inferred)'
+        brief = "; ".join([at_these, *made.others]) if made.wrong_at_others else ""
+        yield Remark(INFERRED, "; ".join(texts), made.wrong_at_others, brief)
+    if report.undifferentiated:
+        yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
+    for text in report.left_out:
+        yield Remark(LEFT_OUT, f"no claim is made at {text}")
+    if report.verdict in HOLDS and (excluded := [h.text for h in beyond_domain(report.certificate)]):
+        yield Remark(LEFT_OUT, f"inside the declared domain, the claim holds only where {' and '.join(excluded)}")
+    if report.assumed:
+        conditions = " and ".join(report.assumed)
+        yield Remark(
+            BOUNDED, f'assumed: {conditions}; the rule is wrong elsewhere, and domain="{conditions}" declares it'
+        )
+    if report.lost_gradient:
+        yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.lost_gradient)}")
+    if report.approximates:
+        yield Remark(OF_IDEAL, report.approximates)

@@ -1,0 +1,250 @@
+"""`certgrad.check`: prove the derivative rule of one function.
+
+The author's statement, with what each audit of it is asked, is made in `subject/statement.py`. Attempts are made in
+order: with the sizes of the signature left open, with some that divide, then at numbers (`at_sizes.py`), and at other
+values of options. `judged.py` judges each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from certgrad import rules
+from certgrad.errors import CertgradError, DomainError, UsageError
+from certgrad.obligations.auditing.claims import untraced
+from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, Certificate, VerdictName
+from certgrad.obligations.terms.budget import AUDIT, auditing, given
+from certgrad.rules.subject.defaults import LEFT_OUT, at_choices, of_defaults, standing
+from certgrad.rules.subject.report import Report
+from certgrad.rules.subject.statement import Attempt, Statement
+
+from .judged import Look, explained, first_look, helped, judged, plainly, report_of, reported
+
+if TYPE_CHECKING:
+    from certgrad.rules.declared.declaration import Declaration
+    from certgrad.rules.subject.approximation import Declared
+
+    from .at_sizes import Sizes
+
+OUT_OF_MEMORY = "memory: what is evaluated at numbers does not fit into it: smaller sizes may"
+
+
+def check(
+    function: Callable,
+    signature: str | Sequence[Any],
+    *,
+    static: Mapping[str, Any] | None = None,
+    differentiable: Sequence[str] | None = None,
+    domain: str | Sequence[str] = (),
+    surrogate: str = "",
+    approximates: Callable | str | None = None,
+    name: str = "",
+    conformance: bool = True,
+    sizes: Sizes | Sequence[Sizes] | None = (),
+    elsewhere: Sequence[Declared] = (),
+    order: int = 1,
+    seconds: float = AUDIT,
+) -> Report:
+    """Prove the derivative rule of a function for all shapes that fit the signature.
+
+    For a `jax.custom_vjp`: the primal of its `fwd` is the function, and its cotangents are the adjoint of the
+    function's derivative. For a `jax.custom_jvp`: its tangents are the derivative, and JAX's transposition of them is
+    the adjoint. For any other function: the same of the derivatives that JAX makes.
+
+    Args:
+        function: the function, also under `jit` or `partial`.
+        signature: the shapes of its array arguments and outputs: `"n d, d -> n d"`; `*s` is any number of axes,
+            `:int` and `:bool` mark arrays that have no tangent; `{w: d m, b: m}`, `(n, m)`, `Params(w: d m, b: m)` and
+            `None` are arguments that hold several arrays or none. Or a tuple of the arguments, each any structure of
+            such texts.
+        static: its other arguments, by name: a value, `certgrad.each(…)` of several, of which each is proved and every
+            combination where several arguments have several, or `certgrad.real("c > 0")` for every such number.
+        differentiable: the arguments that the claim is about; all float arrays if None. The array `w` in the argument
+            `params` is called `params_w`. A rule that returns `None` for an argument that is named here claims that
+            its derivative is 0; for one that is not, it has no gradient, and the verdict says so.
+        domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
+        surrogate: the reason, if the rule deliberately is not the derivative.
+        approximates: the function that the rule is the derivative of, if `function` computes only an approximation of
+            it: a function of the same arrays, or its name as `"jax.numpy:exp"`. The derivative is then claimed of that
+            one and the value of `function`; their distance is measured at drawn points and not proved.
+        name: what the report calls it; the function's own name if empty.
+        conformance: compare the traced programs with traces at numbers and with calls, which can take a proof away. If
+            not, the claim says so.
+        sizes: where the rule is not proved for all sizes, it is tried at small ones, and first at these
+            (`{"n": 128, "d": 64}`, or several such); what is proved there is `proved at sizes`, which is no proof for
+            all. None: it is not tried.
+        elsewhere: other functions that the rule calls, each with the declaration of what it approximates, where that
+            stands in a configuration and not on the function. They are read so where `approximates` is given.
+        order: 2 looks at the rule of the rule as well: that the derivative which JAX makes of the cotangents, as second
+            derivatives run it, is their derivative. The report's `second` says what came of it.
+        seconds: of processor time, for all that is tried. What is not decided then is `unproved`, with that reason; a
+            step that has begun (a trace, a call) is brought to its end.
+
+    Returns a report; a wrong rule is a verdict in it and never an exception.
+
+    Raises:
+        SignatureError, UsageError, DomainError: the declaration does not fit the function.
+    """
+
+    if order not in (1, 2):
+        raise UsageError(f"`order` is 1 or 2, and not {order!r}.")
+    if surrogate and approximates is not None:
+        raise UsageError(
+            "`surrogate` says that a rule is no derivative, and `approximates` of what it is one: say one."
+        )
+    statement = Statement(
+        function, signature, differentiable, domain, surrogate, approximates, name, conformance, elsewhere
+    )
+    with auditing(seconds):
+        return _proved(statement, Attempt(static), sizes, order)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a rule is proved to be with one of several signatures, the sizes left open, without what explains it."""
+
+    certificate: Certificate
+    look: Look | None = None
+    """None where it was audited in full, and is proved."""
+
+    @property
+    def verdict(self) -> VerdictName:
+        return self.certificate.verdict
+
+    def under_assumed(self) -> bool:
+        """It is refuted, and proved under bounds that nobody declares."""
+        if self.look is None or self.verdict != "refuted":
+            return False
+        return rules.assumed(self.look, self.certificate) is not None
+
+    def proved_under(self, conditions: Sequence[str]) -> bool:
+        """It is proved under these bounds, as far as its signature has the sizes that they name."""
+        with suppress(DomainError):
+            return self.look is None or plainly(self.look.under(conditions)).verdict in PROOFS
+        return False
+
+
+def choice_of(function: Callable, declared: Declaration, name: str, seconds: float = AUDIT) -> Choice:
+    """What comes of a rule with the signature of a declaration, in so many seconds.
+
+    Raises as `check` does.
+    """
+    statement = Statement(function, declared.signature, name=name, tentative=True)
+    with auditing(seconds):
+        look = first_look(statement, Attempt(declared.static))
+        return Choice(plainly(look), look)
+
+
+def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:
+    """The report of a rule, also at other values of its options, and with the rule of the rule for `order` 2."""
+    rule = statement.rule(asked)
+    stands = standing(rule)
+    if stands is not None:
+        statement = replace(statement, function=stands)
+        rule = statement.rule(asked)
+    report = _attempted(statement, asked, sizes)
+    if stands is not None and report.verdict != "unproved":
+        report = replace(report, left_out=(*report.left_out, LEFT_OUT.format(" and ".join(of_defaults(rule)))))
+    if statement.surrogate or report.verdict not in (*PROOFS, AT_SIZES):
+        return report
+    # Of the shapes of outputs the author speaks at the defaults alone.
+    inputs = statement.of_inputs
+
+    def at_value(chosen: Mapping[str, Any]) -> Report | str | None:
+        other = Attempt({**(asked.static or {}), **chosen})
+        try:
+            here = rules.first_sizes(inputs.rule(other))
+            at_default = inputs.rule(replace(asked, sizes=here))
+            if rules.runs(at_default) and not rules.runs(inputs.rule(replace(other, sizes=here))):
+                return None
+            return _attempted(inputs, other, sizes)
+        except CertgradError as error:
+            return str(error)
+
+    def refuted_at(chosen: Mapping[str, Any]) -> Report | None:
+        other = Attempt({**(asked.static or {}), **chosen})
+        with suppress(CertgradError):
+            if rules.differs_at_a_point(inputs.rule(other)):
+                found = _attempted(replace(inputs, conformance=False), other, sizes)
+                return found if found.verdict == "refuted" else None
+        return None
+
+    report = at_choices(report, rule, at_value, refuted_at)
+    if order == 1 or report.verdict not in (*PROOFS, AT_SIZES):
+        return report
+    return _with_second(report, first_look(statement, asked), sizes)
+
+
+def _with_second(report: Report, look: Look, sizes: Sizes | Sequence[Sizes] | None) -> Report:
+    """The report with that on the cotangents as a function of their own: the worst, where there are several cases."""
+    module, mark, own = report.name.rpartition(":")
+    name, said = f"{module}{mark}gradient of {own}", look.statement
+    found = [
+        check(
+            f,
+            shapes,
+            differentiable=moving,
+            domain=said.domain,
+            name=name,
+            conformance=said.conformance,
+            sizes=sizes,
+            seconds=given(),
+        )
+        for f, shapes, moving in rules.gradients_of(look.rule, look.traces)
+    ]
+    return replace(report, second=max(found, key=lambda one: ORDER.index(one.verdict)))
+
+
+def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Sizes] | None) -> Report:
+    """The report with sizes left open; where that is unproved with sizes that divide, and then at numbers."""
+    rule = statement.rule(attempt)
+    given = rules.read_sizes(sizes, rule) if sizes else []
+    try:
+        look = first_look(statement, attempt)
+        report = judged(look)
+        if statement.surrogate:
+            return report
+        if report.verdict == "unproved" and not look.traces.refused:
+            there = _where_sizes_divide(look, report)
+            if there is not None:
+                return there
+        if report.verdict == "unproved" and sizes is not None and not look.traces.differs_anywhere:
+            report = rules.at_sizes(report, look, given)
+            if report.verdict == "refuted" and (under := rules.assumed(look, report.certificate)) is not None:
+                return reported(*under)
+            if report.verdict == "refuted" and report.witness is None:
+                report = replace(report, certificate=explained(report.certificate, rule, report.arguments))
+        return helped(report, look)
+    except SystemExit as error:
+        ended = f"the rule ends the program: sys.exit({error.code!r})"
+        return report_of(rule, untraced(rule, ended), statement.surrogate)
+    except MemoryError:
+        return report_of(rule, untraced(rule, OUT_OF_MEMORY), statement.surrogate)
+
+
+def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:
+    """The report of the rule at sizes that are multiples, if it decides something; which are is listed.
+
+    Code that catches what JAX says of other sizes may run there too: they are looked at.
+    """
+
+    def attempt(chosen: Mapping[str, str]) -> Attempt:
+        return replace(look.attempt, multiples=chosen, excluded=())
+
+    rule = look.statement.rule(attempt({}))
+    chosen = rules.multiples(rule, lambda some: look.statement.rule(attempt(some)), look.traces)
+    if not chosen:
+        return None
+    there = first_look(look.statement, attempt(chosen))
+    report = judged(there)
+    if report.verdict not in PROOFS:
+        return helped(report, there) if report.verdict == "refuted" else None
+    for sizes in rules.no_multiples(rule, chosen):
+        if (elsewhere := rules.refuted_at(unproved, look, sizes)) is not None:
+            return helped(elsewhere, look)
+    certificate = rules.listed(report.certificate, rule, chosen)
+    arguments = tuple(replace(a, verdict=certificate.verdict) for a in report.arguments)
+    return replace(report, certificate=certificate, arguments=arguments)

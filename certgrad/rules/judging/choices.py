@@ -1,0 +1,234 @@
+"""Which of several choices of ranks and dtypes counts for a rule that declares none, and what is said of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Protocol
+
+import msgspec
+
+from certgrad.errors import CertgradError
+from certgrad.obligations.certificate import (
+    AT_SIZES,
+    PROOFS,
+    CaseClaim,
+    Claim,
+    with_cases,
+    with_claims,
+    with_each_case,
+)
+from certgrad.obligations.terms.budget import auditing, budget, given
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.declared.statics import Default, text_of
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.inference.tried import SHOWN, Tried
+from certgrad.rules.subject.approximation import Declared
+from certgrad.rules.subject.report import Report
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.signatures.nested import leaves
+from certgrad.signatures.signature import ArraySpec, parse
+
+from .check import Choice, choice_of
+from .more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis_more
+
+AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
+DECIDED = (*PROOFS, AT_SIZES)
+LOOKS = 0.25
+"""Several choices of ranks have this share of their time to be looked at; one is audited in full."""
+
+
+class Checked(Protocol):
+    """The report on a rule with a declaration, in a share of the audit, with more functions that approximate others."""
+
+    def __call__(self, d: Declaration, share: float = ..., beside: Sequence[Declared] = ...) -> Report: ...
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The report on a rule, and what it was audited with."""
+
+    report: Report
+    declared: Declaration
+    others: tuple[str, ...] = ()
+    """What came of other choices of ranks, where its shapes are inferred, in words."""
+    wrong_at_others: bool = False
+    """It is refuted at one of these, or fails at one with more axes, where the function runs."""
+
+
+def best_choice(
+    found: FoundRule, tried: Tried, checked: Checked, known: Callable[[Declaration], tuple[Report, Declaration]]
+) -> Audit:
+    """The audit at a choice of ranks that the rule is called at and refuted, or else at the likeliest one, or at the
+    first other one at which the rule is proved. Where calls say which ranks are meant, other choices do not count.
+
+    A lower rank is looked at where the rule is not proved at a higher one alone: what is forgotten vanishes there.
+    """
+    choices = tried.declarations
+    in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
+    meant = in_calls or [*range(len(choices) - len(tried.below))]
+    in_full = cache(lambda k: known(choices[k]))
+    first, _ = in_full(meant[0])
+    looked = {meant[0]: Choice(first.certificate)} if first.verdict in PROOFS else {}
+    unlooked: list[Declaration] = []
+    with auditing(LOOKS * given()):
+        for k, choice in enumerate(choices if len(choices) > 1 else ()):
+            proved = [choices[j] for j, one in looked.items() if one.verdict in PROOFS]
+            if k in looked or (choice in tried.lower and proved) or any(_is_part_of(choice, one) for one in proved):
+                continue
+            if budget.over("it"):
+                unlooked.append(choice)
+                continue
+            with suppress(CertgradError):
+                looked[k] = choice_of(found.rule, choice, found.name, given())
+    likely = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
+    wrong = _wrong_as_called(tried, looked, likely)
+    best = likely if wrong is None else wrong
+    report, declared = in_full(best)
+    if wrong is None and report.verdict not in DECIDED:
+        under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
+        if (other := next(under, None)) is not None:
+            best, report, declared = other, checked(choices[other]), choices[other]
+
+    def verdict_at(k: int) -> str:
+        """Its verdict: what is said to be proved is audited in full."""
+        return looked[k].verdict if looked[k].verdict not in PROOFS else in_full(k)[0].verdict
+
+    further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
+    refuted = any(looked[k].verdict == "refuted" for k in further)
+    others = [_with(tried, choices[k], verdict_at(k)) for k in further]
+    others += [
+        f'with "{one.signature}" it is not tried: the other choices took {LOOKS * given():g} s' for one in unlooked
+    ]
+    if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
+        for choice in tried.lower:  # at numbers for sizes
+            if (lower := checked(choice)).verdict in DECIDED:
+                others = [_with(tried, declared, report.verdict, report)]
+                report, declared = lower, choice
+    if further and (where := tried.where_called(declared.signature)):
+        others.insert(0, f"{where} calls it so")
+    if not in_calls and wrong is None and report.verdict == "refuted" and _at_defaults(report, declared):
+        if fewer := right_with_an_axis_less(found, declared):
+            report = _of_either_rank(report, declared.signature, fewer)
+            refuted = True
+    more, failing = "", ""
+    if not in_calls and report.verdict in PROOFS:
+        more, failing = wrong_with_an_axis_more(found, declared, report.assumed)
+    if more and not failing:
+        others.append(f'with "{more}" it is refuted')
+        refuted = True
+    refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
+    names = UserRule(found.rule, declared.signature, static=declared.static, name=found.name).arg_names
+    likely_too = [
+        (text, why)
+        for text, why in refused
+        if _rank(text) > _rank(declared.signature) or _shares_parameters(text, declared.signature, names)
+    ]
+    if shown := sorted(likely_too, key=lambda one: not tried.where_called(one[0])):
+        text, why = shown[0]
+        others.append(f'with "{text}"{_as_called(tried, text)} its rule fails and the function runs: {why}')
+    elif refused:
+        where = tried.where_called(refused[0][0])
+        texts = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
+        called = f", as {where} calls it" if where else ""
+        others.append(f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}")
+    if failing:
+        others.append(f'the function also runs with "{more}", where its rule fails: {failing}')
+    return Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
+
+
+def _at_defaults(report: Report, declared: Declaration) -> bool:
+    """What is refuted is so at the defaults, and not at other values of an option alone."""
+    stands = {name: text_of(value.value) for name, value in declared.static.items() if isinstance(value, Default)}
+    cases = [case for claim in report.certificate.claims for case in claim.cases if case.verdict == "refuted"]
+    return all(case.statics.get(name, text) == text for case in cases for name, text in stands.items())
+
+
+def _of_either_rank(report: Report, wrong: object, right: str) -> Report:
+    """The report on a rule that is wrong with these shapes and right with others: nobody says which are meant. It fails
+    an audit all the same.
+    """
+    text = f'with "{wrong}", and with "{right}" the rule is proved: certgrad.declare says which is meant'
+
+    def open_(case: CaseClaim) -> CaseClaim:
+        if case.verdict != "refuted":
+            return case
+        return msgspec.structs.replace(
+            case, verdict="unproved", witness=None, reason=f"it differs {text}\n{case.reason}"
+        )
+
+    def open_claim(claim: Claim) -> Claim:
+        contradicted = f"the two sides differ {text}" if claim.verdict == "refuted" else claim.contradicted
+        return with_cases(claim, map(open_, claim.cases), contradicted=contradicted)
+
+    return replace(report, certificate=with_claims(report.certificate, map(open_claim, report.certificate.claims)))
+
+
+def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
+    """The signature, but that arguments with names of parameters lack leading axes: the function broadcasts them, and
+    what the rule returns for them lacks a sum.
+    """
+    fewer, all_axes = _specs(text), _specs(signature)
+    pairs = [(n, a.dims, b.dims) for n, a, b in zip(names, fewer, all_axes, strict=True) if a.dims != b.dims]
+    return all(a and a == b[-len(a) :] and is_parameter(n, names) for n, a, b in pairs)
+
+
+def _is_part_of(choice: Declaration, other: Declaration) -> bool:
+    """The two have the same shapes, and where their dtypes differ the other takes real numbers: integers are some."""
+    pairs = zip(_specs(choice.signature), _specs(other.signature), strict=True)
+    return all(a.dims == b.dims and b.dtype in (a.dtype, "float") for a, b in pairs)
+
+
+def _rank(signature: Any) -> int:
+    """The most axes that an argument has."""
+    return max(len(spec.dims) for spec in _specs(signature))
+
+
+def _specs(signature: Any) -> Sequence[ArraySpec]:
+    return parse(f"{', '.join(leaves(signature))} ->").inputs
+
+
+def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) -> int | None:
+    """A choice that a call agrees with and at which the rule is refuted, where it is proved at none that agrees.
+
+    Whether bounds of arguments can be assumed at the likely one, its audit in full says.
+    """
+    for _, signatures in tried.calls:
+        own = {k: one for k, one in looked.items() if tried.declarations[k].signature in signatures}
+        if any(one.verdict in PROOFS for one in own.values()):
+            continue
+        refuted = [k for k, one in own.items() if one.verdict == "refuted"]
+        if refuted and (refuted[0] == likely or not any(own[k].under_assumed() for k in refuted)):
+            return refuted[0]
+    return None
+
+
+def _otherwise(choice: Choice, report: Report) -> bool:
+    """A choice is to be named beside a report: the rule is not proved there, or is where the report has no proof."""
+    if choice.verdict in PROOFS:
+        return report.verdict not in DECIDED
+    return not (report.assumed and choice.proved_under(report.assumed))
+
+
+def _with(tried: Tried, declared: Declaration, verdict: str, report: Report | None = None) -> str:
+    causes = [f"the cotangent of {a.name}: {a.cause}" for a in report.arguments if a.cause] if report else []
+    called = _as_called(tried, declared.signature)
+    return f'with "{declared.signature}"{called} it is {verdict}{f" ({causes[0]})" if causes else ""}'
+
+
+def _as_called(tried: Tried, signature: object) -> str:
+    where = tried.where_called(signature)
+    return f", as {where} calls it," if where else ""
+
+
+def _of_inferred_shapes(report: Report) -> Report:
+    """The report; what is wrong at shapes that nobody meant says so."""
+
+    def at_inferred(_: Claim, case: CaseClaim) -> CaseClaim:
+        if case.verdict not in ("refuted", "unproved"):
+            return case
+        return msgspec.structs.replace(case, reason=f"{case.reason}\n{AT_INFERRED}")
+
+    return replace(report, certificate=with_each_case(report.certificate, at_inferred))

@@ -1,0 +1,186 @@
+"""`certgrad.equal`: prove that two functions return the same, for all shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import msgspec
+
+from certgrad._subject import OF_REFERENCE, Rules
+from certgrad.errors import RuleError, TraceError, UsageError
+from certgrad.obligations.auditing.audit import audit
+from certgrad.obligations.auditing.claims import untraced
+from certgrad.obligations.certificate import HOLDS, Certificate, Claim, with_claims
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.meaning.semantics._fits import IN_RANGE
+from certgrad.rules.declared.statics import Real
+from certgrad.rules.declared.structure import real_parts
+from certgrad.rules.subject.examine import examine
+from certgrad.rules.subject.report import Judged
+from certgrad.rules.subject.user_rule import UserRule, is_whole
+
+
+@dataclass(frozen=True)
+class Equality(Judged):
+    """The verdict on "these two functions return the same", with everything that a test or a person asks next."""
+
+    left: str
+    right: str
+    certificate: Certificate
+
+    @property
+    def claim(self) -> Claim:
+        """The only claim of the certificate."""
+        return self.certificate.claims[0]
+
+    @property
+    def hypotheses(self) -> list[str]:
+        """The conditions under which both are defined and equal, as formulas."""
+        return [h.text for h in self.claim.hypotheses]
+
+    @property
+    def reason(self) -> str:
+        """Why it is not proved."""
+        return next((c.reason for c in self.claim.cases if c.verdict not in HOLDS), "")
+
+    @property
+    def rests_on(self) -> list[str]:
+        """How floats and machine integers are read as numbers, and facts about numbers that floats can break."""
+        return [*self.claim.idealisations, *self.claim.facts]
+
+    def __str__(self) -> str:
+        from certgrad.report import text
+        from certgrad.report.audited import open_cases
+
+        lines = [f"{self.left} = {self.right}: {self.verdict}", f"scope: {self._scope}"]
+        if self.hypotheses:
+            lines.append("under: " + ", ".join(self.hypotheses))
+        if self.rests_on:
+            lines.append("this rests on: " + "; ".join(self.rests_on))
+        return "\n".join([*lines, *(text.block(*pair) for pair in open_cases([self.certificate]))])
+
+    @property
+    def _scope(self) -> str:
+        return "; ".join(dict.fromkeys(c.scope or "none" for c in self.claim.cases))
+
+
+def equal(
+    left: Callable,
+    right: Callable,
+    signature: str | Sequence[Any],
+    *,
+    static: Mapping[str, Any] | None = None,
+    domain: str | Sequence[str] = (),
+    name: str = "",
+    conformance: bool = True,
+) -> Equality:
+    """Prove that two functions of the same arguments return the same, for all shapes that fit the signature.
+
+    Each output of the one is compared with that of the other, entry by entry, over the real numbers; integers and
+    booleans count as numbers. Wherever one of the two is undefined is excluded by a hypothesis.
+
+    Args:
+        left: a function, also under `jit` or `partial`; its arguments give the names.
+        right: another function, called with the same arguments in the same order.
+        signature: the shapes of the array arguments, as for `certgrad.check`. A number that the claim is to be about
+            for every value is a scalar: an argument of shape `""`.
+        static: the other arguments, by name: a value, or `certgrad.each(…)` of several.
+        domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
+        name: what the report calls the left function; its own name if empty.
+        conformance: compare the traced programs with traces at numbers and with calls, which can take a proof away.
+
+    Returns the verdict; that the two differ is a verdict and never an exception.
+
+    Raises:
+        SignatureError, UsageError, DomainError: the declaration does not fit the functions.
+    """
+    pair = _Pair(left, right, signature, static=static, domain=domain, name=name, conformance=conformance)
+    try:
+        strange = examine(pair).strange or examine(pair.other).strange
+        if strange:
+            return Equality(pair.name, pair.other.name, untraced(pair, f"an output is of {strange}"))
+        pair.check_outputs()
+        certificate = audit(pair)
+    except (TraceError, RuleError) as error:
+        certificate = untraced(pair, str(error))
+    return Equality(pair.name, pair.other.name, _restated(pair, certificate))
+
+
+class _Pair(UserRule):
+    """Two functions as the audit sees them: a forward and its reference."""
+
+    undefined_differs = False
+
+    def __init__(self, left: Callable, right: Callable, signature: str | Sequence[Any], **declared: Any) -> None:
+        static = declared["static"] or {}
+        opened = next((n for n, v in static.items() if isinstance(v, Real)), None)
+        if opened is not None:
+            raise UsageError(
+                f"{opened!r} is left open by certgrad.real. Functions are compared at every value of a number where it "
+                'is an array argument: give it the shape "" in the signature.'
+            )
+        super().__init__(left, signature, differentiable=(), **declared)
+        self.said = frozenset(static)
+        self.other = UserRule(right, signature, static=static, differentiable=())
+        self.claimed = (OF_REFERENCE,)
+        self.fwd_rule, self.vjp_rule, self.jvp_rule = None, None, None
+        self.further = (self.other.plain, *self.further, *self.other.further)
+
+    def rules(self, statics: Mapping[str, Any]) -> Rules:
+        """The right function as the forward, the left one as its reference: so the left one stands on the left."""
+
+        def outputs(rule: UserRule) -> Callable[[list, list], list]:
+            return lambda args, params: [
+                _real(y) for y in real_parts(jax.tree.leaves(rule.call(args, self._own(rule, statics))))
+            ]
+
+        return Rules(outputs(self.other), None, lambda args, seeds, params: [], None, reference=outputs(self))
+
+    def _own(self, rule: UserRule, statics: Mapping[str, Any]) -> dict[str, Any]:
+        """The static arguments of one of the two: what was said of both, and its own defaults."""
+        return {n: statics[n] if n in self.said else v for n, v in rule.choices[0].items()}
+
+    def check_outputs(self) -> None:
+        """Raises RuleError, naming both, where the outputs are not nested alike or have other shapes."""
+        instance = family(self, self.cases[0]).prove[0]
+        arrays = instance.shapes().structs()
+        found: list[Any] = []
+        for rule in (self, self.other):
+            try:
+                found.append(
+                    jax.eval_shape(lambda *xs, rule=rule: rule.call(xs, self._own(rule, instance.statics)), *arrays)
+                )
+            except Exception:  # the audit says what does not trace
+                return
+        mine, theirs = map(jax.tree.leaves, found)
+        nested, otherwise = (str(jax.tree.structure(one)) for one in found)
+        if nested != otherwise:
+            raise RuleError(
+                f"{self.name} returns {nested}, and {self.other.name} returns {otherwise}. "
+                "Return values that are nested alike."
+            )
+        for k, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            if tuple(map(str, a.shape)) != tuple(map(str, b.shape)):
+                shown = [f"({', '.join(map(str, s))})" for s in (a.shape, b.shape)]
+                raise RuleError(
+                    f"Output {k} of {self.name} has shape {shown[0]}, and that of {self.other.name} {shown[1]}."
+                )
+
+
+def _real(value: Any) -> Any:
+    return jnp.asarray(value, jnp.result_type(float)) if is_whole(value) else value
+
+
+def _restated(pair: _Pair, certificate: Certificate) -> Certificate:
+    """The claim in the words of an equality: the audit speaks of a rule and its forward."""
+    (claim,) = certificate.claims
+    names = ", ".join(pair.arg_names)
+    where = " under the hypotheses" if claim.hypotheses else ""
+    text = f"for all {names}{where}: {pair.name}({names}) = {pair.other.name}({names})"
+    notes = {*claim.idealisations, *([IN_RANGE] if any(s.dtype == "int" for s in pair.signature.inputs) else [])}
+    claim = msgspec.structs.replace(claim, statement=text, idealisations=sorted(notes))
+    return with_claims(certificate, [claim])

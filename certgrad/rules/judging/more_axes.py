@@ -1,0 +1,104 @@
+"""A rule whose shapes are inferred, with one axis more or less: the function may run there, and the verdict differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from certgrad import rules
+from certgrad.errors import CertgradError
+from certgrad.obligations.certificate import PROOFS
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.terms.budget import given
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.subject.defaults import AXIS
+from certgrad.rules.subject.traced import failed, names_no_axis, why_untraced
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.signatures.signature import ArraySpec
+from certgrad.signatures.sizes import named
+
+from .check import choice_of
+
+PARAMETERS = frozenset("b bias beta g gain gamma offset scale shift w weight".split())
+"""Names of arguments, or their last words, which are the same in all rows more often than not."""
+LEADING = ("b", "h", "n", "batch")
+"""What the axis is called: the first that no other is."""
+
+
+def is_parameter(name: str, names: Sequence[str]) -> bool:
+    """By its name; `b` beside `a` is the second of two."""
+    return name.rpartition("_")[2] in PARAMETERS and not (name == "b" and "a" in names)
+
+
+def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Sequence[str]) -> tuple[str, str]:
+    """The signature with one leading axis more, where the function runs so, and why the rule fails there; no reason
+    where the rule runs and is refuted, of which JAX would say nothing; two empty texts where nothing is wrong.
+
+    Of a rule that is proved at the shapes that are declared, under the conditions that are assumed, with arrays for its
+    arguments.
+    """
+    with suppress(CertgradError):
+        rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
+        text = _with_an_axis_more(rule)
+        if not text or not isinstance(declared.signature, str) or names_no_axis(rule):
+            return "", ""
+        more = UserRule(found.rule, text, static=declared.static, name=found.name)
+        made = Traces(more)
+        why, _ = why_untraced(more, made)
+        if (error := failed(made)) is not None:
+            return ("", "") if error.of_function else (text, error.brief)
+        if why:
+            return text, why
+        if rules.differs_at_a_point(more):
+            looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
+            proved = looked.proved_under(assumed) if assumed else looked.under_assumed()
+            if looked.verdict == "refuted" and not proved:
+                return text, ""
+    return "", ""
+
+
+def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
+    """The signature without the leading axes, where the rule is proved so; empty where it is not, or where an argument
+    says which axis is meant, so that there are several. Of a rule that is refuted at the shapes that are declared.
+    """
+    if any(map(AXIS.fullmatch, declared.static)):
+        return ""
+    with suppress(CertgradError):
+        rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
+        specs = [
+            replace(spec, dims=spec.dims[1:]) if not is_parameter(arg, rule.arg_names) else spec
+            for arg, spec in zip(rule.arg_names, rule.signature.inputs, strict=True)
+        ]
+        if isinstance(declared.signature, str) and not rule.signature.stars and any(spec.dims for spec in specs):
+            for fewer in [specs, *_with_one_scalar(specs)]:
+                text = _text(fewer)
+                if rules.traces(Traces(UserRule(found.rule, text, static=declared.static, name=found.name))):
+                    looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
+                    return text if looked.verdict in PROOFS else ""
+    return ""
+
+
+def _with_one_scalar(specs: Sequence[ArraySpec]) -> Iterator[Sequence[ArraySpec]]:
+    """The same with a scalar for one vector, the last one first: an angle beside an axis and a point."""
+    for k in reversed(range(len(specs))):
+        if len(specs[k].dims) == 1 and len(specs) > 1:
+            yield [*specs[:k], replace(specs[k], dims=()), *specs[k + 1 :]]
+
+
+def _with_an_axis_more(rule: UserRule) -> str:
+    """Of all arrays but parameters; empty where there is none, or one of any number of axes."""
+    signature = rule.signature
+    name = next((n for n in LEADING if n not in signature.names), None)
+    if name is None or signature.stars:
+        return ""
+    specs = [
+        replace(spec, dims=(named(name), *spec.dims)) if spec.dims and not is_parameter(arg, rule.arg_names) else spec
+        for arg, spec in zip(rule.arg_names, signature.inputs, strict=True)
+    ]
+    return "" if specs == [*signature.inputs] else _text(specs)
+
+
+def _text(specs: Sequence[ArraySpec]) -> str:
+    return ", ".join(str(spec) or "()" for spec in specs)

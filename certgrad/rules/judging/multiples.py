@@ -1,0 +1,122 @@
+"""Sizes that divide: a rule that traces only where an axis is a multiple of a number, or of another size.
+
+Code that reshapes c channels into groups of k, or repeats each of g heads h/g times, runs where k divides c, or g
+divides h. With c = k·c′ as its shape it traces, and what is proved then is proved for every c that k divides: that is
+listed, as a hypothesis on the axis. Which sizes those are is found by trying, the fewest first; whether the choice was
+needed does not matter to the claim, which says it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations
+
+from certgrad.language.tree import ZERO, Apply, Axis, Compare, Number, Term
+from certgrad.obligations.certificate import Certificate, Hypothesis, hypothesis
+from certgrad.obligations.generality.in_code import in_code
+from certgrad.obligations.generality.reach import is_users, reachable
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.terms.budget import budget
+from certgrad.obligations.tracing.jax_internals import equations_of
+from certgrad.rules.inference.unify import entries_lost
+from certgrad.rules.subject.listed import listing
+from certgrad.rules.subject.traced import forward_of, traces, untraced
+from certgrad.rules.subject.user_rule import UserRule
+from certgrad.signatures.signature import Signature
+from certgrad.signatures.sizes import Star
+
+from .at_sizes import first_sizes
+
+Multiples = Mapping[str, str]
+"""By the name of a size, what it is a multiple of: a number, or the name of another size."""
+TRACES = 60
+"""At most this many choices are tried."""
+SECONDS = 20.0
+LARGEST = 1 << 10
+SEVERAL = 3
+"""At most this many sizes are taken for multiples."""
+UNTRACED = "at symbolic shapes"
+NO_NUMBER = "requires a constant"
+"""What JAX says where a size must be a number: of a multiple of another it is none either."""
+
+
+def multiples(rule: UserRule, made: Callable[[Multiples], UserRule], seen: Traces | None = None) -> Multiples:
+    """Which sizes must be multiples of what for the rule to trace; empty where it traces, or none were found.
+
+    `made` is the rule with multiples; `seen` are traces of the rule, where some were made already.
+    """
+    axes, why = _axes(rule.signature), untraced(seen or Traces(rule))
+    if not axes or (UNTRACED not in why or NO_NUMBER in why if why else _reshapes(rule)):
+        return {}
+    until = budget.until(SECONDS)
+    for count, chosen in enumerate(_tried(rule, list(axes))):
+        if count == TRACES or time.thread_time() > until:
+            break
+        there = made(chosen)
+        if traces(Traces(there)) and _reshapes(there):
+            return chosen
+    return {}
+
+
+def _reshapes(rule: UserRule) -> bool:
+    """Every reshape of the function is between as many entries: JAX traces ⌊c/4⌋·4 in place of c as well."""
+    program = forward_of(rule)
+    equations = equations_of(program.jaxpr) if program is not None else ()
+    return all(entries_lost(e).is_zero for e in equations)
+
+
+def _tried(rule: UserRule, names: Sequence[str]) -> Iterator[Multiples]:
+    """Of few sizes before many; of numbers that the caller gives, then of other sizes, then of numbers of the code."""
+    given = [v for statics in rule.choices for v in statics.values() if type(v) is int]
+    numbers = list(dict.fromkeys(n for n in given if 1 < n <= LARGEST))
+    code = [n for n in in_code(filter(is_users, reachable(rule))) if 1 < n <= LARGEST and n not in numbers]
+    for count in range(1, min(len(names), SEVERAL) + 1):
+        several = list(combinations(names, count))
+        yield from (dict.fromkeys(chosen, str(n)) for n in numbers for chosen in several)
+        if count == 1:
+            yield from ({a: b} for a, b in permutations(names, 2))
+        yield from (dict.fromkeys(chosen, str(n)) for n in code for chosen in several)
+
+
+def _axes(signature: Signature) -> dict[str, tuple[int, int]]:
+    """The sizes that are the length of an axis by themselves: of which array, and which axis of it."""
+    found: dict[str, tuple[int, int]] = {}
+    for k, spec in enumerate(signature.inputs):
+        for position, dim in enumerate(spec.dims):
+            if not isinstance(dim, Star) and dim.name is not None:
+                found.setdefault(dim.name, (k, position))
+    return found
+
+
+def no_multiples(rule: UserRule, chosen: Multiples) -> Iterator[dict[str, int]]:
+    """Small sizes of the rule that are not these multiples: none of them is, then each one alone.
+
+    Blocks of keys may be clamped where the function reads them, and not where its backward writes them.
+    """
+    sizes = first_sizes(rule)
+    by = {name: int(number) if number.isdigit() else sizes[number] for name, number in chosen.items()}
+    yield {**sizes, **{name: 1 + number for name, number in by.items()}}
+    for one in by if len(by) > 1 else ():
+        yield {**sizes, **{name: number + (name == one) for name, number in by.items()}}
+
+
+def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
+    """The hypotheses that the sizes in the rule's signature are these multiples."""
+    axes = _axes(rule.signature)
+
+    def length(name: str) -> Term:
+        array, position = axes[name]
+        return Axis(rule.arg_names[array], position)
+
+    trees = (
+        Compare("=", Apply("remainder", (length(name), Number(by) if by.isdigit() else length(by))), ZERO)
+        for name, by in chosen.items()
+    )
+    return [hypothesis(tree, "sizes that divide", False, inputs=rule.arg_names) for tree in trees]
+
+
+def listed(certificate: Certificate, rule: UserRule, chosen: Multiples) -> Certificate:
+    """The certificate of the rule whose sizes are these multiples, as one whose claims list that they are."""
+    added = hypotheses(rule, chosen)
+    return listing(certificate, rule, lambda _, own: [*own, *added])

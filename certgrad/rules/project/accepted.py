@@ -1,0 +1,58 @@
+"""What a project accepts of a rule: by a comment on its definition, by its configuration, by its baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from certgrad.errors import UsageError
+from certgrad.report.findings import NO_GRADIENT, Finding, Remark, findings_of
+from certgrad.rules.declared.declaration import Declaration, declaration_of
+from certgrad.rules.subject.layers import place_of, plain_function, unwrapped
+from certgrad.rules.subject.report import Report
+from certgrad.rules.syntax.ignores import ignores_of
+
+from . import baseline
+from .configuration import Configuration, nearest
+
+
+def accepted(function: Callable, report: Report) -> set[str]:
+    """The codes of the findings that are no failure. Raises UsageError for a configuration that cannot be read."""
+    plain = plain_function(unwrapped(function))
+    file, _ = place_of(plain)
+    configured, entries = _project(Path.cwd())
+    missing = f"no gradient for {', '.join(report.lost_gradient)}"
+    remarks = [Remark(NO_GRADIENT, missing)] if report.lost_gradient else []
+    found = findings_of(_name(plain), report.certificate, remarks)
+    ignored = ignores_of(plain).reasons
+    return {f.code for f in found if f.code in ignored or f in entries or not configured.wants(f.code, file)}
+
+
+def declared(function: Callable) -> list[Declaration]:
+    """What is said of a function: on it, by name in the configuration, or by its annotations.
+
+    Raises UsageError where nothing is said.
+    """
+    plain = plain_function(unwrapped(function))
+    configured, _ = _project(Path.cwd())
+    named = configured.declarations.get(_name(plain), ())
+    said = declaration_of(function, plain, annotated=not named)
+    if said is None and not named:
+        name = getattr(plain, "__name__", "the function")
+        raise UsageError(
+            f'Nothing says the shapes of {name}: give a signature, as in assert_certified({name}, "n d, d -> n"), or '
+            "declare one with certgrad.declare."
+        )
+    return [said] if said is not None else [one.with_objects() for one in named]
+
+
+def _name(plain: Callable) -> str:
+    """The name by which a project's files speak of a function."""
+    return f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', '')}"
+
+
+@lru_cache(maxsize=4)
+def _project(folder: Path) -> tuple[Configuration, frozenset[Finding]]:
+    configured = nearest(folder)
+    return configured, frozenset(baseline.read(configured.baseline_file) if configured.has_baseline else ())

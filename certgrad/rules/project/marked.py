@@ -1,0 +1,67 @@
+"""What an audit takes of a rule that nobody declares, as a declaration: shapes, assumed bounds, and a likely intent."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from certgrad.obligations.certificate import assumed
+from certgrad.report.audited import RuleResult
+from certgrad.report.findings import BOUNDED, INFERRED
+from certgrad.report.wording import CAUSE, INTENDED
+from certgrad.rules.declared.declaration import Declaration, marked_on
+from certgrad.rules.declared.fix import Beside
+from certgrad.rules.declared.written import UnwritableError, inline
+
+from .configuration import declaration_from
+
+NOBODY = "as nothing declares them; certgrad.declare does"
+_MARKED = "as the declaration beside the rule is marked as inferred: read it, and remove the mark"
+_OTHERWISE = "; that declaration has {}, which does not count while it is marked"
+_INTENT = re.compile(rf"^{CAUSE}(?: in [^:]*)?: (.*); {re.escape(INTENDED)}$", re.MULTILINE)
+
+
+def of_result(one: RuleResult) -> Beside | None:
+    """What is to stand beside a rule, marked as inferred; None where its author declares all that the audit goes by.
+
+    What the project's baseline covers is not written.
+    """
+    codes = {r.code for r in one.remarks} - {*(one.covered or ())}
+    bounds = tuple(assumed(one.certificate)) if BOUNDED in codes and one.certificate is not None else ()
+    reason = _intent(one)
+    if one.inferred and INFERRED in codes:
+        declared = declaration_from(one.name, tomllib.loads(f"said = {one.inferred}")["said"], Path())
+        return Beside(one.place.line, replace(declared, domain=bounds, surrogate=reason, origin="declared"))
+    if (bounds or reason) and not one.inferred:
+        return Beside(one.place.line, Declaration("", domain=bounds, surrogate=reason), whole=False)
+    return None
+
+
+def _intent(one: RuleResult) -> str:
+    """Why a rule that is refuted is perhaps meant as it is, where the audit names an intent."""
+    claims = one.certificate.claims if one.certificate is not None else []
+    reasons = [case.reason for claim in claims if claim.code not in (one.covered or ()) for case in claim.cases]
+    found = dict.fromkeys(text for reason in reasons for text in _INTENT.findall(reason))
+    return "; ".join(found)
+
+
+def as_marked(result: RuleResult, function: Any) -> RuleResult:
+    """The result; of a rule beside which a declaration is marked as inferred, the remark says so, and whether that
+    still is what the audit infers.
+    """
+    marked = marked_on(function) if result.inferred else None
+    if marked is None:
+        return result
+    try:
+        written = inline(replace(marked, domain=(), surrogate=""))
+    except UnwritableError:
+        written = "another one"
+    said = _MARKED if written == result.inferred else _MARKED + _OTHERWISE.format(written)
+    change = msgspec.structs.replace
+    remarks = [change(r, text=r.text.replace(NOBODY, said)) if r.code == INFERRED else r for r in result.remarks]
+    return change(result, remarks=remarks)

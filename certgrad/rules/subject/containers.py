@@ -1,0 +1,325 @@
+"""Arguments that hold several arrays, of which nobody declares the structure.
+
+It is what annotations say; how the function's text takes an argument apart (`params["w"]`, `w, b = params`,
+`params.w`), where a trace fails for that; or what the rule returns as the cotangent. Of classes only those count that
+annotations or the rule's code name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, field, is_dataclass, replace
+from dataclasses import fields as dataclass_fields
+from functools import cached_property
+from types import FunctionType, ModuleType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+import jax
+
+from certgrad.errors import SignatureError
+from certgrad.jaxpr.closures import captured, kind_of_rule
+from certgrad.obligations.generality.syntax import given_to, source_tree
+from certgrad.rules.declared.declaration import Annotated, said_by
+from certgrad.rules.declared.statics import annotations_of
+from certgrad.rules.declared.structure import array_fields, field_names, named_leaves, written
+from certgrad.rules.syntax.scopes import Parameter, Part, bindings, parameters_of
+from certgrad.signatures.nested import has_fields
+
+from .layers import parts_of_rule, plain_function, unwrapped
+
+DEEPEST = 3
+"""An argument is followed through at most this many functions that pass it on whole."""
+NO_ARRAY = re.compile(r"string indexing|has no attribute|Tracer' and '(builtin_function_or_method|method|function)'")
+"""What JAX says of an array where code takes it for a container."""
+_MAPPINGS = (dict, typing.get_origin(Mapping[str, int]))
+_SEQUENCES = (tuple, list, typing.get_origin(Sequence[int]))
+
+
+class OtherFormsError(Exception):
+    """The arguments are of other structures than those that are tried."""
+
+    def __init__(self, forms: Forms) -> None:
+        super().__init__()
+        self.forms = forms
+
+
+@dataclass
+class Accesses:
+    """How the text of a function takes a value apart."""
+
+    keys: dict[str, Accesses] = field(default_factory=dict)
+    fields: dict[str, Accesses] = field(default_factory=dict)
+    """Attributes that no array has, or that are methods of one and are not called."""
+    places: dict[int, Accesses] = field(default_factory=dict)
+    count: int = 0
+    """It is unpacked into so many."""
+
+
+_OF_ARRAYS = frozenset(n for n, v in vars(jax.Array).items() if isinstance(v, property)) | {"at", "T", "mT"}
+"""Attributes of an array that are no methods: these are called."""
+
+
+@dataclass(frozen=True)
+class Forms:
+    """The structures of a rule's arguments, with what is known of each array in its place."""
+
+    custom: Any
+    names: tuple[str, ...]
+    forms: tuple[Any, ...]
+    open: frozenset[int] = frozenset()
+    """The arguments whose structure nobody says."""
+    text_read: bool = False
+
+    @cached_property
+    def leaves(self) -> list[tuple[str, Annotated]]:
+        """The names of the arrays, with what is known of them, in the order in which JAX flattens the arguments."""
+        pairs = zip(self.names, self.forms, strict=True)
+        return [leaf for name, form in pairs for leaf in named_leaves(name, form)]
+
+    def signature(self, texts: Iterable[str]) -> str:
+        """The signature with these shapes for the arrays."""
+        tree = jax.tree_util.tree_structure(self.forms)
+        return ", ".join(str(written(one)) for one in jax.tree_util.tree_unflatten(tree, texts))
+
+    def by_text(self) -> Forms | None:
+        """The structures by the function's text; None where they are the same."""
+        if self.text_read:
+            return None
+        try:
+            found = forms_of(self.custom, self.names, by_text=True)
+        except SignatureError:
+            return None
+        pairs = enumerate(zip(self.forms, found.forms, strict=True))
+        return self._unless_same(replace(found, forms=tuple(pair[k in self.open] for k, pair in pairs), open=self.open))
+
+    def as_returned(self, cotangents: Mapping[str, Any]) -> Forms | None:
+        """The structures of the cotangents, where these are others and nobody says the argument's."""
+        forms = list(self.forms)
+        for k in self.open:
+            cotangent = cotangents.get(self.names[k])
+            if cotangent is not None and not _is_none_or_array(cotangent):
+                forms[k] = jax.tree_util.tree_map(lambda _: Annotated(), cotangent, is_leaf=_is_none_or_array)
+        return self._unless_same(replace(self, forms=tuple(forms)))
+
+    def _unless_same(self, other: Forms) -> Forms | None:
+        same = jax.tree_util.tree_structure(self.forms) == jax.tree_util.tree_structure(other.forms)  # type: ignore[operator]
+        unwritten = None in map(written, jax.tree_util.tree_map(lambda _: "()", other.forms))
+        return None if same or unwritten else other
+
+
+def _is_none_or_array(value: Any) -> bool:
+    return value is None or hasattr(value, "shape")
+
+
+def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
+    """The structures of arguments by their annotations, and by the function's text where these name a container of
+    which they do not say the parts.
+
+    Raises SignatureError where an argument is of a class that is no container for JAX.
+    """
+    custom = unwrapped(rule)
+    plain = plain_function(custom)
+    annotations, _ = annotations_of(plain)
+    of = [annotations.get(name) for name in names]
+    asked: Mapping[str, Accesses] = {}
+    if by_text or any(_is_container(a) for a in of):
+        asked = asked_of(plain)
+    forms = []
+    for name, annotation in zip(names, of, strict=True):
+        try:
+            forms.append(form_of(custom, annotation, asked.get(name, Accesses())))
+        except SignatureError as error:
+            raise SignatureError(f"{name} {error}") from None
+    closed = (has_fields(a) or said_by(a) != Annotated() or (_is_array(a) and "tree" not in str(a).lower()) for a in of)
+    left_open = frozenset(k for k, one in enumerate(closed) if not one)
+    return Forms(custom, tuple(names), tuple(forms), left_open, bool(asked) or by_text)
+
+
+def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
+    """The structure of an argument, or of a part of one, with what is said of each array in its place."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        several = [a for a in args if a is not type(None)]
+        return form_of(custom, several[0] if len(several) == 1 else None, asked)
+    if has_fields(annotation):
+        return _object_of(custom, annotation, asked)
+    kind = origin or annotation
+    if kind is tuple and args and Ellipsis not in args:
+        return tuple(form_of(custom, a, asked.places.get(k, Accesses())) for k, a in enumerate(args))
+    each = args[-1] if args and kind in _MAPPINGS else args[0] if args and kind in _SEQUENCES else None
+    if asked.keys:
+        return {key: form_of(custom, each, inner) for key, inner in asked.keys.items()}
+    if asked.fields:
+        several = [c for c in _named_in_code(custom) if _has(c, asked.fields) and array_fields(c)]
+        return _object_of(custom, several[0], asked) if len(several) == 1 else Annotated()
+    parts = [asked.places.get(k, Accesses()) for k in range(max([asked.count, *(k + 1 for k in asked.places)]))]
+    if asked.count or (parts and (kind in _SEQUENCES or any(p.keys or p.fields or p.count for p in parts))):
+        made = [form_of(custom, each, part) for part in parts]
+        return made if kind is list else tuple(made)
+    return said_by(annotation)
+
+
+def _object_of(custom: Any, kind: Any, asked: Accesses) -> Any:
+    """An object of a class; what is None by default and no array by its annotation stays so."""
+    names = array_fields(kind)
+    if not names:
+        raise SignatureError(
+            f"is of {kind.__name__}, which JAX does not flatten into arrays, or which its fields do not make: "
+            "jax.tree_util.register_dataclass makes a dataclass such a container, and else an object declares it that "
+            'holds texts for its arrays, as in @certgrad.declare((params, "n d"))'
+        )
+    hints, defaults = _hints(kind), _defaults(kind)
+    empty = {n for n in names if n in defaults and defaults[n] is None and not _is_array(hints.get(n))}
+    given = {n: form_of(custom, hints.get(n), asked.fields.get(n, Accesses())) for n in names if n not in empty}
+    try:
+        return kind(**given)
+    except Exception as error:  # a user's constructor
+        raise SignatureError(f"is of {kind.__name__}, which its arrays alone do not make: {error}") from None
+
+
+def _has(kind: Any, names: Iterable[str]) -> bool:
+    """An object of a class has these fields and properties."""
+    own = field_names(kind)
+    return any(n in own for n in names) and all(n in own or hasattr(kind, n) for n in names)
+
+
+def _is_container(annotation: Any) -> bool:
+    kind = get_origin(annotation) or annotation
+    return kind in (*_MAPPINGS, *_SEQUENCES) or has_fields(annotation)
+
+
+def _is_array(annotation: Any) -> bool:
+    text = str(annotation).lower()
+    return any(word in text for word in ("array", "tensor", "float"))
+
+
+def _hints(kind: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(kind)
+    except Exception:  # an annotation that is a text can be any code
+        return dict(getattr(kind, "__annotations__", {}))
+
+
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    if not is_dataclass(kind):
+        return kind._field_defaults
+    return {f.name: f.default for f in dataclass_fields(kind) if f.default is not MISSING}
+
+
+# --- classes by name ---
+
+
+def classes_of(rule: Any) -> dict[str, type]:
+    """The named tuples and dataclasses in a rule's annotations, its code or its module, in this order, by name."""
+    custom = unwrapped(rule)
+    named = [v for part in parts_of_rule(custom) for v in part.__globals__.values() if has_fields(v)]
+    found: dict[str, type] = {}
+    for one in _with_parts([*annotations_of(plain_function(custom))[0].values(), *_named_in_code(custom), *named]):
+        found.setdefault(one.__name__, one)
+    return found
+
+
+def _named_in_code(custom: Any) -> list[type]:
+    """The named tuples and dataclasses that the code of a rule names, or that of the functions that it names."""
+    named = [v for part in parts_of_rule(custom) for v in _named_by(part)]
+    named += [v for f in named if isinstance(f, FunctionType) for v in _named_by(f)]
+    return [*_with_parts(v for v in named if isinstance(v, type))]
+
+
+def _named_by(function: FunctionType) -> Iterator[Any]:
+    known, names = function.__globals__, function.__code__.co_names
+    yield from captured(function)
+    yield from (known[n] for n in names if n in known)
+    modules = [known[n] for n in names if isinstance(known.get(n), ModuleType)]
+    yield from (getattr(m, n) for m in modules for n in names if hasattr(m, n))
+
+
+def _with_parts(waiting: Iterable[Any]) -> Iterator[Any]:
+    """The named tuples and dataclasses among annotations, with those of their fields, each once."""
+    done: set[int] = set()
+    stack = [*waiting][::-1]
+    while stack:
+        one = stack.pop()
+        if id(one) in done:
+            continue
+        done.add(id(one))
+        stack += get_args(one)[::-1]
+        if has_fields(one):
+            yield one
+            stack += [*_hints(one).values()][::-1]
+
+
+# --- how a text takes arguments apart ---
+
+
+def asked_of(plain: Callable) -> dict[str, Accesses]:
+    """How a function takes its arguments apart, by their names."""
+    found: dict[str, Accesses] = {}
+    if isinstance(plain, FunctionType) and (tree := source_tree(plain)) is not None:
+        found = {name: Accesses() for name in parameters_of(tree)}
+        with suppress(RecursionError):  # names that stand for each other
+            _Reader(plain, tree, found).read()
+    return found
+
+
+class _Reader:
+    """Reads what one function does with some of its parameters, and what it hands them on to."""
+
+    def __init__(self, plain: FunctionType, tree: Any, given: Mapping[str, Accesses], deep: int = 0) -> None:
+        self.plain, self.tree, self.given, self.deep = plain, tree, given, deep
+        self.bound = bindings(tree)
+
+    def read(self) -> None:
+        """Note it in what is given."""
+        for name, bound in self.bound.items():
+            if isinstance(bound, Part):
+                self._of(ast.Name(name))
+        waiting: list[ast.AST] = [*self.tree.body] if isinstance(self.tree.body, list) else [self.tree.body]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)) and {*parameters_of(node)} & self.bound.keys():
+                continue  # another variable of the same name
+            self._of(node)
+            if isinstance(node, ast.Call):
+                self._handed_on(node)
+                method = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+                waiting += [method, *node.args, *(k.value for k in node.keywords)]
+            else:
+                waiting += ast.iter_child_nodes(node)
+
+    def _of(self, node: ast.AST) -> Accesses | None:
+        """What is asked of the part of a parameter that an expression is; None for any other expression."""
+        if isinstance(node, ast.Name):
+            bound = self.bound.get(node.id)
+            if isinstance(bound, Parameter):
+                return self.given.get(node.id)
+            if isinstance(bound, Part):
+                whole = self._of(bound.of)
+                if whole is not None:
+                    whole.count = bound.count
+                    return whole.places.setdefault(bound.place, Accesses())
+            return self._of(bound) if isinstance(bound, (ast.Name, ast.Subscript, ast.Attribute)) else None
+        if isinstance(node, ast.Attribute):
+            whole = None if node.attr in _OF_ARRAYS or node.attr.startswith("_") else self._of(node.value)
+            return whole and whole.fields.setdefault(node.attr, Accesses())
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            key, whole = node.slice.value, self._of(node.value)
+            if whole is not None and isinstance(key, str):
+                return whole.keys.setdefault(key, Accesses())
+            if whole is not None and type(key) is int and key >= 0:
+                return whole.places.setdefault(key, Accesses())
+        return None
+
+    def _handed_on(self, call: ast.Call) -> None:
+        """What a function of the module that is called with a part asks of it."""
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        value = self.plain.__globals__.get(name)
+        callee = plain_function(unwrapped(value)) if isinstance(value, FunctionType) or kind_of_rule(value) else None
+        if self.deep < DEEPEST and isinstance(callee, FunctionType) and (tree := source_tree(callee)) is not None:
+            pairs = ((parameter, self._of(given)) for parameter, given in given_to(tree, call))
+            if given := {parameter: asked for parameter, asked in pairs if parameter and asked is not None}:
+                _Reader(callee, tree, given, self.deep + 1).read()

@@ -1,0 +1,266 @@
+"""Arguments of which the author says nothing: they stand at their defaults, or are tried at each of their values.
+
+JAX hands a custom function every argument, also those that a call leaves out, as in `jax.custom_jvp(jnp.round)`. In a
+call, `jax.grad` and `jax.vmap` an integer stays what it is; where the call is traced, as under `jax.jit`, it becomes a
+tracer, and code that asks for its value fails. What runs elsewhere is the custom function of the arrays alone, with the
+defaults as they stand: that one is looked at, and what is left out is said.
+
+A rule that is right at the defaults can be wrong, or fail, at `keepdims=True`. Booleans, `Literal`s and enums are tried
+at each of their values: what is proved there is part of the claim, and where nothing comes of it the report says so.
+A rule that has the number at which an argument stands by default in its backward, or forgets a factor of 1.0, is right
+at that one alone: where a numeric check of another one finds a point at which both sides differ, it is refuted there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from enum import Enum
+from functools import wraps
+from itertools import islice
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad import rules
+from certgrad.jaxpr.closures import kind_of_rule
+from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate
+from certgrad.obligations.generality.traces import Traces
+from certgrad.rules.declared.statics import annotations_of, different, text_of
+
+from .layers import parameters_of
+from .parameters import POSITIONAL
+from .report import Report
+from .user_rule import UserRule
+
+LEFT_OUT = "calls under jax.jit: JAX traces {} there, of which the default stands, and the function fails"
+
+
+def standing(rule: UserRule) -> Callable | None:
+    """The function with the defaults that a call leaves out as they stand; None where it traces as it is, or where
+    something other than integers, booleans and None would have to stand.
+    """
+    custom, names = rule.custom, of_defaults(rule)
+    known = type(custom) in (jax.custom_jvp, jax.custom_vjp) and rule.function is custom and not rule.sees_zeros
+    alone = known and all(p.kind in POSITIONAL for p in rule.parameters.all.values()) and not rule.parameters.rest
+    if not alone or rule.parameters.fixed or not names or rules.traces(Traces(rule)):
+        return None
+    if not all(isinstance(rule.unsaid[n], int | None) for n in names):
+        return None
+    of = inspect.Signature([*parameters_of(custom, rule.plain).values()])
+
+    @wraps(custom)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        bound = of.bind(*args, **kwargs)
+        bound.apply_defaults()
+        values = list(bound.args)
+        places = [k for k, n in enumerate(bound.arguments) if n not in names]
+        return _of_arrays(custom, values, places)(*(values[k] for k in places))
+
+    return called
+
+
+def of_defaults(rule: UserRule) -> list[str]:
+    """The arguments that JAX hands the rule as arrays, and of which nothing but the default is said."""
+    return [n for n in rule.unsaid if n in rule.dynamic and n in rule.parameters.seen]
+
+
+def _of_arrays(custom: Any, values: Sequence[Any], places: Sequence[int]) -> Any:
+    """The custom function of the arguments at these places, with the others as they are, and its rule."""
+
+    def full(arrays: Sequence[Any], others: Sequence[Any] = values) -> list[Any]:
+        found = list(others)
+        for k, x in zip(places, arrays, strict=True):
+            found[k] = x
+        return found
+
+    def fun(*arrays: Any) -> Any:
+        return custom.fun(*full(arrays))
+
+    if kind_of_rule(custom) == "jax.custom_jvp":
+        # The tangent of an integer is an array of float0, and that of None is None.
+        none = [None if v is None else np.zeros((), jax.dtypes.float0) for v in values]
+        found: Any = jax.custom_jvp(fun)
+        found.defjvp(lambda primals, tangents: custom.jvp(tuple(full(primals)), tuple(full(tangents, none))))
+        return found
+
+    def bwd(residuals: Any, seed: Any) -> tuple[Any, ...]:
+        cotangents = tuple(custom.bwd(residuals, seed))
+        if len(cotangents) != len(values) or any(c is not None for k, c in enumerate(cotangents) if k not in places):
+            raise TypeError("the rule returns no None for an argument that is no array of floats")
+        return tuple(cotangents[k] for k in places)
+
+    found = jax.custom_vjp(fun)
+    found.defvjp(lambda *arrays: custom.fwd(*full(arrays)), bwd)
+    return found
+
+
+MOST = 8
+"""At most this many values beside the defaults are tried."""
+
+
+AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
+"""The values of an axis, of another number and of a choice, where nobody says which are meant,"""
+SHARES = (0.5, 0.25)
+"""and of a number between 0 and 1."""
+COUNTS = (3,)
+"""The bound below which integer arguments lie: one value, since each would have other bounds."""
+DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)
+"""Values tried for a dtype, and for the `dimension_numbers` of a `dot_general`: a matrix product."""
+IDLE = {0.0: 0.5, 1.0: 0.5, -1.0: -0.5}
+"""Numbers at which a factor or a term does nothing, and others beside them."""
+ANOTHER = "other"
+"""A word that code does not know."""
+AXIS = re.compile(r"(\w+_)?(axis|dim|dimension)\d*")
+_CHOICE = re.compile(r"(is|has|use|with|keep|include|apply)_\w+|causal|reverse\w*|exclusive|keepdims|training|inverse")
+_SHARE = re.compile(r"(\w+_)?(rate|prob|probability|smoothing)|p")
+_COUNT = re.compile(r"(num|n)_(segments|classes|labels|categories|buckets|bins|tokens|embeddings|nodes)")
+_OF_LABELS = "(index|idx|id|label|token|token_id)"
+SENTINEL = re.compile(f"(ignored?|pad|padding|blank)_{_OF_LABELS}")
+"""What an integer among the arguments is where it means something else: one value too, as it is part of a domain."""
+_DTYPE = re.compile(r"(\w+_)?dtype|preferred_element_type")
+_KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
+    (AXIS, AXES),
+    (_CHOICE, SWITCH),
+    (_SHARE, SHARES),
+    (_COUNT, COUNTS),
+    (re.compile(f"ignored?_{_OF_LABELS}"), (-100,)),
+    (SENTINEL, (0,)),
+    (_DTYPE, DTYPES),
+    (re.compile("dimension_numbers"), OF_MATRICES),
+)
+
+
+def choices(rule: UserRule) -> list[tuple[str, Any]]:
+    """The other values of arguments that have their default, by what annotations and defaults say."""
+    annotations, _ = annotations_of(rule.plain)
+    found = []
+    for name, default in rule.unsaid.items():
+        values = [*_of_annotation(annotations.get(name)), *_of_default(name, default)]
+        found += [(name, v) for v in different(values) if type(v) is not type(default) or v != default]
+    return found[:MOST]
+
+
+def values_by_kind(plain: Callable, names: Iterable[str]) -> dict[str, list[Any]]:
+    """Values of arguments that are no arrays and have no default, by what annotations and names say, some of each."""
+    annotations, _ = annotations_of(plain)
+    found = {}
+    for name in names:
+        said = [*_of_annotation(annotations.get(name))] or _objects(plain, annotations.get(name))
+        found[name] = said or list(next((values for kind, values in _KINDS if kind.fullmatch(name)), NUMBERS))
+    return found
+
+
+def _of_annotation(annotation: Any) -> Iterator[Any]:
+    origin = get_origin(annotation)
+    if origin is Literal:
+        yield from get_args(annotation)
+    elif origin in (Union, UnionType):
+        parts = [list(_of_annotation(part)) for part in get_args(annotation)]
+        if all(parts):  # of `None | int` nobody can list the values
+            yield from (value for part in parts for value in part)
+    elif annotation is bool:
+        yield from (False, True)
+    elif annotation is NoneType:
+        yield None
+    elif isinstance(annotation, type) and issubclass(annotation, Enum):
+        yield from annotation
+
+
+def _objects(plain: Callable, annotation: Any) -> list[Any]:
+    """Objects of the annotated class, where it is one of a user's: those of the function's module, or the one that a
+    dataclass or a NamedTuple is by default.
+    """
+    if not isinstance(annotation, type) or annotation.__module__ == "builtins" or annotation in (np.ndarray, jax.Array):
+        return []
+    scope = getattr(inspect.unwrap(plain), "__globals__", {})
+    found = [value for value in scope.values() if type(value) is annotation]
+    whole = is_dataclass(annotation) and all(map(_has_default, fields(annotation)))
+    names, defaults = (getattr(annotation, of, ()) for of in ("_fields", "_field_defaults"))  # of a NamedTuple
+    if not found and (whole or (names and len(names) == len(defaults))):
+        found = [annotation()]
+    return found
+
+
+def _has_default(field: Field[Any]) -> bool:
+    return not field.init or field.default is not MISSING or field.default_factory is not MISSING
+
+
+def _of_default(name: str, default: Any) -> Sequence[Any]:
+    if type(default) is bool:
+        return (not default,)
+    if type(default) is int and default in AXES and AXIS.fullmatch(name):
+        return [v for v in AXES if v != default]
+    return list(type(default)) if isinstance(default, Enum) else ()
+
+
+def _beside(default: Any, plain: Callable) -> Iterator[Any]:
+    """A number beside one that is a default; the words of the code, and another one, beside a word; of a dataclass or a
+    NamedTuple of these, one field at another value.
+    """
+    if type(default) is int:
+        yield default + 1
+    elif type(default) is str:
+        code = getattr(inspect.unwrap(plain), "__code__", None)
+        words = [c for c in code.co_consts if type(c) is str and c.isidentifier()] if code is not None else []
+        yield from (word for word in [*words, ANOTHER] if word != default)
+    elif type(default) is float and np.isfinite(default):
+        yield IDLE.get(default, default / 2)
+    elif is_dataclass(default) and not isinstance(default, type):
+        for one in fields(default):
+            if one.init:
+                yield from (replace(default, **{one.name: v}) for v in _of_field(getattr(default, one.name), plain))
+    elif isinstance(default, tuple):
+        for name in getattr(default, "_fields", ()):
+            others = _of_field(getattr(default, name), plain)
+            yield from (default._replace(**{name: v}) for v in others)  # type: ignore[attr-defined]
+
+
+def _of_field(default: Any, plain: Callable) -> Iterator[Any]:
+    yield from [not default] if type(default) is bool else _beside(default, plain)
+
+
+def at_choices(
+    report: Report,
+    rule: UserRule,
+    checked: Callable[[dict[str, Any]], Report | str | None],
+    refuted: Callable[[dict[str, Any]], Report | None],
+) -> Report:
+    """The report with what comes of the other values of its static arguments, one argument at a time.
+
+    Args:
+        report: what came of the rule at the defaults; proved.
+        rule: that rule.
+        checked: the report at a value, or why there is none; None where the function does not run.
+        refuted: the report at a value where it is refuted and a numeric check sees it.
+    """
+    certificates: list[Certificate] = [report.certificate]
+    left: list[str] = []
+    for name, value in choices(rule):
+        found = checked({name: value})
+        at = f"{name} = {text_of(value)}"
+        if found is None:
+            continue
+        if isinstance(found, str):
+            left.append(f"{at}: {found}")
+        elif found.verdict == "refuted":
+            return found
+        elif found.verdict in (*PROOFS, AT_SIZES):
+            certificates.append(found.certificate)
+        else:
+            left.append(f"{at}: {found.verdict}: {found.reason}")
+    looked_at = {name for name, _ in choices(rule)}
+    unsaid = ((name, default) for name, default in rule.unsaid.items() if name not in looked_at)
+    beside = ({name: v} for name, default in unsaid for v in _beside(default, rule.plain))
+    for chosen in islice(beside, MOST):
+        if (wrong := refuted(chosen)) is not None:
+            return wrong  # where nothing comes of it, the claim is about the default as ever
+    same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
+    if len(same) > 1:
+        report = replace(report, certificate=rules.merged(same))
+    return replace(report, left_out=(*report.left_out, *left))

@@ -1,0 +1,197 @@
+"""A first look at a rule, before its proof: its outputs, its mode, and the arguments that get no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import cycle
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.errors import SignatureError, UsageError
+from certgrad.jaxpr.programs import reaches_as_number
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.patterns import sees_zeros
+from certgrad.obligations.generality.traces import Spec, Trace, Traces
+from certgrad.obligations.tracing.jax_internals import primitives_of, symbols, trace
+from certgrad.rules.declared.structure import real_parts
+
+from .layers import backward_of
+from .returned import absent, recorded
+from .user_rule import REVERSE_ONLY, VALUE_ONLY, UserRule
+
+GENERAL = Spec(0, 0, (), True)
+"""The first case at its general shapes, in 64 bits."""
+
+
+NUMBERS = (2, 3, 5, 4)
+"""For the sizes of a rule that is called."""
+
+
+def numbered(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str, int]:
+    """A number for each size, by turns."""
+    return dict(zip(names, cycle(numbers), strict=False))
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What the first look found."""
+
+    without_gradient: tuple[str, ...] = ()
+    """Float arrays for which the rule returns `None`."""
+    only_compared: tuple[str, ...] = ()
+    """Those of them that the function only compares with numbers, as it does a mask: no gradient is lost."""
+    reverse_only: bool = False
+    """A custom rule inside has no forward mode."""
+    outputs: int = 1
+    """How many outputs are floats."""
+    integers: bool = False
+    """There are outputs of integers or booleans."""
+    strange: str = ""
+    """The dtype of an output that is neither: the claims cannot speak of it."""
+    complex_outputs: bool = False
+    """An output is complex."""
+    sees_zeros: bool = False
+    """A rule that the function calls sees symbolic zeros."""
+    traces: Traces | None = None
+    """The rule at its general shapes, as it was traced for this look."""
+
+
+def examine(rule: UserRule) -> Examined:
+    """Trace the function once, on symbols of its own, and then the rule, as the audit does. What does not trace is left
+    to the audit to report.
+
+    Raises:
+        SignatureError: the function returns other shapes than its signature says.
+    """
+    instance = replace(family(rule, rule.cases[0]).prove[0], shared=False)
+    shapes = instance.shapes()
+    try:
+        arrays = shapes.structs()
+        count = len(arrays)
+        arrays += [jax.ShapeDtypeStruct((), "float32", weak_type=True)] * len(rule.params)
+        is_complex: list[bool] = []
+
+        def outputs(*xs: Any) -> list[Any]:
+            returned = jax.tree_util.tree_leaves(rule.call(xs[:count], rule.choices[0], xs[count:]))
+            is_complex[:] = map(jnp.iscomplexobj, returned)  # of a size it can be asked in a trace alone
+            return real_parts(returned)
+
+        forward = trace(outputs, arrays)
+    except Exception:
+        return Examined(without_gradient=_heard_at_numbers(rule))
+    _check_outputs(rule, [tuple(v.aval.shape) for v in forward.jaxpr.outvars], instance)
+    dtypes = [v.aval.dtype for v in forward.jaxpr.outvars]
+    floats = sum(jnp.issubdtype(d, jnp.floating) for d in dtypes)
+    whole = [jnp.issubdtype(d, jnp.integer) or jnp.issubdtype(d, jnp.bool_) for d in dtypes]
+    other = [str(d) for d, w in zip(dtypes, whole, strict=True) if not w and not jnp.issubdtype(d, jnp.floating)]
+    if rule.ideal is not None:
+        _check_ideal(rule, forward, lambda *xs: rule.call_ideal(xs[:count], rule.choices[0], xs[count:]), arrays)
+    seen = Examined(
+        outputs=floats,
+        integers=any(whole),
+        strange=other[0] if other else "",
+        complex_outputs=any(is_complex),
+        sees_zeros=sees_zeros(forward.jaxpr),
+    )
+    reverse = "custom_vjp_call" in primitives_of(forward.jaxpr) and rule.kind != "jax.custom_vjp"
+    backward = backward_of(rule.custom)
+    if backward is None:
+        return replace(seen, reverse_only=reverse)
+    seen = replace(seen, reverse_only=reverse, traces=Traces(rule))
+    assert seen.traces is not None
+    with recorded(*backward) as cotangents:
+        made = seen.traces.make(GENERAL)
+    missing = _without_gradient(rule, cotangents) if isinstance(made, Trace) else ()
+    names = [*rule.arg_names, *rule.params]
+    cotangents.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
+    compared = tuple(n for n in missing if not any(reaches_as_number(forward.jaxpr, [n == m for m in names])))
+    return replace(seen, without_gradient=missing, only_compared=compared)
+
+
+def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays: list[Any]) -> None:
+    """The ideal function takes and returns what the function does."""
+    name = f"{rule.derivative_of}, which {rule.name} ({rule.where}) approximates,"
+    try:
+        traced = trace(lambda *xs: real_parts(jax.tree_util.tree_leaves(ideal(*xs))), arrays)
+    except Exception as error:
+        raise UsageError(f"{name} cannot be called as that is: {type(error).__name__}: {error}") from None
+    avals, expected_avals = ([v.aval for v in p.jaxpr.outvars] for p in (traced, forward))
+    found, wanted = ([(a.shape, a.dtype.kind) for a in some] for some in (avals, expected_avals))
+    if found != wanted:  # a function may compute in 64 bits whatever it is given
+        shown, expected = (
+            ", ".join(f"{a.dtype} ({' '.join(map(str, a.shape))})" for a in some) for some in (avals, expected_avals)
+        )
+        raise SignatureError(f"{name} returns {shown}, and not {expected} as that does.")
+
+
+def settled(rule: UserRule, found: Examined) -> Traces:
+    """Take the mode of the rule from what was found. Its traces: those of the look, if they are of what is claimed."""
+    before = rule.kinds, rule.cases, rule.ideal
+    if found.reverse_only:
+        rule.claim(REVERSE_ONLY)
+    if not rule.moving:  # nothing to prove of a derivative: the fwd is all that is left
+        rule.ideal = None
+        rule.claim(VALUE_ONLY)
+    rule.split(found.outputs, found.sees_zeros)
+    rule.complex_outputs = found.complex_outputs
+    same = found.traces is not None and found.traces.op is rule and before == (rule.kinds, rule.cases, rule.ideal)
+    return found.traces if same and found.traces is not None else Traces(rule)
+
+
+def _heard_at_numbers(rule: UserRule) -> tuple[str, ...]:
+    """The arguments that get no gradient, of a rule that does not trace where sizes are left open."""
+    backward = backward_of(rule.custom)
+    if backward is None:
+        return ()
+    instance = family(rule, rule.cases[0]).prove[0]
+    with recorded(*backward) as cotangents, suppress(Exception):
+        arrays = instance.at(numbered(instance.names)).shapes().structs()
+        count = len(arrays)
+
+        def run(*xs: Any) -> Any:
+            outs, pull = jax.vjp(lambda *xs: rule.call(xs[:count], rule.choices[0], xs[count:]), *xs)
+            return pull(jax.tree.map(jnp.ones_like, outs))
+
+        jax.eval_shape(run, *arrays, *[jax.ShapeDtypeStruct((), "float32")] * len(rule.params))
+    return _without_gradient(rule, cotangents)
+
+
+def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:
+    missing: set[str] = set()
+    names = {a.name: a.made_of(a.leaves, lambda *parts: parts) for a in rule.arguments}
+    for cotangents in returned:
+        if rule.kind == "equinox.filter_custom_vjp":
+            first = rule.arguments[0].name if rule.arguments else ""
+            missing |= absent(cotangents, names.get(first))
+            continue
+        if not isinstance(cotangents, (tuple, list)):
+            continue
+        for name, cotangent in zip(rule.dynamic, cotangents, strict=False):
+            if name in names:
+                missing |= absent(cotangent, names[name])
+    return tuple(n for n in rule.moving if n in missing)
+
+
+def _check_outputs(rule: UserRule, found: list[tuple[Any, ...]], instance: Any) -> None:
+    declared = rule.outputs_declared
+    if declared is None:
+        return
+    table = symbols(instance.names)
+    groups = {s: [table[n] for n in axes] for s, axes in instance.groups.items()}
+    try:
+        expected = [s.shape(table, groups) for s in declared]
+    except KeyError as error:
+        raise UsageError(f"The size {error} of an output of {rule.name} is unknown.") from None
+    if len(found) != len(expected) or not all(map(_fit, found, expected)):
+        shown, wanted = (", ".join(f"({' '.join(map(str, s))})" for s in shapes) for shapes in (found, expected))
+        raise SignatureError(f"{rule.name} ({rule.where}) returns shapes {shown}, but its signature says {wanted}.")
+
+
+def _fit(found: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """The shapes are the same. Where `l-2` is negative a window of 3 has no place: JAX says max(l-2, 0)."""
+    pairs = zip(map(str, found), map(str, expected), strict=False)
+    return len(found) == len(expected) and all(one in (said, f"max({said}, 0)") for one, said in pairs)

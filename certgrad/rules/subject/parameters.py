@@ -1,0 +1,72 @@
+"""The parameters of a rule's function: those with names, and what `*args` and `**kwargs` take beside them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from certgrad.errors import UsageError
+
+from .layers import bound_by, parameters_of, seen_by_jax
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Parameters:
+    """What a function can be given, under its partials.
+
+    Raises:
+        UsageError: its parameters cannot be read.
+    """
+
+    def __init__(self, function: Callable, custom: Any, plain: Callable, shown: str) -> None:
+        try:
+            found = parameters_of(custom, plain)
+        except (TypeError, ValueError):
+            raise UsageError(f"The arguments of {shown} cannot be read from its definition.") from None
+        self.all = {n: p for n, p in found.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        """Those with names."""
+        self.rest = next((n for n, p in found.items() if p.kind == p.VAR_POSITIONAL), "")
+        """The name of `*args`, if it takes any."""
+        self.keywords = any(p.kind == p.VAR_KEYWORD for p in found.values())
+        """It takes `**kwargs`."""
+        count, self._named = bound_by(function)
+        given = {*list(self.all)[:count], *self._named}
+        places = [n for n, p in self.all.items() if p.kind in POSITIONAL]
+        bound = max(0, count - len(self.all))
+        as_they_are = [k - len(places) for k in _numbers(custom) if k >= len(places)] if self.rest else []
+        self.bound = bound - sum(k < bound for k in as_they_are)
+        """How many of `*args` the partials give, but for those that the custom function takes as they are."""
+        self.fixed_places = frozenset(k - bound for k in as_they_are if k >= bound)
+        """Which of the others in `*args`, by number, the custom function takes as they are (`nondiff_argnums`)."""
+        self.free = {n: p for n, p in self.all.items() if n not in given}
+        """Those that no partial gives."""
+        self.seen = seen_by_jax(custom, plain)
+        """Those that JAX sees, and gives their defaults."""
+        self.fixed = nondifferentiable(custom, list(self.all))
+        """Those that the custom function takes as they are."""
+
+    @property
+    def positional(self) -> list[str]:
+        """The free ones that can be given by position, in order: up to one that a partial names."""
+        end = next((k for k, n in enumerate(self.all) if n in self._named), len(self.all))
+        before = list(self.all)[:end]
+        return [n for n, p in self.free.items() if p.kind in POSITIONAL and n in before]
+
+    @property
+    def reaches_rest(self) -> bool:
+        """Every parameter before `*args` can be given by position."""
+        return not any(p.kind in POSITIONAL and n in self._named for n, p in self.all.items())
+
+
+def nondifferentiable(custom: Any, names: Sequence[str]) -> list[str]:
+    """The arguments that a custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
+    said = getattr(custom, "nondiff_argnames", ()) or ()
+    given = [names[k] for k in _numbers(custom) if k < len(names)]
+    return list(dict.fromkeys([*given, *((said,) if isinstance(said, str) else said)]))
+
+
+def _numbers(custom: Any) -> list[int]:
+    numbers = getattr(custom, "nondiff_argnums", ()) or ()
+    return [k for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if isinstance(k, int)]

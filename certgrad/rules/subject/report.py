@@ -1,0 +1,223 @@
+"""What `certgrad.check` returns: the verdict on one rule, with everything that a test or a person asks next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+from certgrad.obligations.certificate import (
+    HOLDS,
+    PROOFS,
+    Certificate,
+    Claim,
+    VerdictName,
+    Witness,
+    assumed,
+    compared_with,
+    not_for_all,
+    stated,
+    worst,
+)
+from certgrad.obligations.conformance import LIMITS, NOT_COMPARED
+
+if TYPE_CHECKING:
+    from certgrad.rules.causes.missing import Missing
+
+    from .user_rule import UserRule
+
+OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
+
+
+@dataclass(frozen=True)
+class ArgumentClaim:
+    """The derivative in one argument alone: its verdict, and what is known where it is not proved."""
+
+    name: str
+    verdict: VerdictName
+    reason: str = ""
+    residual: str = ""
+    witness: Witness | None = None
+    cause: str = ""
+    """The likely cause, found by proving that the rule is right but for this mistake."""
+    missing: str = ""
+    """What must be added to the cotangent, where that is a short formula."""
+    domain: str = ""
+    """Where it is right, in the words of `domain=`, if it is wrong outside of that alone."""
+    mended: UserRule | None = field(default=None, compare=False, repr=False)
+    """The rule but for the cause, which is proved."""
+    lacks: Missing | None = field(default=None, compare=False, repr=False)
+    """The missing term as a term."""
+
+
+class Judged:
+    """What has a certificate, and is asked what it says."""
+
+    certificate: Certificate
+
+    @property
+    def verdict(self) -> VerdictName:
+        return self.certificate.verdict
+
+    @property
+    def proved(self) -> bool:
+        """Every obligation is proved, perhaps under hypotheses."""
+        return self.verdict in HOLDS
+
+    @property
+    def claims(self) -> list[Claim]:
+        """One for each obligation."""
+        return list(self.certificate.claims)
+
+    @property
+    def witness(self) -> Witness | None:
+        """A point where an obligation fails, if one was found."""
+        return next((c.witness for claim in self.claims for c in claim.cases if c.witness is not None), None)
+
+    @property
+    def compared(self) -> list[str]:
+        """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
+        return list(dict.fromkeys(text for claim in self.claims for text in compared_with(claim)))
+
+
+@dataclass(frozen=True)
+class Report(Judged):
+    """The certificate of one rule, and where the rule is defined."""
+
+    certificate: Certificate
+    where: str
+    undifferentiated: tuple[str, ...] = ()
+    """Float arguments that the claim leaves out."""
+    surrogate: str = ""
+    """The author's reason why the rule deliberately is not the derivative."""
+    approximates: str = ""
+    """The function that the derivative claims are about, where it is another one, and its distance as measured."""
+    arguments: tuple[ArgumentClaim, ...] = ()
+    """One for each float argument that the claim is about."""
+    only_compared: tuple[str, ...] = ()
+    """Arguments without a gradient that the function only compares, as it does a mask: there is none to lose."""
+    notes: tuple[str, ...] = ()
+    """What was ignored, and what need not be."""
+    right_where: str = ""
+    """The `domain=` with which a refuted rule is proved as a whole, if one was found."""
+    left_out: tuple[str, ...] = ()
+    """Values of static arguments, other than the defaults, at which nothing is claimed, each with the reason."""
+    location: str = ""
+    """File and line of the function, in full."""
+    reproduction: str = ""
+    """A script that shows the difference at the witness with NumPy numbers, if there is a witness."""
+    second: Report | None = None
+    """What came of the rule of the rule, where `order=2` asked for it. The verdict is the worse of both."""
+
+    @property
+    def verdict(self) -> VerdictName:
+        """The worst of all claims."""
+        own = self.certificate.verdict
+        return own if self.second is None else worst([own, self.second.verdict])
+
+    @property
+    def name(self) -> str:
+        return self.certificate.op
+
+    @property
+    def without_gradient(self) -> tuple[str, ...]:
+        """Float arguments for which the rule returns `None`: nothing is proved of them."""
+        return tuple(self.certificate.without_gradient or ())
+
+    @property
+    def lost_gradient(self) -> tuple[str, ...]:
+        """Those of them in which the function has a derivative."""
+        return tuple(n for n in self.without_gradient if n not in self.only_compared)
+
+    @property
+    def hypotheses(self) -> list[str]:
+        """The conditions under which the claims hold, as formulas; not x ≠ 0 beside x > 0."""
+        from certgrad.report.audited import listed
+
+        return listed(self.certificate)
+
+    @property
+    def assumed(self) -> list[str]:
+        """Of the hypotheses those that bound an argument without a gradient and that nobody declares, as `domain=`
+        takes them."""
+        return assumed(self.certificate)
+
+    @property
+    def rests_on(self) -> list[str]:
+        """How floats, integers and signs are read where something is proved, and facts about numbers that floats can
+        break."""
+        proved = [claim for claim in self.claims if claim.verdict in PROOFS]
+        return list(dict.fromkeys(text for claim in proved for text in (*claim.idealisations, *claim.facts)))
+
+    @property
+    def sizes(self) -> list[dict[str, int]]:
+        """The sizes that the verdict is about; empty where it is about all."""
+        return list(self.certificate.sizes or ())
+
+    @property
+    def dtypes(self) -> str:
+        """The dtypes that the claims are about, and why only those; empty where they are about all."""
+        return next((text for text in self.limits if text.startswith("float")), "")
+
+    @property
+    def limits(self) -> list[str]:
+        """What alone the claims are about, and why: some dtypes, arrays that no mesh divides, calls without vmap."""
+        scopes = [case.scope for claim in self.claims for case in claim.cases]
+        found = [text for text in LIMITS if any(text in scope for scope in scopes)]
+        dtypes = next((s[s.index("float") :] for s in scopes if ", float" in s), "")
+        for text in found:
+            dtypes = dtypes.replace(f", {text}", "")
+        return [dtypes, *found] if dtypes else found
+
+    @property
+    def cause(self) -> str:
+        """The likely cause of a wrong rule, where one was found."""
+        found = next((a.cause for a in self.arguments if a.cause), "")
+        if not found and any(c.kind == "rule_runs_forward" and c.verdict == "refuted" for c in self.claims):
+            return OTHER_VALUE
+        return found
+
+    @property
+    def reason(self) -> str:
+        """Why it is not proved, as of the first case that is not."""
+        return next((c.reason for claim in self.claims for c in claim.cases if c.reason), "")
+
+    @property
+    def residual(self) -> str:
+        """The difference of the two sides, where it did not vanish."""
+        return next((c.residual for claim in self.claims for c in claim.cases if c.residual), "")
+
+    def __str__(self) -> str:
+        from certgrad.report import text
+        from certgrad.report.audited import open_cases, told_once, under
+        from certgrad.report.wording import CAUSE, PROVED_WHERE
+
+        lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
+        if self.right_where:
+            lines.append(PROVED_WHERE.format(self.right_where))
+        if self.surrogate:
+            lines.append(f"surrogate: {self.surrogate}")
+        if self.approximates:
+            lines.append(self.approximates)
+        if hypotheses := under(self.certificate):
+            lines.append("under: " + ", ".join(hypotheses))
+        if rests_on := self.rests_on:
+            lines.append("this rests on: " + "; ".join(rests_on))
+        if why := not_for_all(self.certificate):
+            lines.append(why)
+        lines += [f"for {text}" for text in self.limits]
+        if NOT_COMPARED in self.compared:
+            lines.append(NOT_COMPARED)
+        lines += [f"no claim at {text}" for text in self.left_out]
+        if self.undifferentiated:
+            lines.append("no claim about: " + ", ".join(self.undifferentiated))
+        if any(a.verdict in ("refuted", "unproved") for a in self.arguments):
+            for a in self.arguments:
+                lines.append("; ".join([f"d{a.name}: {a.verdict}", *([f"{CAUSE}: {a.cause}"] if a.cause else [])]))
+        if self.reproduction:
+            lines.append("reproduce:\n" + indent(self.reproduction, "    "))
+        if self.second is not None:
+            lines.append(str(self.second))
+        told = told_once(self.certificate)
+        shown = [pair for pair in open_cases([self.certificate]) if pair[0].code in told]
+        return "\n".join([*lines, *(text.block(*pair, also=told[pair[0].code]) for pair in shown)])

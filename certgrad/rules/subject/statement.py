@@ -1,0 +1,95 @@
+"""What is said of a rule, and what one audit of it is asked.
+
+The author makes one statement. Each audit is an attempt at it or at a part of it: with the sizes of the signature left
+open, with some as multiples, or with numbers for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from certgrad import rules
+
+from .user_rule import UserRule
+
+if TYPE_CHECKING:
+    from certgrad.rules.judging.at_sizes import Sizes
+    from certgrad.rules.judging.multiples import Multiples
+
+    from .approximation import Declared
+
+SECONDS_AT_SIZES = 10.0
+"""For a proof at numbers, or in a smaller domain."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one audit is asked: at which values and sizes, and about which part of the statement."""
+
+    static: Mapping[str, Any] | None = None
+    """Values of the arguments that are no arrays."""
+    sizes: Sizes | None = None
+    """Numbers for all that the signature leaves open. None: it stays open."""
+    multiples: Multiples = field(default_factory=dict)
+    """Sizes of the signature that are multiples of numbers, or of each other."""
+    differentiable: Sequence[str] | None = None
+    """The arguments that it is about. None: those of the statement."""
+    excluded: Sequence[str] = ()
+    """Arrays that have no gradient."""
+    assumed: Sequence[str] = ()
+    """Conditions on arguments without a gradient that the author does not declare."""
+    part: Literal["all", "value", "integers"] = "all"
+    """The value alone; that of the outputs which are integers or booleans."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What the author says of a rule, as `check` takes it."""
+
+    function: Callable
+    signature: str | Sequence[Any]
+    differentiable: Sequence[str] | None = None
+    domain: str | Sequence[str] = ()
+    surrogate: str = ""
+    approximates: Callable | str | None = None
+    name: str = ""
+    conformance: bool = True
+    elsewhere: Sequence[Declared] = ()
+    tentative: bool = False
+    """Its signature is one of several that are looked at."""
+
+    @property
+    def of_inputs(self) -> Statement:
+        """The same without what it says of outputs."""
+        said = self.signature
+        return replace(self, signature=said.partition("->")[0] if isinstance(said, str) else said)
+
+    def rule(self, attempt: Attempt) -> UserRule:
+        """The rule as an audit sees it.
+
+        Raises SignatureError or UsageError: the statement does not fit the function.
+        """
+        found = UserRule(
+            self.function,
+            self.signature,
+            static=attempt.static,
+            differentiable=self.differentiable if attempt.differentiable is None else attempt.differentiable,
+            domain=self.domain,
+            name=self.name,
+            excluded=attempt.excluded,
+            integers=attempt.part == "integers",
+            ideal=self.approximates if attempt.part == "all" else None,
+            value_only=attempt.part == "value",
+            conformance=self.conformance,
+            at=attempt.sizes,
+            multiples=attempt.multiples,
+            assumed=attempt.assumed,
+        )
+        found.tentative = self.tentative
+        if found.ideal is not None:
+            found.ideals = rules.ideals_of(found, self.elsewhere)
+        if attempt.sizes is not None:
+            found.seconds = SECONDS_AT_SIZES
+        return found

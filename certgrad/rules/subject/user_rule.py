@@ -1,0 +1,499 @@
+"""A function of a user with its derivative rule, as the audit sees it.
+
+The programs come from JAX's public transformations of the function itself, so they are what runs: `jax.vjp` of it for
+the cotangents and for the primal that its `fwd` returns, `jax.jvp` for a rule in forward mode. A function with a rule
+in reverse mode only has no JVP of its own; its cotangents are compared with the derivative of its primal function.
+
+Where the author says that the function only approximates an ideal one, the claims about the derivative are about that
+one: they belong to a rule with `ideal`, whose forward it is. The claim about the value belongs to the rule without.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad import language, rules
+from certgrad._subject import OF_RULES, Rules, Subject
+from certgrad.errors import DomainError, SignatureError, UsageError
+from certgrad.language.tree import Statement
+from certgrad.obligations import tracing
+from certgrad.obligations.balls._rule import Structure
+from certgrad.obligations.generality.patterns import choices, too_many
+from certgrad.process.threads import ALONE
+from certgrad.rules.declared.statics import Default, combinations, plain, reals, text_of
+from certgrad.rules.declared.structure import (
+    Argument,
+    Declared,
+    flat_signature,
+    named,
+    read,
+    real_parts,
+    with_objects,
+)
+from certgrad.signatures.cases import Case
+from certgrad.signatures.sizes import parse_size
+
+from .layers import (
+    REVERSE,
+    by_name,
+    closed_over,
+    incomplete,
+    keywords_of,
+    kind_of_rule,
+    place_of,
+    plain_function,
+    unwrapped,
+)
+from .parameters import POSITIONAL, Parameters
+
+REVERSE_ONLY = OF_RULES[1:]
+VALUE_ONLY = OF_RULES[2:]
+PATTERN = "perturbed arguments"
+"""In place of a static argument: the arguments that move, for a rule that can see which ones do."""
+USED = "used outputs"
+"""In place of a static argument: the float outputs that are used, for a rule that can see which ones are."""
+ALSO = "also perturbed"
+"""In place of a static argument: arrays without a gradient that are differentiated all the same."""
+_TAKES_ARRAYS = ("jax.custom_vjp", "jax.custom_jvp", "flax.nnx.custom_vjp")
+"""Kinds whose arguments, those of `nondiff_argnums` aside, are arrays for the rule even where they are numbers."""
+
+
+class UserRule(Subject):
+    """What the audit asks of an op, answered by a function and the shapes it is declared for.
+
+    Args:
+        function: a function with a custom rule, or any JAX function, also under `jit` or `partial`.
+        signature: the shapes of the array arguments, in order, as `structure` reads them.
+        static: the other arguments, by name: a value, `Each` of several, or a `Real` number.
+        differentiable: the arguments, or arrays in them, that the claim is about; all float arrays if None.
+        domain: hypotheses on the arguments, in the syntax of an op's domain.
+        excluded: arrays that have no gradient.
+        integers: look at the outputs that are integers or booleans, and claim their values alone.
+        ideal: the function that the rule is the derivative of, where that is another one: claim the derivative alone.
+        value_only: claim the value alone.
+        conformance: compare what was traced with what happens at numbers and in calls.
+        at: the claim is about these sizes of the names alone.
+        assumed: further hypotheses, which nobody declares.
+
+    Raises:
+        SignatureError: the signature does not fit the function.
+        UsageError: a name is not one of the function's arguments, or the function has no rule.
+    """
+
+    def __init__(
+        self,
+        function: Callable,
+        signature: str | Sequence[Any],
+        *,
+        static: Mapping[str, Any] | None = None,
+        differentiable: Sequence[str] | None = None,
+        domain: str | Sequence[str] = (),
+        name: str = "",
+        excluded: Sequence[str] = (),
+        integers: bool = False,
+        ideal: Callable | str | None = None,
+        value_only: bool = False,
+        conformance: bool = True,
+        at: Mapping[str, int] | None = None,
+        multiples: Mapping[str, str] | None = None,
+        assumed: Sequence[str] = (),
+    ) -> None:
+        if not callable(function):
+            raise UsageError(f"{function!r} is no function.")
+        self.function = function
+        self.integers = integers
+        self.conformance = conformance
+        self.custom = unwrapped(function)
+        self.kind = kind_of_rule(self.custom)
+        self.plain = plain_function(self.custom)
+        self.name = name or getattr(self.plain, "__name__", "") or "a function"
+        self.file, self.line = place_of(self.plain)
+        if lacks := incomplete(self.custom):
+            raise UsageError(f"{self.name} ({self.where}) is {lacks}.")
+        self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
+        for text in self.domain:
+            if not isinstance(text, str):
+                raise DomainError(f"{self.name} ({self.where}): a condition of a domain is a text, and not {text!r}.")
+        self.properties: Mapping[str, str] = {}
+        """By array what no comparison says of it: `symmetric`."""
+        if any(" is " in text for text in self.domain):
+            self.domain, self.properties = rules.properties_in(self.domain, self.name)
+        said = dict(static or {})
+        declared = read(signature)
+        self.classes: dict[str, type] = {}
+        """Those of containers of arrays that the signature names."""
+        if isinstance(signature, str):
+            declared = replace(declared, inputs=with_objects(declared.inputs, self._class))
+        self.parameters = Parameters(function, self.custom, self.plain, f"{self.name} ({self.where})")
+        self.arguments = self._arguments(declared, signature, said)
+        self.params: Mapping[str, str | None] = reals(said)
+        self.choices = combinations(said)
+        self.outputs_declared = declared.outputs
+        self.complex_outputs = False
+        """An output is complex, and so two of real numbers."""
+        self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
+        self.undifferentiated = self._undifferentiated(differentiable)
+        self.excluded = tuple(excluded)
+        flat = flat_signature(self.arguments, declared.outputs)
+        axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
+        if self.properties:
+            rules.check_properties(self.properties, dict(zip(self.arg_names, flat.inputs, strict=True)), self.name)
+        self.assumed = tuple(assumed)
+        if self.domain or assumed:
+            self.domain, self.assumed = (
+                language.lengths.in_lengths(texts, axes, taken=self.params) for texts in (self.domain, assumed)
+            )
+        self.domain += self.assumed
+        fixed = {*self.undifferentiated, *excluded}
+        held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
+        self.signature = replace(flat, inputs=tuple(held))
+        if multiples:
+            products = {name: parse_size(f"{divisor}*{name}") for name, divisor in multiples.items()}
+            self.signature = self.signature.renamed(products)
+            self.outputs_declared = self.outputs_declared and tuple(s.renamed(products) for s in self.outputs_declared)
+        if at is not None:
+            self.signature = self.signature.at(at)
+            self.outputs_declared = self.outputs_declared and tuple(s.at(at) for s in self.outputs_declared)
+        self.sees_zeros = bool(getattr(self.custom, "symbolic_zeros", False)) or self.kind.startswith("equinox")
+        """The rule can see which arguments move and which outputs are used."""
+        self.unknown = ""
+        """Why nothing is proved of it, whatever the programs are."""
+        self.cases = self._cases(1)
+        self.ideal = rules.named_function(ideal) if isinstance(ideal, str) else ideal
+        if self.ideal is not None and not callable(self.ideal):
+            raise UsageError(f"What {self.name} ({self.where}) approximates is no function, but {self.ideal!r}.")
+        self.value_only = value_only or integers
+        self.claim(REVERSE_ONLY if self.kind in REVERSE else OF_RULES)
+        self.forward = self.plain
+        with ALONE:  # another thread may record what the backward function returns, and stand in its place
+            self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
+            self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
+        self.jvp_rule = getattr(self.custom, "jvp", None) if isinstance(self.custom, jax.custom_jvp) else None
+        self.further = closed_over(self.jvp_rule or getattr(getattr(self.custom, "fn", None), "jvp", None))
+        if self.ideal is not None:
+            self.further += (self.ideal,)
+
+    @property
+    def where(self) -> str:
+        """File and line of the definition, if it has one."""
+        return f"{Path(self.file).name}:{self.line}" if self.line else "no source"
+
+    @property
+    def granted(self) -> Mapping[str, Statement]:
+        """That arguments have the properties which `call` gives them."""
+        return {said: h.tree for said, h in rules.granted(self).items()} if self.properties else {}
+
+    @property
+    def structures(self) -> Mapping[str, Structure]:  # type: ignore[override]
+        """The properties of arguments, for points."""
+        return rules.structures(self) if self.properties else {}
+
+    @property
+    def moving(self) -> list[str]:
+        """The arrays that the claim is about."""
+        return [n for n, s in zip(self.arg_names, self.signature.inputs, strict=True) if s.dtype == "float"]
+
+    @property
+    def dynamic(self) -> list[str]:
+        """The arguments for which the backward function returns cotangents, in order."""
+        names = [n for n, p in self.parameters.all.items() if p.kind in POSITIONAL and n not in self.parameters.fixed]
+        return [*names, *[""] * self.parameters.bound, *self.rest]
+
+    @property
+    def positional(self) -> list[str]:
+        """The names of the arguments that can be given by position, in order: up to one that a partial names."""
+        return [*(n for n in self.parameters.positional if n not in self._by_name), *self.places]
+
+    @cached_property
+    def _by_name(self) -> frozenset[str]:
+        return by_name(self.custom)
+
+    @property
+    def code(self) -> list[Any]:
+        """The function with all that it is made of, the parts of its rule, and the objects that it is given."""
+        own = (self.function, self.forward, self.fwd_rule, self.jvp_rule, self.vjp_rule, *self.further)
+        given = (v for choice in self.choices for v in plain(choice).values() if not isinstance(v, (int, float, str)))
+        return [part for part in (*own, *given, *self.classes.values()) if part is not None]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The obligations that were taken."""
+        return self.claimed
+
+    @property
+    def derivative_of(self) -> str:
+        """The name of the function that the claims about the derivative speak of, where it is another one."""
+        if self.ideal is None:
+            return ""
+        full, digest, _ = text_of(self.ideal).partition(" #")
+        return full if not digest else full.rpartition(".")[2].replace("<lambda>", "ideal")
+
+    def claim(self, kinds: Sequence[str]) -> None:
+        """Take these obligations, but for those that another rule stands for."""
+        if self.value_only:
+            kinds = VALUE_ONLY
+        self.claimed = tuple(k for k in kinds if self.ideal is None or k != "rule_runs_forward")
+
+    # --- the declaration ---
+
+    def _arguments(
+        self, declared: Declared, signature: str | Sequence[Any], said: dict[str, Any]
+    ) -> tuple[Argument, ...]:
+        """The arguments that the signature speaks of: those not static, as many as it has; further defaults stand, and
+        are added to the static ones.
+        """
+        parameters, rest = self.parameters.free, self.parameters.rest
+        as_they_are = {f"{rest}_{k}": k for k in self.parameters.fixed_places}
+        if twice := sorted({*as_they_are} & {*self.parameters.all}):
+            raise UsageError(f"{self.name} ({self.where}) has an argument '{twice[0]}' beside *{rest}: rename it.")
+        unknown = [n for n in said if n not in parameters and n not in as_they_are]
+        if unknown and not self.parameters.keywords:
+            raise UsageError(
+                f"{self.name} ({self.where}) has no argument named {unknown[0]!r}; it has {', '.join(parameters)}."
+            )
+        fixed = [n for n in self.parameters.fixed if n in parameters]
+        free = [n for n in parameters if n not in said and n not in fixed]
+        missing = [n for n in fixed if n not in said and parameters[n].default is inspect.Parameter.empty]
+        if missing:
+            raise UsageError(f"{self.name} ({self.where}) needs a value for {missing[0]!r}: give it by `static`.")
+        required = [n for n in free if parameters[n].default is inspect.Parameter.empty]
+        count = len(declared.inputs)
+        optional = [n for n in free if n not in required and not (rest and parameters[n].kind not in POSITIONAL)]
+        if len(required) > count or (len(required) + len(optional) < count and not rest):
+            raise SignatureError(
+                f"{self.name} ({self.where}) takes {len(required)} array arguments "
+                f"({', '.join(required) or 'none'}), but the signature '{signature}' has {count}. "
+                "Arguments that are not arrays are given by `static`."
+            )
+        optional = optional[: count - len(required)]
+        taken = [n for n in free if n in required or n in optional]
+        said |= {n: Default(p.default) for n, p in parameters.items() if n not in taken and n not in said}
+        self.unsaid: Mapping[str, Any] = {n: v.value for n, v in said.items() if isinstance(v, Default)}
+        said |= self.unsaid
+        self.places = self._places(rest, count - len(taken), {k for n, k in as_they_are.items() if n in said})
+        self.rest = [n for n in self.places if n not in as_they_are]
+        if self.places and not self.parameters.reaches_rest:
+            raise UsageError(
+                f"{self.name} ({self.where}) takes arrays by *{rest} after an argument that a partial gives by name: "
+                "wrap it in a function of named arguments."
+            )
+        last = [n for n in taken if parameters[n].kind not in POSITIONAL]
+        return named([*(n for n in taken if n not in last), *self.rest, *last], declared.inputs)
+
+    def _class(self, name: str) -> type | None:
+        from .containers import classes_of  # few signatures name a class
+
+        self.classes |= {n: kind for n, kind in classes_of(self.custom).items() if n == name}
+        return self.classes.get(name)
+
+    def _places(self, rest: str, arrays: int, given: set[int]) -> list[str]:
+        """The names of what `*args` get, in order: so many arrays, and between them what is taken as it is."""
+        if lacks := sorted(self.parameters.fixed_places - given):
+            raise UsageError(
+                f"{self.name} ({self.where}) takes '{rest}_{lacks[0]}', one of *{rest}, as it is (nondiff_argnums): "
+                "give it by `static`."
+            )
+        places: list[str] = []
+        while arrays or len(places) in given:
+            arrays -= len(places) not in given
+            places.append(f"{rest}_{len(places)}")
+        if left := sorted(k for k in given if k >= len(places)):
+            raise UsageError(
+                f"{self.name} ({self.where}) gets '{rest}_{left[0]}', and none of *{rest} at the places before it."
+            )
+        return places
+
+    def _undifferentiated(self, differentiable: Sequence[str] | None) -> list[str]:
+        """The float arrays that the claim leaves out."""
+        floats = {
+            leaf: a.name
+            for a in self.arguments
+            for leaf, s in zip(a.leaves, a.specs, strict=True)
+            if s.dtype == "float"
+        }
+        if differentiable is None:
+            if self.kind != "equinox.filter_custom_vjp" or not self.arguments:
+                return []
+            differentiable = [self.arguments[0].name]  # that rule is about its first argument only
+        known = {*floats, *floats.values()}
+        unknown = [n for n in differentiable if n not in known]
+        if unknown:
+            raise UsageError(
+                f"'{unknown[0]}' is no float argument of {self.name} ({self.where}); those are {', '.join(floats)}."
+            )
+        return [leaf for leaf, name in floats.items() if leaf not in differentiable and name not in differentiable]
+
+    def _cases(self, outputs: int) -> tuple[Case, ...]:
+        """One case for each choice of static values; where the rule sees symbolic zeros, also of the arguments that
+        move, and of the float outputs, so many, that are used.
+
+        Raises UsageError where these are too many.
+        """
+        cases = [Case(self.signature, statics) for statics in self.choices]
+        if not self.sees_zeros:
+            return tuple(cases)
+        if many := too_many(len(self.moving), outputs):
+            raise UsageError(
+                f"{self.name} ({self.where}) sees symbolic zeros: {many}; audit fewer at a time by `differentiable`."
+            )
+        if len(self.moving) > 1:
+            cases = [
+                Case(self._moving_only(c), {**one.statics, PATTERN: ", ".join(c)})
+                for one in cases
+                for c in choices(self.moving)
+            ]
+        if self.excluded:
+            cases += [replace(c, statics={**c.statics, ALSO: ", ".join(self.excluded)}) for c in cases]
+        used = choices(range(outputs))[1:]
+        named = [", ".join(map(str, some)) for some in used]
+        return (*cases, *(replace(c, statics={**c.statics, USED: some}) for some in named for c in cases))
+
+    def statics_of(self, k: int, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The static arguments of case `k` as the function takes them, with values for the numbers left open."""
+        chosen = {n: v for n, v in self.cases[k].statics.items() if n not in (PATTERN, USED, ALSO)}
+        return plain(chosen) | {n: (values or {})[n] for n in self.params if values is not None}
+
+    def split(self, outputs: int, sees_zeros: bool) -> None:
+        """The cases of so many float outputs; `sees_zeros` says that a rule which the function calls sees zeros.
+
+        Raises UsageError where the cases of the function's own rule are too many.
+        """
+        outputs = 1 if "jvp_is_derivative" in self.kinds else outputs  # a rule in forward mode sees tangents alone
+        if sees_zeros and not self.sees_zeros and (many := too_many(len(self.moving), outputs)):
+            self.unknown = f"a rule that it calls sees symbolic zeros: {many}"
+            return
+        self.sees_zeros = self.sees_zeros or sees_zeros
+        self.cases = self._cases(outputs)
+
+    def _moving_only(self, names: Sequence[str]) -> Any:
+        specs = zip(self.arg_names, self.signature.inputs, strict=True)
+        return replace(
+            self.signature,
+            inputs=tuple(replace(s, dtype="held") if s.dtype == "float" and n not in names else s for n, s in specs),
+        )
+
+    # --- the programs ---
+
+    def call(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
+        """The function at a flat list of arrays, and at traced values of the numbers that are left open.
+
+        Defaults at the end of a call that JAX does not see are left to the function: what is wrapped around it takes
+        arguments as they come, and a backward function returns cotangents of those that were given.
+        """
+        positional, given = self._given(arrays, statics, params)
+        while positional and self._is_hidden_default(*list(positional.items())[-1]):
+            positional.popitem()
+        return self.function(*positional.values(), **given)
+
+    def _is_hidden_default(self, name: str, value: Any) -> bool:
+        return name in self.unsaid and value is self.unsaid[name] and name not in self.parameters.seen
+
+    def call_ideal(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
+        """The ideal function at the same arrays, in order, and at those of the other arguments that it names."""
+        assert self.ideal is not None
+        positional, given = self._given(arrays, statics, params)
+        given = {**positional, **given}
+        arrays = [given.pop(a.name) for a in self.arguments]
+        return self.ideal(*arrays, **{n: v for n, v in given.items() if n in keywords_of(self.ideal)})
+
+    def _given(
+        self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The arguments of a call, those by position and those by name."""
+        given: dict[str, Any] = plain(statics)
+        for name, value in zip(self.params, params, strict=True):
+            # JAX hands a Python number on as it is only where the custom function does not take it as an array.
+            as_it_is = self.kind in _TAKES_ARRAYS and name in self.dynamic
+            given[name] = value if as_it_is else rules.OpenNumber(name, value)
+        rest = rules.projected(self.properties, self.arg_names, arrays) if self.properties else list(arrays)
+        for argument in self.arguments:
+            own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
+            given[argument.name] = argument.made_of(own)
+        positional = {n: given.pop(n) for n in self.positional if n in given}
+        return positional, given
+
+    def rules(self, statics: Mapping[str, Any]) -> Rules:
+        """The function's forward and derivatives over flat lists of arrays, its float outputs in order."""
+        found = self._rules(statics)
+        if self.ideals:
+            reading = tracing.ideals.reading
+            jvp = None if found.jvp is None else reading(found.jvp, self.ideals)
+            forward, vjp = reading(found.forward, self.ideals), reading(found.vjp, self.ideals)
+            primal = None if found.primal is None else reading(found.primal, self.ideals)
+            found = replace(found, forward=forward, jvp=jvp, vjp=vjp, primal=primal, both=None, pushed=None)
+        return found
+
+    def _rules(self, statics: Mapping[str, Any]) -> Rules:
+        statics = dict(statics)
+        pattern, used, extra = (statics.pop(key, None) for key in (PATTERN, USED, ALSO))
+        also = [k for k, n in enumerate(self.arg_names) if extra is not None and n in extra.split(", ")]
+        names = self.moving if pattern is None else pattern.split(", ")
+        moving = [k for k, n in enumerate(self.arg_names) if n in names]
+        moved = [*moving, *also] or [k for k, n in enumerate(self.arg_names) if n in self.excluded]
+        forward_mode = bool(self.kind) and "jvp_is_derivative" in self.kinds
+
+        def outputs(args: Sequence[Any], params: Sequence[Any], call: Callable[..., Any] = self.call) -> list[Any]:
+            found = real_parts(jax.tree_util.tree_leaves(call(args, statics, params)))
+            if self.integers:
+                return [jnp.asarray(y, jnp.result_type(float)) for y in found if is_whole(y)]
+            floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+            return floats if used is None else [floats[int(k)] for k in used.split(", ")]
+
+        def of_moving(args: Sequence[Any], params: list, which: Sequence[int] = moving) -> Callable[..., list[Any]]:
+            def run(*xs: Any) -> list[Any]:
+                full = list(args)
+                for k, x in zip(which, xs, strict=True):
+                    full[k] = x
+                return outputs(full, params)
+
+            return jax.jit(run) if self.under_jit else run
+
+        def forward(args: list, params: list) -> list:
+            return outputs(args, params, self.call if self.ideal is None else self.call_ideal)
+
+        def jvp(args: list, tangents: list, params: list) -> list:
+            return jax.jvp(of_moving(args, params), [args[k] for k in moving], list(tangents))[1]
+
+        def vjp(args: list, seeds: list, params: list) -> list:
+            if not moving:
+                return []
+            both = [*moving, *also]
+            return list(jax.vjp(of_moving(args, params, both), *(args[k] for k in both))[1](list(seeds)))[: len(moving)]
+
+        def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
+            value, pull = jax.vjp(of_moving(args, params, moved), *(args[k] for k in moved))
+            tracing.jax_internals.mark()  # what the rule computes forward ends here
+            return value, list(pull(list(value if seeds is None else seeds)))[: len(moving)]
+
+        def pushed(args: list, tangents: list, params: list) -> tuple[list, list]:
+            return jax.jvp(of_moving(args, params), [args[k] for k in moving], list(tangents))
+
+        def primal(args: list, params: list) -> list:
+            points = [args[k] for k in moved]
+            if forward_mode:
+                return jax.jvp(of_moving(args, params, moved), points, [jnp.zeros_like(x) for x in points])[0]
+            return jax.vjp(of_moving(args, params, moved), *points)[0]
+
+        one_call = self.ideal is None and bool(moving)
+        return Rules(
+            forward,
+            jvp if "jvp_is_derivative" in self.kinds else None,
+            vjp,
+            primal if self.ideal is None else None,
+            both=both if one_call and not forward_mode else None,
+            pushed=pushed if one_call and forward_mode and moved == moving else None,
+        )
+
+
+def is_whole(value: Any) -> bool:
+    """An array of integers or booleans."""
+    kind = jnp.result_type(value)
+    return bool(jnp.issubdtype(kind, jnp.integer) or jnp.issubdtype(kind, jnp.bool_))

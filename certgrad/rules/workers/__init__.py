@@ -1,0 +1,1 @@
+"""Processes that audit the rules of targets, and what is served of earlier audits."""

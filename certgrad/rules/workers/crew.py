@@ -1,0 +1,337 @@
+"""Auditing targets in several processes at once. Which process audits a rule has no part in what comes of it.
+
+The first process of a target looks up what earlier audits found of its rules; what is left is worth further ones.
+What ends a process (a crash, an exit, a loop without end) is left out with the reason, and a new process does the rest.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+
+import msgspec
+
+from certgrad.obligations.cache import Folder
+from certgrad.process.processors import available
+from certgrad.report.audited import RuleResult
+from certgrad.rules.project.configuration import Budget
+
+from .isolated import Ended, Worker
+from .stamp import Grounds, Stamps
+from .worker import Begun, Event, ExhibitUpdate, Failure, NotRemembered, Request, Seen, Task, left_out
+
+SHOWING = 60.0
+"""Seconds for a part of what a page shows of a rule. Its verdict is known by then, and stands without."""
+WORTH_A_PROCESS = 4.0
+"""Seconds of work that a further process is started for. It has JAX and the target to import."""
+
+
+def audit_targets(
+    targets: Sequence[str],
+    budget: Budget | None = None,
+    conformance: bool = True,
+    jobs: int | None = None,
+    cache: Path | None = None,
+    order: int = 1,
+    exhibits: bool = False,
+) -> Iterator[Event]:
+    """What comes of each target's rules, as it comes: what is begun, what a target means, results, and targets that
+    could not be looked at.
+
+    Args:
+        targets: as `find` takes them.
+        budget: the limits of time.
+        conformance: compare what was traced with what happens.
+        cache: the folder of what earlier audits found; None: everything is proved.
+        order: 2: look at the rule of each rule as well.
+        exhibits: make what a page shows of each rule beside its certificate.
+        jobs: so many processes; None: at most as many as there are processors, fewer where there is little to do.
+
+    Where the iteration is given up, all processes end.
+    """
+    limits = budget or Budget()
+    request = Request(
+        "",
+        conformance=conformance,
+        order=order,
+        cache=str(cache or ""),
+        exhibits=exhibits,
+        seconds=limits.auditing,
+    )
+    stamps = Stamps(Folder(cache)) if cache is not None and not exhibits else None
+    left_over: list[_Target] = []
+    for target in dict.fromkeys(targets):
+        of_target = msgspec.structs.replace(request, target=target)
+        key = stamps.key(of_target) if stamps is not None else ""
+        stamp = stamps.recall(of_target, key) if stamps is not None else None
+        if stamp is None:
+            left_over.append(_Target(target, key))
+        else:
+            yield msgspec.json.decode(stamp.seen, type=Seen)
+            yield from stamp.results
+    crew = _Crew(request, left_over, limits, jobs, stamps)
+    threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available()) if left_over]
+    try:
+        for thread in threads:
+            thread.start()
+        left = len(threads)
+        while left:
+            said = crew.said.get()
+            if isinstance(said, BaseException):
+                raise said
+            if said is None:
+                left -= 1
+            else:
+                yield said
+    finally:
+        crew.stop()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+
+
+@dataclass
+class _Target:
+    """What is known of a target, and what is left to do."""
+
+    text: str
+    key: str
+    """By which the whole of its audit is kept; empty where it is not."""
+    begun: bool = False
+    skip: list[str] = field(default_factory=list)
+    """Modules that ended a process."""
+    known: bool = False
+    """Which rules it has is known."""
+    unread: deque[Begun] = field(default_factory=deque)
+    """Rules of which the results of earlier audits are still to be looked up."""
+    waiting: deque[Begun] = field(default_factory=deque)
+    """Rules that are to be audited, and that nobody has taken."""
+    workers: int = 0
+    starting: set[int] = field(default_factory=set)
+    """Threads of it that have taken no rule yet."""
+    seen: Seen | None = None
+    results: list[RuleResult] = field(default_factory=list)
+    grounds: list[Grounds] = field(default_factory=list)
+    """What its processes say that their results rest on."""
+
+
+class _Crew:
+    """The processes, and what they do. Everything that threads share is used under `change`."""
+
+    def __init__(
+        self, request: Request, targets: Sequence[_Target], budget: Budget, jobs: int | None, stamps: Stamps | None
+    ) -> None:
+        self.said: SimpleQueue[Event | BaseException | None] = SimpleQueue()
+        self._targets = targets
+        self._request, self._budget, self._jobs, self._stamps = request, budget, jobs, stamps
+        self._change = threading.Condition()
+        self._live: set[Worker] = set()
+        self._stopped = False
+        self._rules, self._seconds = 0, 0.0
+
+    def work(self) -> None:
+        """One thread's part: a target that nobody has begun, or a share of one that has much left."""
+        try:
+            while (target := self._next()) is not None:
+                try:
+                    while self._done_by_a_process(target):
+                        pass
+                finally:
+                    self._leave(target)
+        except BaseException as error:
+            self.said.put(error)
+        finally:
+            self.said.put(None)
+
+    def stop(self) -> None:
+        """End all processes, and with them the threads."""
+        with self._change:
+            self._stopped = True
+            live = [*self._live]
+            self._change.notify_all()
+        for worker in live:
+            worker.end()
+
+    def _next(self) -> _Target | None:
+        with self._change:
+            while not self._stopped:
+                chosen = next((t for t in self._targets if not t.begun), None)
+                chosen = chosen or next(filter(self._worth_joining, self._targets), None)
+                if chosen is not None:
+                    chosen.begun = True
+                    chosen.workers += 1
+                    chosen.starting.add(threading.get_ident())
+                    return chosen
+                if not any(t.workers for t in self._targets):
+                    return None
+                self._change.wait()
+            return None
+
+    def _worth_joining(self, target: _Target) -> bool:
+        left = 0 if target.unread else len(target.waiting) - len(target.starting)
+        if self._jobs is not None:
+            return left > 0
+        return self._rules > 0 and left * self._seconds / self._rules > WORTH_A_PROCESS
+
+    def _leave(self, target: _Target) -> None:
+        with self._change:
+            target.workers -= 1
+            target.starting.discard(threading.get_ident())
+            if not target.workers and not self._stopped:
+                for rule in (*target.unread, *target.waiting):  # every process failed to import the target again
+                    self._leave_out(rule, "the target did not import once more")
+                target.unread.clear()
+                target.waiting.clear()
+                self._keep(target)
+            self._change.notify_all()
+
+    def _of(self, target: _Target) -> Request:
+        return msgspec.structs.replace(self._request, target=target.text, skip=[*target.skip])
+
+    def _keep(self, target: _Target) -> None:
+        """Keep the whole of a target's audit, if nothing is missing."""
+        names = [rule.name for rule in target.seen.rules] if target.seen is not None else []
+        if self._stamps is not None and names and sorted(names) == sorted(one.name for one in target.results):
+            self._stamps.keep(
+                self._of(target), target.key, msgspec.json.encode(target.seen), target.results, target.grounds
+            )
+
+    def _done_by_a_process(self, target: _Target) -> bool:
+        """Start a process for the target and follow it to its end. Whether another one is to go on."""
+        with self._change:
+            if self._stopped:
+                return False
+            worker = Worker(self._of(target))
+            self._live.add(worker)
+        try:
+            again = self._imported(target, worker)
+            again = self._recalled(target, worker) if again is None else again
+            return self._audited(target, worker) if again is None else again
+        finally:
+            with self._change:
+                self._live.discard(worker)
+            worker.close()
+
+    def _imported(self, target: _Target, worker: Worker) -> bool | None:
+        """Follow the imports. None when the rules are known, else whether another process is to go on."""
+        doing: Begun | None = None
+        limit = self._budget.starting
+        while True:
+            event = worker.next(limit)
+            limit = self._budget.importing
+            if isinstance(event, Begun):
+                doing = event
+                self.said.put(event)
+            elif isinstance(event, Seen):
+                self._add_rules(target, event)
+                return None
+            elif isinstance(event, Failure):
+                self._failed(target, event.message)
+                return False
+            elif not isinstance(event, Ended) or self._stopped:
+                return False
+            elif doing is None:
+                self._failed(target, f"The audit of '{target.text}' {event.how}.")
+                return False
+            else:
+                more = "; --import-timeout gives it more" if event.over else ""
+                if doing.kind == "target":
+                    self._failed(target, f"Cannot import '{target.text}': it {event.how}{more}.")
+                    return False
+                target.skip.append(doing.name)
+                self._leave_out(doing, f"does not import: it {event.how}{more}")
+                return True
+
+    def _recalled(self, target: _Target, worker: Worker) -> bool | None:
+        """Ask what earlier audits found of each rule. None where that is done, else whether another process goes on.
+
+        Only the first process of a target has anything to ask: others begin when it is known what is left.
+        """
+        while target.unread and not self._stopped:
+            rule = target.unread.popleft()
+            event = self._ask(worker, Task(rule.name, recall=True), rule)
+            if isinstance(event, NotRemembered):
+                target.waiting.append(rule)
+            elif event is None or not self._reported(target, worker, event):
+                return bool(target.unread or target.waiting) and not self._stopped
+        with self._change:
+            self._change.notify_all()
+        return None
+
+    def _audited(self, target: _Target, worker: Worker) -> bool:
+        """Ask for one rule after the other. Whether another process is to go on."""
+        while (rule := self._take(target)) is not None:
+            self.said.put(rule)
+            started = time.monotonic()
+            event = self._ask(worker, Task(rule.name), rule)
+            if not isinstance(event, RuleResult):
+                return bool(target.waiting) and not self._stopped
+            with self._change:
+                self._rules += 1
+                self._seconds += time.monotonic() - started
+                self._change.notify_all()
+            if not self._reported(target, worker, event):
+                return bool(target.waiting)
+        if target.key and not self._stopped:
+            worker.ask(Task())
+            if isinstance(told := worker.next(self._budget.waiting), Grounds):
+                target.grounds.append(told)
+        return False
+
+    def _ask(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:
+        """What comes of a task. None where that ends the process; the rule is then left out with the reason."""
+        worker.ask(task)
+        event = worker.next(self._budget.waiting)
+        if isinstance(event, RuleResult | NotRemembered):
+            return event
+        if not self._stopped:
+            how = event.how if isinstance(event, Ended) else "was not to be understood"
+            more = "; --timeout gives it more" if isinstance(event, Ended) and event.over else ""
+            self._leave_out(rule, f"its audit {how}{more}")
+        return None
+
+    def _reported(self, target: _Target, worker: Worker, result: RuleResult) -> bool:
+        """Pass a result on. Whether the process can be asked further."""
+        shown, ended = self._with_exhibit(worker, result)
+        target.results.append(shown)
+        self.said.put(shown)
+        return not ended
+
+    def _with_exhibit(self, worker: Worker, result: RuleResult) -> tuple[RuleResult, bool]:
+        """The result with what a page shows of it, where that is asked for; whether the process came to an end."""
+        if not self._request.exhibits or not result.certificate:
+            return result, False
+        while isinstance(event := worker.next(SHOWING), ExhibitUpdate):
+            result = msgspec.structs.replace(result, exhibit=event.exhibit)
+            if event.last:
+                return result, False
+        return result, True
+
+    def _take(self, target: _Target) -> Begun | None:
+        with self._change:
+            target.starting.discard(threading.get_ident())
+            return target.waiting.popleft() if target.waiting and not self._stopped else None
+
+    def _add_rules(self, target: _Target, seen: Seen) -> None:
+        with self._change:
+            if not target.known:
+                target.known = True
+                (target.unread if self._request.cache else target.waiting).extend(seen.rules)
+                target.seen = msgspec.structs.replace(seen, target=target.text)
+                self.said.put(target.seen)
+            self._change.notify_all()
+
+    def _failed(self, target: _Target, message: str) -> None:
+        """A first failure is the target's; where others have begun to audit its rules, they go on."""
+        with self._change:
+            if not target.known:
+                target.known = True
+                self.said.put(Failure(target=target.text, message=message))
+
+    def _leave_out(self, what: Begun, why: str) -> None:
+        self.said.put(left_out(what.name, why, what.where, what.file))

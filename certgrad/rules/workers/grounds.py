@@ -1,0 +1,66 @@
+"""What the verdicts of this process rest on, so that a later audit can see whether all of it is as it was."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+
+from certgrad.obligations.cache import UnknownError, beyond_project, digest, home_of, packages_of
+from certgrad.rules.finding.find import Findings
+from certgrad.rules.syntax.files import files_beside
+
+from .stamp import MOST_BYTES, Grounds, Text, importable_in
+
+
+def grounds(found: Findings, before: Collection[str], since: float, certain: Collection[str]) -> Grounds | None:
+    """What they rest on. None where nobody can say it: an import does something beyond the project, or reads something
+    there, or a file was written while it was in use.
+
+    Args:
+        found: the rules of the target, and its files.
+        before: the modules that were loaded before any of the user's.
+        since: when the first of these was imported, in seconds of the clock.
+        certain: the rules that could be served from an entry of their own.
+    """
+    homes = {one.name.partition(":")[0] for one in found.rules}
+    own = frozenset(name.partition(".")[0] for name in homes)
+    loaded = {name: module for name, module in sorted(sys.modules.items()) if name != "__main__" and module is not None}
+    users = {name: module for name, module in loaded.items() if home_of(name, own) == "own"}
+    new = [name for name, module in users.items() if name not in before and _is_of_files(module)]
+    try:
+        if beyond_project(new, own):
+            return None
+        packages = packages_of(new, own, since)
+        files = {name: file for name, module in users.items() if (file := getattr(module, "__file__", None))}
+        modules = sorted(file for name, file in files.items() if name in homes and file.endswith(".py"))
+        beside = {f.name: f.text for module in modules for f in files_beside(Path(module))}
+        read = {file: Path(file).read_bytes() for file in (*files.values(), *found.files, *found.passed_over)}
+        texts: dict[str, Text] = {}
+        left = MOST_BYTES
+        for file, data in {**read, **beside}.items():
+            status = Path(file).stat()
+            if max(status.st_mtime, status.st_ctime) >= since:
+                return None
+            left -= len(data)
+            texts[file] = Text(digest(data), zlib.compress(data, 1) if left >= 0 else b"")
+    except (UnknownError, OSError):
+        return None
+    here = Path.cwd()
+    places = [here, here / "src", *sys.path, *(Path(file).parent for file in texts)]
+    places += [path for module in users.values() for path in getattr(module, "__path__", ())]
+    folders = {str(place): importable_in(str(place)) for place in places}
+    return Grounds(
+        certain=sorted(certain),
+        modules=modules,
+        beside=[*beside],
+        texts=texts,
+        folders=folders,
+        packages=packages,
+    )
+
+
+def _is_of_files(module: object) -> bool:
+    """It is no module that compiled code of a package made up."""
+    return bool(getattr(module, "__file__", None) or getattr(module, "__path__", None))

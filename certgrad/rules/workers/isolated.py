@@ -1,0 +1,118 @@
+"""One process that audits the rules of a target, with limits of time and memory: started, asked, followed, ended."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+import certgrad
+
+from .worker import Event, Request, Task
+
+_LOOK_AGAIN = 0.5
+"""Seconds after which a process that says nothing is looked at: one that it started may hold its channel open."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A process came to an end before it answered: how, in words."""
+
+    how: str
+    over: bool = False
+    """It was given no more time."""
+
+
+class Worker:
+    """A process for one target, until it is closed."""
+
+    def __init__(self, request: Request) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (`close` does)
+        self._channel, theirs = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "certgrad.rules.workers.worker", str(theirs)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                env={**os.environ, "PYTHONPATH": _path()},
+                start_new_session=True,
+                pass_fds=(theirs,),
+            )
+        finally:
+            os.close(theirs)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._channel, selectors.EVENT_READ)
+        self._lines: list[bytes] = []
+        self._rest = b""
+        self.ask(request)
+
+    def ask(self, what: Request | Task) -> None:
+        """Say for which target it is; then ask for the audit of a rule, or for what an earlier one found."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # it has ended: `next` says how
+            self._process.stdin.write(msgspec.json.encode(what) + b"\n")
+            self._process.stdin.flush()
+
+    def next(self, seconds: float) -> Event | Ended:
+        """What it says next, within so many seconds."""
+        until = time.monotonic() + seconds
+        while not self._lines:
+            over = self._process.poll() is not None
+            left = until - time.monotonic()
+            ready = self._selector.select(0 if over else max(0.0, min(left, _LOOK_AGAIN)))
+            new = os.read(self._channel, 1 << 16) if ready else b""
+            if new:
+                *self._lines, self._rest = (self._rest + new).split(b"\n")
+            elif over:
+                return Ended(self._how())
+            elif ready:  # its end of the channel is closed, and so it is about to end, or says nothing any more
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_LOOK_AGAIN)
+                if self._process.returncode is None:
+                    return Ended("closed the files of its process")
+            elif left <= 0:
+                return Ended(f"took more than {seconds:g} s", over=True)
+        event: Event = msgspec.json.decode(self._lines.pop(0), type=Event)
+        return event
+
+    def end(self) -> None:
+        """End the process and those that it started. Any thread may call this; the one that follows it notices."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it, and give back what it used."""
+        self.end()
+        self._process.wait()
+        self._selector.close()
+        os.close(self._channel)
+        self._errors.close()
+        if self._process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
+
+    def _how(self) -> str:
+        """How the process ended by itself, in words."""
+        status = self._process.returncode
+        if status < 0:
+            return f"crashed ({signal.Signals(-status).name})"
+        self._errors.seek(0)
+        last = self._errors.read().decode(errors="replace").strip().splitlines()[-1:]
+        return f"ended the process (exit status {status}{': ' + last[0].strip() if last else ''})"
+
+
+def _path() -> str:
+    """Where certgrad is imported from, last: a file in this folder must not stand for a module of its own name."""
+    own = str(Path(certgrad.__file__).parents[1])
+    return os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH", "")]), own])

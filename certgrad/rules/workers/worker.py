@@ -1,0 +1,276 @@
+"""Auditing a target's rules, in a process of its own: what it imports cannot end the run or change the command.
+
+Run as `python -m certgrad.rules.workers.worker FD`. Standard input brings lines of JSON: a request, then the rules to
+look up or to audit, until it ends. It writes one line an event to the file descriptor, so that what was done is kept
+when the process is stopped, and what it was stopped in is known.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, BinaryIO, Literal
+
+import msgspec
+
+from certgrad.errors import UsageError
+from certgrad.obligations.certificate import HOLDS
+from certgrad.report.audited import RuleResult
+from certgrad.report.findings import Remark, unaudited
+
+from .stamp import Grounds
+
+if TYPE_CHECKING:
+    from certgrad.rules.declared.declaration import Declaration
+    from certgrad.rules.finding.find import FoundRule
+    from certgrad.rules.subject.report import Report
+
+    from .remembered import Key, Memory
+
+MEMORY = 16 * 2**30
+
+
+class Request(msgspec.Struct, frozen=True):
+    """The target whose rules are asked for. Modules in `skip` are not imported: they ended a process before."""
+
+    target: str
+    skip: list[str] = []
+    conformance: bool = True
+    """Compare what was traced with what happens."""
+    order: int = 1
+    """2: look at the rule of each rule as well."""
+    cache: str = ""
+    """The folder of what earlier audits found; none if empty."""
+    exhibits: bool = False
+    """Make what a page shows of each rule beside its certificate."""
+    seconds: float = 0.0
+    """Of the process, for the audit of a rule; 0: as many as it has where nobody says so."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What is to be done with a rule. Without one: say what the results rest on, as `Grounds`."""
+
+    rule: str = ""
+    recall: bool = False
+    """Only look up what an earlier audit proved of it."""
+
+
+class NotRemembered(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """No earlier audit knows the rule as it is; without a name: nobody can say what the results rest on."""
+
+    name: str = ""
+
+
+class ExhibitUpdate(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What a page shows of the rule whose result came before: a verdict does not wait for a picture."""
+
+    exhibit: bytes
+    last: bool = False
+    """Nothing more will come of it."""
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The next thing that the process does: import the target, a further module, or audit a rule."""
+
+    kind: Literal["target", "module", "rule"]
+    name: str
+    where: str = ""
+    file: str = ""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What the target means: names of modules, or of one object; and which rules it has, in order."""
+
+    target: str = ""
+    names: list[str]
+    files: list[str] = []
+    """Of its modules."""
+    passed_over: list[str] = []
+    """Files that were not imported, as those of tests are not,"""
+    with_rules: list[str] = []
+    """and those of them whose text makes a rule."""
+    rules: list[Begun] = []
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The target as a whole could not be looked at."""
+
+    target: str = ""
+    message: str
+
+
+Event = RuleResult | NotRemembered | ExhibitUpdate | Begun | Seen | Failure | Grounds
+
+
+def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
+    """The result of a rule, or a module, that ended a process."""
+    return RuleResult(name=name, where=where, file=file, remarks=[Remark(unaudited(name), f"not audited: {reason}")])
+
+
+def main(arguments: list[str]) -> None:
+    """Find the target's rules, audit those that are asked for, and write the events."""
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = MEMORY if allowed == resource.RLIM_INFINITY else min(MEMORY, allowed)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
+    channel = int(arguments[0])
+    os.set_inheritable(channel, False)
+    with os.fdopen(channel, "wb") as out, _commands() as commands:
+
+        def tell(event: Event) -> None:
+            out.write(msgspec.json.encode(event) + b"\n")
+            out.flush()
+
+        try:
+            for event in _audited(commands, tell):
+                tell(event)
+        except UsageError as error:
+            tell(Failure(message=str(error)))
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it has ended: limits of time are kept there, and none here."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def _commands() -> BinaryIO:
+    """The standard input, which what is imported must not read from."""
+    own = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(own, "rb")
+
+
+def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Event]:
+    from certgrad.obligations.terms.budget import AUDIT, auditing
+    from certgrad.rules.finding.find import find
+    from certgrad.rules.finding.nested import makes_rules
+    from certgrad.rules.project.configuration import nearest
+    from certgrad.rules.project.marked import as_marked
+
+    request = msgspec.json.decode(commands.readline(), type=Request)
+    since, before = time.time(), frozenset(sys.modules)
+    table = nearest(Path.cwd()).declarations
+    found = find(
+        request.target, request.skip, lambda name, target: tell(Begun(kind="target" if target else "module", name=name))
+    )
+    rules = [Begun(kind="rule", name=one.name, where=one.where, file=one.file) for one in found.rules]
+    passed_over = list(found.passed_over)
+    with_rules = [file for file in passed_over if makes_rules(file)]
+    yield Seen(
+        names=list(found.names), files=list(found.files), passed_over=passed_over, with_rules=with_rules, rules=rules
+    )
+    memory = _memory(request, table, since) if found.rules else None
+    reports: dict[str, Report] | None = {} if request.exhibits else None
+    by_name = {one.name: one for one in found.rules}
+    for line in commands:
+        task = msgspec.json.decode(line, type=Task)
+        if not task.rule:
+            from .grounds import grounds
+
+            yield (grounds(found, before, since, memory.certain) if memory is not None else None) or NotRemembered()
+            continue
+        if task.rule not in by_name:
+            yield left_out(task.rule, "it is not there when the target is imported again")
+            continue
+        found_rule = by_name[task.rule]
+        with auditing(request.seconds or AUDIT):
+            if task.recall:
+                result = remembered(found_rule, memory, holds=request.exhibits)
+            else:
+                result = audited(found_rule, table, request.conformance, memory, request.order, reports)
+        if result is None:
+            yield NotRemembered(name=task.rule)
+            continue
+        yield as_marked(result, found_rule.rule)
+        if reports is not None and result.certificate:
+            yield from _exhibit_updates(result, found_rule, table, reports.pop(task.rule, None))
+
+
+def _memory(request: Request, table: Mapping[str, Sequence[Declaration]], since: float) -> Memory | None:
+    if not request.cache:
+        return None
+    from certgrad.obligations.cache import Folder
+
+    from .remembered import Memory
+
+    return Memory(Folder(Path(request.cache)), table, request.conformance, since, request.order)
+
+
+def remembered(found: FoundRule, memory: Memory | None, holds: bool = False) -> RuleResult | None:
+    """What an earlier audit found of a rule, where all is as it was then. With `holds`, only a proof: for a page, what
+    is not proved is looked at anew.
+    """
+    if memory is None or not memory.knows(found):
+        return None
+    started = time.perf_counter()
+    key = memory.key(found, infer=False)
+    if (
+        key is not None and not key.traces
+    ):  # an earlier audit found no shapes of the very same code: so it is said again
+        return audited(found, memory.table, False, memory)
+    return _recalled(found, memory, key, holds, started)
+
+
+def audited(
+    found: FoundRule,
+    table: Mapping[str, Sequence[Declaration]],
+    conformance: bool,
+    memory: Memory | None,
+    order: int = 1,
+    reports: dict[str, Report] | None = None,
+) -> RuleResult:
+    """What comes of a rule: as an earlier audit found it, where all is as it was then.
+
+    Into `reports`, if there is one, goes what was found of it; a rule that is not proved is then looked at anew, as its
+    mend needs that.
+    """
+    from certgrad.rules.judging.by_name import examined
+
+    started = time.perf_counter()
+    key = memory.key(found) if memory is not None else None
+    if (known := _recalled(found, memory, key, reports is not None, started)) is not None:
+        return known
+    result, report = examined(found, table, conformance, order)
+    if reports is not None and report is not None:
+        reports[found.name] = report
+    result = msgspec.structs.replace(result, seconds=time.perf_counter() - started)
+    if memory is None:
+        return result
+    memory.keep(found, key, result)
+    return msgspec.structs.replace(result, cache_problem=memory.folder.problem)
+
+
+def _recalled(
+    found: FoundRule, memory: Memory | None, key: Key | None, holds: bool, started: float
+) -> RuleResult | None:
+    known = memory.recall(found, key) if memory is not None and key is not None else None
+    if known is None or (holds and known.certificate is not None and known.certificate.verdict not in HOLDS):
+        return None
+    return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
+
+
+def _exhibit_updates(
+    result: RuleResult, found: FoundRule, table: Mapping[str, Sequence[Declaration]], report: Report | None
+) -> Iterator[ExhibitUpdate]:
+    """What a page shows of a rule that has a certificate, as it comes."""
+    from certgrad.rules.certificates.exhibited import exhibited
+
+    assert result.certificate is not None
+    exhibit = b""
+    for exhibit in exhibited(found, table, result.certificate, report):
+        yield ExhibitUpdate(exhibit=exhibit)
+    yield ExhibitUpdate(exhibit=exhibit, last=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
