@@ -101,7 +101,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SizeQuestions:
     """What is asked of the points of a rule: its name and arguments, where they may be, and how many."""
 
     name: str
@@ -118,7 +118,7 @@ class Asked:
 class AtShape:
     """The points of one shape."""
 
-    def __init__(self, asked: Asked, case: Case, shape: Shape, programs: Programs) -> None:
+    def __init__(self, asked: SizeQuestions, case: Case, shape: Shape, programs: Programs) -> None:
         self.asked, self.case, self.shape, self.programs = asked, case, shape, programs
         self.seen = Seen(shape)
         self.model = Model(free=bool(programs.sizes), signs=programs.free)

@@ -27,7 +27,7 @@ from certgrad.specification._jax import literal
 from certgrad.specification.evaluate import TooLongError, deep
 from certgrad.specification.reading import Literals
 
-from ._at_shape import ENOUGH, Asked, AtShape, FoundError, Limits, Seen
+from ._at_shape import ENOUGH, AtShape, FoundError, Limits, Seen, SizeQuestions
 from ._claims import Difference
 from ._literals import closed
 from ._points import Point
@@ -142,7 +142,9 @@ class Check:
         began = time.process_time()
         subject = self.subject
         boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
-        asked = Asked(subject.name, subject.arg_names, [*subject.params], self.numbers, boundaries, self.holds, limits)
+        asked = SizeQuestions(
+            subject.name, subject.arg_names, [*subject.params], self.numbers, boundaries, self.holds, limits
+        )
         for self.literals in (literal, closed):
             self.seen.clear()
             if self.symbols is not None and self.open:
@@ -159,7 +161,7 @@ class Check:
         """Whether the signature leaves sizes open."""
         return bool(self.case.names or self.case.signature.stars) or self.subject.broadcast
 
-    def _look_everywhere(self, asked: Asked, symbols: Traced, free: bool) -> None:
+    def _look_everywhere(self, asked: SizeQuestions, symbols: Traced, free: bool) -> None:
         """Whether the claims hold at all sizes: at those that the theorem asks for, with weights."""
         limited, self.limited = self.limited, ""
         try:
@@ -196,7 +198,7 @@ class Check:
         """Those at which the claims were compared."""
         return [one.shape.named for one in self.seen.values() if one.exact]
 
-    def _difference(self, asked: Asked) -> Difference | str | None:
+    def _difference(self, asked: SizeQuestions) -> Difference | str | None:
         """What differs, or why nothing can be said."""
         failed = ""
         with deep():

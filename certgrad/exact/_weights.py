@@ -14,7 +14,7 @@ from certgrad.specification.program import Defined, Program, Tensor
 
 from ._free import Free
 from ._programs import Programs
-from ._width import NOTHING, Asked, FirstError, NoTheoremError, added
+from ._width import NOTHING, FirstError, NoTheoremError, SizeQuestions, added
 from ._widths import Scope, Widths
 
 LARGEST = 160
@@ -36,7 +36,7 @@ def enough(programs: Programs, free: bool = False) -> dict[str, int]:
         before = len(found)
         for size in left:
             with suppress(FirstError):
-                found[size] = _enough(programs, Asked(size, frozenset(sizes), dict(found), free))
+                found[size] = _enough(programs, SizeQuestions(size, frozenset(sizes), dict(found), free))
                 break
         if len(found) == before:
             raise NoTheoremError("sums along two axes are divided by sums along the other")
@@ -46,7 +46,7 @@ def enough(programs: Programs, free: bool = False) -> dict[str, int]:
     return found
 
 
-def _enough(programs: Programs, asked: Asked) -> int:
+def _enough(programs: Programs, asked: SizeQuestions) -> int:
     """How many indices of a size occur in a monomial of a claim at most, and tell arguments of functions apart."""
     forward = programs.forward
 
@@ -92,7 +92,7 @@ def total(size: str) -> str:
 
 def weighted(program: Program, sizes: Iterable[str], free: bool = False) -> Program:
     """The program with a weight for each index of these sizes, and their sum for the size. It takes both at its end."""
-    read = Widths(program, "", Asked("", frozenset(), {}))
+    read = Widths(program, "", SizeQuestions("", frozenset(), {}))
 
     def number(x: t.Node) -> t.Node:
         if isinstance(x, t.Size):

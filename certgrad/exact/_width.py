@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import Any
 
 from certgrad.language import tree as t
-from certgrad.language.substitute import substitute
+from certgrad.language.substitute import substitute, variables
 
 Key = tuple[Any, tuple[t.Node, ...]]
 """What a fraction is divided by: a name, and the indices at which it is."""
@@ -105,7 +105,7 @@ Dual = tuple[Width, Width | None]
 
 
 @dataclass
-class Asked:
+class SizeQuestions:
     """What is asked of one size, by all programs of a rule."""
 
     size: str
@@ -145,3 +145,30 @@ class Asked:
 
 def added(parts: Sequence[Width]) -> Width | None:
     return sum(parts[1:], parts[0]) if parts else None
+
+
+def is_open_size(x: t.Node) -> bool:
+    return not isinstance(x, t.Integer)
+
+
+def degree_in(x: t.Node, size: str) -> int:
+    """Of a polynomial in sizes, in one of them."""
+    found = [degree_in(part, size) for part in t.children(x)]
+    return int(x == t.Size(size)) if not found else max(found) if isinstance(x, t.Add) else sum(found)
+
+
+def sum_of_duals(parts: Sequence[Dual]) -> Dual:
+    total = added([value for value, _ in parts])
+    assert total is not None
+    return total, added([slope for _, slope in parts if slope is not None])
+
+
+def with_each_part(one: Dual, change: Callable[[Width], Width]) -> Dual:
+    value, slope = one
+    return change(value), None if slope is None else change(slope)
+
+
+def without_index(key: Key, variable: str) -> tuple[t.Node, ...]:
+    if any(variable in variables(x) and not isinstance(x, t.Index) for x in key[1]):
+        raise NoTheoremError("there is arithmetic on indices")
+    return tuple(x for x in key[1] if x != t.Index(variable))

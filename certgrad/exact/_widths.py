@@ -6,7 +6,7 @@ nothing is counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -20,7 +20,21 @@ from certgrad.specification.program import Defined, Program, Table
 from ._free import Free
 from ._model import MOST_ROOTS
 from ._nonzero import Nonzero
-from ._width import NOTHING, Asked, Dual, FirstError, Key, NoTheoremError, Width, added
+from ._width import (
+    NOTHING,
+    Dual,
+    FirstError,
+    Key,
+    NoTheoremError,
+    SizeQuestions,
+    Width,
+    added,
+    degree_in,
+    is_open_size,
+    sum_of_duals,
+    with_each_part,
+    without_index,
+)
 
 OF_EXP = frozenset({"exp", "sin", "cos", "sinh", "cosh", "tanh"})
 """Functions whose exponents are added where values are multiplied."""
@@ -38,7 +52,7 @@ class Widths:
         self,
         program: Program,
         name: str,
-        asked: Asked,
+        asked: SizeQuestions,
         positive: frozenset[str] = frozenset(),
         moving: Sequence[str] = (),
     ) -> None:
@@ -57,7 +71,7 @@ class Widths:
 
     def _is_number(self, x: t.Node, scope: Scope) -> bool:
         """An index of axes of given lengths."""
-        return all(not isinstance(n, (t.Entry, t.Size)) and not (isinstance(n, t.Index) and _is_size(scope[n.name]))
+        return all(not isinstance(n, (t.Entry, t.Size)) and not (isinstance(n, t.Index) and is_open_size(scope[n.name]))
                    for n in t.walk(x))  # fmt: skip
 
     def _place(self, x: t.Node, length: t.Node, scope: Scope) -> None:
@@ -208,13 +222,13 @@ class Widths:
                 if counted is None:
                     return self.term(operand, scope)
                 names = [self._name_of(n) for n in t.walk(counted) if isinstance(n, t.Size)]
-                return Width(Fraction(_degree(counted, self.size)), kind=int(bool(names))), None
+                return Width(Fraction(degree_in(counted, self.size)), kind=int(bool(names))), None
             case t.Add(terms=parts):
-                return _sum([self.term(part, scope) for part in parts])
+                return sum_of_duals([self.term(part, scope) for part in parts])
             case t.Subtract():
-                return _sum([self.term(x.left, scope), self.term(t.Negate(x.right), scope)])
+                return sum_of_duals([self.term(x.left, scope), self.term(t.Negate(x.right), scope)])
             case t.Negate(operand=operand):
-                return _each(self.term(operand, scope), lambda w: w.scaled(Fraction(-1)))
+                return with_each_part(self.term(operand, scope), lambda w: w.scaled(Fraction(-1)))
             case t.Mul(factors=factors):
                 return self._product(factors, scope)
             case t.Divide(left=left, right=t.Number() as c) if c.rational:
@@ -250,7 +264,9 @@ class Widths:
         logs = {key: (None, one) for value, _ in parts for key, (_, one) in value.logs.items()}  # those of either
         same = all(value.logs == parts[0][0].logs for value, _ in parts)
         signed = self.asked.free and self._is_signed(condition)
-        value, slope = _each(_sum(parts), lambda w: replace(w, chosen=w.chosen or chosen, signed=w.signed or signed))
+        value, slope = with_each_part(
+            sum_of_duals(parts), lambda w: replace(w, chosen=w.chosen or chosen, signed=w.signed or signed)
+        )
         return replace(value, logs=parts[0][0].logs if same and not self.asked.free else logs), slope
 
     def _is_signed(self, x: t.Node) -> bool:
@@ -266,7 +282,7 @@ class Widths:
         c = Fraction(1)
         for n in numbers:
             c *= n
-        return _each(total, lambda w: w.scaled(c))
+        return with_each_part(total, lambda w: w.scaled(c))
 
     def _times(self, one: Dual, other: Dual) -> Dual:
         parts = [a * b for a, b in ((one[1], other[0]), (other[1], one[0])) if a is not None]
@@ -416,7 +432,7 @@ class Widths:
         for condition in x.where:
             found = self._chosen(condition, [found], inner)
         for r in x.over:
-            found = _each(found, lambda w, r=r: self.summed(w, r.variable, r.size))  # type: ignore[misc]
+            found = with_each_part(found, lambda w, r=r: self.summed(w, r.variable, r.size))  # type: ignore[misc]
         return found
 
     def summed(self, w: Width, variable: str, size: t.Node) -> Width:
@@ -435,7 +451,7 @@ class Widths:
                 times = self._at_most(size)
                 top += (times - 1) * count * degree
                 del low[key]
-                low[("all", key, size), _but(key, variable)] = times * count, degree
+                low[("all", key, size), without_index(key, variable)] = times * count, degree
         return replace(w, top=top, low=low, logs=logs, picked=picked)
 
     def _at_most(self, size: t.Node) -> int:
@@ -478,32 +494,5 @@ class Widths:
         return w
 
 
-def _is_size(x: t.Node) -> bool:
-    return not isinstance(x, t.Integer)
-
-
-def _degree(x: t.Node, size: str) -> int:
-    """Of a polynomial in sizes, in one of them."""
-    found = [_degree(part, size) for part in t.children(x)]
-    return int(x == t.Size(size)) if not found else max(found) if isinstance(x, t.Add) else sum(found)
-
-
 def _indices(key: Key) -> set[str]:
     return {name for x in key[1] for name in variables(x)}
-
-
-def _but(key: Key, variable: str) -> tuple[t.Node, ...]:
-    if any(variable in variables(x) and not isinstance(x, t.Index) for x in key[1]):
-        raise NoTheoremError("there is arithmetic on indices")
-    return tuple(x for x in key[1] if x != t.Index(variable))
-
-
-def _sum(parts: Sequence[Dual]) -> Dual:
-    total = added([value for value, _ in parts])
-    assert total is not None
-    return total, added([slope for _, slope in parts if slope is not None])
-
-
-def _each(one: Dual, change: Callable[[Width], Width]) -> Dual:
-    value, slope = one
-    return change(value), None if slope is None else change(slope)
