@@ -35,6 +35,10 @@ STEP, CLOSE = arb(2) ** -60, 1e-12
 numbers."""
 
 
+PLACES = (("beside", 1), ("beside", -1), ("further", 1))
+"""Near a seam: a kink of x·|x|/(|x| + 10⁻³⁰⁰) is seen from both sides, one of x²·y/(x² + y²) along two directions."""
+
+
 class SpecialError(Exception):
     """Of the point nothing is claimed: the function is not defined there, or has perhaps no derivative."""
 
@@ -91,13 +95,13 @@ def _slope(u: Any) -> Side:
     return u.d, u.dx, u.top + 3 * u.low + 1
 
 
-def _moved(u: Any, model: Model, key: Any) -> Any:
-    """An entry near to it, if it moves at all."""
+def _moved(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
+    """An entry near to it, if it moves at all: on one side or the other of it, at a place that is drawn."""
     if not isinstance(u, Number):
         return u
     if u.d is None:
         return Number(model, u.a, u.b, u.x)
-    found = model.drawn(key, u.x + (model.residue("beside", key) / P - 0.5) * STEP)
+    found = model.drawn(key, u.x + side * (model.residue(place, key) / P - 0.5) * STEP)
     found.d, found.dx = model.residue("d", key), u.dx
     return found
 
@@ -176,16 +180,16 @@ class Claims:
     def _smooth(self, values: list[dict[Any, Any]]) -> dict[Any, Side]:
         """How the outputs move where the forward compares equal numbers, over the reals alone.
 
-        In all regions around the point the outputs are near to those here, and move alike. Raises SpecialError where
-        that is not seen.
+        In all regions around the point, at several places near to it, the outputs are near to those here, and move
+        alike. Raises SpecialError where that is not seen.
         """
         model = Beside()
         near = Claims(self.programs, model, self.most)
         here = {(o, at): self.model.lifted(u).x for o, found in enumerate(values) for at, u in found.items()}
         slopes: dict[Any, arb] = {}
-        for _ in model.regions():
+        for (place, side), _ in ((near_by, region) for near_by in PLACES for region in model.regions()):
             model.begin(self.model.seed, self.model.width)
-            near.at({key: _moved(u, model, key) for key, u in self.entries.items()}, {})
+            near.at({key: _moved(u, model, key, place, side) for key, u in self.entries.items()}, {})
             found = near._forward()
             self._nearby += near.entries_known
             for key, before in here.items():

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from certgrad.language import tree as t
 from certgrad.language.sorts import sort
 from certgrad.language.substitute import unbound
 
+from ._width import NoTheoremError
+
 EVEN = frozenset({"whole power", "integer power"})
 
 
 class Nonzero:
     """Reads expressions: `meant` gives an entry by its definition, `is_plain` says that a number speaks of no index but
-    its own and of no size, and that nothing in it is free, and `is_count` that it is a product or sum of sizes."""
+    its own and of no size, and that nothing in it is free, `sums` that there are sums, maxima or sizes in it, and
+    `is_count` that it is a product or sum of sizes."""
 
     def __init__(
         self,
         meant: Callable[[t.Node], t.Node],
         is_plain: Callable[[t.Node], bool],
+        sums: Callable[[t.Node], bool],
         is_count: Callable[[t.Node], bool],
         inputs: Mapping[str, bool],
-        free: bool,
     ) -> None:
-        self.meant, self.is_plain, self.is_count, self.inputs, self.free = meant, is_plain, is_count, inputs, free
+        self.meant, self.is_plain, self.sums, self.is_count, self.inputs = meant, is_plain, sums, is_count, inputs
         self._endless: dict[t.Node, bool] = {}
 
     def holds(self, x: t.Node) -> bool:
@@ -35,11 +38,40 @@ class Nonzero:
         match x:
             case t.Mul() | t.Divide() | t.Negate():
                 return all(map(self.holds, t.children(x)))
-            case t.If(then=then, otherwise=otherwise) if not self.free:
-                return self.holds(then) and self.holds(otherwise)
             case t.Power(base=base) | t.Apply(function="sqrt" | "square", arguments=(base,)):
                 return self.holds(base)
-        return False
+        return False  # of a choice only one part is evaluated
+
+    def no_square(self, x: t.Node) -> None:
+        """Raises NoTheoremError where a root or a logarithm of it may be one of a square of a sum, whose sign may be
+        another one at another size: √(a²) = |a|, log(a²) = 2·log|a|.
+        """
+        x = self.meant(x)
+        match x:
+            case t.Mul() | t.Divide():
+                sums = [part for part in t.children(x) if self.sums(part)]
+                if len(sums) > 1:  # which may be equal
+                    raise NoTheoremError("it takes a root or a logarithm of a product of sums")
+                inside = sums
+            case t.Add() | t.Subtract():
+                parts = [part for part in t.children(x) if not self.is_0(part)]
+                inside = parts if len(parts) == 1 else []
+            case t.Negate(operand=part) | t.Given(value=part):
+                inside = [part]
+            case t.If(then=then, otherwise=otherwise):
+                inside = [then, otherwise]
+            case t.Fold(kind=kind, over=over, body=body):
+                inside = [body] if kind != "sum" or all(r.size == t.Integer(1) for r in over) else []
+            case t.Minimum(body=body):
+                inside = [body]
+            case t.Apply(function="exp" | "sqrt"):
+                inside = []
+            case t.Power(base=base) | t.Apply(arguments=(base, *_)) if self.sums(base):
+                raise NoTheoremError("it takes a root or a logarithm of a power")
+            case _:
+                inside = []
+        for part in inside:
+            self.no_square(part)
 
     def sure(self, x: t.Node) -> bool:
         """It is not identically 0 at any size."""
@@ -78,10 +110,10 @@ class Nonzero:
                 return all(map(self.positive, rest)) and all(map(self.sure, squares))
             case t.Add(terms=terms):
                 return all(map(self.nonnegative, terms)) and any(map(self.positive, terms))
-            case t.Subtract(left=left, right=right) if self._is_0(right):
+            case t.Subtract(left=left, right=right) if self.is_0(right):
                 return self.positive(left)
-            case t.Fold(kind="sum" | "maximum", body=body, where=()):
-                return self.positive(body)
+            case t.Fold(kind="sum" | "maximum", over=over, body=body, where=()):
+                return not any(map(_is_empty, over)) and self.positive(body)
             case t.If(then=then, otherwise=otherwise):
                 return self.positive(then) and self.positive(otherwise)
             case t.Apply(function="sqrt", arguments=(base,)):
@@ -96,14 +128,14 @@ class Nonzero:
     def nonnegative(self, x: t.Node) -> bool:
         """Nowhere less than 0."""
         x = self.meant(x)
-        if self.positive(x) or self._is_0(x) or self._square(x) is not None:
+        if self.positive(x) or self.is_0(x) or self._square(x) is not None:
             return True
         match x:
             case t.Mul() | t.Divide():
                 return all(map(self.nonnegative, self._squares(x)[0]))
             case t.Add(terms=terms):
                 return all(map(self.nonnegative, terms))
-            case t.Subtract(left=left, right=right) if self._is_0(right):
+            case t.Subtract(left=left, right=right) if self.is_0(right):
                 return self.nonnegative(left)
             case t.Fold(kind="sum", body=body):
                 return self.nonnegative(body)
@@ -136,9 +168,10 @@ class Nonzero:
                 rest.append(part)
         return rest, twice
 
-    def _is_0(self, x: t.Node) -> bool:
+    def is_0(self, x: t.Node) -> bool:
+        """It is the number 0."""
         x = self.meant(x)
-        return x in (t.Number("0"), t.Integer(0)) or (isinstance(x, t.ToReal) and self._is_0(x.operand))
+        return x in (t.Number("0"), t.Integer(0)) or (isinstance(x, t.ToReal) and self.is_0(x.operand))
 
     def _is_endless(self, x: t.Node) -> bool:
         """It may be ±∞, of which the exponential may be 0."""
@@ -163,17 +196,22 @@ class Nonzero:
 
     def _is_linear(self, x: t.Node) -> bool:
         """A summand is an input's entry, or a sum of its entries, each times what is not 0; the rest is without it."""
-        match x:
-            case t.Add() | t.Subtract():
-                parts = [*t.children(x)]
-            case _:
-                parts = [x]
+        parts = [*self._summands(x)]
         for k, part in enumerate(parts):
             name, others = self._of_input(part)
             rest = [*parts[:k], *parts[k + 1 :], *others]
             if name and not any(name in self._reached(one) for one in rest) and all(map(self.sure, others)):
                 return True
         return False
+
+    def _summands(self, x: t.Node) -> Iterator[t.Node]:
+        """Those of sums and differences, through definitions, but for 0."""
+        inside = self.meant(x)
+        if isinstance(inside, t.Add | t.Subtract):
+            for part in t.children(inside):
+                yield from self._summands(part)
+        elif not self.is_0(inside):
+            yield x
 
     def _of_input(self, x: t.Node) -> tuple[str, Sequence[t.Node]]:
         """An input of which it is an entry times other numbers, or a sum of such."""
@@ -186,7 +224,7 @@ class Nonzero:
             case t.Divide(left=left, right=right):
                 name, others = self._of_input(left)
                 return name, (*others, right)
-            case t.Fold(kind="sum", over=over, body=body, where=()):
+            case t.Fold(kind="sum", over=over, body=body, where=()) if not any(map(_is_empty, over)):
                 name, others = self._of_input(body)
                 bound = {r.variable for r in over}
                 inside = self.meant(body)
@@ -207,3 +245,8 @@ class Nonzero:
                 inside = self.meant(n)
                 out |= {n.name} if inside == n else self._reached(inside)
         return out
+
+
+def _is_empty(over: t.Range) -> bool:
+    """A sum along the axis has no summands."""
+    return over.size == t.Integer(0)

@@ -15,7 +15,7 @@ Key = tuple[Any, tuple[t.Node, ...]]
 """What a fraction is divided by: a name, and the indices at which it is."""
 
 
-FLAGS = ("chosen", "picked", "endless", "signed")
+FLAGS = ("chosen", "picked", "endless", "signed", "made")
 
 
 class NoTheoremError(Exception):
@@ -45,6 +45,12 @@ class Width:
     """It rests on ±∞."""
     signed: bool = False
     """It rests on a free sign, and may be 0 where that falls out in a way that no small size knows."""
+    made: bool = False
+    """It rests on a function, a root or an extremum of what speaks of other indices."""
+    nested: Fraction = Fraction(0)
+    """So many further indices tell apart the arguments of the functions that it rests on, those inside of them too;"""
+    exponents: int = 0
+    """and so many functions of exponents are inside of one another."""
 
     @property
     def below(self) -> Fraction:
@@ -53,12 +59,17 @@ class Width:
     @property
     def plain(self) -> bool:
         """It speaks of no indices but its own."""
-        return not (self.top or self.low or self.logs)
+        return not (self.top or self.low or self.logs or self.made)
+
+    def inside(self, nested: Fraction, exponents: int) -> Width:
+        """A new number that is a function of it."""
+        return replace(NOTHING._with([self]), made=not self.plain, nested=nested, exponents=exponents)
 
     def _with(self, others: Iterable[Width], **fields: Any) -> Width:
         every = (self, *others)
         flags: dict[str, Any] = {name: any(getattr(w, name) for w in every) for name in FLAGS}
-        return Width(kind=max(w.kind for w in every), **flags, **fields)
+        most = {name: max(getattr(w, name) for w in every) for name in ("kind", "nested", "exponents")}
+        return Width(**most, **flags, **fields)
 
     def __add__(self, other: Width) -> Width:
         low, logs = dict(self.low), dict(self.logs)
@@ -115,9 +126,10 @@ class SizeQuestions:
     """Numbers to which other sizes are held."""
     free: bool = False
     """How numbers compare is a free number."""
-    top: Fraction = Fraction(0)
-    low: Fraction = Fraction(0)
-    """Of the arguments of functions, which are told apart, the largest degrees."""
+    nested: Fraction = Fraction(0)
+    """So many indices tell the arguments of functions apart, with those of the functions inside of them;"""
+    depth: int = 0
+    """and so many functions of exponents are inside of one another."""
     exponents: Width = NOTHING
     """All exponents, added."""
     ordered: bool = False
@@ -125,11 +137,20 @@ class SizeQuestions:
     logarithms: set[Any] = field(default_factory=set)
     """Of sums, each with its program."""
 
-    def argument(self, value: Width, times: int = 1, labels: int = 0) -> None:
-        """Two such arguments are compared, or products of so many."""
+    def argument(self, value: Width, times: int = 1, labels: int = 0) -> Width:
+        """Two such arguments are compared, or products of so many: what is made of one."""
         if value.picked and (value.top or value.low):
             raise NoTheoremError("an argument of a function is a sum of what is chosen by comparison")
-        self.top, self.low = max(self.top, times * value.top + labels), max(self.low, times * value.below)
+        found = value.inside(times * (value.top + value.below) + labels + value.nested, value.exponents)
+        self.nested, self.depth = max(self.nested, found.nested), max(self.depth, found.exponents)
+        return found
+
+    def exponent(self, value: Width) -> Width:
+        """What is made of an exponent, which is told from sums of others."""
+        self.exponents += value
+        found = value.inside(value.nested, value.exponents + (not value.plain))
+        self.nested, self.depth = max(self.nested, found.nested), max(self.depth, found.exponents)
+        return found
 
     def logarithm(self, name: Any) -> None:
         """A logarithm of a sum, of a program: sums of such are compared by the products of their arguments."""
@@ -140,7 +161,7 @@ class SizeQuestions:
     @property
     def apart(self) -> int:
         """How many indices tell arguments apart."""
-        return ceil(max(self.top + self.low, self.exponents.top))
+        return ceil(self.nested + self.depth * self.exponents.top)
 
 
 def added(parts: Sequence[Width]) -> Width | None:

@@ -136,14 +136,17 @@ class Widths:
                 raise NoTheoremError("there is arithmetic on indices")
             return False
         sides = [self.term(side, scope)[0] for side in (left, right)]
+        plain = all(side.plain for side in sides)
         if self.asked.free and sort(left) == "real" and max(side.kind for side in sides) != 1:
             if any(side.endless for side in sides):
                 raise NoTheoremError("it compares what may be infinite")
+            if not plain and (x.relation in ("=", "!=") or not self._by_form(scope).holds(t.Subtract(left, right))):
+                raise NoTheoremError("it compares numbers that may be equal at some size")
             self.asked.argument(sides[0] + sides[1])
             return False
         if max(side.kind for side in sides) == 1:
             raise NoTheoremError("it compares sizes")
-        if not all(side.plain for side in sides):  # at another size it may fall out otherwise
+        if not plain:  # at another size it may fall out otherwise
             raise NoTheoremError("it compares a sum")
         return True
 
@@ -182,7 +185,7 @@ class Widths:
         if isinstance(x, t.Subtract) and isinstance(zero := self._defined(x.right), t.ToReal):
             return zero.operand == t.Integer(0) and self._is_count(x.left)
         counted = self.counted(x.operand) if isinstance(x, t.ToReal) else None
-        return counted is not None and all(n.value >= 0 for n in t.walk(counted) if isinstance(n, t.Integer))
+        return counted is not None and all(n.value > 0 for n in t.walk(counted) if isinstance(n, t.Integer))
 
     # --- terms
 
@@ -308,8 +311,8 @@ class Widths:
         if e.denominator > 2:
             raise NoTheoremError("a root of a sum that is no square root")
         if e.denominator == 2:
-            self._no_square(base, scope)
-            self.asked.argument(value, 1 + MOST_ROOTS)
+            self._by_form(scope).no_square(base)
+            value = replace(value, nested=self.asked.argument(value, 1 + MOST_ROOTS).nested, made=True)
         key = self._key(base, scope)
         return value.power(e, key), None if slope is None else value.power(e - 1, key) * slope
 
@@ -319,7 +322,7 @@ class Widths:
             return not self.term(part, scope)[0].signed and not self._sums(part)
 
         inputs = {name: name in self.positive for name in self.inputs}
-        return Nonzero(self._chosen_at_every_size, is_plain, self._is_count, inputs, self.asked.free)
+        return Nonzero(self._chosen_at_every_size, is_plain, self._sums, self._is_count, inputs)
 
     def _inside(self, x: t.Apply, scope: Scope) -> None:
         """Raises NoTheoremError where a rule takes a function of what may be outside of its domain at some size."""
@@ -348,26 +351,6 @@ class Widths:
             return self.summing[x.name] or any(map(self._sums, x.index))
         return isinstance(x, t.Fold | t.Minimum | t.Size) or any(map(self._sums, t.children(x)))
 
-    def _no_square(self, x: t.Node, scope: Scope) -> None:
-        """Raises NoTheoremError where it may be a square of a sum, the sign of which may be another one at another
-        size: √(a²) = |a|, log(a²) = 2·log|a|.
-        """
-        x = self._meant(x)
-        match x:
-            case t.Mul(factors=factors):
-                sums = [part for part in factors if not self.term(part, scope)[0].plain]
-                if len(sums) > 1:  # which may be equal
-                    raise NoTheoremError("it takes a root or a logarithm of a product of sums")
-                for part in sums:
-                    self._no_square(part, scope)
-            case t.Divide(left=left, right=right):
-                self._no_square(t.Mul((left, right)), scope)
-            case t.Negate(operand=operand):
-                self._no_square(operand, scope)
-            case t.Power(base=base) | t.Apply(arguments=(base, *_)) if not self.term(base, scope)[0].plain:
-                if not (isinstance(x, t.Apply) and x.function in ("exp", "sqrt")):
-                    raise NoTheoremError("it takes a root or a logarithm of a power")
-
     def _meant(self, x: t.Node) -> t.Node:
         """An entry by its definition."""
         while isinstance(x, t.Entry) and isinstance(made := self.made.get(x.name), Defined):
@@ -384,8 +367,9 @@ class Widths:
         atom = NOTHING._with(value for value, _ in found)
         if self.asked.free and x.function in ("sign", "abs"):
             ((value, slope),) = found
-            self.asked.argument(value)
-            atom = replace(atom, signed=True)
+            if not value.plain and not self._by_form(scope).holds(x.arguments[0]):
+                raise NoTheoremError("it takes the sign of what may be 0 at some size")
+            atom = replace(self.asked.argument(value), signed=True)
             return (atom, None) if x.function == "sign" else (value * atom, slope)
         if x.function not in SMOOTH:
             atom = replace(atom, chosen=True)
@@ -400,26 +384,28 @@ class Widths:
             return self._power(x.arguments[0], Fraction(1, 2), scope)
         key = self._key(x.arguments[0], scope)
         if x.function == "log":
-            self._no_square(x.arguments[0], scope)
+            self._by_form(scope).no_square(x.arguments[0])
             self.asked.logarithm((self.name, key[0]))
-        self.asked.argument(value, 1 + MOST_ROOTS if x.function == "log" else 1)
+        atom = self.asked.argument(value, 1 + MOST_ROOTS if x.function == "log" else 1)
         if x.function == "log":
             logs = {key: (Fraction(1), replace(value, logs={}))} if value.top or value.low else {}
             return replace(atom, logs=logs), None if slope is None else value.power(Fraction(-1), key) * slope
         if any(key[1] for key in value.low):
             raise NoTheoremError("an exponent is divided by a sum, at each index by another one")
-        self.asked.exponents += value
+        if x.function in OF_EXP or x.function in ("erf", "erf_inv"):
+            own = self.asked.exponent(value)
+            atom = replace(atom, exponents=own.exponents)
         if x.function == "exp":
             for name, (count, one) in value.logs.items():
                 if count is None or count.denominator > 2:
                     raise NoTheoremError("a power of a sum that is not whole")
                 if count.denominator == 2:
-                    self.asked.argument(one, 1 + MOST_ROOTS)
+                    atom = replace(atom, nested=max(atom.nested, self.asked.argument(one, 1 + MOST_ROOTS).nested))
                 atom = atom * one.power(count, name)
         elif value.logs and x.function in OF_EXP:
             raise NoTheoremError("a function of a logarithm of a sum")
         if x.function in ("erf", "erf_inv"):  # the derivative has the square as exponent
-            self.asked.exponents += value * value
+            self.asked.exponent(value * value)
         return atom, None if slope is None else atom * slope
 
     # --- bound indices
@@ -476,10 +462,11 @@ class Widths:
         value, slope = self.term(x.body, inner)
         if value.chosen:
             raise NoTheoremError("an extremum of what is chosen by comparison")
+        if value.kind < 2:  # of numbers alone it is one of them
+            raise NoTheoremError("an extremum of numbers")
         own = sum(r.size == t.Size(self.size) for r in x.over)
-        for w in (value, *([] if slope is None else [slope])):
-            self.asked.argument(w, labels=own)
-        return NOTHING._with([value]), None if slope is None else Width(kind=2)
+        found = [self.asked.argument(w, labels=own) for w in (value, *([] if slope is None else [slope]))]
+        return found[0], None if slope is None else replace(found[-1], kind=2)
 
     def output(self, k: int) -> tuple[Dual, Scope]:
         """The width of an output's entries, and the sizes of its axes."""

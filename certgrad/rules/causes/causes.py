@@ -43,6 +43,7 @@ from .missing import ALONE, LONGEST, NOTHING, missing_term
 from .mistakes import (
     Mistake,
     forgotten,
+    halves_of_arguments,
     mistakes,
     passed_through,
     right_in_a_domain,
@@ -293,6 +294,8 @@ def likely_cause(
         return replace(cause, domain=somewhere.domain) if somewhere is not None else cause
     if somewhere is not None:
         return somewhere
+    if cause := first(lambda t: halves_of_arguments(t.one, t.rules)):
+        return cause
     if odd and trial.at_no_cotangent():  # a term that no cotangent multiplies is a mistake, and none that is meant
         return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
     if odd:

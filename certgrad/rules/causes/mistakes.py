@@ -50,6 +50,8 @@ class Mistake:
     domain: tuple[str, ...] = ()
     change: Change | None = None
     """What is done otherwise, if that is a step of the backward, or some."""
+    of_another: bool = False
+    """The rule is right of another function's derivative: where that is the function's own, it is no mistake."""
 
 
 def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
@@ -109,7 +111,7 @@ def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
 
     for axis in range(0 if spec.stars else len(spec.dims)):
         text = f"how an entry depends on the others along axis {axis} is missing: the Jacobian is taken to be diagonal"
-        yield Mistake(text, replace(plain, jvp=along(axis)))
+        yield Mistake(text, replace(plain, jvp=along(axis)), of_another=True)
 
 
 def _about_zeros(one: UserRule, rules: Rules, plain: Rules) -> Iterator[Mistake]:
@@ -265,7 +267,7 @@ def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) 
             yield Mistake(f"transposed in axes {a} and {b}", turned)
     for a in range(len(dims)):
         yield Mistake(f"reversed along axis {a}", changed(lambda c, _, a=a: jnp.flip(c, a)))
-    yield from _about_halves(one, changed, plain)
+    yield from _about_halves(one, changed)
     full = rule.rules(rule.cases[0].statics)
     for position, other in enumerate(rule.moving):
         there = rule.signature.inputs[rule.arg_names.index(other)]
@@ -275,23 +277,34 @@ def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) 
         yield Mistake(text, replace(plain, vjp=_only(full, position)))
 
 
-def _about_halves(one: UserRule, changed: Callable, plain: Rules) -> Iterator[Mistake]:
-    """The halves of an axis, as of a gated unit, are taken for one another in what is returned, or in an argument."""
+def _about_halves(one: UserRule, changed: Callable) -> Iterator[Mistake]:
+    """The halves of an axis, as of a gated unit, are taken for one another in what is returned."""
+    for axis in _in_halves(one, one.moving[0]):
+        turned = changed(lambda c, _, axis=axis: _halves_exchanged(axis, c))
+        yield Mistake(f"its halves along axis {axis} are exchanged", turned)
 
-    def exchanged(axis: int, x: Any) -> Any:
-        half = x.shape[axis] // 2
-        first, second = (jax.lax.slice_in_dim(x, at, at + half, axis=axis) for at in (0, half))
-        return jnp.concatenate([second, first], axis)
 
-    for k, (name, spec) in enumerate(zip(one.arg_names, one.signature.inputs, strict=True)):
-        for axis, size in enumerate(spec.dims if spec.dtype in ("float", "held") and not spec.stars else ()):
-            if not isinstance(size, Size) or any(size.evaluate(dict.fromkeys(size.names, n)) % 2 for n in (1, 2, 3)):
-                continue
-            if name == one.moving[0]:
-                turned = changed(lambda c, _, axis=axis: exchanged(axis, c))
-                yield Mistake(f"its halves along axis {axis} are exchanged", turned)
+def halves_of_arguments(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """The backward takes the halves of an argument for one another."""
+    plain = replace(rules, jvp=None, primal=None)
+    for k, name in enumerate(one.arg_names):
+        for axis in _in_halves(one, name):
             text = f"the backward takes the halves of {name} along axis {axis} for one another"
-            yield Mistake(text, _with_argument(plain, k, partial(exchanged, axis), backward_alone=True))
+            yield Mistake(text, _with_argument(plain, k, partial(_halves_exchanged, axis), backward_alone=True))
+
+
+def _in_halves(one: UserRule, name: str) -> Iterator[int]:
+    """The axes of an array of floats of which every size is even."""
+    spec = one.signature.inputs[one.arg_names.index(name)]
+    for axis, size in enumerate(spec.dims if spec.dtype in ("float", "held") and not spec.stars else ()):
+        if isinstance(size, Size) and not any(size.evaluate(dict.fromkeys(size.names, n)) % 2 for n in (1, 2, 3)):
+            yield axis
+
+
+def _halves_exchanged(axis: int, x: Any) -> Any:
+    half = x.shape[axis] // 2
+    first, second = (jax.lax.slice_in_dim(x, at, at + half, axis=axis) for at in (0, half))
+    return jnp.concatenate([second, first], axis)
 
 
 def _only(rules: Rules, position: int) -> Callable[[list, list, list], list]:

@@ -38,7 +38,18 @@ class Trial:
 
     def agrees(self, mistake: Mistake) -> bool:
         """As `plausible`, of a mistake."""
-        return self.plausible(mistake.rules, mistake.fixed, mistake.domain)
+        found = self.plausible(mistake.rules, mistake.fixed, mistake.domain)
+        return found and (not mistake.of_another or self._moves_otherwise(mistake))
+
+    def _moves_otherwise(self, mistake: Mistake) -> bool:
+        """The result moves otherwise than the function's, at a drawn point."""
+        with jax.enable_x64(True), computed_by(compute):
+            point = self._point(mistake.fixed, (*self.one.domain, *mistake.domain))
+            if point is None or mistake.rules.jvp is None:
+                return False
+            moved = mistake.rules.jvp(point.args, [point.tangent], [])
+            own = self._derivative(self.rules, point.args, point.tangent)
+            return not all(np.allclose(a, b, rtol=1e-6, atol=1e-9) for a, b in zip(moved, own, strict=True))
 
     def plausible(self, rules: Rules, fixed: Mapping[str, Size], domain: tuple[str, ...]) -> bool:
         """The two sides of the adjoint law agree at drawn points of two sizes; also where the rule's own domain gives
