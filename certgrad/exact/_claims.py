@@ -11,10 +11,11 @@ from typing import Any
 
 from flint import arb
 
+from certgrad.language import tree as t
 from certgrad.language.arithmetic import UndefinedError
 from certgrad.language.tree import Size
 from certgrad.specification.evaluate import Evaluation
-from certgrad.specification.program import Opaque, Program, Tensor
+from certgrad.specification.program import Defined, Opaque, Program, Tensor
 
 from ._factors import chosen
 from ._model import Model
@@ -30,9 +31,9 @@ ROUNDING, APPROXIMATION = 1e-8, 1e-9
 rounding of these; of all programs, one below the other may be that of a series that a library computes by."""
 
 
-STEP, CLOSE = arb(2) ** -60, 1e-12
-"""So far from a seam it is looked whether a function is smooth; and what is close there, relative to 1 and to the
-numbers."""
+STEP, CLOSE, TINY = arb(2) ** -60, 1e-12, 2**-50
+"""So far from a seam it is looked whether a function is smooth; what is close there, relative to 1 and to the numbers;
+and numbers of the code that are too small for that."""
 
 
 PLACES = (("beside", 1), ("beside", -1), ("further", 1))
@@ -104,6 +105,13 @@ def _moved(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
     found = model.drawn(key, u.x + side * (model.residue(place, key) / P - 0.5) * STEP)
     found.d, found.dx = model.residue("d", key), u.dx
     return found
+
+
+def _has_tiny_numbers(program: Program) -> bool:
+    """A number is so small that the function may bend nearer to a seam than it is looked at."""
+    entries = (d.entry for d in program.definitions if isinstance(d, Defined))
+    numbers = (n.rational for entry in entries for n in t.walk(entry) if isinstance(n, t.Number))
+    return any(0 < abs(c) < TINY for c in numbers)
 
 
 def _close(x: arb, y: arb) -> bool:
@@ -183,6 +191,8 @@ class Claims:
         In all regions around the point, at several places near to it, the outputs are near to those here, and move
         alike. Raises SpecialError where that is not seen.
         """
+        if _has_tiny_numbers(self.programs.forward):
+            raise SpecialError("its numbers are smaller than what is seen near to a seam")
         model = Beside()
         near = Claims(self.programs, model, self.most)
         here = {(o, at): self.model.lifted(u).x for o, found in enumerate(values) for at, u in found.items()}

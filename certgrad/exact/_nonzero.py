@@ -228,7 +228,9 @@ class Nonzero:
                 name, others = self._of_input(body)
                 bound = {r.variable for r in over}
                 inside = self.meant(body)
-                once = isinstance(inside, t.SortedEntry) and bound <= {*unbound(inside)}
+                factors = inside.factors if isinstance(inside, t.Mul) else (inside,)
+                entries = [e for e in map(self.meant, factors) if isinstance(e, t.SortedEntry) and e.name == name]
+                once = len(entries) == 1 and bound <= {*unbound(entries[0])}  # each entry is in one summand
                 return (name, others) if once else ("", ())
             case t.Mul(factors=factors):
                 for k, part in enumerate(factors):

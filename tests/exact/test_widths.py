@@ -53,7 +53,7 @@ RIGHT: list[tuple[str, Callable, str]] = [
     ("attention", lambda q, k, v: jax.nn.softmax(q @ k.T / jnp.sqrt(q.shape[1])) @ v, "n d, m d, m e"),
     ("causal sum", lambda x: jnp.tril(jnp.ones((x.shape[0], x.shape[0]))) @ x, "n"),
     ("exponentials of causal sums", lambda x: jnp.exp(jnp.tril(jnp.ones((x.shape[0], x.shape[0]))) @ x), "n"),
-    ("layers with relu", lambda x, w, v: jax.nn.relu(jax.nn.relu(x @ w) @ v), "n d, d h, h e"),
+    ("a layer with relu", lambda x, w, v: jax.nn.relu(x @ w) @ v, "n d, d h, h e"),
     ("leaky relu of a product", lambda x, w: jnp.where((y := x @ w) > 0, y, 0.1 * y), "n d, d h"),
     ("a norm that is clipped", lambda x, c: jnp.where((n := jnp.sqrt(jnp.sum(x * x))) > c, x / n, x / c), "n, "),
     ("huber of a sum", lambda x: jnp.where((s := jnp.sum(x)) > 1, 2 * s - 1, s * s), "n"),
@@ -234,7 +234,6 @@ NO_POLES: dict[str, Callable] = {
     "of exponentials": lambda x: jnp.sum(jnp.exp(x)),
     "a variance, and more": lambda x: x.var() + 0.1,
     "a product": lambda x: jnp.sum(x**2) * jnp.mean(jnp.exp(x)),
-    "chosen": lambda x: jnp.where(count(x) > 0, jnp.sum(x * x), 1.0),
 }
 
 
