@@ -65,7 +65,7 @@ class Limits:
 
     def once(self) -> Limits:
         """For programs with weights, where nothing is special."""
-        return Limits(self.seconds, inf, max(self.at_point, 30_000), POINTS, 0)
+        return Limits(self.seconds, inf, max(self.at_point, 10_000), POINTS, 0)
 
     def reached(self, up_to: int = 0) -> bool:
         """Nothing more is looked at, where all sizes up to this number were."""
@@ -101,7 +101,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class SizeQuestions:
+class PointQuestions:
     """What is asked of the points of a rule: its name and arguments, where they may be, and how many."""
 
     name: str
@@ -118,7 +118,7 @@ class SizeQuestions:
 class AtShape:
     """The points of one shape."""
 
-    def __init__(self, asked: SizeQuestions, case: Case, shape: Shape, programs: Programs) -> None:
+    def __init__(self, asked: PointQuestions, case: Case, shape: Shape, programs: Programs) -> None:
         self.asked, self.case, self.shape, self.programs = asked, case, shape, programs
         self.seen = Seen(shape)
         self.model = Model(free=bool(programs.sizes), signs=programs.free)

@@ -27,7 +27,7 @@ from certgrad.specification._jax import literal
 from certgrad.specification.evaluate import TooLongError, deep
 from certgrad.specification.reading import Literals
 
-from ._at_shape import ENOUGH, AtShape, FoundError, Limits, Seen, SizeQuestions
+from ._at_shape import ENOUGH, AtShape, FoundError, Limits, PointQuestions, Seen
 from ._claims import Difference
 from ._literals import closed
 from ._points import Point
@@ -142,7 +142,7 @@ class Check:
         began = time.process_time()
         subject = self.subject
         boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
-        asked = SizeQuestions(
+        asked = PointQuestions(
             subject.name, subject.arg_names, [*subject.params], self.numbers, boundaries, self.holds, limits
         )
         for self.literals in (literal, closed):
@@ -151,6 +151,8 @@ class Check:
                 for free in (False, True):
                     if self.everywhere is None:
                         self._look_everywhere(asked, self.symbols, free)
+            if asked.limits.reached():  # small sizes have their share, whatever those of the theorem took
+                asked = replace(asked, limits=replace(asked.limits, seconds=asked.limits.seconds / 2))
             found = self._difference(asked)
             if found is not None or not any(one.rounded for one in self.seen.values()):
                 break
@@ -161,7 +163,7 @@ class Check:
         """Whether the signature leaves sizes open."""
         return bool(self.case.names or self.case.signature.stars) or self.subject.broadcast
 
-    def _look_everywhere(self, asked: SizeQuestions, symbols: Traced, free: bool) -> None:
+    def _look_everywhere(self, asked: PointQuestions, symbols: Traced, free: bool) -> None:
         """Whether the claims hold at all sizes: at those that the theorem asks for, with weights."""
         limited, self.limited = self.limited, ""
         try:
@@ -198,7 +200,7 @@ class Check:
         """Those at which the claims were compared."""
         return [one.shape.named for one in self.seen.values() if one.exact]
 
-    def _difference(self, asked: SizeQuestions) -> Difference | str | None:
+    def _difference(self, asked: PointQuestions) -> Difference | str | None:
         """What differs, or why nothing can be said."""
         failed = ""
         with deep():

@@ -26,8 +26,11 @@ class Nonzero:
         sums: Callable[[t.Node], bool],
         is_count: Callable[[t.Node], bool],
         inputs: Mapping[str, bool],
+        through: dict[str, set[str]],
     ) -> None:
         self.meant, self.is_plain, self.sums, self.is_count, self.inputs = meant, is_plain, sums, is_count, inputs
+        self.through = through
+        """By array, those in its definition: of each it is found once."""
         self._endless: dict[t.Node, bool] = {}
 
     def holds(self, x: t.Node) -> bool:
@@ -244,8 +247,10 @@ class Nonzero:
         out: set[str] = set()
         for n in t.walk(x):
             if isinstance(n, t.Entry):
-                inside = self.meant(n)
-                out |= {n.name} if inside == n else self._reached(inside)
+                if n.name not in self.through:
+                    inside = self.meant(n)
+                    self.through[n.name] = {n.name} if inside == n else self._reached(inside)
+                out |= self.through[n.name]
         return out
 
 

@@ -41,6 +41,8 @@ OF_EXP = frozenset({"exp", "sin", "cos", "sinh", "cosh", "tanh"})
 SMOOTH = OF_EXP | {"log", "sqrt", "erf", "erf_inv", "square"}
 """Functions that compare nothing."""
 POWERS = frozenset({"whole power", "integer power"})
+MOST_READ = 20_000
+"""So many expressions are read of what a program divides by or compares."""
 Scope = Mapping[str, t.Node]
 """The sizes to which index variables run."""
 
@@ -66,6 +68,8 @@ class Widths:
             self.made[d.tensor.name] = d
         self.made_of: dict[str, Dual] = {}
         self.summing: dict[str, bool] = {}
+        self.through: dict[str, set[str]] = {}
+        self.read = 0
 
     # --- indices
 
@@ -322,7 +326,7 @@ class Widths:
             return not self.term(part, scope)[0].signed and not self._sums(part)
 
         inputs = {name: name in self.positive for name in self.inputs}
-        return Nonzero(self._chosen_at_every_size, is_plain, self._sums, self._is_count, inputs)
+        return Nonzero(self._chosen_at_every_size, is_plain, self._sums, self._is_count, inputs, self.through)
 
     def _inside(self, x: t.Apply, scope: Scope) -> None:
         """Raises NoTheoremError where a rule takes a function of what may be outside of its domain at some size."""
@@ -336,6 +340,9 @@ class Widths:
 
     def _chosen_at_every_size(self, x: t.Node) -> t.Node:
         """An entry by its definition, and what is chosen at every size."""
+        self.read += 1
+        if self.read > MOST_READ:
+            raise NoTheoremError("what it divides by or compares is too long to be read")
         match x := self._meant(x):
             case t.If(condition=condition, then=then):
                 condition = self._meant(condition)
