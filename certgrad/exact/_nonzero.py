@@ -11,7 +11,8 @@ from certgrad.language.substitute import unbound
 
 from ._width import NoTheoremError
 
-EVEN = frozenset({"whole power", "integer power"})
+POWERS = frozenset({"whole power", "integer power"})
+"""Functions that are powers with a whole exponent."""
 
 
 class Nonzero:
@@ -155,7 +156,7 @@ class Nonzero:
                 return base
             case t.Apply(function="square", arguments=(base,)):
                 return base
-            case t.Apply(function=function, arguments=(base, t.Integer(value=n))) if function in EVEN and n % 2 == 0:
+            case t.Apply(function=function, arguments=(base, t.Integer(value=n))) if function in POWERS and n % 2 == 0:
                 return base
         return None
 

@@ -19,7 +19,7 @@ from certgrad.specification.program import Defined, Program, Table
 
 from ._free import Free
 from ._model import MOST_ROOTS
-from ._nonzero import Nonzero
+from ._nonzero import POWERS, Nonzero
 from ._width import (
     NOTHING,
     Dual,
@@ -40,7 +40,6 @@ OF_EXP = frozenset({"exp", "sin", "cos", "sinh", "cosh", "tanh"})
 """Functions whose exponents are added where values are multiplied."""
 SMOOTH = OF_EXP | {"log", "sqrt", "erf", "erf_inv", "square"}
 """Functions that compare nothing."""
-POWERS = frozenset({"whole power", "integer power"})
 MOST_READ = 20_000
 """So many expressions are read of what a program divides by or compares."""
 Scope = Mapping[str, t.Node]
