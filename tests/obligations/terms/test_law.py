@@ -672,6 +672,13 @@ def _(draw: Draw) -> Sides:
     yield (a / d) ** q, a**q * d**-q
 
 
+@of(Law.CBRT_OF_PRODUCT)
+def _(draw: Draw) -> Sides:
+    a, b = draw.normal(size=2, scale=5)
+    yield np.cbrt(a * b), np.cbrt(a) * np.cbrt(b)
+    yield np.cbrt(abs(a)), abs(a) ** (1 / 3)
+
+
 @of(Law.ROOTS_OF_UNITY)
 def _(draw: Draw) -> Sides:
     phase = draw.normal()
