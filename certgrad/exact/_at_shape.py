@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.language.tree import Size
 from certgrad.signatures.cases import Case, Shape
 
 from ._bound import bound, rank
@@ -35,6 +36,8 @@ ENOUGH = -80
 ROOTS = 400
 """How often the field's part of a point is drawn anew at most, for numbers without a root there."""
 MAX_WIDTH = 32
+WITH_WEIGHTS = 50_000
+"""Entries and terms of a program with weights, at a point."""
 
 
 class FoundError(Exception):
@@ -65,7 +68,7 @@ class Limits:
 
     def once(self) -> Limits:
         """For programs with weights, where nothing is special."""
-        return Limits(self.seconds, inf, max(self.at_point, 10_000), POINTS, 0)
+        return Limits(self.seconds, inf, WITH_WEIGHTS, POINTS, 0)
 
     def reached(self, up_to: int = 0) -> bool:
         """Nothing more is looked at, where all sizes up to this number were."""
@@ -88,6 +91,19 @@ class Seen:
     """A root may be that of a square, whose sign is right by luck at each point of the field."""
     open: list[str] = field(default_factory=list)
     rounded: list[str] = field(default_factory=list)
+
+    def beside(self, other: Seen) -> Seen:
+        """What came of the points of both shapes: only what each has."""
+        return Seen(
+            other.shape,
+            min(self.points, other.points),
+            0,
+            max(self.regions, other.regions, key=len),
+            max(self.bound, other.bound),
+            self.lucky or other.lucky,
+            self.open + other.open,
+            self.rounded + other.rounded,
+        )
 
     @property
     def compared(self) -> int:
@@ -208,10 +224,11 @@ class AtShape:
     def _weights(self, rng: Random) -> dict[Any, Number]:
         """Of the indices of each symbolic size, and their sums."""
         out: dict[Any, Number] = {}
-        for size, count in self.programs.sizes.items():
-            keys = [(weight(size), (k,)) for k in range(count)]
+        for length, count in self.programs.lengths.items():
+            keys = [(weight(length), (k,)) for k in range(count)]
             out |= {key: self.model.variable(key, ball(Fraction(rng.randrange(1, 2**20), 2**18))) for key in keys}
-            out[total(size), ()] = self.model.lifted(sum((out[key] for key in keys[1:]), out[keys[0]]))
+            if isinstance(length, Size):
+                out[total(length.name), ()] = self.model.lifted(sum((out[key] for key in keys[1:]), out[keys[0]]))
         return out
 
     def _roots_are_free(self) -> bool:

@@ -9,7 +9,7 @@ from certgrad.language import tree as t
 from certgrad.language.sorts import sort
 from certgrad.language.substitute import unbound
 
-from ._width import NoTheoremError
+from ._index import NoTheoremError
 
 POWERS = frozenset({"whole power", "integer power"})
 """Functions that are powers with a whole exponent."""
@@ -29,10 +29,24 @@ class Nonzero:
         inputs: Mapping[str, bool],
         through: dict[str, set[str]],
     ) -> None:
-        self.meant, self.is_plain, self.sums, self.is_count, self.inputs = meant, is_plain, sums, is_count, inputs
-        self.through = through
+        self.is_plain, self.sums, self.is_count, self.inputs = is_plain, sums, is_count, inputs
+        self._meant, self.through = meant, through
         """By array, those in its definition: of each it is found once."""
         self._endless: dict[t.Node, bool] = {}
+
+    def meant(self, x: t.Node) -> t.Node:
+        """What it is by definitions, and where nothing else is chosen: of |u| for u ≥ 0, u."""
+        match x := self._meant(x):
+            case t.If(condition=condition, otherwise=otherwise):
+                condition = self._meant(condition)
+                if isinstance(condition, t.Compare) and self.is_not_below(condition):
+                    return self.meant(otherwise)
+        return x
+
+    def is_not_below(self, x: t.Compare) -> bool:
+        """u < c, for c ≤ 0 and what is nowhere less than 0."""
+        c = x.right
+        return x.relation == "<" and isinstance(c, t.Number) and c.rational <= 0 and self.nonnegative(x.left)
 
     def holds(self, x: t.Node) -> bool:
         """It is not identically 0 at any size if it is not at the one at which it is evaluated."""

@@ -18,19 +18,18 @@ from certgrad.language.substitute import substitute, unbound, variables
 from certgrad.specification.program import Defined, Program, Table
 
 from ._free import Free
+from ._index import NoTheoremError, Scope, gap, lies_along, line_of
 from ._model import MOST_ROOTS
 from ._nonzero import POWERS, Nonzero
+from ._places import Places
 from ._width import (
     NOTHING,
     Dual,
-    FirstError,
     Key,
-    NoTheoremError,
     SizeQuestions,
     Width,
     added,
     degree_in,
-    is_open_size,
     sum_of_duals,
     with_each_part,
     without_index,
@@ -42,8 +41,6 @@ SMOOTH = OF_EXP | {"log", "sqrt", "erf", "erf_inv", "square"}
 """Functions that compare nothing."""
 MOST_READ = 20_000
 """So many expressions are read of what a program divides by or compares."""
-Scope = Mapping[str, t.Node]
-"""The sizes to which index variables run."""
 
 
 class Widths:
@@ -58,7 +55,7 @@ class Widths:
         moving: Sequence[str] = (),
     ) -> None:
         self.program, self.name, self.asked, self.positive, self.moving = program, name, asked, positive, moving
-        self.size = asked.size
+        self.line, self.places = asked.line, Places(program)
         self.inputs = {tensor.name: tensor for tensor in program.inputs}
         self.made: dict[str, Any] = {}
         for d in program.definitions:
@@ -72,26 +69,31 @@ class Widths:
 
     # --- indices
 
-    def _is_number(self, x: t.Node, scope: Scope) -> bool:
-        """An index of axes of given lengths."""
-        return all(not isinstance(n, (t.Entry, t.Size)) and not (isinstance(n, t.Index) and is_open_size(scope[n.name]))
-                   for n in t.walk(x))  # fmt: skip
-
     def _place(self, x: t.Node, length: t.Node, scope: Scope) -> None:
+        """Of an axis of a given length, an entry may be read at what integers of the data say."""
         if isinstance(x, t.Index) and scope[x.name] == length:
             return
-        if not isinstance(length, t.Integer) or not self._is_number(x, scope):
-            raise NoTheoremError("there is arithmetic on indices")
+        for form in self.places.forms(x):
+            found = gap(form, "=", scope)
+            if found.sizes or not isinstance(length, t.Integer):
+                raise NoTheoremError("there is arithmetic on indices")
+            self.asked.numbers |= found.data
 
-    def inlined(self, x: t.Node) -> t.Node:
-        """An expression of indices alone, where it is one by its definitions."""
-        if isinstance(x, t.SortedEntry) and isinstance(made := self.made.get(x.name), Defined) and x.sort == "integer":
-            return self.inlined(substitute(made.entry, dict(zip(made.variables, x.index, strict=True))))
-        if isinstance(x, t.Add | t.Mul):
-            neutral = t.Integer(int(isinstance(x, t.Mul)))
-            rest = [part for part in map(self.inlined, t.children(x)) if part != neutral]
-            return type(x)(tuple(rest)) if len(rest) > 1 else rest[0] if rest else neutral
-        return x
+    def _indices_compared(self, x: t.Compare, scope: Scope) -> bool:
+        """Whether integers of the data are among those that are compared. Raises NoTheoremError."""
+        found = [gap(form, x.relation, scope) for form in self.places.forms(t.Subtract(x.left, x.right))]
+        for one in found:
+            shapes = {name: self.inputs[name].shape for name in one.data if name in self.inputs}
+            self.asked.places_compared(one, shapes)
+        return any(one.data for one in found)
+
+    def _speaks_of_indices(self, x: t.Node, scope: Scope) -> bool:
+        """Or of sizes: through definitions, of axes that are open."""
+        inside = self.places.meant(x)
+        if isinstance(inside, t.Size | t.Index):
+            return not isinstance(scope.get(inside.name), t.Integer)
+        parts = inside.index[:0] if isinstance(inside, t.Entry) else t.children(inside)
+        return any(self._speaks_of_indices(part, scope) for part in parts)
 
     def counted(self, x: t.Node) -> t.Node | None:
         """The polynomial in sizes that it is; None for what is none."""
@@ -130,14 +132,12 @@ class Widths:
         return any(found)
 
     def _compared(self, x: t.Compare, left: t.Node, right: t.Node, scope: Scope) -> bool:
-        left, right = self.inlined(left), self.inlined(right)
-        if sort(left) == "integer" and not any(isinstance(n, t.Entry) for side in (left, right) for n in t.walk(side)):
-            lengths = [scope[side.name] if isinstance(side, t.Index) else None for side in (left, right)]
-            if lengths[0] == lengths[1] and lengths[0] is not None:
-                self.asked.ordered |= x.relation not in ("=", "!=") and lengths[0] == t.Size(self.size)
-            elif not all(self._is_number(side, scope) for side in (left, right)):
-                raise NoTheoremError("there is arithmetic on indices")
-            return False
+        if sort(left) == "integer":
+            try:
+                return self._indices_compared(x, scope)
+            except NoTheoremError:
+                if self._speaks_of_indices(x, scope):
+                    raise
         sides = [self.term(side, scope)[0] for side in (left, right)]
         plain = all(side.plain for side in sides)
         if self.asked.free and sort(left) == "real" and max(side.kind for side in sides) != 1:
@@ -169,7 +169,9 @@ class Widths:
                         and not self.term(other, scope)[0].endless
                     ):
                         return side.positive is holds
-                return True if self._is_below(small, large) else None
+                if self._is_below(small, large):
+                    return True
+                return False if self._by_form(scope).is_not_below(t.Compare("<", small, large)) else None
         return None
 
     def _is_below(self, small: t.Node, large: t.Node) -> bool:
@@ -197,6 +199,7 @@ class Widths:
         for place, length in zip(x.index, tensor.shape, strict=True):
             self._place(place, length, scope)
         if x.name in self.inputs:
+            self.asked.numbers |= {x.name} if tensor.sort == "integer" else set()
             value = Width(chosen=tensor.sort == "boolean", kind=2)
             return value, Width(kind=2) if x.name in self.moving else None
         definition = self.made[x.name]
@@ -219,7 +222,7 @@ class Widths:
                 return NOTHING, None
             case t.Infinity():
                 return Width(endless=True), None
-            case t.Index() if self._is_number(x, scope):
+            case t.Index() if isinstance(scope[x.name], t.Integer):
                 return NOTHING, None
             case t.SortedEntry():
                 return self.entry(x, scope)
@@ -227,8 +230,8 @@ class Widths:
                 counted = self.counted(operand)
                 if counted is None:
                     return self.term(operand, scope)
-                names = [self._name_of(n) for n in t.walk(counted) if isinstance(n, t.Size)]
-                return Width(Fraction(degree_in(counted, self.size)), kind=int(bool(names))), None
+                names = [self._name_of(n.name) for n in t.walk(counted) if isinstance(n, t.Size)]
+                return Width(Fraction(degree_in(counted, self.line)), kind=int(bool(names))), None
             case t.Add(terms=parts):
                 return sum_of_duals([self.term(part, scope) for part in parts])
             case t.Subtract():
@@ -429,15 +432,14 @@ class Widths:
 
     def summed(self, w: Width, variable: str, size: t.Node) -> Width:
         """The width of a sum along an axis. Of a denominator that moves with its index there is one for each."""
-        if isinstance(size, t.Size):
-            self._name_of(size)
-        elif not isinstance(size, t.Integer):
-            raise NoTheoremError("a sum over a part of an axis")
+        is_open = not isinstance(size, t.Integer)
+        for name in line_of(size) if is_open else ():
+            self._name_of(name)
         logs: Mapping[Key, Any] = {}  # a weight times a logarithm is none
-        if isinstance(size, t.Integer):
+        if not is_open:
             logs = {key: (None, one) for key, (_, one) in w.logs.items()}
-        top, low = w.top + (size == t.Size(self.size)), dict(w.low)
-        picked = w.picked or (w.chosen and isinstance(size, t.Size))
+        top, low = w.top + lies_along(size, self.line), dict(w.low)
+        picked = w.picked or (w.chosen and is_open)
         for key, (count, degree) in w.low.items():
             if variable in _indices(key):
                 times = self._at_most(size)
@@ -449,16 +451,14 @@ class Widths:
     def _at_most(self, size: t.Node) -> int:
         if isinstance(size, t.Integer):
             return size.value
-        if not isinstance(size, t.Size) or size.name == self.size:
+        if lies_along(size, self.line):
             raise NoTheoremError("a sum of fractions with denominators that are sums, each another one")
-        if size.name not in self.asked.fixed:
-            raise FirstError(size.name)
-        return self.asked.fixed[size.name]
+        return self.asked.length(size)
 
-    def _name_of(self, size: t.Size) -> str:
-        if size.name not in self.asked.sizes:
-            raise NoTheoremError(f"the size {size.name} is that of no array")
-        return size.name
+    def _name_of(self, name: str) -> str:
+        if name not in self.asked.sizes:
+            raise NoTheoremError(f"the size {name} is that of no array")
+        return name
 
     def _extremum(self, x: t.Fold | t.Minimum, scope: Scope) -> Dual:
         """A free number, the same of equal arrays."""
@@ -470,7 +470,7 @@ class Widths:
             raise NoTheoremError("an extremum of what is chosen by comparison")
         if value.kind < 2:  # of numbers alone it is one of them
             raise NoTheoremError("an extremum of numbers")
-        own = sum(r.size == t.Size(self.size) for r in x.over)
+        own = sum(lies_along(r.size, self.line) for r in x.over)
         found = [self.asked.argument(w, labels=own) for w in (value, *([] if slope is None else [slope]))]
         return found[0], None if slope is None else replace(found[-1], kind=2)
 
