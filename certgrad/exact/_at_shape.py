@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf, log2
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ._number import NoConstantRootError, NoRootError, NoSlopeError, Number, Ope
 from ._points import Point, Slot, drawn, seed_of
 from ._programs import Programs
 from ._weights import total, weight
+
+if TYPE_CHECKING:
+    from certgrad._subject import Structure
 
 POINTS, SPECIAL = 8, 3
 """How many points are looked at for each shape at most, and how many special ones."""
@@ -123,6 +126,7 @@ class PointQuestions:
     name: str
     arguments: Sequence[str]
     parameters: Sequence[str]
+    structures: Mapping[str, Structure]
     numbers: frozenset[Fraction]
     """Those that stand in the statements of where points may be."""
     boundaries: bool
@@ -145,7 +149,8 @@ class AtShape:
         what is made of what came before."""
         self.numbers = sorted({*programs.numbers, *asked.numbers} - {Fraction(0)})
         inputs = enumerate(zip(asked.arguments, programs.dtypes, shape.inputs, strict=True))
-        self.slots = [Slot(name, kind, lengths, k) for k, (name, kind, lengths) in inputs]
+        given = asked.structures
+        self.slots = [Slot(name, kind, lengths, k, given.get(name)) for k, (name, kind, lengths) in inputs]
         self.slots += [Slot(name, "held", (), ("parameter", k)) for k, name in enumerate(asked.parameters)]
 
     def run(self) -> Seen:

@@ -143,7 +143,14 @@ class Check:
         subject = self.subject
         boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
         asked = PointQuestions(
-            subject.name, subject.arg_names, [*subject.params], self.numbers, boundaries, self.holds, limits
+            subject.name,
+            subject.arg_names,
+            [*subject.params],
+            subject.structures,
+            self.numbers,
+            boundaries,
+            self.holds,
+            limits,
         )
         for self.literals in (literal, closed):
             self.seen.clear()
@@ -264,10 +271,7 @@ class Check:
 
     def holds(self, point: Point, case: Case, shape: Shape) -> bool:
         """Whether the point is inside the domain and the hypotheses."""
-        try:
-            arrays = self.subject.with_properties(self._arrays(point, case, shape))
-        except UndefinedError:
-            return False
+        arrays = self._arrays(point, case, shape)
         for statement in self.statements:
             if isinstance(statement, OffBoundaries):
                 continue
