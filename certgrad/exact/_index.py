@@ -52,11 +52,14 @@ class Gap:
     sizes: frozenset[str]
     """Of the axes; empty where none is spoken of."""
     data: frozenset[str]
-    """The inputs that give a place."""
+    """The inputs that give a place;"""
+    alone: bool
+    """one entry of one."""
     orders: bool
     """By order, of two indices;"""
     span: int
-    """by numbers below this one, of places or of one and an end; but for whether the data give a place of the axis;"""
+    """by numbers below this one; 0 where it is only asked whether two places are the same, but for a multiple of the
+    size, or between which multiples of it one is;"""
     mirrored: bool
     """of two places that are counted from different ends."""
     parts: tuple[Part, ...]
@@ -97,10 +100,12 @@ def gap(form: Form, relation: t.Relation, scope: Scope) -> Gap:
     equal, away = relation in ("=", "!="), sign * form.get(ONE, 0)
     cut = away - 1 if (relation if sign > 0 else TURNED[relation]) in ("<=", ">") else away
     """The places differ by less than minus this, or they do not."""
-    between = len(data) + len(indices) == 2 and not whole and not constant and (equal or not data)
-    within = not indices and bool(data) and not equal and not cut
-    span = 0 if between or within else constant + 1
-    return Gap(sizes, names, between and not equal, span, mirrored, tuple(parts))
+    points = len(data) + len(indices)
+    orders = points == 2 and not data and not whole and not equal
+    simple = (orders or (points == 2 and equal and not mirrored)) and not constant
+    within = points == 1 and not equal and not cut and constant == abs(away)
+    span = 0 if simple or within else constant + 1
+    return Gap(sizes, names, data in ([1], [-1]), simple and orders, span, mirrored, tuple(parts))
 
 
 def terms_of(x: t.Node) -> tuple[t.Node, ...]:

@@ -6,7 +6,7 @@ it is, by the weight that the sum has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -78,6 +78,15 @@ class Places:
                 return [{x: 1}] if inside is x else self.forms(inside)
         raise NoTheoremError("there is arithmetic on indices")
 
+    def conditions(self, x: t.Node) -> Iterator[t.Node]:
+        """By which it is chosen what the integer is."""
+        inside = self.meant(x)
+        parts = [*t.children(inside)] if not isinstance(inside, t.Entry) else []
+        if isinstance(inside, t.If):
+            yield parts.pop(0)
+        for part in parts:
+            yield from self.conditions(part)
+
     def meant(self, x: t.Node) -> t.Node:
         """An entry by its definition."""
         while isinstance(x, t.Entry) and x.name in self.made:
@@ -110,6 +119,8 @@ class Places:
                 return self._entry(x, scope)
             case t.ToReal(operand=operand):
                 return self._number(operand, scope)
+        if isinstance(x, t.ForAll):
+            return self._for_all(x, scope)
         if isinstance(x, t.BINDERS):
             raise NoTheoremError(f"{type(x).__name__.lower()} is not followed")
         return t.mapped(x, lambda part: self.read(part, scope))
@@ -124,7 +135,7 @@ class Places:
         index: list[t.Node] = []
         for place, length in zip(map(self._simple, x.index), self.shapes[x.name], strict=True):
             own = isinstance(place, t.Index) and scope[place.name] == length
-            if own or isinstance(length, t.Integer):
+            if own or (isinstance(length, t.Integer) and not self._is_open(place, scope)):
                 index.append(place)
                 continue
             if x.sort != "real" and x.name in self.made:
@@ -137,13 +148,19 @@ class Places:
         new = t.SortedEntry(x.name, tuple(index), x.sort)
         return t.Fold("sum", tuple(over), new, tuple(where)) if over else new
 
+    def _is_open(self, place: t.Node, scope: Scope) -> bool:
+        """It speaks of a size, or of an index of an axis that has one."""
+        atoms = {atom for form in self.forms(place) for atom in form}
+        return any(isinstance(scope[atom.name] if isinstance(atom, t.Index) else atom, t.Size | t.Add | t.Mul)
+                   for atom in atoms)  # fmt: skip
+
     def _number(self, x: t.Node, scope: Scope) -> t.Node:
         """An integer as a number: an index is the number of those before it."""
         if sort(inside := self.meant(x)) == "integer":
             x = inside
         match x:
             case t.Fold(kind="sum"):
-                return self.read(replace_body(x, t.ToReal(x.body)), scope)
+                return self.read(t.Fold(x.kind, x.over, t.ToReal(x.body), x.where), scope)
             case t.If():
                 then, otherwise = (self._number(part, scope) for part in (x.then, x.otherwise))
                 return t.If(self.read(x.condition, scope), then, otherwise)
@@ -196,6 +213,12 @@ class Places:
             return t.If(t.Both(conditions), body, t.Number("0")) if conditions else body
         return type(x)(x.kind, over, body, conditions) if isinstance(x, t.Fold) else t.Minimum(over, body, conditions)
 
+    def _for_all(self, x: t.ForAll, scope: Scope) -> t.Node:
+        over = tuple(t.Range(r.variable, self._simple(r.size)) for r in x.over)
+        if not all(_is_length(r.size) for r in over):
+            raise NoTheoremError(PART)
+        return t.ForAll(over, self.read(x.holds, {**scope, **{r.variable: r.size for r in over}}))
+
     def _equal(
         self, lengths: Mapping[str, t.Node], inner: Scope, body: t.Node, where: Sequence[t.Node]
     ) -> tuple[str, str, t.Node, list[t.Node]] | None:
@@ -231,13 +254,9 @@ class Places:
                 form = self._form(place)
                 if form and form.get(t.Index(variable)) == 1 and not isinstance(length, t.Integer):
                     yield form, length
-        elif isinstance(body, t.Add | t.Mul | t.Subtract | t.Negate | t.Divide):
+        elif isinstance(body, t.Add | t.Mul | t.Subtract | t.Negate | t.Divide | t.Power | t.Apply):
             for part in t.children(body):
                 yield from self._reads(part, variable)
-
-
-def replace_body(x: t.Fold, body: t.Node) -> t.Fold:
-    return t.Fold(x.kind, x.over, body, x.where)
 
 
 def _sums(one: list[Form], other: list[Form]) -> list[Form]:

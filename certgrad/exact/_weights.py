@@ -10,7 +10,6 @@ from math import prod
 from typing import Any
 
 from certgrad.language import tree as t
-from certgrad.language.text import term_text
 from certgrad.specification.program import Defined, Program, Tensor, with_entries
 
 from ._free import Free
@@ -22,7 +21,7 @@ from ._widths import Widths
 
 LARGEST = 160
 """More entries of arguments and values are not looked at,"""
-IN_ALL = 6_000
+IN_ALL = 7_000
 """nor more in all."""
 
 
@@ -102,7 +101,7 @@ def _enough(programs: Programs, asked: SizeQuestions) -> list[dict[str, int]]:
 
 def weight(length: t.Node) -> str:
     """The name of the weights of the indices of axes of a length."""
-    return f"weight {term_text(length)}"
+    return f"weight {length!r}"
 
 
 def total(size: str) -> str:
@@ -164,7 +163,7 @@ def weighted(program: Program, lengths: Sequence[t.Node], sizes: Iterable[str], 
 def with_weights(programs: Programs, sizes: Mapping[str, int], free: bool = False) -> Programs:
     """The programs with weights, at these sizes."""
     found = {n for p in _programs(programs) for n in _lengths(p)} | {t.Size(name) for name in sizes}
-    lengths = {n: length_at(n, sizes) for n in sorted(found, key=term_text)}
+    lengths = {n: length_at(n, sizes) for n in sorted(found, key=repr)}
     return _each(
         programs, lambda program: weighted(program, [*lengths], sizes, free), sizes=sizes, free=free, lengths=lengths
     )

@@ -19,10 +19,12 @@ from ._index import (
     TogetherError,
     before,
     beyond,
+    is_multiple,
     laid_out,
     length_at,
     lies_along,
     line_of,
+    terms_of,
 )
 
 Key = tuple[Any, tuple[t.Node, ...]]
@@ -151,6 +153,8 @@ class SizeQuestions:
     """places along its axes by numbers below this one, with one another and with the ends; 0 where they are not;"""
     mirrored: bool = False
     """and with places that are counted from the other end;"""
+    together: int = 0
+    """so many are together in a condition under which something is defined;"""
     parts: set[tuple[Part, ...]] = field(default_factory=set)
     """of several sizes, what is compared."""
     places: dict[str, Sequence[t.Node]] = field(default_factory=dict)
@@ -188,7 +192,7 @@ class SizeQuestions:
         if not one.sizes <= self.line and one.sizes & self.line:
             raise TogetherError(one.sizes | self.line)
         if not one.sizes & self.line:
-            if one.sizes or len(one.data) > 1 or len(shapes) < len(one.data):
+            if one.sizes or not one.alone or len(shapes) < len(one.data):
                 self.numbers |= one.data
             else:
                 self.spans |= {name: max(one.span, self.spans.get(name, 0)) for name in one.data}
@@ -211,16 +215,21 @@ class SizeQuestions:
 
     def enough(self, most: Fraction, lengths: Iterable[t.Node]) -> list[dict[str, int]]:
         """Sizes that are as good as all, where a monomial of a claim names so many indices at most."""
-        named = ceil(most)
+        named = max(ceil(most), self.together)
         own = [n for n in lengths if lies_along(n, self.line)]
+        if len(self.line) > 1 and any(is_multiple(part) for n in own for part in terms_of(n)):
+            raise NoTheoremError("there is arithmetic on sizes")
         if len(self.line) > 1 or any(map(beyond, own)):
             self.span = max(self.span, *(1 + beyond(n) for n in own))
             self.parts |= {((1, "", line_of(n)),) for n in own}
+        apart = ceil(self.nested + self.depth * self.exponents.top)
         along = any(lies_along(n, self.line) for shape in self.places.values() for n in shape)
-        if self.numbers & self.places.keys() or (self.places and (self.mirrored or (along and self.nested))):
+        if self.places and (self.mirrored or len(self.line) > 1 or (along and apart)):
+            raise NoTheoremError("an integer gives a place along an axis of which more is compared")
+        if self.numbers & self.places.keys():
             raise NoTheoremError("an integer is an index and a number")
         data = [prod(named if lies_along(n, self.line) else self.length(n) for n in s) for s in self.places.values()]
-        points, apart = named + sum(data), ceil(self.nested + self.depth * self.exponents.top)
+        points = named + sum(data)
         self.span = max([self.span, *(self.spans.get(name, 0) for name in self.places)])
         if self.span:
             return self._all_up_to(points, apart)

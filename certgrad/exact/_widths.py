@@ -15,7 +15,7 @@ from certgrad.language import tree as t
 from certgrad.language.functions import FUNCTIONS
 from certgrad.language.sorts import sort
 from certgrad.language.substitute import substitute, unbound, variables
-from certgrad.specification.program import Defined, Program, Table
+from certgrad.specification.program import Defined, Program, Table, Tensor
 
 from ._free import Free
 from ._index import NoTheoremError, Scope, gap, lies_along, line_of
@@ -69,15 +69,15 @@ class Widths:
 
     # --- indices
 
-    def _place(self, x: t.Node, length: t.Node, scope: Scope) -> None:
-        """Of an axis of a given length, an entry may be read at what integers of the data say."""
+    def _place(self, x: t.Node, length: t.Node, scope: Scope) -> bool:
+        """Of an axis of a given length, an entry may be read at what integers of the data say: whether it is."""
         if isinstance(x, t.Index) and scope[x.name] == length:
-            return
-        for form in self.places.forms(x):
-            found = gap(form, "=", scope)
-            if found.sizes or not isinstance(length, t.Integer):
-                raise NoTheoremError("there is arithmetic on indices")
-            self.asked.numbers |= found.data
+            return False
+        found = [gap(form, "=", scope) for form in self.places.forms(x)]
+        if any(one.sizes for one in found) or not isinstance(length, t.Integer):
+            raise NoTheoremError("there is arithmetic on indices")
+        self.asked.numbers.update(*(one.data for one in found))
+        return self._any([*self.places.conditions(x)], scope) or any(one.data for one in found)
 
     def _indices_compared(self, x: t.Compare, scope: Scope) -> bool:
         """Whether integers of the data are among those that are compared. Raises NoTheoremError."""
@@ -85,13 +85,17 @@ class Widths:
         for one in found:
             shapes = {name: self.inputs[name].shape for name in one.data if name in self.inputs}
             self.asked.places_compared(one, shapes)
-        return any(one.data for one in found)
+        return self._any([*self.places.conditions(x.left), *self.places.conditions(x.right)], scope) or any(
+            one.data for one in found
+        )
 
     def _speaks_of_indices(self, x: t.Node, scope: Scope) -> bool:
         """Or of sizes: through definitions, of axes that are open."""
         inside = self.places.meant(x)
-        if isinstance(inside, t.Size | t.Index):
-            return not isinstance(scope.get(inside.name), t.Integer)
+        if isinstance(inside, t.Size) or (isinstance(inside, t.Index) and inside.name not in scope):
+            return True
+        if isinstance(inside, t.Index):
+            return not isinstance(scope[inside.name], t.Integer)
         parts = inside.index[:0] if isinstance(inside, t.Entry) else t.children(inside)
         return any(self._speaks_of_indices(part, scope) for part in parts)
 
@@ -127,6 +131,18 @@ class Widths:
                 return self.entry(x, scope)[0].chosen
         raise NoTheoremError(f"it says {type(x).__name__.lower()} of indices")
 
+    def _required(self, x: t.Node, scope: Scope, variables: int = 0) -> bool:
+        """The same of a condition under which something is defined: what it asks of all, it asks of those named."""
+        match x:
+            case t.ForAll(over=over, holds=inside):
+                inner = {**scope, **{r.variable: r.size for r in over}}
+                return self._required(inside, inner, variables + len(over))
+            case t.Both(parts=parts):
+                found = [self._required(part, scope, variables) for part in parts]
+                return any(found)
+        self.asked.together = max(self.asked.together, variables)
+        return self.holds(x, scope)
+
     def _any(self, parts: Sequence[t.Node], scope: Scope) -> bool:
         found = [self.holds(part, scope) for part in parts]  # all of them are read
         return any(found)
@@ -160,6 +176,8 @@ class Widths:
                 return self._decided(made.entry, dict(zip(made.variables, made.tensor.shape, strict=True)))
             case t.Apply(function="is finite", arguments=(u,)):
                 return None if self.term(u, scope)[0].endless else True
+            case t.Compare(relation="=" | "!=" | "<=" | ">="):
+                return self._by_form(scope).decided(x)
             case t.Compare(relation="<" | ">", left=left, right=right):
                 small, large = (left, right) if x.relation == "<" else (right, left)
                 for side, other, holds in ((small, large, False), (large, small, True)):
@@ -169,25 +187,13 @@ class Widths:
                         and not self.term(other, scope)[0].endless
                     ):
                         return side.positive is holds
-                if self._is_below(small, large):
-                    return True
-                return False if self._by_form(scope).is_not_below(t.Compare("<", small, large)) else None
+                return self._by_form(scope).decided(x)
         return None
-
-    def _is_below(self, small: t.Node, large: t.Node) -> bool:
-        """No size is below such a number."""
-        return isinstance(small, t.Number) and small.rational <= 0 and self._is_count(large)
-
-    def _defined(self, x: t.Node) -> t.Node:
-        """A scalar by its definition."""
-        while isinstance(x, t.Entry) and not x.index and isinstance(made := self.made.get(x.name), Defined):
-            x = made.entry
-        return x
 
     def _is_count(self, x: t.Node) -> bool:
         """A product or sum of sizes, which is never 0."""
-        x = self._defined(x)
-        if isinstance(x, t.Subtract) and isinstance(zero := self._defined(x.right), t.ToReal):
+        x = self.places.meant(x)
+        if isinstance(x, t.Subtract) and isinstance(zero := self.places.meant(x.right), t.ToReal):
             return zero.operand == t.Integer(0) and self._is_count(x.left)
         counted = self.counted(x.operand) if isinstance(x, t.ToReal) else None
         return counted is not None and all(n.value > 0 for n in t.walk(counted) if isinstance(n, t.Integer))
@@ -196,24 +202,29 @@ class Widths:
 
     def entry(self, x: t.SortedEntry, scope: Scope) -> Dual:
         tensor = self.inputs.get(x.name) or self.made[x.name].tensor
-        for place, length in zip(x.index, tensor.shape, strict=True):
-            self._place(place, length, scope)
-        if x.name in self.inputs:
-            self.asked.numbers |= {x.name} if tensor.sort == "integer" else set()
-            value = Width(chosen=tensor.sort == "boolean", kind=2)
-            return value, Width(kind=2) if x.name in self.moving else None
-        definition = self.made[x.name]
+        places = [self._place(place, length, scope) for place, length in zip(x.index, tensor.shape, strict=True)]
+        value, slope = self._array(x.name, tensor)
+        if x.name in self.made:
+            values = dict(zip(getattr(self.made[x.name], "variables", ()), x.index, strict=False))
+            value, slope = value.at(values), slope and slope.at(values)
+        by_data: dict[str, Any] = {"chosen": True, "kind": 2} if any(places) else {}
+        return with_each_part((value, slope), lambda w: replace(w, **by_data))
+
+    def _array(self, name: str, tensor: Tensor) -> Dual:
+        """The widths of its entries, by its own variables."""
+        if name in self.inputs:
+            self.asked.numbers |= {name} if tensor.sort == "integer" else set()
+            return Width(chosen=tensor.sort == "boolean", kind=2), Width(kind=2) if name in self.moving else None
+        definition = self.made[name]
         if isinstance(definition, Table):
             return NOTHING, None
-        if x.name not in self.made_of:
+        if name not in self.made_of:
             inner = dict(zip(definition.variables, tensor.shape, strict=True))
             if tensor.sort == "boolean":
-                self.made_of[x.name] = Width(chosen=self.holds(definition.entry, inner), kind=2), None
+                self.made_of[name] = Width(chosen=self.holds(definition.entry, inner), kind=2), None
             else:
-                self.made_of[x.name] = self.term(definition.entry, inner)
-        value, slope = self.made_of[x.name]
-        values = dict(zip(definition.variables, x.index, strict=True))
-        return value.at(values), None if slope is None else slope.at(values)
+                self.made_of[name] = self.term(definition.entry, inner)
+        return self.made_of[name]
 
     def term(self, x: t.Node, scope: Scope) -> Dual:
         """The width of a number."""
@@ -261,7 +272,8 @@ class Widths:
             case t.Given() if self.asked.free and self._is_signed(x.condition):
                 raise NoTheoremError("it is defined where numbers compare in one way")
             case t.Given():
-                return self._chosen(x.condition, [self.term(x.value, scope)], scope)
+                chosen = self._required(x.condition, scope)
+                return with_each_part(self.term(x.value, scope), lambda w: replace(w, chosen=w.chosen or chosen))
             case t.Fold(kind="sum") if sort(x.body) == "real":
                 return self._fold(x, scope)
             case t.Fold(kind="maximum") | t.Minimum():
@@ -328,7 +340,7 @@ class Widths:
             return not self.term(part, scope)[0].signed and not self._sums(part)
 
         inputs = {name: name in self.positive for name in self.inputs}
-        return Nonzero(self._chosen_at_every_size, is_plain, self._sums, self._is_count, inputs, self.through)
+        return Nonzero(self._through_definitions, is_plain, self._sums, self._is_count, inputs, self.through)
 
     def _inside(self, x: t.Apply, scope: Scope) -> None:
         """Raises NoTheoremError where a rule takes a function of what may be outside of its domain at some size."""
@@ -340,17 +352,12 @@ class Widths:
         if not all(by_form.is_plain(u) or (root and by_form.nonnegative(u)) for u in x.arguments):
             raise NoTheoremError("the rule takes a function of what may be outside of its domain at some size")
 
-    def _chosen_at_every_size(self, x: t.Node) -> t.Node:
-        """An entry by its definition, and what is chosen at every size."""
+    def _through_definitions(self, x: t.Node) -> t.Node:
+        """An entry by its definition; so often at most."""
         self.read += 1
         if self.read > MOST_READ:
             raise NoTheoremError("what it divides by or compares is too long to be read")
-        match x := self._meant(x):
-            case t.If(condition=condition, then=then):
-                condition = self._meant(condition)
-                if isinstance(condition, t.Compare) and condition.relation == "<":
-                    return self._chosen_at_every_size(then) if self._is_below(condition.left, condition.right) else x
-        return x
+        return self.places.meant(x)
 
     def _sums(self, x: t.Node) -> bool:
         """Whether there are sums, maxima or sizes in it, or in what it is made of."""
@@ -359,12 +366,6 @@ class Widths:
                 self.summing[x.name] = self._sums(made.entry)
             return self.summing[x.name] or any(map(self._sums, x.index))
         return isinstance(x, t.Fold | t.Minimum | t.Size) or any(map(self._sums, t.children(x)))
-
-    def _meant(self, x: t.Node) -> t.Node:
-        """An entry by its definition."""
-        while isinstance(x, t.Entry) and isinstance(made := self.made.get(x.name), Defined):
-            x = substitute(made.entry, dict(zip(made.variables, x.index, strict=True)))
-        return x
 
     def _applied(self, x: t.Apply, scope: Scope) -> Dual:
         found = [self.term(u, scope) for u in x.arguments]
